@@ -1,0 +1,307 @@
+//! One finding about the input: what, where, and by which rule.
+
+use std::fmt;
+
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+/// A stretch of the decoded text: two offsets in bytes from the start of the stream.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Span {
+    /// Offset of the first byte.
+    pub start: u64,
+    /// Offset after the last byte.
+    pub end: u64,
+}
+
+impl Span {
+    /// A span from `start` up to, not including, `end`.
+    #[must_use]
+    pub const fn new(start: u64, end: u64) -> Self {
+        Self { start, end }
+    }
+
+    /// Length in bytes.
+    #[must_use]
+    pub const fn len(&self) -> u64 {
+        self.end - self.start
+    }
+
+    /// Whether the span covers no byte.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.start == self.end
+    }
+}
+
+/// How much a [`Diagnostic`] weighs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Severity {
+    /// Worth knowing, nothing was lost: the prose around a model's records.
+    Info,
+    /// Something that looked like data was not delivered.
+    Error,
+}
+
+impl Severity {
+    /// The name used in reports: `info` or `error`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Error => "error",
+        }
+    }
+}
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal, $summary:literal, $example:expr;)+) => {
+        /// What a [`Diagnostic`] is about. The names are stable.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[non_exhaustive]
+        pub enum Code {
+            $($(#[$doc])* $variant,)+
+        }
+
+        impl Code {
+            /// Every code, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$variant,)+];
+
+            /// The stable name, such as `malformed_json`.
+            #[must_use]
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $name,)+ }
+            }
+
+            /// What the code means and what became of the input, in a few sentences.
+            #[must_use]
+            pub const fn explanation(self) -> &'static str {
+                match self { $(Self::$variant => $summary,)+ }
+            }
+
+            /// An input that triggers the code.
+            #[must_use]
+            pub const fn example(self) -> Example {
+                match self { $(Self::$variant => $example,)+ }
+            }
+        }
+    };
+}
+
+/// An input that triggers a [`Code`], with what it takes to see it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Example {
+    /// A line of text, read in the default lenient mode.
+    Text(&'static str),
+    /// A line of text, checked against a JSON Schema.
+    Schema {
+        /// The schema.
+        schema: &'static str,
+        /// The line.
+        text: &'static str,
+    },
+    /// A line of text, read as a tool call with these tools defined.
+    Tools {
+        /// The tool definitions, a JSON array.
+        tools: &'static str,
+        /// The line.
+        text: &'static str,
+    },
+    /// A stream of OpenAI chat completion events, read for its tool calls.
+    OpenAiChat(&'static str),
+    /// Too long to print; a sentence that describes it.
+    Described(&'static str),
+}
+
+const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","properties":{"city":{"type":"string"}},"required":["city"]}}]"#;
+
+codes! {
+    /// Text without an opener of an object or array.
+    Prose = "prose",
+        "A line of text with neither `{` nor `[` in it. Models write such lines around their \
+         records. It is information, never counted as a reject.",
+        Example::Text("Here are the definitions:");
+    /// Not JSON.
+    MalformedJson = "malformed_json",
+        "A line that starts a JSON value but breaks the grammar of RFC 8259. Only this line is \
+         lost; inner objects of the broken one are not delivered in its place.",
+        Example::Text(r#"{"a":NaN,"b":{"c":1}}"#);
+    /// The input ended inside a value.
+    Truncated = "truncated",
+        "The input ended inside a value. What was complete before it is delivered; the cut value \
+         is not finished by guessing.",
+        Example::Text(r#"{"entity":"photosyn"#);
+    /// JSON, but no object.
+    NotAnObject = "not_an_object",
+        "A line that is valid JSON but no object. Records are objects.",
+        Example::Text(r#"["a","b"]"#);
+    /// More JSON after the object's closing brace.
+    TrailingData = "trailing_data",
+        "After a balanced object the line goes on as if the object were still open. The object \
+         is withheld, because a closing brace alone does not prove that it was whole.",
+        Example::Text(r#"{"query":"x"},"limit":10}"#);
+    /// One object names a member twice.
+    DuplicateKey = "duplicate_key",
+        "An object has two members of one name and a schema or tool definitions are given. \
+         Readers disagree on which of them counts, so it is a way around inspection.",
+        Example::Schema { schema: r#"{"type":"object"}"#, text: r#"{"role":"user","role":"admin"}"# };
+    /// Bytes that are not UTF-8.
+    InvalidUtf8 = "invalid_utf8",
+        "The line holds bytes that are not UTF-8. The line is rejected, the lines around it are not.",
+        Example::Described("a line with a byte such as 0xFF in it: printf '{\"a\":\"\\377\"}\\n'");
+    /// A line beyond the limit.
+    LineTooLong = "line_too_long",
+        "The line is longer than the limit (8 MiB unless set otherwise). It was discarded as it \
+         arrived, and decoding went on with the next line.",
+        Example::Described("a line of more than 8 MiB without a newline");
+    /// Nesting beyond the limit.
+    TooDeep = "too_deep",
+        "Containers are nested deeper than the limit (127 unless set otherwise, as in serde_json).",
+        Example::Described("128 opening brackets in a row");
+    /// An open record beyond the limit.
+    RecordTooLarge = "record_too_large",
+        "A record or a server-sent event is larger than the limit. It was discarded as it arrived.",
+        Example::Described("a server-sent event with more than 16 MiB of data");
+    /// Breaks the schema or does not fit the type.
+    SchemaViolation = "schema_violation",
+        "The record is JSON but breaks the schema, or does not fit the type that was asked for. \
+         The paths name the place in the record and the rule in the schema.",
+        Example::Schema { schema: r#"{"properties":{"a":{"type":"string"}}}"#, text: r#"{"a":1}"# };
+    /// A tool call without a name.
+    MissingField = "missing_field",
+        "A tool call has no `name`, or a name that is no string.",
+        Example::Tools { tools: WEATHER_TOOL, text: r#"{"parameters":{"city":"Paris"}}"# };
+    /// A tool that is not defined.
+    UnknownTool = "unknown_tool",
+        "A tool call names a tool that is not among the definitions.",
+        Example::Tools { tools: WEATHER_TOOL, text: r#"{"name":"wether","parameters":{"city":"Paris"}}"# };
+    /// Parameters missing or of the wrong kind.
+    InvalidParameters = "invalid_parameters",
+        "A tool call's parameters are missing, are no object, or break the tool's schema.",
+        Example::Tools { tools: WEATHER_TOOL, text: r#"{"name":"weather","parameters":{"town":"Paris"}}"# };
+    /// A balanced tool call without evidence that it was whole.
+    Unsealed = "unsealed",
+        "A tool call is balanced, but the stream ended without evidence that the model had \
+         finished it: a token limit, an error or a silent close. It is withheld, because its \
+         arguments may have been cut.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"weather","arguments":"{}"}}]}}]}"#, "\n\n",
+            r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}"#, "\n\n",
+        ));
+    /// The provider sent an error.
+    ProviderError = "provider_error",
+        "The provider sent an error inside the stream. What was complete before it is delivered.",
+        Example::OpenAiChat(concat!(r#"data: {"error":{"message":"overloaded"}}"#, "\n\n"));
+    /// The stream closed without its terminator.
+    StreamIncomplete = "stream_incomplete",
+        "The connection closed cleanly, but without the provider's own end of stream. That is not \
+         success: the answer may have been cut anywhere.",
+        Example::OpenAiChat(concat!(r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#, "\n\n"));
+}
+
+impl Code {
+    /// The code of this name, if there is one.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|code| code.as_str() == name)
+    }
+
+    /// How much findings of this code weigh.
+    #[must_use]
+    pub const fn severity(self) -> Severity {
+        match self {
+            Self::Prose => Severity::Info,
+            _ => Severity::Error,
+        }
+    }
+}
+
+impl fmt::Display for Code {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// One finding, with its place in the decoded text.
+///
+/// Private by design: messages name places, kinds and rules, never the values of the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Diagnostic {
+    /// What it is about.
+    pub code: Code,
+    /// The line, counted from 1.
+    pub line: u64,
+    /// The bytes concerned, from the start of the stream.
+    pub span: Span,
+    /// The place of the fault in its line: bytes from the line's start, counted from 1.
+    pub column: u64,
+    /// JSON Pointer into the record, where the finding is about a value inside it.
+    pub instance_path: Option<String>,
+    /// JSON Pointer into the schema, where a schema's rule was broken.
+    pub schema_path: Option<String>,
+    /// One sentence for a person.
+    pub message: String,
+}
+
+impl Diagnostic {
+    /// A finding without paths.
+    #[must_use]
+    pub fn new(code: Code, line: u64, span: Span, column: u64, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            line,
+            span,
+            column,
+            instance_path: None,
+            schema_path: None,
+            message: message.into(),
+        }
+    }
+
+    /// How much it weighs.
+    #[must_use]
+    pub const fn severity(&self) -> Severity {
+        self.code.severity()
+    }
+}
+
+impl fmt::Display for Diagnostic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}:{}: {}: {}",
+            self.line, self.column, self.code, self.message
+        )?;
+        if let Some(path) = self
+            .instance_path
+            .as_deref()
+            .filter(|path| !path.is_empty())
+        {
+            write!(f, " (at {path})")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Diagnostic {}
+
+impl Serialize for Diagnostic {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("code", self.code.as_str())?;
+        map.serialize_entry("severity", self.severity().as_str())?;
+        map.serialize_entry("line", &self.line)?;
+        map.serialize_entry("start", &self.span.start)?;
+        map.serialize_entry("end", &self.span.end)?;
+        map.serialize_entry("column", &self.column)?;
+        if let Some(path) = &self.instance_path {
+            map.serialize_entry("instance_path", path)?;
+        }
+        if let Some(path) = &self.schema_path {
+            map.serialize_entry("schema_path", path)?;
+        }
+        map.serialize_entry("message", &self.message)?;
+        map.end()
+    }
+}

@@ -1,0 +1,57 @@
+//! Caps on what hostile or broken input can make a decoder hold.
+
+/// Caps that keep memory bounded whatever arrives. All are finite by default.
+///
+/// ```
+/// use tokenline_core::Limits;
+///
+/// let limits = Limits { line_bytes: 64 * 1024, ..Limits::default() };
+/// assert_eq!(limits.depth, 127);
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Longest line or open record, in bytes, its line ending not counted.
+    ///
+    /// A longer one is one diagnostic and is discarded up to the next line. Values above 2 GiB
+    /// are treated as 2 GiB, because positions inside a record are 32 bits wide.
+    pub line_bytes: usize,
+    /// Deepest nesting, in containers. serde_json's limit is the default; more than 65,535 is
+    /// treated as 65,535.
+    pub depth: usize,
+    /// Longest line of a server-sent event stream, in bytes.
+    pub sse_line_bytes: usize,
+    /// Most `data` bytes of one server-sent event.
+    pub sse_event_bytes: usize,
+    /// Most diagnostics that a [`Report`](crate::Report) keeps; the rest are counted.
+    pub diagnostics: usize,
+}
+
+impl Limits {
+    /// The caps used unless others are given: 8 MiB a line, 127 containers, 16 MiB an SSE line
+    /// and event, 1,000 diagnostics.
+    pub const DEFAULT: Self = Self {
+        line_bytes: 8 * 1024 * 1024,
+        depth: 127,
+        sse_line_bytes: 16 * 1024 * 1024,
+        sse_event_bytes: 16 * 1024 * 1024,
+        diagnostics: 1_000,
+    };
+
+    /// The line cap as the decoders apply it.
+    pub(crate) fn effective_line_bytes(&self) -> u64 {
+        (self.line_bytes as u64).min(1 << 31)
+    }
+
+    /// The depth cap as the parser applies it.
+    pub(crate) fn effective_depth(&self) -> u32 {
+        u32::try_from(self.depth)
+            .unwrap_or(u32::MAX)
+            .min(u32::from(u16::MAX))
+    }
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self::DEFAULT
+    }
+}

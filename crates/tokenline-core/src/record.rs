@@ -1,0 +1,131 @@
+//! Records and the events that carry them.
+
+use serde::Serialize;
+
+use crate::{Diagnostic, Span};
+
+/// Why a record or tool call counts as complete.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Completion {
+    /// A line feed followed.
+    Newline,
+    /// The next record or call began.
+    NextItem,
+    /// Other text followed.
+    Text,
+    /// It was an element of an array and `,` or `]` followed.
+    ArrayElement,
+    /// The provider closed the block it was in.
+    ItemStop,
+    /// The provider gave a reason for having finished that is no limit.
+    FinishReason,
+    /// The provider's end of stream followed.
+    Terminator,
+    /// The input ended after it.
+    EndOfInput,
+    /// Its brackets balance; released on that alone because of [`Emit::Eager`].
+    Balanced,
+}
+
+impl Completion {
+    /// The name used in events, such as `newline`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Newline => "newline",
+            Self::NextItem => "next_item",
+            Self::Text => "text",
+            Self::ArrayElement => "array_element",
+            Self::ItemStop => "item_stop",
+            Self::FinishReason => "finish_reason",
+            Self::Terminator => "terminator",
+            Self::EndOfInput => "end_of_input",
+            Self::Balanced => "balanced",
+        }
+    }
+}
+
+/// When a record is released.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Emit {
+    /// Once something after it proves that it was whole. `{"query":"x"}` may still be followed by
+    /// `,"limit":10}`.
+    #[default]
+    Sealed,
+    /// As soon as its brackets balance.
+    Eager,
+}
+
+/// How forgiving the decoder is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// Models' habits are understood: fences, prose, blank lines, trailing commas.
+    #[default]
+    Lenient,
+    /// Each line that is not blank is one JSON object, and nothing else.
+    Strict,
+}
+
+/// One decoded JSON object of the stream, with its place and the evidence that it is whole.
+///
+/// `T` is the tape view [`json::Value`](crate::json::Value) where the record is lent, and the
+/// caller's own type where it is owned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Record<T> {
+    /// The object.
+    pub value: T,
+    /// The line on which it starts, counted from 1.
+    pub line: u64,
+    /// The place on that line at which it starts: bytes, counted from 1.
+    pub column: u64,
+    /// Its bytes, brace to brace, from the start of the stream.
+    pub span: Span,
+    /// Why it counts as complete.
+    pub completion: Completion,
+}
+
+impl<T> Record<T> {
+    /// The same record around another value.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Record<U> {
+        Record {
+            value: f(self.value),
+            line: self.line,
+            column: self.column,
+            span: self.span,
+            completion: self.completion,
+        }
+    }
+}
+
+/// What a record parser yields.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Event<T> {
+    /// A whole record.
+    Record(Record<T>),
+    /// Something that looked like data was not delivered, and why.
+    Rejected(Diagnostic),
+    /// Information that is no reject: a line of prose.
+    Note(Diagnostic),
+}
+
+impl<T> Event<T> {
+    /// The event for a finding: [`Event::Note`] if it is information, else [`Event::Rejected`].
+    #[must_use]
+    pub fn from_diagnostic(diagnostic: Diagnostic) -> Self {
+        match diagnostic.severity() {
+            crate::Severity::Info => Self::Note(diagnostic),
+            crate::Severity::Error => Self::Rejected(diagnostic),
+        }
+    }
+
+    /// The record, if it is one.
+    pub fn into_record(self) -> Option<Record<T>> {
+        match self {
+            Self::Record(record) => Some(record),
+            Self::Rejected(_) | Self::Note(_) => None,
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! What a stream leaves behind: counts, and the first findings.
+
+use std::collections::BTreeMap;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::{Code, Diagnostic, Limits, Severity};
+
+/// Counts of what was delivered and rejected, with the first diagnostics.
+///
+/// Keeps at most [`Limits::diagnostics`] findings; the rest are counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    records: u64,
+    tool_calls: u64,
+    rejected: u64,
+    notes: u64,
+    by_code: BTreeMap<Code, u64>,
+    diagnostics: Vec<Diagnostic>,
+    dropped: u64,
+    capacity: usize,
+    complete: bool,
+}
+
+impl Report {
+    /// An empty report that keeps as many findings as the limits allow.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            capacity: limits.diagnostics,
+            ..Self::default()
+        }
+    }
+
+    /// Counts a delivered record.
+    pub fn count_record(&mut self) {
+        self.records += 1;
+    }
+
+    /// Counts a delivered tool call.
+    pub fn count_tool_call(&mut self) {
+        self.tool_calls += 1;
+    }
+
+    /// Counts a finding and keeps it while there is room.
+    pub fn add(&mut self, diagnostic: Diagnostic) {
+        match diagnostic.severity() {
+            Severity::Info => self.notes += 1,
+            Severity::Error => self.rejected += 1,
+        }
+        *self.by_code.entry(diagnostic.code).or_default() += 1;
+        if self.diagnostics.len() < self.capacity {
+            self.diagnostics.push(diagnostic);
+        } else {
+            self.dropped += 1;
+        }
+    }
+
+    /// Says that the source reached its own end.
+    pub fn set_complete(&mut self) {
+        self.complete = true;
+    }
+
+    /// Records delivered.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Tool calls delivered.
+    #[must_use]
+    pub fn tool_calls(&self) -> u64 {
+        self.tool_calls
+    }
+
+    /// Findings that are rejects; prose is not among them.
+    #[must_use]
+    pub fn rejected(&self) -> u64 {
+        self.rejected
+    }
+
+    /// Findings that are information.
+    #[must_use]
+    pub fn notes(&self) -> u64 {
+        self.notes
+    }
+
+    /// How many findings there were of each code.
+    #[must_use]
+    pub fn by_code(&self) -> &BTreeMap<Code, u64> {
+        &self.by_code
+    }
+
+    /// The first findings, in the order of the input.
+    #[must_use]
+    pub fn diagnostics(&self) -> &[Diagnostic] {
+        &self.diagnostics
+    }
+
+    /// Findings counted but not kept.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// Whether the source reached its own end; false while it is read and after an error.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.complete
+    }
+}
+
+impl Serialize for Report {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let by_code: BTreeMap<&str, u64> = self
+            .by_code
+            .iter()
+            .map(|(code, count)| (code.as_str(), *count))
+            .collect();
+        let mut map = serializer.serialize_map(Some(8))?;
+        map.serialize_entry("complete", &self.complete)?;
+        map.serialize_entry("records", &self.records)?;
+        map.serialize_entry("tool_calls", &self.tool_calls)?;
+        map.serialize_entry("rejected", &self.rejected)?;
+        map.serialize_entry("notes", &self.notes)?;
+        map.serialize_entry("by_code", &by_code)?;
+        map.serialize_entry("diagnostics", &self.diagnostics)?;
+        map.serialize_entry("dropped_diagnostics", &self.dropped)?;
+        map.end()
+    }
+}
