@@ -248,15 +248,7 @@ impl Diagnostic {
     /// A finding without paths.
     #[must_use]
     pub fn new(code: Code, line: u64, span: Span, column: u64, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            line,
-            span,
-            column,
-            instance_path: None,
-            schema_path: None,
-            message: message.into(),
-        }
+        Self { code, line, span, column, instance_path: None, schema_path: None, message: message.into() }
     }
 
     /// How much it weighs.
@@ -268,16 +260,8 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}:{}: {}: {}",
-            self.line, self.column, self.code, self.message
-        )?;
-        if let Some(path) = self
-            .instance_path
-            .as_deref()
-            .filter(|path| !path.is_empty())
-        {
+        write!(f, "{}:{}: {}: {}", self.line, self.column, self.code, self.message)?;
+        if let Some(path) = self.instance_path.as_deref().filter(|path| !path.is_empty()) {
             write!(f, " (at {path})")?;
         }
         Ok(())

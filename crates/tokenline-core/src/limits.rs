@@ -15,8 +15,8 @@ pub struct Limits {
     /// A longer one is one diagnostic and is discarded up to the next line. Values above 2 GiB
     /// are treated as 2 GiB, because positions inside a record are 32 bits wide.
     pub line_bytes: usize,
-    /// Deepest nesting, in containers. serde_json's limit is the default; more than 65,535 is
-    /// treated as 65,535.
+    /// Deepest nesting, in containers. serde_json's limit is the default. More than 1,024 is
+    /// treated as 1,024: parsing does not recurse, but reading a document into a type does.
     pub depth: usize,
     /// Longest line of a server-sent event stream, in bytes.
     pub sse_line_bytes: usize,
@@ -44,9 +44,7 @@ impl Limits {
 
     /// The depth cap as the parser applies it.
     pub(crate) fn effective_depth(&self) -> u32 {
-        u32::try_from(self.depth)
-            .unwrap_or(u32::MAX)
-            .min(u32::from(u16::MAX))
+        u32::try_from(self.depth).unwrap_or(u32::MAX).min(u32::from(u16::MAX))
     }
 }
 

@@ -31,10 +31,7 @@ impl Options {
     /// Reads JSON Lines and nothing else: each line that is not blank is one object.
     #[must_use]
     pub fn strict() -> Self {
-        Self {
-            mode: Mode::Strict,
-            ..Self::default()
-        }
+        Self { mode: Mode::Strict, ..Self::default() }
     }
 
     /// Sets when a record is released.

@@ -27,10 +27,7 @@ impl Report {
     /// An empty report that keeps as many findings as the limits allow.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self {
-            capacity: limits.diagnostics,
-            ..Self::default()
-        }
+        Self { capacity: limits.diagnostics, ..Self::default() }
     }
 
     /// Counts a delivered record.
@@ -113,11 +110,8 @@ impl Report {
 
 impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let by_code: BTreeMap<&str, u64> = self
-            .by_code
-            .iter()
-            .map(|(code, count)| (code.as_str(), *count))
-            .collect();
+        let by_code: BTreeMap<&str, u64> =
+            self.by_code.iter().map(|(code, count)| (code.as_str(), *count)).collect();
         let mut map = serializer.serialize_map(Some(8))?;
         map.serialize_entry("complete", &self.complete)?;
         map.serialize_entry("records", &self.records)?;

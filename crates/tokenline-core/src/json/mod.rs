@@ -1,1 +1,41 @@
-//! json
+//! A resumable, validating JSON parser that fills a reusable tape, and the ways to read it.
+//!
+//! [`Parser`] reads a document that grows, each byte once. [`Value`] lends the parsed document:
+//! strings borrow from the text unless they have escapes, numbers keep their literal, and any
+//! type that implements `Deserialize` is read straight from the tape.
+//!
+//! ```
+//! use serde::Deserialize;
+//! use tokenline_core::json::Parser;
+//!
+//! #[derive(Deserialize)]
+//! struct Definition<'a> {
+//!     entity: &'a str,
+//!     weight: f64,
+//! }
+//!
+//! let mut parser = Parser::new();
+//! let value = parser.parse(r#"{"entity":"DNA","weight":0.90}"#)?;
+//! assert_eq!(value.get("weight").unwrap().raw(), "0.90");
+//! let definition: Definition<'_> = value.deserialize()?;
+//! assert_eq!((definition.entity, definition.weight), ("DNA", 0.9));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod de;
+mod error;
+mod names;
+mod number;
+mod parser;
+mod raw;
+mod scan;
+mod tape;
+mod unescape;
+mod value;
+
+pub use de::DeserializeError;
+pub use error::{Expected, Found, SyntaxError};
+pub use number::Number;
+pub use parser::{Parser, Step};
+pub use raw::Raw;
+pub use value::{Array, Elements, Kind, Members, Object, Value, View};

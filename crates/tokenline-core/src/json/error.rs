@@ -1,0 +1,172 @@
+//! What can be wrong with a document, and where.
+
+use std::fmt;
+
+/// What the grammar allows at the place of a [`SyntaxError`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Expected {
+    /// Any value.
+    Value,
+    /// A value, or the end of an empty array.
+    ValueOrBracket,
+    /// A member's name.
+    Name,
+    /// A member's name, or the end of an empty object.
+    NameOrBrace,
+    /// The colon after a name.
+    Colon,
+    /// A comma, or the end of the object.
+    CommaOrBrace,
+    /// A comma, or the end of the array.
+    CommaOrBracket,
+    /// A digit of a number.
+    Digit,
+    /// The rest of `true`, `false` or `null`.
+    Literal,
+    /// A character inside a string that is no control character.
+    StringCharacter,
+    /// One of the escapes of RFC 8259 after a backslash.
+    Escape,
+    /// A hexadecimal digit of a `\u` escape.
+    HexDigit,
+    /// The low half of a surrogate pair.
+    LowSurrogate,
+    /// A container fewer: the nesting limit is reached.
+    LessDepth,
+    /// The end of the document.
+    End,
+    /// A shorter document: positions within one are limited to 2 GiB.
+    ShorterDocument,
+}
+
+impl Expected {
+    fn describe(self) -> &'static str {
+        match self {
+            Self::Value => "a value",
+            Self::ValueOrBracket => "a value or `]`",
+            Self::Name => "a name in double quotes",
+            Self::NameOrBrace => "a name in double quotes or `}`",
+            Self::Colon => "`:` after the name",
+            Self::CommaOrBrace => "`,` or `}`",
+            Self::CommaOrBracket => "`,` or `]`",
+            Self::Digit => "a digit",
+            Self::Literal => "the rest of `true`, `false` or `null`",
+            Self::StringCharacter => "the rest of the string (control characters must be escaped)",
+            Self::Escape => "an escape: one of `\"\\/bfnrtu`",
+            Self::HexDigit => "a hexadecimal digit",
+            Self::LowSurrogate => "the low half of a surrogate pair",
+            Self::LessDepth => "less nesting: the depth limit is reached",
+            Self::End => "the end of the document",
+            Self::ShorterDocument => "a document of at most 2 GiB",
+        }
+    }
+}
+
+/// What stood there instead. A class rather than the byte: errors do not repeat the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Found {
+    /// One of `{ } [ ] : , "`.
+    Structural(u8),
+    /// A line feed.
+    LineFeed,
+    /// Another control character.
+    Control(u8),
+    /// A digit or a minus sign.
+    Digit,
+    /// An ASCII letter.
+    Letter,
+    /// Anything else.
+    Other,
+    /// Nothing: the input ended.
+    EndOfInput,
+}
+
+impl Found {
+    pub(crate) fn classify(byte: u8) -> Self {
+        match byte {
+            b'{' | b'}' | b'[' | b']' | b':' | b',' | b'"' => Self::Structural(byte),
+            b'\n' => Self::LineFeed,
+            0..0x20 => Self::Control(byte),
+            b'0'..=b'9' | b'-' => Self::Digit,
+            b'a'..=b'z' | b'A'..=b'Z' => Self::Letter,
+            _ => Self::Other,
+        }
+    }
+}
+
+impl fmt::Display for Found {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Structural(byte) => write!(f, "`{}`", char::from(*byte)),
+            Self::LineFeed => f.write_str("the end of the line"),
+            Self::Control(byte) => write!(f, "the control character 0x{byte:02X}"),
+            Self::Digit => f.write_str("a number"),
+            Self::Letter => f.write_str("a letter"),
+            Self::Other => f.write_str("another character"),
+            Self::EndOfInput => f.write_str("the end of the input"),
+        }
+    }
+}
+
+/// A document that is not JSON: where, what was expected there, what was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SyntaxError {
+    /// Bytes from the start of the document to the fault.
+    pub offset: usize,
+    /// The line of the document, counted from 1.
+    pub line: usize,
+    /// The place in that line: bytes, counted from 1.
+    pub column: usize,
+    /// What the grammar allows there.
+    pub expected: Expected,
+    /// What stood there.
+    pub found: Found,
+}
+
+impl SyntaxError {
+    /// Places the fault `offset` in `bytes`, the document.
+    pub(crate) fn at(bytes: &[u8], fault: Fault) -> Self {
+        let before = &bytes[..fault.offset.min(bytes.len())];
+        let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
+        Self {
+            offset: fault.offset,
+            line: 1 + memchr::memchr_iter(b'\n', before).count(),
+            column: 1 + fault.offset - line_start,
+            expected: fault.expected,
+            found: bytes.get(fault.offset).map_or(Found::EndOfInput, |&byte| Found::classify(byte)),
+        }
+    }
+
+    /// What is wrong, without the place.
+    #[must_use]
+    pub fn description(&self) -> String {
+        describe(self.expected, self.found)
+    }
+}
+
+pub(crate) fn describe(expected: Expected, found: Found) -> String {
+    match expected {
+        Expected::LessDepth | Expected::ShorterDocument => {
+            format!("expected {}", expected.describe())
+        }
+        _ => format!("expected {}, found {found}", expected.describe()),
+    }
+}
+
+impl fmt::Display for SyntaxError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at line {} column {}", self.description(), self.line, self.column)
+    }
+}
+
+impl std::error::Error for SyntaxError {}
+
+/// A fault as the parser sees it: an offset and what was expected. Placing it in a line is left to
+/// whoever reports it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Fault {
+    pub(crate) offset: usize,
+    pub(crate) expected: Expected,
+}

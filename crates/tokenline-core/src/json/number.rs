@@ -1,0 +1,73 @@
+//! A number as its literal, converted only for who asks.
+
+/// A JSON number on the tape. It keeps its literal, whatever its size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number<'a> {
+    literal: &'a str,
+    is_float: bool,
+}
+
+impl<'a> Number<'a> {
+    pub(crate) fn new(literal: &'a str, is_float: bool) -> Self {
+        Self { literal, is_float }
+    }
+
+    /// The number as it was written.
+    #[must_use]
+    pub fn as_str(self) -> &'a str {
+        self.literal
+    }
+
+    /// Whether it is written without a fraction and an exponent.
+    #[must_use]
+    pub fn is_written_as_integer(self) -> bool {
+        !self.is_float
+    }
+
+    /// The number, if it is written as an integer and fits. `-0` is none: serde_json reads it as
+    /// a float.
+    #[must_use]
+    pub fn as_u64(self) -> Option<u64> {
+        if self.is_float { None } else { self.literal.parse().ok() }
+    }
+
+    /// The number, if it is written as an integer and fits. `-0` is none: serde_json reads it as
+    /// a float.
+    #[must_use]
+    pub fn as_i64(self) -> Option<i64> {
+        if self.is_float || self.literal == "-0" { None } else { self.literal.parse().ok() }
+    }
+
+    /// The number as serde_json reads it, or `None` beyond the range of `f64`.
+    #[must_use]
+    pub fn as_f64(self) -> Option<f64> {
+        if !self.is_float {
+            if let Some(number) = self.as_u64() {
+                return Some(number as f64);
+            }
+            if let Some(number) = self.as_i64() {
+                return Some(number as f64);
+            }
+        }
+        serde_json::from_str(self.literal).ok()
+    }
+
+    /// The number for comparing with bounds: beyond the range of `f64` an infinity of its sign.
+    #[must_use]
+    pub fn to_f64_saturating(self) -> f64 {
+        let beyond = if self.literal.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY };
+        self.as_f64().unwrap_or(beyond)
+    }
+
+    /// As serde_json's number, or `None` beyond the range of `f64`.
+    #[must_use]
+    pub fn to_number(self) -> Option<serde_json::Number> {
+        if let Some(number) = self.as_u64() {
+            return Some(number.into());
+        }
+        if let Some(number) = self.as_i64() {
+            return Some(number.into());
+        }
+        self.as_f64().and_then(serde_json::Number::from_f64)
+    }
+}

@@ -1,0 +1,138 @@
+//! An owned piece of JSON text that is known to be valid.
+
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
+
+use super::value::{Value, View};
+use super::{DeserializeError, Parser, SyntaxError};
+
+/// One JSON value as it was written: number literals, escapes and the order of members untouched.
+///
+/// ```
+/// use tokenline_core::json::Raw;
+///
+/// let parameters = Raw::new(r#"{"price": 0.90}"#)?;
+/// assert_eq!(parameters.as_str(), r#"{"price": 0.90}"#);
+/// assert_eq!(parameters.to_value()?["price"], 0.9);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Raw(Box<str>);
+
+impl Raw {
+    /// Checks a text and keeps it, without the white space around it.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not one JSON value.
+    pub fn new(text: &str) -> Result<Self, SyntaxError> {
+        Ok(Self::from(Parser::new().parse(text)?))
+    }
+
+    /// The text.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Lends the parsed value to a closure.
+    pub fn with_value<R>(&self, f: impl FnOnce(Value<'_>) -> R) -> R {
+        let mut parser = Parser::new().unlimited_depth();
+        match parser.parse(&self.0) {
+            Ok(value) => f(value),
+            Err(error) => unreachable!("checked when it was made: {error}"),
+        }
+    }
+
+    /// Reads the value into a type.
+    ///
+    /// # Errors
+    ///
+    /// If the value does not fit the type.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, DeserializeError> {
+        self.with_value(|value| value.deserialize())
+    }
+
+    /// The value as serde_json would have read it.
+    ///
+    /// # Errors
+    ///
+    /// If a number is beyond the range of `f64`.
+    pub fn to_value(&self) -> Result<serde_json::Value, DeserializeError> {
+        self.with_value(|value| value.to_value())
+    }
+}
+
+impl From<Value<'_>> for Raw {
+    fn from(value: Value<'_>) -> Self {
+        Self(value.raw().into())
+    }
+}
+
+impl fmt::Debug for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Raw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl PartialEq<str> for Raw {
+    fn eq(&self, other: &str) -> bool {
+        *self.0 == *other
+    }
+}
+
+impl PartialEq<&str> for Raw {
+    fn eq(&self, other: &&str) -> bool {
+        *self.0 == **other
+    }
+}
+
+impl Serialize for Raw {
+    /// Serializes the value, not the text: a serializer has no way to take a literal.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.with_value(|value| value.serialize(serializer))
+    }
+}
+
+impl Serialize for Value<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self.view() {
+            View::Null => serializer.serialize_unit(),
+            View::Bool(bool) => serializer.serialize_bool(bool),
+            View::String(string) => serializer.serialize_str(&string),
+            View::Number(number) => {
+                if let Some(number) = number.as_u64() {
+                    serializer.serialize_u64(number)
+                } else if let Some(number) = number.as_i64() {
+                    serializer.serialize_i64(number)
+                } else if let Some(number) = number.as_f64() {
+                    serializer.serialize_f64(number)
+                } else {
+                    Err(serde::ser::Error::custom("number out of range"))
+                }
+            }
+            View::Array(array) => {
+                let mut seq = serializer.serialize_seq(Some(array.len()))?;
+                for element in array {
+                    seq.serialize_element(&element)?;
+                }
+                seq.end()
+            }
+            View::Object(object) => {
+                let mut map = serializer.serialize_map(Some(object.len()))?;
+                for (name, value) in object {
+                    map.serialize_entry(name, &value)?;
+                }
+                map.end()
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! The flat tape a parser fills: one node a value or name, in document order.
+
+use std::ops::Range;
+
+use super::unescape::unescape_into;
+
+/// What a tape node stands for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum NodeKind {
+    Null,
+    False,
+    True,
+    Number,
+    String,
+    Array,
+    Object,
+    /// The name of an object's member; its value is the next node.
+    Key,
+}
+
+/// One entry of the tape, 16 bytes.
+///
+/// `start` and `end` are byte offsets into the document. Strings and names span what is between
+/// the quotes, containers what is between and including their brackets. While a container is open,
+/// `link` holds its parent and `end` the base of its names in the parser's name list: this is why
+/// the parser needs no stack. Once it is closed, `link` is the index of the node after its last.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Node {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+    pub(crate) link: u32,
+    /// Bits 0 to 3 kind, 4 to 7 flags, 8 to 31 member count (saturating).
+    pub(crate) meta: u32,
+}
+
+/// A string or name with escapes in it, which are decoded when it is read.
+pub(crate) const ESCAPED: u32 = 1 << 4;
+/// A number written with a fraction or an exponent.
+pub(crate) const FLOAT: u32 = 1 << 5;
+/// An object with two members of one name.
+pub(crate) const REPEATED: u32 = 1 << 6;
+
+const COUNT_SHIFT: u32 = 8;
+/// The largest member count that fits; a container with more is counted when asked.
+pub(crate) const COUNT_MAX: u32 = u32::MAX >> COUNT_SHIFT;
+/// No container: the parent of the root.
+pub(crate) const NONE: u32 = u32::MAX;
+
+impl Node {
+    #[inline(always)]
+    pub(crate) fn new(kind: NodeKind, flags: u32, start: usize, end: usize) -> Self {
+        // Positions fit: the parser refuses documents beyond 2 GiB.
+        Self { start: start as u32, end: end as u32, link: 0, meta: kind as u32 | flags }
+    }
+
+    #[inline(always)]
+    pub(crate) fn kind(&self) -> NodeKind {
+        match self.meta & 0xF {
+            0 => NodeKind::Null,
+            1 => NodeKind::False,
+            2 => NodeKind::True,
+            3 => NodeKind::Number,
+            4 => NodeKind::String,
+            5 => NodeKind::Array,
+            6 => NodeKind::Object,
+            _ => NodeKind::Key,
+        }
+    }
+
+    #[inline(always)]
+    pub(crate) fn has(&self, flag: u32) -> bool {
+        self.meta & flag != 0
+    }
+
+    #[inline(always)]
+    pub(crate) fn is_container(&self) -> bool {
+        matches!(self.kind(), NodeKind::Array | NodeKind::Object)
+    }
+
+    #[inline(always)]
+    pub(crate) fn count(&self) -> u32 {
+        self.meta >> COUNT_SHIFT
+    }
+
+    #[inline(always)]
+    pub(crate) fn set_count(&mut self, count: u32) {
+        self.meta = (self.meta & ((1 << COUNT_SHIFT) - 1)) | (count.min(COUNT_MAX) << COUNT_SHIFT);
+    }
+
+    #[inline(always)]
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
+}
+
+/// The index of the node after the value at `index` and all its members.
+#[inline(always)]
+pub(crate) fn after(nodes: &[Node], index: u32) -> u32 {
+    let node = nodes[index as usize];
+    if node.is_container() { node.link } else { index + 1 }
+}
+
+/// The decoded forms of the names that have escapes, in one buffer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct DecodedNames {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl DecodedNames {
+    /// Decodes a name and keeps it; the index by which it is found again.
+    pub(crate) fn push(&mut self, raw: &str) -> u32 {
+        unescape_into(raw, &mut self.text);
+        self.ends.push(self.text.len());
+        self.ends.len() as u32 - 1
+    }
+
+    pub(crate) fn name(&self, index: u32) -> &str {
+        let index = index as usize;
+        let start = if index == 0 { 0 } else { self.ends[index - 1] };
+        &self.text[start..self.ends[index]]
+    }
+
+    pub(crate) fn clear(&mut self) {
+        self.text.clear();
+        self.ends.clear();
+    }
+}
+
+/// The nodes of one document. Reused from document to document.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Tape {
+    /// An initialised slice, longer than what is used: writing a node is then a plain store.
+    pub(crate) nodes: Vec<Node>,
+    /// How many nodes are in use.
+    pub(crate) len: usize,
+    /// Names with escapes, decoded. A name's node links here.
+    pub(crate) decoded: DecodedNames,
+    /// Where a repeated name starts, if there is one.
+    pub(crate) repeated_name: Option<u32>,
+    /// Tells this document from every other in the process.
+    pub(crate) generation: u64,
+}
+
+impl Tape {
+    #[inline(always)]
+    pub(crate) fn node(&self, index: u32) -> Node {
+        self.nodes[index as usize]
+    }
+
+    /// The index of the node after the value at `index` and all its members.
+    #[inline(always)]
+    pub(crate) fn after(&self, index: u32) -> u32 {
+        after(&self.nodes, index)
+    }
+
+    /// The decoded name of the member whose name node is at `index`.
+    #[inline(always)]
+    pub(crate) fn name<'a>(&'a self, text: &'a str, index: u32) -> &'a str {
+        let node = self.node(index);
+        if node.has(ESCAPED) { self.decoded.name(node.link) } else { &text[node.range()] }
+    }
+
+    /// How many members the container at `index` has.
+    pub(crate) fn member_count(&self, index: u32) -> usize {
+        let node = self.node(index);
+        let stored = node.count();
+        if stored < COUNT_MAX {
+            return stored as usize;
+        }
+        let is_object = node.kind() == NodeKind::Object;
+        let mut count = 0;
+        let mut child = index + 1;
+        while child < node.link {
+            child = self.after(if is_object { child + 1 } else { child });
+            count += 1;
+        }
+        count
+    }
+}

@@ -1,0 +1,70 @@
+//! Decoding the escapes of a JSON string. The parser has checked them; nothing here can fail.
+
+/// Decodes the escapes of `raw`, the text between the quotes of a valid JSON string.
+pub(crate) fn unescape(raw: &str) -> String {
+    let mut out = String::with_capacity(raw.len());
+    unescape_into(raw, &mut out);
+    out
+}
+
+/// As [`unescape`], appended to `out`.
+pub(crate) fn unescape_into(raw: &str, out: &mut String) {
+    let mut rest = raw;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        let (character, used) = escape(&rest.as_bytes()[at..]);
+        out.push(character);
+        rest = &rest[at + used..];
+    }
+    out.push_str(rest);
+}
+
+/// The character that an escape stands for, and the length of the escape, its backslash included.
+fn escape(bytes: &[u8]) -> (char, usize) {
+    match bytes.get(1) {
+        Some(b'b') => ('\u{8}', 2),
+        Some(b'f') => ('\u{c}', 2),
+        Some(b'n') => ('\n', 2),
+        Some(b'r') => ('\r', 2),
+        Some(b't') => ('\t', 2),
+        Some(b'u') => {
+            let high = hex(bytes, 2);
+            if (0xD800..0xDC00).contains(&high) {
+                let low = hex(bytes, 8);
+                let code = 0x1_0000 + ((high - 0xD800) << 10) + (low.wrapping_sub(0xDC00) & 0x3FF);
+                (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12)
+            } else {
+                (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
+            }
+        }
+        Some(&byte) => (char::from(byte), 2),
+        None => (char::REPLACEMENT_CHARACTER, 1),
+    }
+}
+
+fn hex(bytes: &[u8], at: usize) -> u32 {
+    bytes.iter().skip(at).take(4).fold(0, |value, &digit| (value << 4) | hex_digit(digit).unwrap_or(0))
+}
+
+/// The value of a hexadecimal digit.
+#[inline]
+pub(crate) fn hex_digit(byte: u8) -> Option<u32> {
+    match byte {
+        b'0'..=b'9' => Some(u32::from(byte - b'0')),
+        b'a'..=b'f' => Some(u32::from(byte - b'a') + 10),
+        b'A'..=b'F' => Some(u32::from(byte - b'A') + 10),
+        _ => None,
+    }
+}
+
+/// How many characters the string has whose escaped form is `raw`.
+pub(crate) fn char_count(raw: &str) -> usize {
+    let mut count = 0;
+    let mut rest = raw;
+    while let Some(at) = memchr::memchr(b'\\', rest.as_bytes()) {
+        let (_, used) = escape(&rest.as_bytes()[at..]);
+        count += rest[..at].chars().count() + 1;
+        rest = &rest[at + used..];
+    }
+    count + rest.chars().count()
+}

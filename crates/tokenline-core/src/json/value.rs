@@ -1,0 +1,405 @@
+//! Reading a parsed document from its tape.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::number::Number;
+use super::tape::{ESCAPED, FLOAT, Node, NodeKind, REPEATED, Tape};
+use super::unescape::unescape;
+
+/// The six kinds of JSON value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool,
+    /// A number.
+    Number,
+    /// A string.
+    String,
+    /// An array.
+    Array,
+    /// An object.
+    Object,
+}
+
+impl Kind {
+    /// The name JSON Schema gives it, such as `boolean`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "boolean",
+            Self::Number => "number",
+            Self::String => "string",
+            Self::Array => "array",
+            Self::Object => "object",
+        }
+    }
+}
+
+/// A [`Value`] by kind, for `match`.
+#[derive(Clone, Debug)]
+pub enum View<'a> {
+    /// `null`
+    Null,
+    /// `true` or `false`
+    Bool(bool),
+    /// A number.
+    Number(Number<'a>),
+    /// A string, its escapes decoded.
+    String(Cow<'a, str>),
+    /// An array.
+    Array(Array<'a>),
+    /// An object.
+    Object(Object<'a>),
+}
+
+/// A value of a parsed document: a place on the tape and the text it describes. Cheap to copy;
+/// lives as long as the parser is not used again.
+#[derive(Clone, Copy)]
+pub struct Value<'a> {
+    tape: &'a Tape,
+    text: &'a str,
+    index: u32,
+}
+
+impl<'a> Value<'a> {
+    #[inline]
+    pub(crate) fn new(tape: &'a Tape, text: &'a str, index: u32) -> Self {
+        Self { tape, text, index }
+    }
+
+    #[inline(always)]
+    fn node(self) -> Node {
+        self.tape.node(self.index)
+    }
+
+    /// Which kind of value it is.
+    #[inline]
+    #[must_use]
+    pub fn kind(self) -> Kind {
+        match self.node().kind() {
+            NodeKind::Null => Kind::Null,
+            NodeKind::False | NodeKind::True => Kind::Bool,
+            NodeKind::Number => Kind::Number,
+            NodeKind::String | NodeKind::Key => Kind::String,
+            NodeKind::Array => Kind::Array,
+            NodeKind::Object => Kind::Object,
+        }
+    }
+
+    /// The value by kind.
+    #[inline]
+    #[must_use]
+    pub fn view(self) -> View<'a> {
+        let node = self.node();
+        match node.kind() {
+            NodeKind::Null => View::Null,
+            NodeKind::False => View::Bool(false),
+            NodeKind::True => View::Bool(true),
+            NodeKind::Number => View::Number(Number::new(&self.text[node.range()], node.has(FLOAT))),
+            NodeKind::String | NodeKind::Key => {
+                View::String(decode(&self.text[node.range()], node.has(ESCAPED)))
+            }
+            NodeKind::Array => View::Array(Array(self)),
+            NodeKind::Object => View::Object(Object(self)),
+        }
+    }
+
+    /// Whether it is `null`.
+    #[inline]
+    #[must_use]
+    pub fn is_null(self) -> bool {
+        self.node().kind() == NodeKind::Null
+    }
+
+    /// The boolean, if it is one.
+    #[inline]
+    #[must_use]
+    pub fn as_bool(self) -> Option<bool> {
+        match self.node().kind() {
+            NodeKind::True => Some(true),
+            NodeKind::False => Some(false),
+            _ => None,
+        }
+    }
+
+    /// The string, if it is one. Borrowed unless it has escapes, which are decoded here.
+    #[inline]
+    #[must_use]
+    pub fn as_str(self) -> Option<Cow<'a, str>> {
+        self.raw_str().map(|(raw, escaped)| decode(raw, escaped))
+    }
+
+    /// The text between the quotes as it came, if it is a string; and whether it has escapes.
+    pub(crate) fn raw_str(self) -> Option<(&'a str, bool)> {
+        let node = self.node();
+        (node.kind() == NodeKind::String).then(|| (&self.text[node.range()], node.has(ESCAPED)))
+    }
+
+    /// The length of the string in characters (Unicode scalar values), if it is one. Does not
+    /// decode it.
+    #[must_use]
+    pub fn char_count(self) -> Option<usize> {
+        let (raw, escaped) = self.raw_str()?;
+        Some(if escaped { super::unescape::char_count(raw) } else { raw.chars().count() })
+    }
+
+    /// The number, if it is one.
+    #[inline]
+    #[must_use]
+    pub fn as_number(self) -> Option<Number<'a>> {
+        let node = self.node();
+        (node.kind() == NodeKind::Number).then(|| Number::new(&self.text[node.range()], node.has(FLOAT)))
+    }
+
+    /// The array, if it is one.
+    #[inline]
+    #[must_use]
+    pub fn as_array(self) -> Option<Array<'a>> {
+        (self.node().kind() == NodeKind::Array).then_some(Array(self))
+    }
+
+    /// The object, if it is one.
+    #[inline]
+    #[must_use]
+    pub fn as_object(self) -> Option<Object<'a>> {
+        (self.node().kind() == NodeKind::Object).then_some(Object(self))
+    }
+
+    /// The member of this name, if it is an object that has one. Of repeated names the last.
+    #[inline]
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Value<'a>> {
+        self.as_object()?.get(name)
+    }
+
+    /// The value that a JSON Pointer (RFC 6901) names, from here.
+    #[must_use]
+    pub fn pointer(self, pointer: &str) -> Option<Value<'a>> {
+        if pointer.is_empty() {
+            return Some(self);
+        }
+        pointer.strip_prefix('/')?.split('/').try_fold(self, |value, token| match value.kind() {
+            Kind::Object => value.get(&token.replace("~1", "/").replace("~0", "~")),
+            Kind::Array if token == "0" || !token.starts_with(['0', '+']) => {
+                value.as_array()?.iter().nth(token.parse().ok()?)
+            }
+            _ => None,
+        })
+    }
+
+    /// Where it stands in the document, in bytes: a string with its quotes, a container with its
+    /// brackets.
+    #[must_use]
+    pub fn range(self) -> Range<usize> {
+        let node = self.node();
+        match node.kind() {
+            NodeKind::String | NodeKind::Key => node.start as usize - 1..node.end as usize + 1,
+            _ => node.range(),
+        }
+    }
+
+    /// The value as it was written.
+    #[must_use]
+    pub fn raw(self) -> &'a str {
+        &self.text[self.range()]
+    }
+
+    /// The document it is part of, from the document's first byte.
+    #[must_use]
+    pub fn document(self) -> &'a str {
+        self.text
+    }
+
+    /// Where the first repeated member name of the whole document starts (its quote, in bytes from
+    /// the start of the document), if an object in it names a member twice.
+    #[inline]
+    #[must_use]
+    pub fn repeated_name(self) -> Option<usize> {
+        self.tape.repeated_name.map(|start| start as usize)
+    }
+
+    /// What tells this value from every other one that a parser of this process lends: the
+    /// document's generation and the place on its tape.
+    #[inline]
+    #[must_use]
+    pub fn identity(self) -> (u64, u32) {
+        (self.tape.generation, self.index)
+    }
+
+    /// The JSON Pointer, from this value, of the innermost value or member name at `offset` of the
+    /// document.
+    #[must_use]
+    pub fn pointer_at(self, offset: usize) -> String {
+        let mut pointer = String::new();
+        let mut here = self;
+        'down: loop {
+            if let Some(object) = here.as_object() {
+                for (name, value) in object.iter() {
+                    if value.range().contains(&offset) {
+                        pointer.push('/');
+                        pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                        here = value;
+                        continue 'down;
+                    }
+                }
+            } else if let Some(array) = here.as_array() {
+                for (index, value) in array.iter().enumerate() {
+                    if value.range().contains(&offset) {
+                        pointer.push('/');
+                        pointer.push_str(&index.to_string());
+                        here = value;
+                        continue 'down;
+                    }
+                }
+            }
+            return pointer;
+        }
+    }
+
+    fn at(self, index: u32) -> Self {
+        Self { index, ..self }
+    }
+}
+
+impl std::fmt::Debug for Value<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.raw())
+    }
+}
+
+fn decode(raw: &str, escaped: bool) -> Cow<'_, str> {
+    if escaped { Cow::Owned(unescape(raw)) } else { Cow::Borrowed(raw) }
+}
+
+/// A JSON array on the tape.
+#[derive(Clone, Copy, Debug)]
+pub struct Array<'a>(Value<'a>);
+
+impl<'a> Array<'a> {
+    /// How many elements it has.
+    #[inline]
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.0.tape.member_count(self.0.index)
+    }
+
+    /// Whether it has none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.node().count() == 0
+    }
+
+    /// Its elements in order.
+    #[inline]
+    #[must_use]
+    pub fn iter(self) -> Elements<'a> {
+        Elements { next: self.0.at(self.0.index + 1), end: self.0.node().link }
+    }
+}
+
+impl<'a> IntoIterator for Array<'a> {
+    type Item = Value<'a>;
+    type IntoIter = Elements<'a>;
+
+    fn into_iter(self) -> Elements<'a> {
+        self.iter()
+    }
+}
+
+/// The elements of an [`Array`].
+#[derive(Clone, Debug)]
+pub struct Elements<'a> {
+    next: Value<'a>,
+    end: u32,
+}
+
+impl<'a> Iterator for Elements<'a> {
+    type Item = Value<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Value<'a>> {
+        let value = self.next;
+        (value.index < self.end).then(|| {
+            self.next.index = value.tape.after(value.index);
+            value
+        })
+    }
+}
+
+/// A JSON object on the tape.
+#[derive(Clone, Copy, Debug)]
+pub struct Object<'a>(Value<'a>);
+
+impl<'a> Object<'a> {
+    /// How many members it has; repeated names count each time.
+    #[inline]
+    #[must_use]
+    pub fn len(self) -> usize {
+        self.0.tape.member_count(self.0.index)
+    }
+
+    /// Whether it has none.
+    #[inline]
+    #[must_use]
+    pub fn is_empty(self) -> bool {
+        self.0.node().count() == 0
+    }
+
+    /// Its members in order, repeated names included.
+    #[inline]
+    #[must_use]
+    pub fn iter(self) -> Members<'a> {
+        Members { next: self.0.at(self.0.index + 1), end: self.0.node().link }
+    }
+
+    /// The member of this name, the last one if the name is repeated. Looks through the members
+    /// in turn.
+    #[inline]
+    #[must_use]
+    pub fn get(self, name: &str) -> Option<Value<'a>> {
+        let mut named = self.iter().filter(|(other, _)| *other == name).map(|(_, value)| value);
+        if self.has_repeated_name() { named.last() } else { named.next() }
+    }
+
+    /// Whether two of its own members have one name.
+    #[inline]
+    #[must_use]
+    pub fn has_repeated_name(self) -> bool {
+        self.0.node().has(REPEATED)
+    }
+}
+
+impl<'a> IntoIterator for Object<'a> {
+    type Item = (&'a str, Value<'a>);
+    type IntoIter = Members<'a>;
+
+    fn into_iter(self) -> Members<'a> {
+        self.iter()
+    }
+}
+
+/// The members of an [`Object`].
+#[derive(Clone, Debug)]
+pub struct Members<'a> {
+    next: Value<'a>,
+    end: u32,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, Value<'a>);
+
+    #[inline]
+    fn next(&mut self) -> Option<(&'a str, Value<'a>)> {
+        let key = self.next;
+        (key.index < self.end).then(|| {
+            let value = key.at(key.index + 1);
+            self.next.index = value.tape.after(value.index);
+            (key.tape.name(key.text, key.index), value)
+        })
+    }
+}
