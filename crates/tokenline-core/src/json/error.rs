@@ -41,6 +41,11 @@ pub enum Expected {
 }
 
 impl Expected {
+    /// Whether the place is inside a string.
+    pub(crate) fn is_in_string(self) -> bool {
+        matches!(self, Self::StringCharacter | Self::Escape | Self::HexDigit | Self::LowSurrogate)
+    }
+
     fn describe(self) -> &'static str {
         match self {
             Self::Value => "a value",

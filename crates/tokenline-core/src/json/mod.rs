@@ -23,10 +23,10 @@
 //! ```
 
 mod de;
-mod error;
+pub(crate) mod error;
 mod names;
 mod number;
-mod parser;
+pub(crate) mod parser;
 mod raw;
 mod scan;
 mod tape;

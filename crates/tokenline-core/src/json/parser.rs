@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::error::{Expected, Fault, SyntaxError};
 use super::names::{self, Names};
 use super::scan::string_run;
-use super::tape::{ESCAPED, FLOAT, NONE, Node, NodeKind, REPEATED, Tape};
+use super::tape::{DecodedNames, ESCAPED, FLOAT, NONE, Node, NodeKind, REPEATED, Tape};
 use super::unescape::hex_digit;
-use super::value::Value;
+use super::value::{Kind, Value};
 use crate::Limits;
 
 /// What a [`Parser`] answers when it has read what there is.
@@ -145,6 +145,8 @@ mod unicode {
 
 /// Positions on the tape are 32 bits wide, and a link doubles as a flag.
 const MAX_DOCUMENT: usize = 1 << 31;
+/// A tape of up to this many nodes, 1 MiB, is kept from document to document.
+const KEEP_NODES: usize = 1 << 16;
 /// Generations are taken from the process-wide counter in blocks, so that parsers on several
 /// threads seldom meet there.
 const GENERATION_BLOCK: u64 = 1 << 16;
@@ -203,6 +205,9 @@ impl Parser {
 
     /// Forgets the document and starts with the next. Keeps the tape's memory.
     pub fn reset(&mut self) {
+        if self.tape.nodes.len() > KEEP_NODES && self.tape.len < self.tape.nodes.len() / 8 {
+            self.shrink();
+        }
         self.tape.len = 0;
         self.tape.decoded.clear();
         self.tape.repeated_name = None;
@@ -298,29 +303,26 @@ impl Parser {
         self.depth
     }
 
-    /// Whether the parser stands inside a string.
-    pub(crate) fn in_string(&self) -> bool {
-        matches!(self.state, State::String | State::Escape | State::Unicode)
+    /// The kind of the complete document's root.
+    pub(crate) fn root_kind(&self) -> Kind {
+        Value::new(&self.tape, "", 0).kind()
     }
 
-    /// Whether more than the first bracket was accepted.
-    pub(crate) fn is_past_opener(&self) -> bool {
-        self.tape.len > 1 || !matches!(self.state, State::FirstName | State::FirstElement | State::Failed(_))
+    /// Whether the complete document has an object below its root.
+    pub(crate) fn has_inner_object(&self) -> bool {
+        self.tape.nodes[..self.tape.len].iter().skip(1).any(|node| node.kind() == NodeKind::Object)
     }
 
-    pub(crate) fn tape(&self) -> &Tape {
-        &self.tape
-    }
-
-    /// Gives back memory that one large document made the tape take.
-    pub(crate) fn shrink(&mut self, nodes: usize) {
-        if self.tape.nodes.len() > nodes {
-            self.tape.nodes.truncate(nodes);
-            self.tape.nodes.shrink_to_fit();
-            self.name_hashes = Vec::new();
-            self.scratch = Vec::new();
-            self.tape.decoded = Default::default();
-        }
+    /// Gives back memory that one large document made the tape take, once documents are small
+    /// again. Halving keeps the cost in proportion to what was parsed.
+    #[cold]
+    fn shrink(&mut self) {
+        let nodes = &mut self.tape.nodes;
+        nodes.truncate(nodes.len() / 2);
+        nodes.shrink_to_fit();
+        self.name_hashes = Vec::new();
+        self.scratch = Vec::new();
+        self.tape.decoded = DecodedNames::default();
     }
 
     fn in_object(&self) -> bool {

@@ -1,0 +1,231 @@
+//! The decoder: which bytes the machine reads, and lending what it finds.
+
+use super::carry::{Carry, incomplete_suffix};
+use super::phase::{Found, Machine, Window};
+use crate::json::Value;
+use crate::{Completion, Diagnostic, Event, Options, Record};
+
+/// What [`RecordDecoder::decode`] made of its input.
+#[derive(Debug)]
+pub struct Decoded<'a> {
+    /// How many bytes of the input are done with. After an event, call again with the rest.
+    pub consumed: usize,
+    /// An event, or `None` if the input is used up and more is needed.
+    pub event: Option<Event<Value<'a>>>,
+}
+
+/// Records out of text that arrives in pieces: the machine under
+/// [`JsonlParser`](crate::JsonlParser), for who owns the bytes.
+///
+/// [`decode`](Self::decode) never keeps a borrow of its input: what of it belongs to an open record
+/// is copied, once. A record that lies within one piece is lent from there, without a copy.
+///
+/// ```
+/// use tokenline_core::{Event, Options, RecordDecoder};
+///
+/// let mut decoder = RecordDecoder::new(Options::lenient());
+/// let mut entities = Vec::new();
+/// for piece in ["Sure!\n{\"entity\":\"D", "NA\"}\n{\"entity\":\"RNA\"}\n"] {
+///     let mut rest = piece.as_bytes();
+///     loop {
+///         let decoded = decoder.decode(rest);
+///         rest = &rest[decoded.consumed..];
+///         match decoded.event {
+///             Some(Event::Record(record)) => entities.push(record.value.get("entity").unwrap().raw().to_owned()),
+///             Some(_) => {}
+///             None => break,
+///         }
+///     }
+/// }
+/// assert!(decoder.finish().is_none(), "nothing is left over");
+/// assert_eq!(entities, ["\"DNA\"", "\"RNA\""]);
+/// ```
+#[derive(Debug)]
+pub struct RecordDecoder {
+    machine: Machine,
+    carry: Carry,
+    /// Offset in the stream of the first byte of input not yet taken.
+    position: u64,
+    /// Bytes looked at to find the end of a carried line.
+    scanned: u64,
+}
+
+/// What was found, with the text where it is in the input rather than in the carry.
+pub(crate) enum Plain<'i> {
+    Record { record: Record<()>, text: Text<'i> },
+    Diagnostic(Diagnostic),
+}
+
+/// Where a record's text is.
+pub(crate) enum Text<'i> {
+    Input(&'i str),
+    Carry { start: usize, end: usize },
+}
+
+impl RecordDecoder {
+    /// A decoder at the start of a text.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        Self { machine: Machine::new(options), carry: Carry::default(), position: 0, scanned: 0 }
+    }
+
+    /// Forgets everything and starts with the next text. Keeps its memory.
+    pub fn reset(&mut self) {
+        self.machine.reset();
+        self.carry.clear();
+        self.position = 0;
+    }
+
+    /// Reads on, up to the next event or the end of the input.
+    ///
+    /// Terminates with `event: None` once all of `input` is consumed. Never fails: what is wrong
+    /// with the text is an event.
+    pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
+        let (consumed, plain) = self.step(input);
+        let event = plain.map(|plain| self.lend(plain));
+        Decoded { consumed, event }
+    }
+
+    /// Says that the input has ended. Call it until it returns `None`: a last line without a line
+    /// feed may hold several events.
+    pub fn finish(&mut self) -> Option<Event<Value<'_>>> {
+        self.finish_with(Completion::EndOfInput)
+    }
+
+    /// As [`finish`](Self::finish), where more than the mere end of the input proves that a record
+    /// at the end is whole.
+    pub fn finish_with(&mut self, completion: Completion) -> Option<Event<Value<'_>>> {
+        let plain = self.finish_step(completion)?;
+        Some(self.lend(plain))
+    }
+
+    /// Offset in the stream of the next byte to be decoded.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.position
+    }
+
+    /// How many bytes were looked at, by the parser and by the search for lines and openers, since
+    /// the decoder was made; the UTF-8 check apart. At most twice the input, three times where much
+    /// of it is malformed.
+    #[must_use]
+    pub fn examined(&self) -> u64 {
+        self.machine.examined() + self.scanned
+    }
+
+    /// As [`decode`](Self::decode), before lending.
+    pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
+        let mut consumed = 0;
+        loop {
+            if !self.carry.is_active() {
+                let (used, plain) = self.read_input(&input[consumed..]);
+                return (consumed + used, plain);
+            }
+            if let Some(plain) = self.read_carry() {
+                return (consumed, Some(plain));
+            }
+            if self.carry.is_active() {
+                if consumed == input.len() {
+                    return (consumed, None);
+                }
+                let taken = self.carry.extend(&input[consumed..]);
+                self.scanned += taken as u64;
+                self.position += taken as u64;
+                consumed += taken;
+            }
+        }
+    }
+
+    pub(crate) fn finish_step(&mut self, completion: Completion) -> Option<Plain<'static>> {
+        if self.carry.is_active()
+            && let Some(plain) = self.read_carry()
+        {
+            return Some(plain);
+        }
+        let text = std::mem::take(&mut self.carry.text);
+        let base = if self.carry.is_active() { self.carry.base } else { self.position };
+        let window = Window { bytes: text.as_bytes(), base, is_checked: true, ends_bad: false };
+        let found = self.machine.finish(&window, completion, self.carry.has_cut_character());
+        let plain = carried(found);
+        self.carry.text = text;
+        plain
+    }
+
+    pub(crate) fn lend<'a>(&'a self, plain: Plain<'a>) -> Event<Value<'a>> {
+        match plain {
+            Plain::Diagnostic(diagnostic) => Event::from_diagnostic(diagnostic),
+            Plain::Record { record, text } => {
+                let text = match text {
+                    Text::Input(text) => text,
+                    Text::Carry { start, end } => &self.carry.text[start..end],
+                };
+                Event::Record(record.map(|()| self.machine.value(text)))
+            }
+        }
+    }
+
+    /// Reads on in the input itself; nothing is carried.
+    fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
+        let (whole, cut) = input.split_at(input.len() - incomplete_suffix(input));
+        let window = Window { bytes: whole, base: self.position, is_checked: false, ends_bad: false };
+        let mut at = 0;
+        match self.machine.advance(&window, &mut at) {
+            Found::Record { record, text, .. } => {
+                self.position += at as u64;
+                // The window is not checked, so the machine did.
+                (at, text.map(|text| Plain::Record { record, text: Text::Input(text) }))
+            }
+            Found::Diagnostic(diagnostic) => {
+                self.position += at as u64;
+                (at, Some(Plain::Diagnostic(diagnostic)))
+            }
+            Found::Nothing => {
+                let open = self.machine.open_start().map(|start| (start - self.position) as usize);
+                let open = open.unwrap_or(whole.len());
+                if open < whole.len() || !(cut.is_empty() || self.machine.is_discarding()) {
+                    // Checked by the machine when it came to the end of the window.
+                    let text = simdutf8::basic::from_utf8(&whole[open..]).unwrap_or_default();
+                    self.carry.start(text, self.position + open as u64, cut);
+                }
+                self.position += input.len() as u64;
+                (input.len(), None)
+            }
+        }
+    }
+
+    /// Reads on in the carry; leaves it once nothing in it is open any more.
+    fn read_carry(&mut self) -> Option<Plain<'static>> {
+        if self.carry.at == self.carry.text.len() && !self.carry.ends_bad {
+            return None;
+        }
+        let text = std::mem::take(&mut self.carry.text);
+        let window = Window {
+            bytes: text.as_bytes(),
+            base: self.carry.base,
+            is_checked: true,
+            ends_bad: self.carry.ends_bad,
+        };
+        let plain = carried(self.machine.advance(&window, &mut self.carry.at));
+        self.carry.text = text;
+        if plain.is_none() {
+            match self.machine.open_start() {
+                Some(start) => self.carry.drop_before(start),
+                None if self.carry.has_cut_character() && !self.machine.is_discarding() => {
+                    self.carry.drop_before(self.carry.end());
+                }
+                None => self.carry.clear(),
+            }
+        }
+        plain
+    }
+}
+
+fn carried(found: Found<'_>) -> Option<Plain<'static>> {
+    match found {
+        Found::Record { record, start, end, .. } => {
+            Some(Plain::Record { record, text: Text::Carry { start, end } })
+        }
+        Found::Diagnostic(diagnostic) => Some(Plain::Diagnostic(diagnostic)),
+        Found::Nothing => None,
+    }
+}

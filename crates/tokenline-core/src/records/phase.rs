@@ -1,0 +1,660 @@
+//! The machine: what the bytes of a line mean, and when a record is released.
+
+use memchr::{memchr, memchr3};
+
+use super::line::{Fault, Line};
+use crate::json::{Kind, Parser, Value, error, parser::RawStep};
+use crate::{Code, Completion, Diagnostic, Emit, Mode, Options, Record, Span};
+
+/// Bytes to read: a piece of the input, or the carry.
+#[derive(Clone, Copy)]
+pub(super) struct Window<'w> {
+    /// Ends with a whole character.
+    pub(super) bytes: &'w [u8],
+    /// Offset in the stream of the first byte.
+    pub(super) base: u64,
+    /// Whether the bytes are known to be UTF-8.
+    pub(super) is_checked: bool,
+    /// Whether a byte follows that is not UTF-8.
+    pub(super) ends_bad: bool,
+}
+
+impl Window<'_> {
+    fn offset(&self, index: usize) -> u64 {
+        self.base + index as u64
+    }
+
+    /// The index of an offset. What is open always starts within the window.
+    fn index(&self, offset: u64) -> usize {
+        (offset - self.base) as usize
+    }
+
+    /// The first byte from `from` up to and including `to` that is not UTF-8.
+    fn bad_utf8(&self, from: usize, to: usize) -> Option<usize> {
+        if self.is_checked {
+            return None;
+        }
+        // A character at `to` is looked at as a whole.
+        let end = (to + 4).min(self.bytes.len());
+        let error = simdutf8::compat::from_utf8(&self.bytes[from..end]).err()?;
+        let bad = from + error.valid_up_to();
+        // Cut at `end`, but whole in the window.
+        let is_cut = error.error_len().is_none() && end < self.bytes.len();
+        (bad <= to && !(is_cut && bad > to)).then_some(bad)
+    }
+}
+
+/// What [`Machine::advance`] came to.
+pub(super) enum Found<'w> {
+    /// A record. `text` is its text where that was checked just now.
+    Record {
+        record: Record<()>,
+        start: usize,
+        end: usize,
+        text: Option<&'w str>,
+    },
+    Diagnostic(Diagnostic),
+    /// The window is used up.
+    Nothing,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// Before the first byte, where a byte order mark may stand.
+    Start,
+    /// Nothing but white space on the line so far.
+    LineStart,
+    /// Counting the marks that may make a code fence.
+    Fence { marker: u8, count: u8 },
+    /// Text, up to the next opener.
+    Text,
+    /// Inside a value.
+    Value { start: u64 },
+    /// A value is balanced; what follows decides whether it was whole.
+    Sealing { start: u64, end: u64, comma: bool, released: bool },
+    /// After a fault: up to where the brackets of the lost value balance.
+    Skip { start: u64, depth: u32, in_string: bool, escaped: bool },
+    /// After a fault: up to the end of the line.
+    Discard,
+    /// After the end of the input.
+    Ended,
+}
+
+/// The state of decoding, apart from who holds the bytes.
+#[derive(Debug)]
+pub(super) struct Machine {
+    options: Options,
+    limit: u64,
+    json: Parser,
+    phase: Phase,
+    line: Line,
+    /// Offset of a carriage return before the window: it may belong to a line end.
+    last_return: Option<u64>,
+    scanned: u64,
+}
+
+impl Machine {
+    pub(super) fn new(options: Options) -> Self {
+        Self {
+            limit: options.limits.effective_line_bytes(),
+            json: Parser::new().with_limits(&options.limits).single_line(),
+            options,
+            phase: Phase::Start,
+            line: Line::new(1, 0),
+            last_return: None,
+            scanned: 0,
+        }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.json.reset();
+        self.phase = Phase::Start;
+        self.line = Line::new(1, 0);
+        self.last_return = None;
+    }
+
+    /// The parsed record that was found last.
+    pub(super) fn value<'a>(&'a self, text: &'a str) -> Value<'a> {
+        self.json.value(text)
+    }
+
+    pub(super) fn examined(&self) -> u64 {
+        self.json.examined() + self.scanned
+    }
+
+    /// Offset in the stream of the open record's first byte, if one is open.
+    pub(super) fn open_start(&self) -> Option<u64> {
+        match self.phase {
+            Phase::Value { start } | Phase::Sealing { start, released: false, .. } => Some(start),
+            _ => None,
+        }
+    }
+
+    /// Whether what comes is dropped up to the end of the line.
+    pub(super) fn is_discarding(&self) -> bool {
+        matches!(self.phase, Phase::Discard)
+    }
+
+    /// Reads on from `at`, up to the next thing found or the end of the window.
+    pub(super) fn advance<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Found<'w> {
+        loop {
+            let bytes = self.visible(window, *at);
+            let before = *at;
+            // The parser counts what it looks at itself.
+            let is_scan = !matches!(self.phase, Phase::Value { .. });
+            let found = match self.phase {
+                Phase::Start => self.start(bytes, window, at),
+                Phase::LineStart => self.line_start(bytes, window, at),
+                Phase::Fence { marker, count } => self.fence(bytes, at, marker, count),
+                Phase::Text => self.text(bytes, window, at),
+                Phase::Value { start } => self.value_bytes(bytes, window, at, start),
+                Phase::Sealing { start, end, comma, released } => {
+                    self.sealing(bytes, window, at, (start, end), comma, released)
+                }
+                Phase::Skip { start, depth, in_string, escaped } => {
+                    self.skip(bytes, window, at, start, (depth, in_string, escaped))
+                }
+                Phase::Discard => self.discard(bytes, window, at),
+                Phase::Ended => return Found::Nothing,
+            };
+            if is_scan {
+                self.scanned += (*at - before) as u64;
+            }
+            if let Some(found) = found {
+                self.note_return(window, *at);
+                return found;
+            }
+            // More is visible once a line has ended or is discarded.
+            let bytes = self.visible(window, *at);
+            if *at < bytes.len() {
+                continue;
+            }
+            if let Some(start) = self.open_start()
+                && let Some(bad) = window.bad_utf8(window.index(start), bytes.len() - 1)
+            {
+                // Before the open record is carried over, or the limit is held against it.
+                self.bad_utf8(window.offset(bad));
+            } else if bytes.len() < window.bytes.len() {
+                self.too_long();
+            } else if window.ends_bad && !self.is_discarding() {
+                match window.offset(*at) {
+                    bad if bad - self.line.start > self.limit => self.too_long(),
+                    bad => self.bad_utf8(bad),
+                }
+            } else {
+                self.note_return(window, *at);
+                return Found::Nothing;
+            }
+        }
+    }
+
+    /// Says that the input has ended after the window, whose bytes are all read. `is_cut` tells
+    /// that it ended within a character.
+    pub(super) fn finish<'w>(
+        &mut self,
+        window: &Window<'w>,
+        completion: Completion,
+        is_cut: bool,
+    ) -> Found<'w> {
+        let end = window.offset(window.bytes.len());
+        if is_cut && !matches!(self.phase, Phase::Value { .. } | Phase::Discard | Phase::Ended) {
+            self.bad_utf8(end);
+        }
+        if let Phase::Value { start } = self.phase {
+            match self.json.finish_bytes(&window.bytes[window.index(start)..]) {
+                RawStep::Complete { .. } => {
+                    self.phase = Phase::Sealing { start, end, comma: false, released: false };
+                }
+                _ => {
+                    let expected = self.json.expected();
+                    let message = error::describe(expected, error::Found::EndOfInput);
+                    self.fault(Code::Truncated, start, end, message, true);
+                    self.phase = Phase::Discard;
+                }
+            }
+        }
+        let content_end = self.content_end(window, window.bytes.len());
+        self.check_length(content_end);
+        if let Phase::Sealing { start, end: record_end, released: false, .. } = self.phase {
+            self.phase = Phase::Text;
+            if let Some(found) = self.release(window, start, record_end, completion) {
+                return found;
+            }
+        }
+        if matches!(self.phase, Phase::Ended) {
+            return Found::Nothing;
+        }
+        self.phase = Phase::Ended;
+        self.line.end(content_end, end).map_or(Found::Nothing, Found::Diagnostic)
+    }
+
+    /// What of the window belongs to the line within its limit, or lies after it. One byte more is
+    /// visible than the limit allows, for a carriage return, and the line feed after that.
+    fn visible<'w>(&self, window: &Window<'w>, at: usize) -> &'w [u8] {
+        let hard = self.line.start + self.limit + 1;
+        let end = window.base + window.bytes.len() as u64;
+        if hard >= end || self.is_discarding() {
+            return window.bytes;
+        }
+        let hard = (hard.saturating_sub(window.base) as usize).max(at);
+        match window.bytes.get(hard) {
+            Some(b'\n') => &window.bytes[..=hard],
+            _ => &window.bytes[..hard],
+        }
+    }
+
+    fn start<'w>(&mut self, bytes: &[u8], window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
+        if bytes.is_empty() {
+            return None;
+        }
+        if bytes.starts_with("\u{feff}".as_bytes()) {
+            *at += 3;
+            self.line.start = window.offset(*at);
+        }
+        self.phase = Phase::LineStart;
+        None
+    }
+
+    fn line_start<'w>(&mut self, bytes: &[u8], window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
+        while let Some(&byte) = bytes.get(*at) {
+            match byte {
+                b' ' | b'\t' | b'\r' => *at += 1,
+                b'\n' => return self.line_end(window, at),
+                _ => {
+                    let offset = window.offset(*at);
+                    self.line.first = Some(offset);
+                    match (self.options.mode, byte) {
+                        (Mode::Strict, _) | (Mode::Lenient, b'{' | b'[') => self.open(offset),
+                        (Mode::Lenient, b'`' | b'~') => self.phase = Phase::Fence { marker: byte, count: 0 },
+                        (Mode::Lenient, _) => self.phase = Phase::Text,
+                    }
+                    return None;
+                }
+            }
+        }
+        None
+    }
+
+    fn open(&mut self, start: u64) {
+        self.json.reset();
+        self.phase = Phase::Value { start };
+    }
+
+    fn fence<'w>(&mut self, bytes: &[u8], at: &mut usize, marker: u8, mut count: u8) -> Option<Found<'w>> {
+        while count < 3 {
+            match bytes.get(*at) {
+                None => {
+                    self.phase = Phase::Fence { marker, count };
+                    return None;
+                }
+                Some(&byte) if byte == marker => {
+                    count += 1;
+                    *at += 1;
+                }
+                Some(_) => break,
+            }
+        }
+        self.line.fence = count == 3;
+        self.phase = Phase::Text;
+        None
+    }
+
+    fn text<'w>(&mut self, bytes: &[u8], window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
+        let from = *at;
+        let stop = memchr3(b'{', b'[', b'\n', &bytes[from..]).map(|found| from + found);
+        *at = stop.unwrap_or(bytes.len());
+        if *at > from
+            && let Some(bad) = window.bad_utf8(from, *at - 1)
+        {
+            self.bad_utf8(window.offset(bad));
+            return None;
+        }
+        match stop.map(|stop| bytes[stop]) {
+            None => None,
+            Some(b'\n') => self.line_end(window, at),
+            Some(_) => {
+                self.open(window.offset(*at));
+                None
+            }
+        }
+    }
+
+    fn value_bytes<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+        start: u64,
+    ) -> Option<Found<'w>> {
+        let from = window.index(start);
+        match self.json.resume_bytes(&bytes[from..]) {
+            RawStep::NeedMore => {
+                *at = bytes.len();
+                None
+            }
+            RawStep::Complete { end } => {
+                *at = from + end;
+                let end = window.offset(*at);
+                self.phase = Phase::Sealing { start, end, comma: false, released: false };
+                match self.json.root_kind() {
+                    Kind::Object if self.options.emit == Emit::Eager => {
+                        self.phase = Phase::Sealing { start, end, comma: false, released: true };
+                        self.release(window, start, end, Completion::Balanced)
+                    }
+                    // In strict mode the rest of the line may be worse.
+                    Kind::Object => None,
+                    _ if self.options.mode == Mode::Strict => None,
+                    _ => {
+                        self.not_an_object(window, start, end);
+                        None
+                    }
+                }
+            }
+            RawStep::Malformed(fault) => {
+                self.malformed(bytes, window, at, start, fault);
+                None
+            }
+        }
+    }
+
+    fn malformed(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'_>,
+        at: &mut usize,
+        start: u64,
+        fault: error::Fault,
+    ) {
+        let from = window.index(start);
+        *at = from + fault.offset;
+        if let Some(bad) = window.bad_utf8(from, *at) {
+            return self.bad_utf8(window.offset(bad));
+        }
+        let byte = bytes[*at];
+        let code = match fault.expected {
+            error::Expected::LessDepth => Code::TooDeep,
+            _ => Code::MalformedJson,
+        };
+        let message = error::describe(fault.expected, error::Found::classify(byte));
+        // `{x}` in prose is no attempt at JSON; `{"x` is.
+        let between = bytes.get(from + 1..*at).unwrap_or_default();
+        let is_data = self.options.mode == Mode::Strict
+            || between.iter().any(|byte| !crate::json::parser::is_space(*byte, true));
+        self.fault(code, start, window.offset(*at), message, is_data);
+        self.phase = match (self.options.mode, byte) {
+            (Mode::Strict, _) => Phase::Discard,
+            (Mode::Lenient, b'\n') => Phase::Text,
+            (Mode::Lenient, _) => Phase::Skip {
+                start,
+                depth: self.json.depth(),
+                in_string: fault.expected.is_in_string(),
+                escaped: false,
+            },
+        };
+    }
+
+    fn sealing<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+        (start, end): (u64, u64),
+        mut comma: bool,
+        released: bool,
+    ) -> Option<Found<'w>> {
+        let lenient = self.options.mode == Mode::Lenient;
+        while let Some(&byte) = bytes.get(*at) {
+            let completion = match byte {
+                b' ' | b'\t' | b'\r' => {
+                    *at += 1;
+                    continue;
+                }
+                b'\n' => {
+                    self.phase = Phase::Text;
+                    self.check_length(self.content_end(window, *at));
+                    let found = self.release_unless(released, window, start, end, Completion::Newline);
+                    if found.is_some() && self.line.is_clean() {
+                        let next = window.offset(*at + 1);
+                        let said = self.line.end(next, next);
+                        debug_assert!(said.is_none(), "a clean line that yielded a record");
+                        self.phase = Phase::LineStart;
+                        *at += 1;
+                    }
+                    return found;
+                }
+                b',' if lenient && !comma => {
+                    comma = true;
+                    *at += 1;
+                    continue;
+                }
+                b'{' | b'[' if lenient => Completion::NextItem,
+                b':' | b'}' | b']' if lenient => {
+                    self.conflict(window, *at, start);
+                    return None;
+                }
+                b'"' if lenient && comma => {
+                    self.conflict(window, *at, start);
+                    return None;
+                }
+                _ if !lenient => {
+                    self.conflict(window, *at, start);
+                    return None;
+                }
+                _ => Completion::Text,
+            };
+            if let Some(bad) = window.bad_utf8(*at, *at) {
+                let from = window.index(start.max(window.base));
+                let bad = window.bad_utf8(from, bad).unwrap_or(bad);
+                self.bad_utf8(window.offset(bad));
+                return None;
+            }
+            self.phase = Phase::Text;
+            return self.release_unless(released, window, start, end, completion);
+        }
+        self.phase = Phase::Sealing { start, end, comma, released };
+        None
+    }
+
+    /// The line goes on as if the balanced value were still open.
+    fn conflict(&mut self, window: &Window<'_>, at: usize, start: u64) {
+        // A released record may lie before the window.
+        let from = window.index(start.max(window.base));
+        if let Some(bad) = window.bad_utf8(from, at) {
+            return self.bad_utf8(window.offset(bad));
+        }
+        let found = error::Found::classify(window.bytes[at]);
+        let message = match self.json.root_kind() {
+            Kind::Object => format!("the object is balanced, but the line goes on with {found}"),
+            _ => error::describe(error::Expected::End, found),
+        };
+        let code = match self.json.root_kind() {
+            Kind::Object => Code::TrailingData,
+            _ => Code::MalformedJson,
+        };
+        self.fault(code, start, window.offset(at), message, true);
+        self.phase = Phase::Discard;
+    }
+
+    fn skip<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+        start: u64,
+        (mut depth, mut in_string, mut escaped): (u32, bool, bool),
+    ) -> Option<Found<'w>> {
+        let from = *at;
+        let mut is_over = false;
+        while let Some(&byte) = bytes.get(*at) {
+            match byte {
+                b'\n' => {
+                    is_over = true;
+                    break;
+                }
+                _ if escaped => escaped = false,
+                b'\\' if in_string => escaped = true,
+                b'"' => in_string = !in_string,
+                b'{' | b'[' if !in_string => depth += 1,
+                b'}' | b']' if !in_string => {
+                    depth = depth.saturating_sub(1);
+                    is_over = depth == 0;
+                }
+                _ => {}
+            }
+            *at += 1;
+            if is_over {
+                break;
+            }
+        }
+        if *at > from
+            && let Some(bad) = window.bad_utf8(from, *at - 1)
+        {
+            self.bad_utf8(window.offset(bad));
+            return None;
+        }
+        self.phase = if is_over { Phase::Text } else { Phase::Skip { start, depth, in_string, escaped } };
+        if depth == 0 {
+            self.line.end_fault(start, window.offset(*at));
+        }
+        None
+    }
+
+    fn discard<'w>(&mut self, bytes: &[u8], window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
+        match memchr(b'\n', &bytes[*at..]) {
+            Some(found) => {
+                *at += found;
+                self.line_end(window, at)
+            }
+            None => {
+                *at = bytes.len();
+                None
+            }
+        }
+    }
+
+    /// `at` is on a line feed. Goes on to the next line.
+    fn line_end<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
+        let content_end = self.content_end(window, *at);
+        self.check_length(content_end);
+        *at += 1;
+        self.phase = Phase::LineStart;
+        self.line.end(content_end, window.offset(*at)).map(Found::Diagnostic)
+    }
+
+    /// Where the content of the line ends whose line feed, or the end of the input, is at `at`.
+    fn content_end(&self, window: &Window<'_>, at: usize) -> u64 {
+        let end = window.offset(at);
+        let after_return = match at.checked_sub(1) {
+            Some(before) => window.bytes[before] == b'\r',
+            None => end > 0 && self.last_return == Some(end - 1),
+        };
+        if after_return && end > self.line.start { end - 1 } else { end }
+    }
+
+    /// The next window may start at `at`.
+    fn note_return(&mut self, window: &Window<'_>, at: usize) {
+        if let Some(before) = at.checked_sub(1)
+            && window.bytes[before] == b'\r'
+        {
+            self.last_return = Some(window.offset(before));
+        }
+    }
+
+    fn check_length(&mut self, content_end: u64) {
+        if content_end - self.line.start > self.limit {
+            self.too_long();
+        }
+    }
+
+    fn release_unless<'w>(
+        &mut self,
+        released: bool,
+        window: &Window<'w>,
+        start: u64,
+        end: u64,
+        completion: Completion,
+    ) -> Option<Found<'w>> {
+        if released { None } else { self.release(window, start, end, completion) }
+    }
+
+    /// Releases a balanced value, if it is an object, within the limit, and UTF-8. On a fault the
+    /// phase says how to go on.
+    fn release<'w>(
+        &mut self,
+        window: &Window<'w>,
+        start: u64,
+        end: u64,
+        completion: Completion,
+    ) -> Option<Found<'w>> {
+        if self.json.root_kind() != Kind::Object {
+            self.not_an_object(window, start, end);
+            return None;
+        }
+        if self.is_discarding() {
+            return None;
+        }
+        if end - self.line.start > self.limit {
+            self.too_long();
+            return None;
+        }
+        let (from, to) = (window.index(start), window.index(end));
+        let text = if window.is_checked {
+            None
+        } else {
+            match simdutf8::basic::from_utf8(&window.bytes[from..to]) {
+                Ok(text) => Some(text),
+                Err(_) => {
+                    let bad = window.bad_utf8(from, to).unwrap_or(from);
+                    self.bad_utf8(window.offset(bad));
+                    return None;
+                }
+            }
+        };
+        self.line.has_record = true;
+        let record = Record {
+            value: (),
+            line: self.line.number,
+            column: self.line.column(start),
+            span: Span::new(start, end),
+            completion,
+        };
+        Some(Found::Record { record, start: from, end: to, text })
+    }
+
+    fn not_an_object(&mut self, window: &Window<'_>, start: u64, end: u64) {
+        let (from, to) = (window.index(start), window.index(end));
+        self.phase = Phase::Text;
+        if let Some(bad) = window.bad_utf8(from, to - 1) {
+            return self.bad_utf8(window.offset(bad));
+        }
+        let kind = self.json.root_kind();
+        // `[1]` is a citation where a record stands beside it; an array of objects is data.
+        let is_data = self.options.mode == Mode::Strict || self.json.has_inner_object();
+        let article = if kind == Kind::Array { "an" } else { "a" };
+        let message = match kind {
+            Kind::Null => "expected an object, found null".to_owned(),
+            _ => format!("expected an object, found {article} {}", kind.as_str()),
+        };
+        self.fault(Code::NotAnObject, start, start, message, is_data);
+        self.line.end_fault(start, end);
+    }
+
+    fn bad_utf8(&mut self, bad: u64) {
+        // The whole line is lost, not just the value.
+        let start = *self.line.first.get_or_insert(bad);
+        self.fault(Code::InvalidUtf8, start, bad, "the line is not UTF-8".to_owned(), true);
+        self.phase = Phase::Discard;
+    }
+
+    fn too_long(&mut self) {
+        let message = format!("the line is longer than {} bytes", self.limit);
+        let start = self.line.start;
+        self.fault(Code::LineTooLong, start, start + self.limit, message, true);
+        self.line.first.get_or_insert(start);
+        self.phase = Phase::Discard;
+    }
+
+    fn fault(&mut self, code: Code, start: u64, at: u64, message: String, is_data: bool) {
+        self.line.add_fault(Fault { code, start, at, end: None, message, is_data });
+    }
+}

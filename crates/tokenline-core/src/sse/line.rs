@@ -1,0 +1,58 @@
+//! One line: its end, its field, its text.
+
+use memchr::{memchr, memchr2};
+
+/// The length of the line that `bytes` begins with, if it ends in them.
+#[inline]
+pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
+    match bytes.first()? {
+        b'\n' | b'\r' => Some(0),
+        _ => memchr2(b'\n', b'\r', bytes),
+    }
+}
+
+/// Where in a line, that is no comment, its field's name ends and its value starts.
+#[inline]
+pub(super) fn split_field(line: &[u8]) -> (usize, usize) {
+    let name = match line {
+        [b'd', b'a', b't', b'a', b':', ..] => 4,
+        _ => memchr(b':', line).unwrap_or(line.len()),
+    };
+    let value = match line[name..] {
+        [] => name,
+        [_, b' ', ..] => name + 2,
+        [_, ..] => name + 1,
+    };
+    (name, value)
+}
+
+/// The number that ASCII digits, and nothing but, stand for; the largest there is if it is larger.
+pub(super) fn digits(value: &[u8]) -> Option<u64> {
+    if value.is_empty() {
+        return None;
+    }
+    value.iter().try_fold(0_u64, |number, byte| match byte {
+        b'0'..=b'9' => Some(number.saturating_mul(10).saturating_add(u64::from(byte - b'0'))),
+        _ => None,
+    })
+}
+
+/// Replaces `text` by `bytes`, decoded.
+pub(super) fn set_text(text: &mut String, bytes: &[u8]) {
+    text.clear();
+    match simdutf8::basic::from_utf8(bytes) {
+        Ok(valid) => text.push_str(valid),
+        Err(_) => push_lossy(text, bytes),
+    }
+}
+
+/// Decodes as the WHATWG Encoding standard does: one U+FFFD for each maximal ill-formed part.
+#[cold]
+pub(super) fn push_lossy(text: &mut String, bytes: &[u8]) {
+    for chunk in bytes.utf8_chunks() {
+        text.push_str(chunk.valid());
+        if !chunk.invalid().is_empty() {
+            text.push(char::REPLACEMENT_CHARACTER);
+        }
+    }
+}

@@ -1,0 +1,44 @@
+//! Server-sent events: the wire format that language models stream their answers in.
+//!
+//! [`SseDecoder`] follows the algorithm of the [WHATWG HTML standard, section 9.2.6][spec], and is
+//! sans-IO: it is given bytes as the transport cut them and lends each event the moment its blank
+//! line has arrived. Where the input is cut makes no difference to what is decoded.
+//!
+//! It is not an `EventSource`: it opens no connection, and what to do about
+//! [`last_event_id`](SseDecoder::last_event_id) and [`retry`](SseDecoder::retry) is the caller's
+//! business.
+//!
+//! ```
+//! use tokenline_core::Limits;
+//! use tokenline_core::sse::{SseDecoded, SseDecoder, SseItem};
+//!
+//! let mut decoder = SseDecoder::new(Limits::default());
+//! let mut texts = Vec::new();
+//! for chunk in ["data: {\"a\":1}\n", "\n: keep-alive\n\nevent: ping\nda", "ta: {}\r\n\r\ndata: [DO"] {
+//!     let mut rest = chunk.as_bytes();
+//!     while let SseDecoded { consumed, item: Some(item) } = decoder.decode(rest) {
+//!         rest = &rest[consumed..];
+//!         match item {
+//!             SseItem::Event(event) => texts.push(format!("{}: {}", event.event, event.data)),
+//!             SseItem::Incomplete(event) => eprintln!("{}", event.truncated()),
+//!             SseItem::Rejected(diagnostic) => eprintln!("{diagnostic}"),
+//!         }
+//!     }
+//! }
+//! assert_eq!(texts, ["message: {\"a\":1}", "ping: {}"]);
+//!
+//! // The stream ended inside an event. The standard discards it; here it is handed over as such.
+//! let Some(SseItem::Incomplete(event)) = decoder.finish() else { unreachable!() };
+//! assert_eq!(event.data, "[DO");
+//! assert_eq!(event.truncated().code.as_str(), "truncated");
+//! ```
+//!
+//! [spec]: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
+
+mod block;
+mod decoder;
+mod event;
+mod line;
+
+pub use decoder::SseDecoder;
+pub use event::{SseDecoded, SseEvent, SseItem};

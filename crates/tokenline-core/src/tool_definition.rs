@@ -1,0 +1,132 @@
+//! What a model is told of a tool.
+
+use serde::de::{Deserialize, Deserializer, Error};
+use serde::{Deserialize as DeriveDeserialize, Serialize};
+use serde_json::{Value, json};
+
+/// A tool that a model may call.
+///
+/// Read from `{"name", "description"?, "parameters"?}`, and from what providers wrap around that:
+/// OpenAI's `{"type":"function","function":{...}}`, the same with the members side by side, and
+/// `input_schema` or `inputSchema` for `parameters`. Written in the first of these forms.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ToolDefinition {
+    /// The name by which it is called.
+    pub name: String,
+    /// What it does, for the model to read.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+    /// JSON Schema of its parameters, an object. Where a definition has none, any object will do.
+    pub parameters: Value,
+}
+
+impl ToolDefinition {
+    /// A tool without description whose parameters may be any object.
+    #[must_use]
+    pub fn new(name: impl Into<String>) -> Self {
+        Self { name: name.into(), description: None, parameters: any_object() }
+    }
+
+    /// The same with a description.
+    #[must_use]
+    pub fn with_description(self, description: impl Into<String>) -> Self {
+        Self { description: Some(description.into()), ..self }
+    }
+
+    /// The same with a JSON Schema of its parameters.
+    #[must_use]
+    pub fn with_parameters(self, parameters: Value) -> Self {
+        Self { parameters, ..self }
+    }
+}
+
+fn any_object() -> Value {
+    json!({"type": "object"})
+}
+
+/// Every member that one of the forms may have.
+#[derive(DeriveDeserialize)]
+#[serde(expecting = "a tool definition")]
+struct Form {
+    #[serde(rename = "type")]
+    kind: Option<String>,
+    function: Option<Function>,
+    name: Option<String>,
+    description: Option<String>,
+    #[serde(alias = "input_schema", alias = "inputSchema")]
+    parameters: Option<Value>,
+}
+
+#[derive(DeriveDeserialize)]
+#[serde(expecting = "a tool definition")]
+struct Function {
+    name: String,
+    description: Option<String>,
+    parameters: Option<Value>,
+}
+
+impl<'de> Deserialize<'de> for ToolDefinition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let form = Form::deserialize(deserializer)?;
+        // Providers' own tools, such as a web search, are run by them and have no parameters here.
+        if form.kind.as_deref().is_some_and(|kind| kind != "function" && kind != "custom") {
+            return Err(D::Error::custom("`type` of a tool must be `function`"));
+        }
+        let (name, description, parameters) = match form.function {
+            Some(function) => (function.name, function.description, function.parameters),
+            None => {
+                let name = form.name.ok_or_else(|| D::Error::missing_field("name"))?;
+                (name, form.description, form.parameters)
+            }
+        };
+        Ok(Self { name, description, parameters: parameters.unwrap_or_else(any_object) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Result<ToolDefinition, String> {
+        serde_json::from_str(text).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn every_form_reads_alike() {
+        let schema = json!({"type": "object", "required": ["city"]});
+        let expected =
+            ToolDefinition::new("weather").with_description("of a city").with_parameters(schema.clone());
+        for form in [
+            json!({"name": "weather", "description": "of a city", "parameters": schema}),
+            json!({"name": "weather", "description": "of a city", "input_schema": schema}),
+            json!({"type": "function", "name": "weather", "description": "of a city", "parameters": schema, "strict": true}),
+            json!({"type": "function", "function": {"name": "weather", "description": "of a city", "parameters": schema}}),
+        ] {
+            assert_eq!(read(&form.to_string()).unwrap(), expected, "{form}");
+        }
+        assert_eq!(read(&serde_json::to_string(&expected).unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn without_parameters_any_object_will_do() {
+        for text in
+            [r#"{"name":"now"}"#, r#"{"name":"now","parameters":null}"#, r#"{"function":{"name":"now"}}"#]
+        {
+            assert_eq!(read(text).unwrap(), ToolDefinition::new("now"), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_tool_is_refused() {
+        for (text, reason) in [
+            ("{}", "missing field `name`"),
+            (r#"{"type":"function","function":{}}"#, "missing field `name`"),
+            (r#"{"type":"web_search"}"#, "`type` of a tool must be `function`"),
+            (r#"{"name":1}"#, "invalid type: integer `1`, expected a string"),
+            ("[]", "invalid length 0, expected a tool definition"),
+        ] {
+            let error = read(text).unwrap_err();
+            assert!(error.starts_with(reason), "{text}: {error}");
+        }
+    }
+}

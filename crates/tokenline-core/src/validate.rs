@@ -1,0 +1,178 @@
+//! The rules a record may be held against, as traits: whoever decodes records need not know who
+//! judges them.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::{Code, json};
+
+/// A rule that a value breaks: which, and where.
+///
+/// Private by design: the message names rules, kinds and what the schema says, never the values of
+/// the input.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Violation {
+    /// What it is about.
+    pub code: Code,
+    /// JSON Pointer to the place, from the value that was judged.
+    pub instance_path: String,
+    /// JSON Pointer into the schema, to the rule; empty where no schema's rule was broken.
+    pub schema_path: String,
+    /// One sentence for a person.
+    pub message: String,
+    /// Bytes from the start of the document to the place.
+    pub offset: usize,
+}
+
+impl Violation {
+    /// A violation at the place `offset` of the document, without paths.
+    #[must_use]
+    pub fn new(code: Code, offset: usize, message: impl Into<String>) -> Self {
+        let (instance_path, schema_path) = (String::new(), String::new());
+        Self { code, instance_path, schema_path, message: message.into(), offset }
+    }
+
+    /// The same with the JSON Pointer to the place.
+    #[must_use]
+    pub fn with_instance_path(self, instance_path: impl Into<String>) -> Self {
+        Self { instance_path: instance_path.into(), ..self }
+    }
+
+    /// The same with the JSON Pointer to the rule.
+    #[must_use]
+    pub fn with_schema_path(self, schema_path: impl Into<String>) -> Self {
+        Self { schema_path: schema_path.into(), ..self }
+    }
+
+    /// What a validator says of a document in which an object names a member twice, if this is
+    /// one. All of the document counts, also what surrounds `value`; the path is that of the
+    /// second member if it is inside `value`, else empty.
+    #[must_use]
+    pub fn duplicate_key(value: json::Value<'_>) -> Option<Box<Self>> {
+        value.repeated_name().map(|offset| Self::duplicate_key_at(value, offset))
+    }
+
+    #[cold]
+    fn duplicate_key_at(value: json::Value<'_>, offset: usize) -> Box<Self> {
+        let mut path = String::new();
+        if value.range().contains(&offset) {
+            path = value.pointer_at(offset);
+            // A name belongs to no member's value, so the path ends at the object. Its member is
+            // the first whose value comes after the name.
+            let object = value.pointer(&path).and_then(json::Value::as_object);
+            let mut members = object.into_iter().flatten();
+            if let Some((name, _)) = members.find(|(_, member)| member.range().start > offset) {
+                path.push('/');
+                path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+            }
+        }
+        let message = "an object has two members of this name";
+        Box::new(Self::new(Code::DuplicateKey, offset, message).with_instance_path(path))
+    }
+}
+
+impl fmt::Display for Violation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.code, self.message)?;
+        if !self.instance_path.is_empty() {
+            write!(f, " (at {})", self.instance_path)?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for Violation {}
+
+/// Judges records.
+pub trait Validate {
+    /// Judges a record, or a value inside one.
+    ///
+    /// # Errors
+    ///
+    /// If the value breaks a rule: one of those it breaks.
+    fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>>;
+}
+
+/// Judges tool calls.
+pub trait ValidateCall {
+    /// Judges a call of the tool `name` with these parameters. The violation's paths start at the
+    /// parameters, wherever in a record they stood; its offset counts from the start of the
+    /// document they are part of.
+    ///
+    /// # Errors
+    ///
+    /// [`Code::UnknownTool`] if there is no tool of this name, [`Code::InvalidParameters`] if the
+    /// parameters are no object or break its rules, [`Code::DuplicateKey`] if an object of the
+    /// document names a member twice.
+    fn validate_call(&self, name: &str, parameters: json::Value<'_>) -> Result<(), Box<Violation>>;
+}
+
+macro_rules! forward {
+    ($($wrapper:ty),+) => {$(
+        impl<T: Validate + ?Sized> Validate for $wrapper {
+            fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>> {
+                (**self).validate(value)
+            }
+        }
+
+        impl<T: ValidateCall + ?Sized> ValidateCall for $wrapper {
+            fn validate_call(&self, name: &str, parameters: json::Value<'_>) -> Result<(), Box<Violation>> {
+                (**self).validate_call(name, parameters)
+            }
+        }
+    )+};
+}
+
+forward!(&T, Box<T>, Arc<T>);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn duplicate(text: &str) -> Option<(String, usize)> {
+        let mut parser = json::Parser::new();
+        let value = parser.parse(text).unwrap();
+        Violation::duplicate_key(value).map(|violation| (violation.instance_path, violation.offset))
+    }
+
+    #[test]
+    fn duplicate_keys_are_placed_at_the_second_name() {
+        assert_eq!(duplicate(r#"{"a":1,"b":{"a":1}}"#), None);
+        assert_eq!(duplicate(r#"{"a":1,"a":2}"#), Some(("/a".to_owned(), 7)));
+        assert_eq!(duplicate(r#"[{},{"x":{"a/b":[],"a\/b":{"c":1}}}]"#), Some(("/1/x/a~1b".to_owned(), 19)));
+        assert_eq!(duplicate(r#"{"":{"":1},"":2}"#), Some(("/".to_owned(), 11)));
+    }
+
+    #[test]
+    fn a_duplicate_key_around_the_value_counts() {
+        let mut parser = json::Parser::new();
+        let record = parser.parse(r#"{"name":"a","name":"b","parameters":{"x":1}}"#).unwrap();
+        let violation = Violation::duplicate_key(record.get("parameters").unwrap()).unwrap();
+        assert_eq!((violation.instance_path.as_str(), violation.offset), ("", 12));
+    }
+
+    #[test]
+    fn the_traits_are_object_safe() {
+        struct Nothing;
+        impl Validate for Nothing {
+            fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>> {
+                Err(Box::new(Violation::new(
+                    Code::SchemaViolation,
+                    value.range().start,
+                    "nothing is allowed",
+                )))
+            }
+        }
+        let validators: [Box<dyn Validate + Send + Sync>; 2] =
+            [Box::new(Nothing), Box::new(Arc::new(&Nothing))];
+        let mut parser = json::Parser::new();
+        let value = parser.parse(" 1").unwrap();
+        for validator in validators {
+            assert_eq!(
+                validator.validate(value).unwrap_err().to_string(),
+                "schema_violation: nothing is allowed"
+            );
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The one helper behind every fixture: any cut, same events.
+#![allow(unreachable_pub, reason = "a module shared by several test programs")]
+
+use tokenline_core::{Diagnostic, Event, JsonlParser, Options, Record, RecordDecoder, json};
+
+/// An event as plain data.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Seen {
+    Record { raw: String, record: Record<()> },
+    Rejected(Diagnostic),
+    Note(Diagnostic),
+}
+
+impl Seen {
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Record { raw, record } => format!("{} {raw}", record.completion.as_str()),
+            Self::Rejected(diagnostic) => format!("{}", diagnostic.code),
+            Self::Note(diagnostic) => format!("({})", diagnostic.code),
+        }
+    }
+
+    fn new(event: Event<json::Value<'_>>) -> Self {
+        match event {
+            Event::Record(record) => {
+                Self::Record { raw: record.value.raw().to_owned(), record: record.map(|_| ()) }
+            }
+            Event::Rejected(diagnostic) => Self::Rejected(diagnostic),
+            Event::Note(diagnostic) => Self::Note(diagnostic),
+            other => panic!("an event that the tests do not know: {other:?}"),
+        }
+    }
+}
+
+/// The events of an input that arrives in these pieces.
+pub fn decode<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
+    let mut decoder = RecordDecoder::new(options);
+    let mut seen = Vec::new();
+    let mut bytes = 0;
+    for piece in pieces {
+        bytes += piece.len() as u64;
+        let mut rest = piece;
+        loop {
+            let decoded = decoder.decode(rest);
+            let consumed = decoded.consumed;
+            let event = decoded.event.map(Seen::new);
+            rest = &rest[consumed..];
+            match event {
+                Some(event) => seen.push(event),
+                None => {
+                    assert!(rest.is_empty(), "no event, so all is consumed");
+                    break;
+                }
+            }
+        }
+    }
+    while let Some(event) = decoder.finish() {
+        seen.push(Seen::new(event));
+    }
+    assert_eq!(decoder.position(), bytes);
+    let malformed = seen.iter().any(|event| !matches!(event, Seen::Record { .. }));
+    let bound = if malformed { 3 } else { 2 } * bytes;
+    assert!(decoder.examined() <= bound, "{} bytes looked at for {bytes}", decoder.examined());
+    seen
+}
+
+/// Decodes whole, byte by byte, in two at every cut, in pieces of several sizes, and through the
+/// push parser, drained or not; all must agree.
+pub fn at_every_cut(options: Options, input: &[u8]) -> Vec<Seen> {
+    let whole = decode(options, [input]);
+    let check = |seen: Vec<Seen>, how: &str| {
+        assert_eq!(seen, whole, "{how}: {}", String::from_utf8_lossy(input));
+    };
+    for size in [1, 2, 3, 5, 7, 16, 61] {
+        check(decode(options, input.chunks(size)), &format!("in pieces of {size}"));
+    }
+    check(decode(options, input.chunks(1).flat_map(|piece| [&b""[..], piece])), "with empty pieces");
+    if input.len() <= 1500 {
+        for at in 0..=input.len() {
+            let (left, right) = input.split_at(at);
+            check(decode(options, [left, right]), &format!("cut at {at}"));
+        }
+    }
+    check(push(options, input.chunks(3), true), "pushed and drained");
+    check(push(options, input.chunks(3), false), "pushed at once");
+    whole
+}
+
+fn push<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>, drain: bool) -> Vec<Seen> {
+    let mut parser = JsonlParser::new(options);
+    // A parser that was used before is as good as new.
+    parser.push("{\"left\":\"over");
+    assert!(parser.next_event().is_none());
+    parser.reset();
+    let mut seen = Vec::new();
+    for piece in pieces {
+        parser.push(piece.to_vec());
+        while drain && let Some(event) = parser.next_event() {
+            seen.push(Seen::new(event));
+        }
+    }
+    parser.finish();
+    while let Some(event) = parser.next_event() {
+        seen.push(Seen::new(event));
+    }
+    assert!(parser.next_event().is_none(), "after the end, stay ended");
+    seen
+}

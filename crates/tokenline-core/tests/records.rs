@@ -1,0 +1,340 @@
+//! Records, strict and lenient: what comes out, where, and why, at every cut.
+
+mod common;
+
+use common::{Seen, at_every_cut, decode};
+use tokenline_core::{Code, Diagnostic, Emit, Limits, Options};
+
+fn summaries(options: Options, input: impl AsRef<[u8]>) -> Vec<String> {
+    at_every_cut(options, input.as_ref()).iter().map(Seen::summary).collect()
+}
+
+fn lenient(input: impl AsRef<[u8]>) -> Vec<String> {
+    summaries(Options::lenient(), input)
+}
+
+fn strict(input: impl AsRef<[u8]>) -> Vec<String> {
+    summaries(Options::strict(), input)
+}
+
+fn only_diagnostic(options: Options, input: impl AsRef<[u8]>) -> Diagnostic {
+    let mut found = at_every_cut(options, input.as_ref()).into_iter().filter_map(|event| match event {
+        Seen::Rejected(diagnostic) | Seen::Note(diagnostic) => Some(diagnostic),
+        Seen::Record { .. } => None,
+    });
+    let first = found.next().expect("a diagnostic");
+    assert_eq!(found.next(), None, "only one");
+    first
+}
+
+#[test]
+fn plain_json_lines() {
+    let input = "{\"a\":1}\n\n  {\"b\":[{}]} \r\n\t\r\n{\"c\":\"é\"}";
+    let expected = ["newline {\"a\":1}", "newline {\"b\":[{}]}", "end_of_input {\"c\":\"é\"}"];
+    assert_eq!(strict(input), expected);
+    assert_eq!(lenient(input), expected);
+    assert!(lenient("").is_empty());
+    assert!(strict("\n\r\n \n").is_empty());
+}
+
+#[test]
+fn places_are_exact() {
+    let seen = at_every_cut(Options::strict(), b"\xEF\xBB\xBF{\"a\":1}\n\n  {\"b\":2}\n");
+    let places: Vec<_> = seen
+        .iter()
+        .map(|event| match event {
+            Seen::Record { record, .. } => (record.line, record.column, record.span.start, record.span.end),
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(places, [(1, 1, 3, 10), (3, 3, 14, 21)]);
+
+    let d = only_diagnostic(Options::lenient(), "{\"a\":1}\n {\"a\":NaN} \r\n");
+    assert_eq!((d.line, d.column, d.span.start, d.span.end), (2, 7, 9, 18));
+    let d = only_diagnostic(Options::strict(), "{\"a\":1}\n {\"a\":NaN} \r\n");
+    assert_eq!((d.line, d.column, d.span.start, d.span.end), (2, 7, 9, 19));
+    let d = only_diagnostic(Options::lenient(), "{\"a\":1}\n  {\"a\":\"cut");
+    assert_eq!((d.code, d.line, d.column, d.span.start, d.span.end), (Code::Truncated, 2, 12, 10, 19));
+    let d = only_diagnostic(Options::lenient(), "\n  Some text. \n{\"a\":1}");
+    assert_eq!((d.code, d.line, d.column, d.span.start, d.span.end), (Code::Prose, 2, 3, 3, 14));
+}
+
+#[test]
+fn only_line_feeds_split() {
+    let input = "{\"a\":\"x\u{2028}\u{2029}\u{85}y\"}\r\n{\"b\":1}";
+    assert_eq!(strict(input), ["newline {\"a\":\"x\u{2028}\u{2029}\u{85}y\"}", "end_of_input {\"b\":1}"]);
+    assert_eq!(strict("{\"a\":1}\r{\"b\":1}\n"), ["trailing_data"]);
+}
+
+#[test]
+fn a_byte_order_mark_is_dropped_at_the_start_only() {
+    assert_eq!(strict("\u{feff}{\"a\":1}\n"), ["newline {\"a\":1}"]);
+    assert_eq!(strict("\u{feff}"), Vec::<String>::new());
+    assert_eq!(strict("{\"a\":1}\n\u{feff}{\"b\":1}\n"), ["newline {\"a\":1}", "malformed_json"]);
+    assert_eq!(strict("\u{feff}\u{feff}{\"b\":1}\n"), ["malformed_json"]);
+    // Characters that start like it.
+    assert_eq!(lenient("\u{ff46}ine\n"), ["(prose)"]);
+    assert_eq!(strict(b"\xEF\xBB"), ["invalid_utf8"]);
+}
+
+#[test]
+fn strict_takes_one_object_a_line_and_nothing_else() {
+    for (line, code) in [
+        ("{\"a\":1},", "trailing_data"),
+        ("{\"a\":1} {\"b\":2}", "trailing_data"),
+        ("{\"a\":1} text", "trailing_data"),
+        ("{\"a\":1}}", "trailing_data"),
+        ("```json", "malformed_json"),
+        ("text", "malformed_json"),
+        ("5", "not_an_object"),
+        ("null", "not_an_object"),
+        ("[\"a\"]", "not_an_object"),
+        ("[{\"a\":1}]", "not_an_object"),
+        ("\"a\"", "not_an_object"),
+        ("5 x", "malformed_json"),
+        ("nul", "malformed_json"),
+        ("{\"a\":", "malformed_json"),
+        ("{\"a\":\"x", "malformed_json"),
+        ("{'a':1}", "malformed_json"),
+    ] {
+        let input = format!("{{\"before\":1}}\n{line}\n{{\"after\":1}}\n");
+        assert_eq!(strict(&input), ["newline {\"before\":1}", code, "newline {\"after\":1}"], "{line}");
+    }
+}
+
+#[test]
+fn lenient_understands_what_models_write() {
+    let records =
+        |input: &str| lenient(input).into_iter().filter(|event| !event.starts_with('(')).collect::<Vec<_>>();
+    let ab = ["newline {\"a\":1}", "newline {\"b\":2}"];
+    for input in [
+        "```json\n{\"a\":1}\n{\"b\":2}\n```\n",
+        "```jsonl\n{\"a\":1}\n\n{\"b\":2}\n",
+        "```\n{\"a\":1}\n{\"b\":2}\n```",
+        "~~~JSON\n{\"a\":1}\n{\"b\":2}\n~~~\n",
+        "```{.json}\n{\"a\":1}\n{\"b\":2}\n",
+        "Sure, here you are:\n\n{\"a\":1}\nand\n{\"b\":2}\nDone.",
+        "{\"a\":1},\n{\"b\":2} ,\n",
+        "- {\"a\":1}\n* {\"b\":2}\n",
+        "1. {\"a\":1}\n2) {\"b\":2}\n",
+        "I use {x}: {\"a\":1}\n[see 1] {\"b\":2}\n",
+        "[1] {\"a\":1}\n{\"b\":2}\n",
+    ] {
+        assert_eq!(records(input), ab, "{input}");
+    }
+    assert_eq!(lenient("```json {\"a\":1}\n{\"b\":2}```\n"), ["newline {\"a\":1}", "text {\"b\":2}"]);
+    assert_eq!(
+        lenient("{\"a\":1} {\"b\":2}, {\"c\":3} and text\n"),
+        ["next_item {\"a\":1}", "next_item {\"b\":2}", "text {\"c\":3}"]
+    );
+    assert_eq!(lenient("{\"a\":1}, "), ["end_of_input {\"a\":1}"]);
+    assert_eq!(lenient("```json\n```\n"), Vec::<String>::new());
+    assert_eq!(lenient("``not a fence\n"), ["(prose)"]);
+}
+
+#[test]
+fn a_line_without_a_record_is_one_diagnostic() {
+    assert_eq!(lenient("just text\n"), ["(prose)"]);
+    assert_eq!(lenient("5\nnull\n\"a\"\n"), ["(prose)", "(prose)", "(prose)"]);
+    assert_eq!(lenient("[\"a\"]\n"), ["not_an_object"]);
+    assert_eq!(lenient("[1] and [2] and {x}\n"), ["not_an_object"]);
+    assert_eq!(lenient("I use {x} and {y} and {\"z\n"), ["malformed_json"]);
+    assert_eq!(lenient("{\"a\":1 {\"b\":2}\n"), ["malformed_json"]);
+    assert_eq!(lenient("{\"a\":NaN} {\"b\":2}\n"), ["newline {\"b\":2}", "malformed_json"]);
+}
+
+#[test]
+fn inner_objects_of_a_broken_line_are_not_records() {
+    for line in [
+        "{\"a\":NaN,\"b\":{\"c\":1}}",
+        "{\"a\":{\"b\":tru,\"x\":{\"c\":1}}}",
+        "{\"a\":\"\\x\",\"b\":{\"c\":1}}",
+        "{\"a\":\"x\ty}\",\"b\":{\"c\":1}}",
+        "[x,{\"c\":1}]",
+        "{\"a\":\"unclosed, {\"c\":1}",
+        "{\"a\":1},\"b\":{\"c\":1}}",
+        "{\"a\":1}: {\"c\":1}",
+        "{\"a\":1}} {\"c\":1}",
+        "{\"a\":1}] {\"c\":1}",
+    ] {
+        let seen = lenient(format!("{line}\n{{\"good\":1}}\n"));
+        assert_eq!(seen.len(), 2, "{line}: {seen:?}");
+        assert!(!seen[0].contains('{'), "{line}: {seen:?}");
+        assert_eq!(seen[1], "newline {\"good\":1}", "{line}");
+    }
+}
+
+#[test]
+fn a_balanced_brace_is_not_evidence() {
+    let input = "{\"query\":\"test\"}, \"limit\": 10}\n{\"a\":1}\n";
+    assert_eq!(lenient(input), ["trailing_data", "newline {\"a\":1}"]);
+    assert_eq!(strict(input), ["trailing_data", "newline {\"a\":1}"]);
+    let eager = Options::lenient().emit(Emit::Eager);
+    assert_eq!(
+        summaries(eager, input),
+        ["balanced {\"query\":\"test\"}", "trailing_data", "balanced {\"a\":1}"]
+    );
+    let eager = Options::strict().emit(Emit::Eager);
+    assert_eq!(
+        summaries(eager, "{\"a\":1} x\n5\n"),
+        ["balanced {\"a\":1}", "trailing_data", "not_an_object"]
+    );
+    // Nothing is released before the evidence.
+    let mut decoder = tokenline_core::RecordDecoder::new(Options::lenient());
+    assert!(decoder.decode(b"{\"query\":\"test\"}").event.is_none());
+    assert!(decoder.decode(b" ,").event.is_none());
+    assert!(decoder.decode(b" ").event.is_none());
+    assert!(decoder.decode(b"\n").event.is_some());
+}
+
+#[test]
+fn a_cut_tail_is_reported_and_not_invented() {
+    for tail in ["{\"a\":1", "{\"a\":tr", "{\"a\":\"x\\", "{\"a\":\"\\ud83d", "{", "{\"a\":-", "{\"a\":[1,2]"]
+    {
+        let input = format!("{{\"good\":1}}\n{tail}");
+        assert_eq!(lenient(&input), ["newline {\"good\":1}", "truncated"], "{tail}");
+        assert_eq!(strict(&input), ["newline {\"good\":1}", "truncated"], "{tail}");
+    }
+    assert_eq!(strict(b"{\"a\":\"\xE2\x82"), ["truncated"]);
+    assert_eq!(lenient(b"{\"a\":\"\xE2\x82"), ["truncated"]);
+    assert_eq!(strict("12"), ["not_an_object"]);
+}
+
+#[test]
+fn a_bad_byte_rejects_its_line_only() {
+    for line in [
+        &b"{\"a\":\"\xFF\"}"[..],
+        b"{\"a\":\"\xE2\x82\"}",
+        b"{\"a\":\"\xC0\x80\"}",
+        b"{\"a\":\"\xED\xA0\x80\"}",
+        b"\xFF{\"a\":1}",
+        b"{\"a\":1}\xFF",
+        b"{\"a\":1} \xFF {\"b\":1}",
+        b"{\"\xFF\":1}",
+        b"{\xFF}",
+        b"{\"a\":1,\xE2}",
+    ] {
+        let input = [b"{\"before\":1}\n", line, b"\n{\"after\":1}\n"].concat();
+        let expected = ["newline {\"before\":1}", "invalid_utf8", "newline {\"after\":1}"];
+        assert_eq!(strict(&input), expected, "{line:?}");
+        assert_eq!(lenient(&input), expected, "{line:?}");
+    }
+    assert_eq!(lenient(b"text \xE2\x82\n{\"a\":1}\n"), ["invalid_utf8", "newline {\"a\":1}"]);
+    assert_eq!(lenient(b"{x \xFF} {\"a\":1}\n"), ["invalid_utf8"]);
+    // What was wrong first is what is said.
+    assert_eq!(lenient(b"{\"a\":NaN,\"b\":\"\xFF\"}\n"), ["malformed_json"]);
+}
+
+#[test]
+fn lines_beyond_the_limit_are_one_diagnostic_each() {
+    let limits = Limits { line_bytes: 20, ..Limits::default() };
+    let twenty = "{\"a\":\"0123456789ab\"}";
+    assert_eq!(twenty.len(), 20);
+    for options in [Options::strict().limits(limits), Options::lenient().limits(limits)] {
+        for end in ["\n", "\r\n"] {
+            let input = format!("{twenty}{end}{twenty} {end}{{\"b\":1}}{end}");
+            assert_eq!(
+                summaries(options, input),
+                [&format!("newline {twenty}"), "line_too_long", "newline {\"b\":1}"]
+            );
+        }
+        assert_eq!(summaries(options, twenty), [format!("end_of_input {twenty}")]);
+        assert_eq!(summaries(options, format!("{twenty}\r")), [format!("end_of_input {twenty}")]);
+        assert_eq!(summaries(options, format!("{twenty} ")), ["line_too_long"]);
+        assert_eq!(summaries(options, format!("{{\"b\":1}}{}\n", " ".repeat(30))), ["line_too_long"]);
+        assert_eq!(summaries(options, format!("{{\"b\":\"{}é", "é".repeat(30))), ["line_too_long"]);
+        let blank = format!("{}\n{{\"b\":1}}\n", " ".repeat(50));
+        assert_eq!(summaries(options, blank), ["line_too_long", "newline {\"b\":1}"]);
+        let d = only_diagnostic(options, format!("{{\"b\":1}}\n{{\"a\":\"{}\"}}\r\n", "x".repeat(100)));
+        assert_eq!((d.line, d.span.start, d.span.end, d.column), (2, 8, 116, 21));
+        assert_eq!(d.message, "the line is longer than 20 bytes (108 bytes)");
+    }
+    let options = Options::lenient().limits(limits);
+    let input = format!("{{\"b\":1}} {{\"c\":1}} {{\"d\":1}} {{\"e\":1}}\n{{\"f\":1}}\n");
+    assert_eq!(
+        summaries(options, input),
+        ["next_item {\"b\":1}", "next_item {\"c\":1}", "line_too_long", "newline {\"f\":1}"]
+    );
+}
+
+#[test]
+fn hostile_lines_are_one_diagnostic_each() {
+    let deep = format!("{{\"a\":1}}\n{}\n{{\"b\":1}}\n", "[".repeat(100_000));
+    let braces = format!("{{\"a\":1}}\n{}\n{{\"b\":1}}\n", "{x".repeat(50_000));
+    let objects = format!("{{\"a\":1}}\n{}\n{{\"b\":1}}\n", "{\"a\":".repeat(50_000));
+    let long = format!("{{\"a\":1}}\n{{\"a\":\"{}\"}}\n{{\"b\":1}}\n", "x".repeat(64 << 20));
+    for (input, code) in
+        [(&deep, "too_deep"), (&objects, "too_deep"), (&braces, "malformed_json"), (&long, "line_too_long")]
+    {
+        let expected = ["newline {\"a\":1}", code, "newline {\"b\":1}"];
+        for options in [Options::strict(), Options::lenient()] {
+            for size in [4096, 65_536, usize::MAX] {
+                let seen = decode(options, input.as_bytes().chunks(size.min(input.len())));
+                assert_eq!(seen.iter().map(Seen::summary).collect::<Vec<_>>(), expected);
+            }
+        }
+    }
+    // Prose full of braces: still one pass.
+    let line = "{a} [b] {\"c\" ".repeat(20_000);
+    let seen = decode(Options::lenient(), format!("{line}\n{{\"b\":1}}\n").as_bytes().chunks(1000));
+    assert_eq!(seen.len(), 2);
+}
+
+#[test]
+fn positions_go_on_after_a_finish_with_several_events() {
+    assert_eq!(lenient("{\"a\":1} {\"b\":"), ["next_item {\"a\":1}", "truncated"]);
+    assert_eq!(lenient("{x} {\"b\":1}, \"c\":"), ["trailing_data"]);
+}
+
+mod any_cut {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn soup() -> impl Strategy<Value = Vec<u8>> {
+        let piece = prop::sample::select(vec![
+            &b"{\"a\":1}"[..],
+            b"{\"b\":\"\xC3\xA9\"}",
+            b"\n",
+            b"\n",
+            b"\r\n",
+            b",",
+            b" ",
+            b"```json",
+            b"```",
+            b"text",
+            b"{",
+            b"}",
+            b"[",
+            b"]",
+            b"\"",
+            b"\\",
+            b":",
+            b"{x}",
+            b"[1]",
+            b"\xFF",
+            b"\xE2\x82",
+            b"\xE2\x82\xAC",
+            b"\xEF\xBB\xBF",
+            b"null",
+            b"12",
+            b"{\"a\":{\"b\":[1,2,{}]},\"c\":\"\\u00e9\"}",
+            b"{\"k\":\"long enough to be cut\"}",
+        ]);
+        prop::collection::vec(piece, 0..20).prop_map(|pieces| pieces.concat())
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig { cases: 1_500, ..ProptestConfig::default() })]
+
+        #[test]
+        fn same_events(input in soup(), strict in any::<bool>(), eager in any::<bool>(), limit in prop::sample::select(vec![8usize, 21, 8 << 20])) {
+            let mut options = if strict { Options::strict() } else { Options::lenient() };
+            options = options.limits(Limits { line_bytes: limit, ..Limits::default() });
+            if eager {
+                options = options.emit(Emit::Eager);
+            }
+            at_every_cut(options, &input);
+        }
+    }
+}
