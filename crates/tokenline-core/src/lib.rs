@@ -10,6 +10,7 @@ mod record;
 mod records;
 mod report;
 pub mod sse;
+mod tool_call;
 mod tool_definition;
 mod validate;
 
@@ -20,5 +21,6 @@ pub use parser::JsonlParser;
 pub use record::{Completion, Emit, Event, Mode, Record};
 pub use records::{Decoded, RecordDecoder};
 pub use report::Report;
+pub use tool_call::ToolCall;
 pub use tool_definition::ToolDefinition;
 pub use validate::{Validate, ValidateCall, Violation};

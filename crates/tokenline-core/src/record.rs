@@ -1,8 +1,10 @@
 //! Records and the events that carry them.
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 
-use crate::{Diagnostic, Span};
+use crate::json::Value;
+use crate::{Code, Diagnostic, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -95,6 +97,59 @@ impl<T> Record<T> {
             column: self.column,
             span: self.span,
             completion: self.completion,
+        }
+    }
+}
+
+impl Record<Value<'_>> {
+    /// The diagnostic for a rule that the record breaks, in the stream's own places.
+    #[must_use]
+    pub fn diagnose(&self, violation: Violation) -> Diagnostic {
+        let before = self.value.document().as_bytes().get(..violation.offset).unwrap_or_default();
+        // A record gathered from several lines has its faults on any of them.
+        let (line, column) = match memchr::memrchr(b'\n', before) {
+            None => (self.line, self.column + violation.offset as u64),
+            Some(last) => {
+                let lines = memchr::memchr_iter(b'\n', before).count();
+                (self.line + lines as u64, (violation.offset - last) as u64)
+            }
+        };
+        Diagnostic {
+            instance_path: Some(violation.instance_path),
+            schema_path: Some(violation.schema_path).filter(|path| !path.is_empty()),
+            ..Diagnostic::new(violation.code, line, self.span, column, violation.message)
+        }
+    }
+
+    /// Holds the record against a validator.
+    ///
+    /// # Errors
+    ///
+    /// The diagnostic, if it breaks a rule.
+    pub fn validate(&self, validator: &(impl Validate + ?Sized)) -> Result<(), Box<Diagnostic>> {
+        validator.validate(self.value).map_err(|violation| Box::new(self.diagnose(*violation)))
+    }
+
+    /// Reads the record into a type.
+    ///
+    /// # Errors
+    ///
+    /// The diagnostic, if it does not fit the type. It does not repeat what the type's own
+    /// `Deserialize` says, which may quote the value.
+    pub fn deserialize<T: DeserializeOwned>(&self) -> Result<Record<T>, Box<Diagnostic>> {
+        match self.value.deserialize() {
+            Ok(value) => Ok(self.map(|_| value)),
+            Err(error) => {
+                let offset = error.offset().unwrap_or(0);
+                let message = match error.is_custom() {
+                    true => "does not fit the type".to_owned(),
+                    false => error.to_string(),
+                };
+                let path = self.value.pointer_at(offset);
+                let violation =
+                    Violation::new(Code::SchemaViolation, offset, message).with_instance_path(path);
+                Err(Box::new(self.diagnose(violation)))
+            }
         }
     }
 }

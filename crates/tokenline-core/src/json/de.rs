@@ -9,6 +9,7 @@ use serde::de::{
 };
 use serde::forward_to_deserialize_any;
 
+use super::raw::RAW;
 use super::value::{Elements, Kind, Members, Value, View};
 
 /// A value that does not fit the type it is read into.
@@ -188,10 +189,13 @@ impl<'de> de::Deserializer<'de> for Value<'de> {
 
     fn deserialize_newtype_struct<V: Visitor<'de>>(
         self,
-        _name: &'static str,
+        name: &'static str,
         visitor: V,
     ) -> Result<V::Value, DeserializeError> {
-        visitor.visit_newtype_struct(self)
+        match name {
+            RAW => visitor.visit_borrowed_str(self.raw()),
+            _ => visitor.visit_newtype_struct(self),
+        }
     }
 
     fn deserialize_enum<V: Visitor<'de>>(

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::de::DeserializeOwned;
+use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
 use super::value::{Value, View};
@@ -92,6 +92,35 @@ impl PartialEq<str> for Raw {
 impl PartialEq<&str> for Raw {
     fn eq(&self, other: &&str) -> bool {
         *self.0 == **other
+    }
+}
+
+/// The name by which [`Value`]'s deserializer knows that the text is wanted, not the value.
+pub(super) const RAW: &str = "$tokenline::json::Raw";
+
+impl<'de> Deserialize<'de> for Raw {
+    /// From a [`Value`] the text as it was written; from another format the value as JSON.
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct RawVisitor;
+
+        impl<'de> Visitor<'de> for RawVisitor {
+            type Value = Raw;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("any value")
+            }
+
+            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Raw, E> {
+                Ok(Raw(text.into()))
+            }
+
+            fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
+                let value = serde_json::Value::deserialize(deserializer)?;
+                Ok(Raw(value.to_string().into()))
+            }
+        }
+
+        deserializer.deserialize_newtype_struct(RAW, RawVisitor)
     }
 }
 

@@ -1,0 +1,157 @@
+//! Tool calls: what is always whole, and how a record is read as one.
+
+use std::borrow::Cow;
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde::ser::{SerializeMap, Serializer};
+
+use crate::json::{DeserializeError, Raw, Value};
+use crate::{Code, Completion, Diagnostic, Record, ValidateCall, Violation};
+
+/// A call of a tool, always complete: there is evidence that the model had finished it.
+///
+/// ```
+/// # use tokenline_core::{Event, JsonlParser, Options, ToolCall};
+/// let mut parser = JsonlParser::new(Options::lenient());
+/// parser.push("{\"name\":\"weather\",\"parameters\":{\"city\":\"Paris\",\"days\":3}}\n");
+/// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+/// let call = ToolCall::from_record(&record, None)?;
+///
+/// #[derive(serde::Deserialize)]
+/// struct Weather { city: String, days: u8 }
+/// let weather: Weather = call.parse_parameters()?;
+/// assert_eq!((call.name.as_str(), weather.city.as_str(), weather.days), ("weather", "Paris", 3));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The tool's name.
+    pub name: String,
+    /// The parameters as the model wrote them; always an object.
+    pub parameters: Raw,
+    /// The model's or the provider's id of the call, where it gave one.
+    pub call_id: Option<String>,
+    /// What the model itself says is wrong with the call, where it does; mostly a string.
+    pub error: Option<Raw>,
+    /// Why it counts as complete.
+    pub completion: Completion,
+}
+
+impl ToolCall {
+    /// A call without an id.
+    #[must_use]
+    pub fn new(name: impl Into<String>, parameters: Raw, completion: Completion) -> Self {
+        Self { name: name.into(), parameters, call_id: None, error: None, completion }
+    }
+
+    /// Reads a record as a call: `{"name", "parameters", "call_id"?, "error"?}`. With `tools`, the
+    /// call is held against their definitions.
+    ///
+    /// # Errors
+    ///
+    /// If the record has no name or no parameters of the right kind, or breaks the tools' rules.
+    pub fn from_record(
+        record: &Record<Value<'_>>,
+        tools: Option<&dyn ValidateCall>,
+    ) -> Result<Self, Box<Diagnostic>> {
+        let read = |value| -> Result<Self, Box<Violation>> {
+            let call = CallView::new(value)?;
+            if let Some(tools) = tools {
+                tools.validate_call(&call.name, call.parameters).map_err(below_parameters)?;
+            }
+            Ok(call.to_tool_call(record.completion))
+        };
+        read(record.value).map_err(|violation| Box::new(record.diagnose(*violation)))
+    }
+
+    /// Reads the parameters into a type.
+    ///
+    /// # Errors
+    ///
+    /// If they do not fit the type.
+    pub fn parse_parameters<T: DeserializeOwned>(&self) -> Result<T, DeserializeError> {
+        self.parameters.deserialize()
+    }
+}
+
+/// A record's violation is placed from the record, a call's from its parameters.
+fn below_parameters(violation: Box<Violation>) -> Box<Violation> {
+    match violation.code {
+        Code::InvalidParameters | Code::DuplicateKey => {
+            let path = format!("/parameters{}", violation.instance_path);
+            Box::new(violation.with_instance_path(path))
+        }
+        _ => violation,
+    }
+}
+
+impl Serialize for ToolCall {
+    /// `{"name", "parameters"}`, then `call_id` and `error` where they are known.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &self.name)?;
+        map.serialize_entry("parameters", &self.parameters)?;
+        if let Some(call_id) = &self.call_id {
+            map.serialize_entry("call_id", call_id)?;
+        }
+        if let Some(error) = &self.error {
+            map.serialize_entry("error", error)?;
+        }
+        map.end()
+    }
+}
+
+/// A record read as a call, borrowed.
+struct CallView<'a> {
+    name: Cow<'a, str>,
+    parameters: Value<'a>,
+    call_id: Option<Cow<'a, str>>,
+    error: Option<Value<'a>>,
+}
+
+impl<'a> CallView<'a> {
+    fn new(value: Value<'a>) -> Result<Self, Box<Violation>> {
+        let at = |value: Value<'_>| value.range().start;
+        let refuse = |code, offset, path: &str, message: String| {
+            Box::new(Violation::new(code, offset, message).with_instance_path(path))
+        };
+        let name = match value.get("name") {
+            None => {
+                let message = "a tool call needs a `name`".to_owned();
+                return Err(refuse(Code::MissingField, at(value), "", message));
+            }
+            Some(name) => name.as_str().filter(|name| !name.is_empty()).ok_or_else(|| {
+                let message = format!("the `name` must be a string, found {}", name.kind().as_str());
+                refuse(Code::MissingField, at(name), "/name", message)
+            })?,
+        };
+        let parameters = match value.get("parameters") {
+            None => {
+                let message = "a tool call needs `parameters`".to_owned();
+                return Err(refuse(Code::InvalidParameters, at(value), "", message));
+            }
+            Some(parameters) if parameters.as_object().is_none() => {
+                let message =
+                    format!("the `parameters` must be an object, found {}", parameters.kind().as_str());
+                return Err(refuse(Code::InvalidParameters, at(parameters), "/parameters", message));
+            }
+            Some(parameters) => parameters,
+        };
+        let present = |name| value.get(name).filter(|value| !value.is_null());
+        // An id that is a number is an id all the same.
+        let call_id = present("call_id").map(|id| id.as_str().unwrap_or(Cow::Borrowed(id.raw())));
+        Ok(Self { name, parameters, call_id, error: present("error") })
+    }
+
+    fn to_tool_call(&self, completion: Completion) -> ToolCall {
+        ToolCall {
+            name: self.name.clone().into_owned(),
+            parameters: Raw::from(self.parameters),
+            call_id: self.call_id.clone().map(Cow::into_owned),
+            error: self.error.map(Raw::from),
+            completion,
+        }
+    }
+}
