@@ -195,7 +195,8 @@ impl RecordDecoder {
 
     /// Reads on in the carry; leaves it once nothing in it is open any more.
     fn read_carry(&mut self) -> Option<Plain<'static>> {
-        if self.carry.at == self.carry.text.len() && !self.carry.ends_bad {
+        let is_read = self.carry.at == self.carry.text.len() && !self.carry.ends_bad;
+        if is_read && self.machine.open_start().is_some() {
             return None;
         }
         let text = std::mem::take(&mut self.carry.text);
