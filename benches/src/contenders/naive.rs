@@ -1,0 +1,51 @@
+//! What one writes without tokenline: `LinesCodec`, serde_json's `Value`, jsonschema's `is_valid`.
+
+use std::ops::Range;
+
+use bytes::{Bytes, BytesMut};
+use jsonschema::Validator;
+use serde_json::Value;
+use tokio_util::codec::{Decoder, LinesCodec};
+
+use super::Receiver;
+use crate::corpora::Corpus;
+
+/// The compiled schema of a corpus.
+pub(super) fn validator(corpus: &Corpus) -> Validator {
+    let schema = serde_json::from_str(corpus.schema).expect("a corpus's schema is JSON");
+    jsonschema::validator_for(&schema).expect("a corpus's schema is one")
+}
+
+/// The record on a line, if there is one and it is valid.
+pub(super) fn record(validator: &Validator, line: &str) -> Option<Value> {
+    serde_json::from_str(line).ok().filter(|value| validator.is_valid(value))
+}
+
+/// A `LinesCodec` that is pushed to by hand; each line that it finds is parsed and validated whole.
+pub(super) struct Naive {
+    codec: LinesCodec,
+    buffer: BytesMut,
+    validator: Validator,
+    record: Option<Value>,
+}
+
+impl Naive {
+    /// With an empty buffer.
+    pub(super) fn new(corpus: &Corpus) -> Self {
+        Self { codec: LinesCodec::new(), buffer: BytesMut::new(), validator: validator(corpus), record: None }
+    }
+}
+
+impl Receiver for Naive {
+    fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
+        // Freed now and not when it was delivered, because freeing is no part of its latency.
+        self.record = None;
+        self.buffer.extend_from_slice(&stream[range]);
+        let mut records = 0;
+        while let Some(line) = self.codec.decode(&mut self.buffer).expect("lines of UTF-8") {
+            self.record = record(&self.validator, &line);
+            records += usize::from(self.record.is_some());
+        }
+        records
+    }
+}

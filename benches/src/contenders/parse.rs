@@ -1,0 +1,83 @@
+//! Lines to parsed JSON, nothing validated.
+
+use std::hint::black_box;
+
+use serde::de::{DeserializeOwned, IgnoredAny};
+use simd_json::{Buffers, INPUT_PADDING, Tape};
+
+use super::{Contender, Group, Run, Unit, whole};
+use crate::corpora::Corpus;
+
+/// The peers take whole lines, which memchr finds; what they keep of them differs and is told by
+/// their names.
+pub const CONTENDERS: &[Contender] = &[
+    Contender { name: "serde_json `Value`", prepare: serde_json::<serde_json::Value> },
+    Contender { name: "serde_json `IgnoredAny`", prepare: serde_json::<IgnoredAny> },
+    Contender { name: "sonic-rs `Value`", prepare: sonic_rs },
+    Contender { name: "simd-json tape, reused, with its copy", prepare: simd_json },
+];
+
+/// The group over corpora of `bytes` bytes.
+#[must_use]
+pub fn group(bytes: usize) -> Group {
+    Group {
+        name: "parse",
+        title: "lines to parsed JSON, nothing validated",
+        unit: Unit::MegabytesPerSecond,
+        contenders: CONTENDERS,
+        corpora: Corpus::all(bytes),
+    }
+}
+
+/// `T` is `Value`, or `IgnoredAny`: everything is checked and nothing kept. UTF-8 is checked a line
+/// at a time, which is faster than `from_slice`, which does so a string at a time.
+fn serde_json<T: DeserializeOwned>(corpus: &Corpus) -> Run<'_> {
+    whole(corpus, || {
+        lines(&corpus.bytes)
+            .filter(|line| {
+                let line = str::from_utf8(line).expect("lines of UTF-8");
+                black_box(serde_json::from_str::<T>(line)).is_ok()
+            })
+            .count()
+    })
+}
+
+/// Uses the instructions that the compiler was told of; its README asks for `-C target-cpu=native`.
+fn sonic_rs(corpus: &Corpus) -> Run<'_> {
+    whole(corpus, || {
+        lines(&corpus.bytes)
+            .filter(|line| black_box(sonic_rs::from_slice::<sonic_rs::Value>(line)).is_ok())
+            .count()
+    })
+}
+
+/// Unescapes in place, so each line is copied first. The buffer it is copied to is padded, which
+/// spares simd-json a copy of its own; buffers and tape are reused.
+fn simd_json(corpus: &Corpus) -> Run<'_> {
+    let mut buffers = Buffers::new(0);
+    let mut tape = Tape::null();
+    let mut copy = Vec::new();
+    whole(corpus, move || {
+        lines(&corpus.bytes)
+            .filter(|line| {
+                copy.clear();
+                copy.extend_from_slice(line);
+                copy.extend_from_slice(&[0; INPUT_PADDING]);
+                let mut filled = std::mem::replace(&mut tape, Tape(Vec::new())).reset();
+                let result = simd_json::fill_tape_padded(&mut copy, line.len(), &mut buffers, &mut filled);
+                tape = black_box(filled).reset();
+                result.is_ok()
+            })
+            .count()
+    })
+}
+
+/// The lines of `text`, each without its line feed.
+pub(super) fn lines(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut start = 0;
+    memchr::memchr_iter(b'\n', text).map(move |end| {
+        let line = &text[start..end];
+        start = end + 1;
+        line
+    })
+}

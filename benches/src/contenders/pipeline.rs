@@ -1,0 +1,62 @@
+//! Chunks of 64 KiB to validated records.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use futures_core::Stream;
+use tokio_util::codec::{FramedRead, LinesCodec};
+
+use super::{CHUNK_BYTES, Contender, Group, Run, Unit, naive, parse, whole};
+use crate::corpora::Corpus;
+
+/// All from memory.
+pub const CONTENDERS: &[Contender] = &[
+    Contender { name: "`FramedRead<LinesCodec>` + serde_json + jsonschema", prepare: framed_read },
+    Contender { name: "memchr lines of the whole + serde_json + jsonschema", prepare: memchr_lines },
+];
+
+/// The group over corpora of `bytes` bytes.
+#[must_use]
+pub fn group(bytes: usize) -> Group {
+    Group {
+        name: "pipeline",
+        title: "chunks of 64 KiB to validated records",
+        unit: Unit::MegabytesPerSecond,
+        contenders: CONTENDERS,
+        corpora: Corpus::all(bytes),
+    }
+}
+
+/// Polled by hand, without a runtime: a slice is always ready.
+fn framed_read(corpus: &Corpus) -> Run<'_> {
+    let validator = naive::validator(corpus);
+    whole(corpus, move || {
+        let codec = LinesCodec::new();
+        let mut frames = FramedRead::with_capacity(corpus.bytes.as_ref(), codec, CHUNK_BYTES);
+        let mut context = Context::from_waker(Waker::noop());
+        let mut records = 0;
+        loop {
+            match Pin::new(&mut frames).poll_next(&mut context) {
+                Poll::Ready(Some(line)) => {
+                    let line = line.expect("lines of UTF-8");
+                    records += usize::from(naive::record(&validator, &line).is_some());
+                }
+                Poll::Ready(None) => break records,
+                Poll::Pending => unreachable!("a slice is always ready"),
+            }
+        }
+    })
+}
+
+/// The least that framing can cost: no chunks, no copy, no `String` per line.
+fn memchr_lines(corpus: &Corpus) -> Run<'_> {
+    let validator = naive::validator(corpus);
+    whole(corpus, move || {
+        parse::lines(&corpus.bytes)
+            .filter(|line| {
+                let line = str::from_utf8(line).expect("lines of UTF-8");
+                naive::record(&validator, line).is_some()
+            })
+            .count()
+    })
+}

@@ -1,0 +1,74 @@
+//! Many streams at once, each of which has received half a line and waits.
+
+use std::any::Any;
+use std::io;
+use std::pin::Pin;
+use std::task::{Context, Poll, Waker};
+
+use bytes::{Buf, Bytes};
+use futures_core::Stream;
+use tokio::io::{AsyncRead, ReadBuf};
+use tokio_util::codec::{FramedRead, LinesCodec};
+
+/// How many streams are open at once.
+pub const STREAMS: usize = 10_000;
+
+/// One way of waiting for the rest of a line.
+#[derive(Clone, Copy)]
+pub struct Contender {
+    /// The name in the table.
+    pub name: &'static str,
+    /// Opens so many streams that have received these bytes. What it returns keeps them open.
+    pub open: fn(usize, &Bytes) -> Box<dyn Any>,
+}
+
+/// The first is the one that the others are compared with.
+pub const CONTENDERS: &[Contender] = &[Contender {
+    name: "`FramedRead<_, LinesCodec>`",
+    open: |count, received| open(count, || FramedRead::new(Waiting::new(received), LinesCodec::new())),
+}];
+
+/// Opens `count` streams and polls each until it waits.
+///
+/// # Panics
+///
+/// If one does not wait.
+pub fn open<S: Stream + Unpin + 'static>(count: usize, stream: impl Fn() -> S) -> Box<dyn Any> {
+    let mut context = Context::from_waker(Waker::noop());
+    let mut streams = Vec::with_capacity(count);
+    for _ in 0..count {
+        let mut stream = stream();
+        assert!(Pin::new(&mut stream).poll_next(&mut context).is_pending());
+        streams.push(stream);
+    }
+    Box::new(streams)
+}
+
+/// A source that has these bytes and then waits for ever.
+pub struct Waiting {
+    bytes: Bytes,
+}
+
+impl Waiting {
+    /// A source of `bytes`, which are shared and not counted as its own.
+    #[must_use]
+    pub fn new(bytes: &Bytes) -> Self {
+        Self { bytes: bytes.clone() }
+    }
+}
+
+impl AsyncRead for Waiting {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        _: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        if self.bytes.is_empty() {
+            return Poll::Pending;
+        }
+        let count = buffer.remaining().min(self.bytes.len());
+        buffer.put_slice(&self.bytes[..count]);
+        self.bytes.advance(count);
+        Poll::Ready(Ok(()))
+    }
+}

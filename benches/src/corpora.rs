@@ -1,0 +1,195 @@
+//! Deterministic corpora: JSON Lines bytes that are the same on every machine and in every year.
+
+mod conversations;
+mod definitions;
+mod mixed;
+mod random;
+mod record;
+mod sse;
+mod tool_calls;
+mod words;
+mod write;
+
+use bytes::Bytes;
+
+use random::Random;
+
+pub use sse::openai_chat_sse;
+
+/// The kinds of lines.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// `{"entity", "definition"}`, some 130 bytes.
+    Definitions,
+    /// A union of four record types told apart by `type`, some 190 bytes.
+    Mixed,
+    /// `{"name", "parameters", "call_id"}` with nested parameters and escapes, some 290 bytes.
+    ToolCalls,
+    /// Conversations in the input contract's shape with text outside ASCII, some 2.7 KB.
+    Conversations,
+}
+
+impl Kind {
+    /// Every kind, shortest lines first.
+    pub const ALL: [Self; 4] = [Self::Definitions, Self::Mixed, Self::ToolCalls, Self::Conversations];
+
+    /// The name in tables and benchmark ids.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Definitions => "definitions",
+            Self::Mixed => "mixed",
+            Self::ToolCalls => "tool calls",
+            Self::Conversations => "conversations",
+        }
+    }
+
+    /// The JSON Schema that every line satisfies.
+    #[must_use]
+    pub const fn schema(self) -> &'static str {
+        match self {
+            Self::Definitions => definitions::SCHEMA,
+            Self::Mixed => mixed::SCHEMA,
+            Self::ToolCalls => tool_calls::SCHEMA,
+            Self::Conversations => conversations::SCHEMA,
+        }
+    }
+
+    const fn seed(self) -> u64 {
+        match self {
+            Self::Definitions => 1,
+            Self::Mixed => 2,
+            Self::ToolCalls => 3,
+            Self::Conversations => 4,
+        }
+    }
+
+    fn write(self, random: &mut Random, out: &mut String) {
+        match self {
+            Self::Definitions => definitions::write(random, out),
+            Self::Mixed => mixed::write(random, out),
+            Self::ToolCalls => tool_calls::write(random, out),
+            Self::Conversations => conversations::write(random, out),
+        }
+    }
+}
+
+/// Lines of JSON, each ended by a line feed, all valid.
+#[derive(Clone, Debug)]
+pub struct Corpus {
+    /// The name in tables and benchmark ids.
+    pub name: &'static str,
+    /// The lines.
+    pub bytes: Bytes,
+    /// How many lines, and so records, there are.
+    pub records: usize,
+    /// The JSON Schema that every line satisfies.
+    pub schema: &'static str,
+}
+
+impl Corpus {
+    /// Lines of one kind: whole ones, as many as it takes to reach `bytes` bytes.
+    #[must_use]
+    pub fn generate(kind: Kind, bytes: usize) -> Self {
+        let mut random = Random::new(kind.seed());
+        let mut out = String::with_capacity(bytes + 8192);
+        let mut records = 0;
+        while out.len() < bytes {
+            kind.write(&mut random, &mut out);
+            out.push('\n');
+            records += 1;
+        }
+        Self { name: kind.name(), bytes: out.into(), records, schema: kind.schema() }
+    }
+
+    /// One corpus of each kind, of `bytes` bytes each.
+    #[must_use]
+    pub fn all(bytes: usize) -> Vec<Self> {
+        Kind::ALL.map(|kind| Self::generate(kind, bytes)).into()
+    }
+
+    /// One record, an object with an array of nested objects, on a line of exactly `bytes` bytes.
+    ///
+    /// # Panics
+    ///
+    /// If `bytes` is below 256.
+    #[must_use]
+    pub fn record_of_size(name: &'static str, bytes: usize) -> Self {
+        Self {
+            name,
+            bytes: record::line(&mut Random::new(5), bytes).into(),
+            records: 1,
+            schema: record::SCHEMA,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BYTES: usize = 1_000_000;
+
+    /// FNV-1a, 64 bits.
+    fn checksum(bytes: &[u8]) -> u64 {
+        bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3)
+        })
+    }
+
+    /// Figures are comparable over time only as long as these hold.
+    #[test]
+    fn corpora_do_not_drift() {
+        let expected = [
+            (Kind::Definitions, 130, 0x416f_30ee_f6e4_8a6d),
+            (Kind::Mixed, 190, 0x13a3_b39a_eb70_0aff),
+            (Kind::ToolCalls, 290, 0xfc85_02ca_32b7_399a),
+            (Kind::Conversations, 2700, 0x3507_996b_5339_2c1c),
+        ];
+        for (kind, line, sum) in expected {
+            let corpus = Corpus::generate(kind, BYTES);
+            let average = corpus.bytes.len() / corpus.records;
+            assert!(average.abs_diff(line) * 10 <= line, "{kind:?}: {average} bytes a line");
+            assert_eq!(checksum(&corpus.bytes), sum, "{kind:?}");
+        }
+        assert_eq!(checksum(&Corpus::record_of_size("64 KB", 65_536).bytes), 0xd709_7c59_d1cb_fcd2);
+        assert_eq!(checksum(&openai_chat_sse("{\"a\": \"é🎉\"}\n", 4)), 0xc478_65e8_32ba_0146);
+    }
+
+    #[test]
+    fn corpora_are_valid() {
+        let mut corpora = Corpus::all(BYTES);
+        for bytes in [256, 300, 301, 65_536] {
+            let record = Corpus::record_of_size("record", bytes);
+            assert_eq!(record.bytes.len(), bytes);
+            corpora.push(record);
+        }
+        for corpus in corpora {
+            let schema = serde_json::from_str(corpus.schema).expect("the schema is JSON");
+            let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+            let mut lines = 0;
+            for line in std::str::from_utf8(&corpus.bytes).expect("UTF-8").lines() {
+                let value = serde_json::from_str(line).expect("each line is JSON");
+                assert!(validator.is_valid(&value), "{}: {line}", corpus.name);
+                lines += 1;
+            }
+            assert_eq!(lines, corpus.records, "{}", corpus.name);
+            assert_eq!(corpus.bytes.last(), Some(&b'\n'));
+        }
+    }
+
+    #[test]
+    fn events_carry_the_text() {
+        let text = "{\"a\": \"é🎉\"}\n{\"b\": \"\\n\"}\n";
+        let events = openai_chat_sse(text, 3);
+        let mut joined = String::new();
+        for line in std::str::from_utf8(&events).expect("UTF-8").lines() {
+            let Some(data) = line.strip_prefix("data: ").filter(|data| *data != "[DONE]") else {
+                continue;
+            };
+            let chunk: serde_json::Value = serde_json::from_str(data).expect("each event is JSON");
+            joined.push_str(chunk["choices"][0]["delta"]["content"].as_str().unwrap_or(""));
+        }
+        assert_eq!(joined, text);
+    }
+}

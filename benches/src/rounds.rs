@@ -1,0 +1,98 @@
+//! Interleaved rounds: each contender once in each round, so that a machine whose clock wanders
+//! wanders for all of them alike.
+
+use std::time::Duration;
+
+use crate::contenders::{Group, TOKEN_BYTES, Unit};
+use crate::corpora::Corpus;
+
+/// What was measured of one contender on one corpus.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Cell {
+    /// Median over the rounds, in the group's unit.
+    pub value: f64,
+    /// How many times as fast as the group's first contender: the median of the ratios within
+    /// each round.
+    pub ratio: f64,
+}
+
+/// Runs `rounds` rounds, and one before them that does not count. The answer has a row for each
+/// contender with a cell for each corpus.
+///
+/// # Panics
+///
+/// If `rounds` is 0.
+#[must_use]
+pub fn measure(group: &Group, rounds: usize) -> Vec<Vec<Cell>> {
+    let mut table = vec![Vec::new(); group.contenders.len()];
+    for corpus in &group.corpora {
+        let times = times(group, corpus, rounds);
+        for (row, own) in table.iter_mut().zip(&times) {
+            let ratios = times[0].iter().zip(own).map(|(first, own)| first / own);
+            row.push(Cell {
+                value: in_unit(group.unit, corpus, median(own.iter().copied())),
+                ratio: median(ratios),
+            });
+        }
+    }
+    table
+}
+
+/// Seconds of each contender in each round.
+fn times(group: &Group, corpus: &Corpus, rounds: usize) -> Vec<Vec<f64>> {
+    let mut runs: Vec<_> = group.contenders.iter().map(|contender| (contender.prepare)(corpus)).collect();
+    for run in &mut runs {
+        run();
+    }
+    let mut times = vec![Vec::with_capacity(rounds); runs.len()];
+    for round in 0..rounds {
+        // Each round starts with another contender, so that none always follows the same one.
+        for step in 0..runs.len() {
+            let index = (round + step) % runs.len();
+            // A clock too coarse to see a run must not make a ratio infinite.
+            let time = runs[index]().max(Duration::from_nanos(1));
+            times[index].push(time.as_secs_f64());
+        }
+    }
+    times
+}
+
+fn in_unit(unit: Unit, corpus: &Corpus, seconds: f64) -> f64 {
+    let bytes = corpus.bytes.len();
+    match unit {
+        Unit::MegabytesPerSecond => bytes as f64 / seconds / 1e6,
+        Unit::NanosecondsPerToken => seconds * 1e9 / bytes.div_ceil(TOKEN_BYTES) as f64,
+        Unit::Microseconds => seconds * 1e6,
+    }
+}
+
+/// The middle of the values; of an even count the upper one of the two in the middle.
+fn median(values: impl Iterator<Item = f64>) -> f64 {
+    let mut values: Vec<f64> = values.collect();
+    values.sort_unstable_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::contenders::parse;
+
+    #[test]
+    fn a_row_for_each_contender_and_a_cell_for_each_corpus() {
+        let group = parse::group(10_000);
+        let table = measure(&group, 3);
+        assert_eq!(table.len(), group.contenders.len());
+        for row in &table {
+            assert_eq!(row.len(), group.corpora.len());
+            assert!(row.iter().all(|cell| cell.value > 0.0 && cell.ratio > 0.0));
+        }
+        assert!(table[0].iter().all(|cell| cell.ratio == 1.0));
+    }
+
+    #[test]
+    fn the_middle_one() {
+        assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
+        assert_eq!(median([4.0, 1.0, 2.0, 3.0].into_iter()), 3.0);
+    }
+}

@@ -1,0 +1,187 @@
+//! The server: listener, connections, responses.
+
+use std::collections::HashSet;
+use std::convert::Infallible;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use hyper::body::Incoming;
+use hyper::header::{CONTENT_TYPE, HeaderValue};
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper::{Request, Response};
+use hyper_util::rt::TokioTimer;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::body::{Body, Playback};
+use super::recording::Recording;
+use super::request::select;
+use super::traffic::{Ledger, Traffic};
+use super::wire::{Flushes, Wire};
+
+/// How long the server rests when it cannot accept, for instance because the process is out of file descriptors.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+/// A server of [`Recording`]s. Runs until it is dropped or [shut down](Self::shutdown); see [the module](super) for what
+/// it serves.
+///
+/// It lives on the tokio runtime in which it was bound, which needs its I/O and time drivers enabled.
+#[derive(Debug)]
+pub struct ReplayServer {
+    local_addr: SocketAddr,
+    ledger: Ledger,
+    accepting: JoinHandle<()>,
+}
+
+impl ReplayServer {
+    /// Binds a loopback address (port 0 for any free port) and serves the recordings there.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if the address is not a loopback address, if there are no
+    /// recordings, or if two have the same name; otherwise those of binding the address.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub async fn bind(addr: SocketAddr, recordings: impl IntoIterator<Item = Recording>) -> io::Result<Self> {
+        if !addr.ip().to_canonical().is_loopback() {
+            return Err(invalid(format!(
+                "{addr} is not a loopback address, and the recordings would be served to anyone who can reach it"
+            )));
+        }
+        Self::bind_public(addr, recordings).await
+    }
+
+    /// As [`bind`](Self::bind), at any address: whoever can reach it is served, without a key and without encryption.
+    ///
+    /// # Errors
+    ///
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there are no recordings, or if two have the same name;
+    /// otherwise those of binding the address.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime.
+    pub async fn bind_public(
+        addr: SocketAddr,
+        recordings: impl IntoIterator<Item = Recording>,
+    ) -> io::Result<Self> {
+        let recordings = recordings.into_iter().collect::<Arc<[_]>>();
+        check(&recordings)?;
+        let listener = TcpListener::bind(addr).await?;
+        let local_addr = listener.local_addr()?;
+        let ledger = Ledger::new();
+        let accepting = tokio::spawn(accept(listener, recordings, ledger.clone()));
+        Ok(Self { local_addr, ledger, accepting })
+    }
+
+    /// The address that it listens on, with the real port.
+    #[must_use]
+    pub fn local_addr(&self) -> SocketAddr {
+        self.local_addr
+    }
+
+    /// The address as a URL, without a path and without a slash at its end: `http://127.0.0.1:40123`.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("http://{}", self.local_addr)
+    }
+
+    /// What it has done so far.
+    #[must_use]
+    pub fn traffic(&self) -> Traffic {
+        self.ledger.now()
+    }
+
+    /// Waits until the counters satisfy a condition, and returns them.
+    ///
+    /// The condition is asked at once and after changes, but not necessarily after each: it should stay true once it is.
+    ///
+    /// ```no_run
+    /// # async fn client_was_noticed(server: tokenline_llm::replay::ReplayServer) {
+    /// server.wait_for(|traffic| traffic.bodies_dropped == 1).await;
+    /// # }
+    /// ```
+    pub async fn wait_for(&self, condition: impl FnMut(&Traffic) -> bool) -> Traffic {
+        self.ledger.wait_for(condition).await
+    }
+
+    /// Closes the listener and every connection, also those that are being served, and returns when they are gone.
+    ///
+    /// Dropping the server does the same without waiting.
+    pub async fn shutdown(mut self) {
+        self.accepting.abort();
+        // Its result says that it was aborted.
+        let _ = (&mut self.accepting).await;
+        self.ledger.wait_for(|traffic| traffic.open_connections == 0).await;
+    }
+}
+
+impl Drop for ReplayServer {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+fn invalid(message: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, message)
+}
+
+fn check(recordings: &[Recording]) -> io::Result<()> {
+    if recordings.is_empty() {
+        return Err(invalid("there is no recording to serve".into()));
+    }
+    let mut names = HashSet::new();
+    match recordings.iter().find(|recording| !names.insert(recording.name())) {
+        Some(twice) => Err(invalid(format!("two recordings are named {:?}", twice.name()))),
+        None => Ok(()),
+    }
+}
+
+/// Accepts for ever. The connections are its own: they end with it.
+async fn accept(listener: TcpListener, recordings: Arc<[Recording]>, ledger: Ledger) {
+    let mut connections = JoinSet::new();
+    loop {
+        let Ok((stream, _)) = listener.accept().await else {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+            continue;
+        };
+        while connections.try_join_next().is_some() {}
+        connections.spawn(serve(stream, Arc::clone(&recordings), ledger.clone()));
+    }
+}
+
+async fn serve(stream: TcpStream, recordings: Arc<[Recording]>, ledger: Ledger) {
+    let _open = ledger.open_connection();
+    // Pieces are to leave when they are due. Where the option cannot be set they leave a little later.
+    let _ = stream.set_nodelay(true);
+    let wire = Wire::new(stream);
+    let flushes = wire.flushes();
+    let service = service_fn(|request| answer(&recordings, &ledger, flushes.clone(), request));
+    // It fails when the client goes away or a recording breaks off. Both are counted where they happen, and neither
+    // concerns another connection.
+    let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(wire, service).await;
+}
+
+async fn answer(
+    recordings: &[Recording],
+    ledger: &Ledger,
+    flushes: Flushes,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Infallible> {
+    ledger.request();
+    let (recording, content_type) = match select(recordings, request).await {
+        Ok(selected) => selected,
+        Err(refusal) => return Ok(refusal.into_response()),
+    };
+    let playback = Playback::new(recording.clone(), content_type, flushes, ledger.open_body());
+    let mut response = Response::new(playback.into_body());
+    *response.status_mut() = recording.status;
+    let content_type = HeaderValue::from_static(content_type.as_str());
+    response.headers_mut().insert(CONTENT_TYPE, content_type);
+    Ok(response)
+}
