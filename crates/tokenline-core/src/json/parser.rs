@@ -94,9 +94,8 @@ enum State {
     Unicode,
     Number,
     Literal,
-    /// On the closing quote of a name, and after a closing bracket. Passed through, never saved.
+    /// On the closing quote of a name. Passed through, never saved.
     NameEnd,
-    Close,
     Done,
     Failed(Fault),
 }
@@ -278,6 +277,17 @@ impl Parser {
         self.examined
     }
 
+    /// Goes on by `len` plain bytes inside an open string. Whether there is one.
+    #[inline]
+    pub(crate) fn continue_string(&mut self, len: usize) -> bool {
+        if self.state != State::String {
+            return false;
+        }
+        self.at += len;
+        self.examined += len as u64;
+        true
+    }
+
     /// What the grammar allows where the document stops.
     pub(crate) fn expected(&self) -> Expected {
         match self.state {
@@ -293,7 +303,7 @@ impl Parser {
             State::Escape => Expected::Escape,
             State::Unicode => expected_in_unicode(self.progress),
             State::Literal => Expected::Literal,
-            State::Done | State::NameEnd | State::Close => Expected::End,
+            State::Done | State::NameEnd => Expected::End,
             State::Failed(fault) => fault.expected,
         }
     }
@@ -397,6 +407,10 @@ impl Parser {
     }
 
     /// The machine. Everything it needs is in locals while it runs and is saved when it stops.
+    ///
+    /// The outer loop goes on with a token that the last call left open; the inner one reads
+    /// members, each a name in an object, a value and what follows it, for as long as they are
+    /// whole. Nearly all bytes are read by the inner loop.
     fn run<const SINGLE_LINE: bool>(&mut self, bytes: &[u8]) -> Stop {
         let mut len = self.tape.len;
         let Tape { nodes, decoded, repeated_name, .. } = &mut self.tape;
@@ -415,190 +429,14 @@ impl Parser {
         let (mut in_object, mut base) = open_container(nodes, container);
 
         let stop = 'machine: loop {
-            match state {
-                State::Value | State::FirstElement => {
-                    let byte = loop {
-                        match bytes.get(at) {
-                            None => break 'machine Stop::NeedMore,
-                            Some(&byte) if is_space(byte, SINGLE_LINE) => at += 1,
-                            Some(&byte) => break byte,
-                        }
-                    };
-                    if len >= nodes.len() {
-                        break Stop::Grow;
-                    }
-                    match byte {
-                        b'"' => {
-                            token = at + 1;
-                            at = string_run(bytes, token);
-                            if bytes.get(at) == Some(&b'"') {
-                                nodes[len] = Node::new(NodeKind::String, 0, token, at);
-                                len += 1;
-                                at += 1;
-                                state = State::AfterValue;
-                            } else {
-                                flags = 0;
-                                is_name = false;
-                                state = State::String;
-                            }
-                        }
-                        b'{' | b'[' => {
-                            if depth >= self.depth_limit {
-                                break Stop::Fault(Expected::LessDepth);
-                            }
-                            if let Some(parent) = nodes.get_mut(container as usize) {
-                                parent.set_count(count);
-                            }
-                            in_object = byte == b'{';
-                            base = hashes_len;
-                            let kind = if in_object { NodeKind::Object } else { NodeKind::Array };
-                            nodes[len] = Node { link: container, ..Node::new(kind, 0, at, base) };
-                            container = len as u32;
-                            count = 0;
-                            depth += 1;
-                            len += 1;
-                            at += 1;
-                            state = if in_object { State::FirstName } else { State::FirstElement };
-                        }
-                        b'0'..=b'9' | b'-' => {
-                            token = at;
-                            flags = 0;
-                            progress = match byte {
-                                b'-' => number::MINUS,
-                                b'0' => number::ZERO,
-                                _ => number::INT,
-                            };
-                            at += 1;
-                            state = State::Number;
-                        }
-                        b't' | b'f' | b'n' => {
-                            token = at;
-                            progress = 1;
-                            at += 1;
-                            state = State::Literal;
-                        }
-                        b']' if state == State::FirstElement => {
-                            at += 1;
-                            state = State::Close;
-                        }
-                        _ if state == State::FirstElement => {
-                            break Stop::Fault(Expected::ValueOrBracket);
-                        }
-                        _ => break Stop::Fault(Expected::Value),
-                    }
-                }
-                State::Name | State::FirstName => {
-                    let byte = loop {
-                        match bytes.get(at) {
-                            None => break 'machine Stop::NeedMore,
-                            Some(&byte) if is_space(byte, SINGLE_LINE) => at += 1,
-                            Some(&byte) => break byte,
-                        }
-                    };
-                    match byte {
-                        b'"' => {
-                            if len >= nodes.len() || hashes_len >= hashes.len() {
-                                break Stop::Grow;
-                            }
-                            token = at + 1;
-                            flags = 0;
-                            at = string_run(bytes, token);
-                            if bytes.get(at) == Some(&b'"') {
-                                state = State::NameEnd;
-                            } else {
-                                is_name = true;
-                                state = State::String;
-                            }
-                        }
-                        b'}' if state == State::FirstName => {
-                            at += 1;
-                            state = State::Close;
-                        }
-                        _ if state == State::FirstName => break Stop::Fault(Expected::NameOrBrace),
-                        _ => break Stop::Fault(Expected::Name),
-                    }
-                }
-                // `at` is on the closing quote of a name.
-                State::NameEnd => {
-                    let mut node = Node::new(NodeKind::Key, flags, token, at);
-                    let hash = if flags & ESCAPED == 0 {
-                        names::hash(bytes, token, at)
-                    } else {
-                        // The bytes may not be UTF-8; then the line is rejected before it is lent.
-                        node.link = decoded.push(&String::from_utf8_lossy(&bytes[token..at]));
-                        let name = decoded.name(node.link).as_bytes();
-                        names::hash(name, 0, name.len())
-                    };
-                    nodes[len] = node;
-                    if count < names::SMALL && contains(&hashes[base..hashes_len], hash) {
-                        let names = Names { nodes, decoded, bytes };
-                        if names.is_repeated(container, len as u32) {
-                            nodes[container as usize].meta |= REPEATED;
-                            repeated_name.get_or_insert(token as u32 - 1);
-                        }
-                    }
-                    hashes[hashes_len] = hash;
-                    hashes_len += 1;
-                    len += 1;
-                    at += 1;
-                    state = if bytes.get(at) == Some(&b':') {
-                        at += 1;
-                        State::Value
-                    } else {
-                        State::Colon
-                    };
-                }
-                State::Colon => match bytes.get(at) {
-                    None => break Stop::NeedMore,
-                    Some(b':') => {
-                        at += 1;
-                        state = State::Value;
-                    }
-                    Some(&byte) if is_space(byte, SINGLE_LINE) => at += 1,
-                    Some(_) => break Stop::Fault(Expected::Colon),
-                },
-                State::AfterValue => {
-                    if container == NONE {
-                        break Stop::Complete;
-                    }
-                    let byte = loop {
-                        match bytes.get(at) {
-                            None => break 'machine Stop::NeedMore,
-                            Some(&byte) if is_space(byte, SINGLE_LINE) => at += 1,
-                            Some(&byte) => break byte,
-                        }
-                    };
-                    match (byte, in_object) {
-                        (b',', true) => state = State::Name,
-                        (b',', false) => state = State::Value,
-                        (b'}', true) | (b']', false) => state = State::Close,
-                        (_, true) => break Stop::Fault(Expected::CommaOrBrace),
-                        (_, false) => break Stop::Fault(Expected::CommaOrBracket),
-                    }
-                    count += 1;
-                    at += 1;
-                }
-                // `at` is after the closing bracket.
-                State::Close => {
-                    if in_object && count > names::SMALL {
-                        let names = Names { nodes, decoded, bytes };
-                        if let Some(name) = names.find_repeated(container, len as u32, &mut self.scratch) {
-                            nodes[container as usize].meta |= REPEATED;
-                            let start = nodes[name as usize].start - 1;
-                            *repeated_name = Some(repeated_name.map_or(start, |first| first.min(start)));
-                        }
-                    }
-                    hashes_len = base;
-                    let node = &mut nodes[container as usize];
-                    container = node.link;
-                    node.link = len as u32;
-                    node.end = at as u32;
-                    node.set_count(count);
-                    depth -= 1;
-                    (in_object, base) = open_container(nodes, container);
-                    count = nodes.get(container as usize).map_or(0, Node::count);
-                    state = State::AfterValue;
-                }
+            // Whether the next thing is a member, the first of its container, one with a name, or
+            // what follows a value.
+            let (mut is_member, mut is_first, mut has_name) = match state {
+                State::Value => (true, false, false),
+                State::FirstElement => (true, true, false),
+                State::Name => (true, false, true),
+                State::FirstName => (true, true, true),
+                State::AfterValue => (false, false, false),
                 State::String => {
                     at = string_run(bytes, at);
                     match bytes.get(at) {
@@ -617,61 +455,46 @@ impl Parser {
                         }
                         Some(_) => break Stop::Fault(Expected::StringCharacter),
                     }
+                    continue;
                 }
-                State::Escape => match bytes.get(at) {
-                    None => break Stop::NeedMore,
-                    Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {
-                        at += 1;
-                        state = State::String;
+                State::Escape => {
+                    match bytes.get(at) {
+                        None => break Stop::NeedMore,
+                        Some(b'u') => {
+                            progress = 0;
+                            self.surrogate = 0;
+                            state = State::Unicode;
+                        }
+                        Some(&byte) if is_simple_escape(byte) => state = State::String,
+                        Some(_) => break Stop::Fault(Expected::Escape),
                     }
-                    Some(b'u') => {
-                        at += 1;
-                        progress = 0;
-                        self.surrogate = 0;
-                        state = State::Unicode;
-                    }
-                    Some(_) => break Stop::Fault(Expected::Escape),
-                },
+                    at += 1;
+                    continue;
+                }
                 State::Unicode => {
-                    let Some(&byte) = bytes.get(at) else {
-                        break Stop::NeedMore;
-                    };
+                    let Some(&byte) = bytes.get(at) else { break Stop::NeedMore };
                     match unicode_step(progress, &mut self.surrogate, byte) {
                         Ok(unicode::WHOLE) => state = State::String,
                         Ok(next) => progress = next,
                         Err(expected) => break Stop::Fault(expected),
                     }
                     at += 1;
+                    continue;
                 }
                 State::Number => {
-                    let Some(&byte) = bytes.get(at) else {
-                        break Stop::NeedMore;
-                    };
-                    progress = match (progress, byte) {
-                        (number::INT | number::FRACTION | number::EXPONENT, b'0'..=b'9') => progress,
-                        (number::MINUS, b'0') => number::ZERO,
-                        (number::MINUS, b'1'..=b'9') => number::INT,
-                        (number::ZERO | number::INT, b'.') => number::POINT,
-                        (number::POINT, b'0'..=b'9') => number::FRACTION,
-                        (number::ZERO | number::INT | number::FRACTION, b'e' | b'E') => number::E,
-                        (number::E, b'+' | b'-') => number::SIGN,
-                        (number::E | number::SIGN, b'0'..=b'9') => number::EXPONENT,
-                        (number::ZERO | number::INT | number::FRACTION | number::EXPONENT, _) => {
+                    match number_end(bytes, &mut at, &mut progress) {
+                        NumberEnd::Whole => {
                             nodes[len] = Node::new(NodeKind::Number, number_flags(progress), token, at);
                             len += 1;
                             state = State::AfterValue;
-                            continue;
                         }
-                        _ => break Stop::Fault(Expected::Digit),
-                    };
-                    at += 1;
+                        NumberEnd::NeedMore => break Stop::NeedMore,
+                        NumberEnd::Fault => break Stop::Fault(Expected::Digit),
+                    }
+                    continue;
                 }
                 State::Literal => {
-                    let (word, kind): (&[u8], _) = match bytes[token] {
-                        b't' => (b"true", NodeKind::True),
-                        b'f' => (b"false", NodeKind::False),
-                        _ => (b"null", NodeKind::Null),
-                    };
+                    let (word, kind) = literal(bytes[token]);
                     while let Some(&letter) = word.get(progress as usize) {
                         match bytes.get(at) {
                             None => break 'machine Stop::NeedMore,
@@ -685,8 +508,241 @@ impl Parser {
                     nodes[len] = Node::new(kind, 0, token, at);
                     len += 1;
                     state = State::AfterValue;
+                    continue;
+                }
+                // `at` is on the closing quote of a name.
+                State::NameEnd => {
+                    let mut node = Node::new(NodeKind::Key, flags, token, at);
+                    let hash = if flags & ESCAPED == 0 {
+                        names::hash(bytes, token, at)
+                    } else {
+                        // The bytes may not be UTF-8; then the line is rejected before it is lent.
+                        node.link = decoded.push(&String::from_utf8_lossy(&bytes[token..at]));
+                        let name = decoded.name(node.link).as_bytes();
+                        names::hash(name, 0, name.len())
+                    };
+                    nodes[len] = node;
+                    if count < names::SMALL && hashes[base..hashes_len].contains(&hash) {
+                        let names = Names { nodes, decoded, bytes };
+                        if names.is_repeated(container, len as u32) {
+                            nodes[container as usize].meta |= REPEATED;
+                            repeated_name.get_or_insert(token as u32 - 1);
+                        }
+                    }
+                    hashes[hashes_len] = hash;
+                    hashes_len += 1;
+                    len += 1;
+                    at += 1;
+                    state = State::Colon;
+                    continue;
+                }
+                State::Colon => {
+                    match next_token::<SINGLE_LINE>(bytes, &mut at) {
+                        None => break Stop::NeedMore,
+                        Some(b':') => {
+                            at += 1;
+                            state = State::Value;
+                        }
+                        Some(_) => break Stop::Fault(Expected::Colon),
+                    }
+                    continue;
                 }
                 State::Done | State::Failed(_) => break Stop::Complete,
+            };
+
+            loop {
+                let mut is_empty = false;
+                if is_member {
+                    if has_name {
+                        let Some(byte) = next_token::<SINGLE_LINE>(bytes, &mut at) else {
+                            state = if is_first { State::FirstName } else { State::Name };
+                            break 'machine Stop::NeedMore;
+                        };
+                        if byte == b'"' {
+                            if len + 1 >= nodes.len() || hashes_len >= hashes.len() {
+                                state = if is_first { State::FirstName } else { State::Name };
+                                break 'machine Stop::Grow;
+                            }
+                            token = at + 1;
+                            at = string_run(bytes, token);
+                            if bytes.get(at) != Some(&b'"') {
+                                flags = 0;
+                                is_name = true;
+                                state = State::String;
+                                continue 'machine;
+                            }
+                            nodes[len] = Node::new(NodeKind::Key, 0, token, at);
+                            let hash = names::hash(bytes, token, at);
+                            if count < names::SMALL {
+                                for &other in &hashes[base..hashes_len] {
+                                    if other == hash {
+                                        // Compared properly, and noted, on the way round.
+                                        flags = 0;
+                                        state = State::NameEnd;
+                                        continue 'machine;
+                                    }
+                                }
+                            }
+                            hashes[hashes_len] = hash;
+                            hashes_len += 1;
+                            len += 1;
+                            at += 1;
+                            is_first = false;
+                            if bytes.get(at) != Some(&b':') {
+                                state = State::Colon;
+                                continue 'machine;
+                            }
+                            at += 1;
+                        } else if byte == b'}' && is_first {
+                            at += 1;
+                            is_empty = true;
+                        } else {
+                            let expected = if is_first { Expected::NameOrBrace } else { Expected::Name };
+                            break 'machine Stop::Fault(expected);
+                        }
+                    }
+                    if !is_empty {
+                        let Some(byte) = next_token::<SINGLE_LINE>(bytes, &mut at) else {
+                            state = if is_first { State::FirstElement } else { State::Value };
+                            break 'machine Stop::NeedMore;
+                        };
+                        if len >= nodes.len() {
+                            state = if is_first { State::FirstElement } else { State::Value };
+                            break 'machine Stop::Grow;
+                        }
+                        match byte {
+                            b'"' => {
+                                token = at + 1;
+                                flags = 0;
+                                at = string_run(bytes, token);
+                                while bytes.get(at) == Some(&b'\\') {
+                                    flags = ESCAPED;
+                                    match bytes.get(at + 1) {
+                                        Some(&byte) if is_simple_escape(byte) => {
+                                            at = string_run(bytes, at + 2);
+                                        }
+                                        _ => break,
+                                    }
+                                }
+                                if bytes.get(at) != Some(&b'"') {
+                                    is_name = false;
+                                    state = State::String;
+                                    continue 'machine;
+                                }
+                                nodes[len] = Node::new(NodeKind::String, flags, token, at);
+                                len += 1;
+                                at += 1;
+                            }
+                            b'{' | b'[' => {
+                                if depth >= self.depth_limit {
+                                    break 'machine Stop::Fault(Expected::LessDepth);
+                                }
+                                if let Some(parent) = nodes.get_mut(container as usize) {
+                                    parent.set_count(count);
+                                }
+                                in_object = byte == b'{';
+                                base = hashes_len;
+                                let kind = if in_object { NodeKind::Object } else { NodeKind::Array };
+                                nodes[len] = Node { link: container, ..Node::new(kind, 0, at, base) };
+                                container = len as u32;
+                                count = 0;
+                                depth += 1;
+                                len += 1;
+                                at += 1;
+                                has_name = in_object;
+                                is_first = true;
+                                continue;
+                            }
+                            b'0'..=b'9' | b'-' => {
+                                token = at;
+                                progress = match byte {
+                                    b'-' => number::MINUS,
+                                    b'0' => number::ZERO,
+                                    _ => number::INT,
+                                };
+                                at += 1;
+                                state = State::Number;
+                                match number_end(bytes, &mut at, &mut progress) {
+                                    NumberEnd::Whole => {
+                                        nodes[len] =
+                                            Node::new(NodeKind::Number, number_flags(progress), token, at);
+                                        len += 1;
+                                    }
+                                    NumberEnd::NeedMore => break 'machine Stop::NeedMore,
+                                    NumberEnd::Fault => break 'machine Stop::Fault(Expected::Digit),
+                                }
+                            }
+                            b't' | b'f' | b'n' => {
+                                let (word, kind) = literal(byte);
+                                if bytes.get(at..at + word.len()) != Some(word) {
+                                    token = at;
+                                    progress = 1;
+                                    at += 1;
+                                    state = State::Literal;
+                                    continue 'machine;
+                                }
+                                nodes[len] = Node::new(kind, 0, at, at + word.len());
+                                len += 1;
+                                at += word.len();
+                            }
+                            b']' if is_first => {
+                                at += 1;
+                                is_empty = true;
+                            }
+                            _ if is_first => break 'machine Stop::Fault(Expected::ValueOrBracket),
+                            _ => break 'machine Stop::Fault(Expected::Value),
+                        }
+                    }
+                }
+
+                // What follows the value: containers may end, one after the other.
+                loop {
+                    if !is_empty {
+                        if container == NONE {
+                            break 'machine Stop::Complete;
+                        }
+                        let Some(byte) = next_token::<SINGLE_LINE>(bytes, &mut at) else {
+                            state = State::AfterValue;
+                            break 'machine Stop::NeedMore;
+                        };
+                        let end = if in_object { b'}' } else { b']' };
+                        if byte == b',' {
+                            count += 1;
+                            at += 1;
+                            break;
+                        }
+                        if byte != end {
+                            state = State::AfterValue;
+                            break 'machine Stop::Fault(match in_object {
+                                true => Expected::CommaOrBrace,
+                                false => Expected::CommaOrBracket,
+                            });
+                        }
+                        count += 1;
+                        at += 1;
+                    }
+                    is_empty = false;
+                    if in_object && count > names::SMALL {
+                        let names = Names { nodes, decoded, bytes };
+                        if let Some(name) = names.find_repeated(container, len as u32, &mut self.scratch) {
+                            nodes[container as usize].meta |= REPEATED;
+                            let start = nodes[name as usize].start - 1;
+                            *repeated_name = Some(repeated_name.map_or(start, |first| first.min(start)));
+                        }
+                    }
+                    hashes_len = base;
+                    let node = &mut nodes[container as usize];
+                    container = node.link;
+                    node.link = len as u32;
+                    node.end = at as u32;
+                    node.set_count(count);
+                    depth -= 1;
+                    (in_object, base) = open_container(nodes, container);
+                    count = nodes.get(container as usize).map_or(0, Node::count);
+                }
+                is_member = true;
+                is_first = false;
+                has_name = in_object;
             }
         };
 
@@ -705,6 +761,18 @@ impl Parser {
     }
 }
 
+/// The next byte that is no white space, and `at` on it.
+#[inline(always)]
+fn next_token<const SINGLE_LINE: bool>(bytes: &[u8], at: &mut usize) -> Option<u8> {
+    let mut byte = *bytes.get(*at)?;
+    // Most tokens follow directly or after one space.
+    while is_space(byte, SINGLE_LINE) {
+        *at += 1;
+        byte = *bytes.get(*at)?;
+    }
+    Some(byte)
+}
+
 /// White space between tokens. In a single-line document a line feed is none.
 #[inline(always)]
 pub(crate) fn is_space(byte: u8, single_line: bool) -> bool {
@@ -720,10 +788,47 @@ fn open_container(nodes: &[Node], container: u32) -> (bool, usize) {
     }
 }
 
-/// As `slice::contains`, without the early exit: the list is short.
+/// An escape of one character after the backslash.
 #[inline(always)]
-fn contains(hashes: &[u32], hash: u32) -> bool {
-    hashes.iter().fold(false, |found, &other| found | (other == hash))
+fn is_simple_escape(byte: u8) -> bool {
+    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
+}
+
+/// The literal that starts with this letter.
+#[inline(always)]
+fn literal(first: u8) -> (&'static [u8], NodeKind) {
+    match first {
+        b't' => (b"true", NodeKind::True),
+        b'f' => (b"false", NodeKind::False),
+        _ => (b"null", NodeKind::Null),
+    }
+}
+
+enum NumberEnd {
+    Whole,
+    NeedMore,
+    Fault,
+}
+
+/// Reads on in a number, up to the byte after it.
+#[inline(always)]
+fn number_end(bytes: &[u8], at: &mut usize, progress: &mut u8) -> NumberEnd {
+    loop {
+        let Some(&byte) = bytes.get(*at) else { return NumberEnd::NeedMore };
+        *progress = match (*progress, byte) {
+            (number::INT | number::FRACTION | number::EXPONENT, b'0'..=b'9') => *progress,
+            (number::ZERO | number::INT, b'.') => number::POINT,
+            (number::POINT, b'0'..=b'9') => number::FRACTION,
+            (number::MINUS, b'0') => number::ZERO,
+            (number::MINUS, b'1'..=b'9') => number::INT,
+            (number::ZERO | number::INT | number::FRACTION, b'e' | b'E') => number::E,
+            (number::E, b'+' | b'-') => number::SIGN,
+            (number::E | number::SIGN, b'0'..=b'9') => number::EXPONENT,
+            (number::ZERO | number::INT | number::FRACTION | number::EXPONENT, _) => return NumberEnd::Whole,
+            _ => return NumberEnd::Fault,
+        };
+        *at += 1;
+    }
 }
 
 fn is_whole_number(progress: u8) -> bool {

@@ -30,6 +30,12 @@ impl Carry {
         self.active
     }
 
+    /// Whether it is active, and what is in it has been read.
+    #[inline]
+    pub(super) fn is_all_read(&self) -> bool {
+        self.active && self.at == self.text.len() && self.cut_len == 0 && !self.ends_bad
+    }
+
     /// Whether a character is cut at the end.
     pub(super) fn has_cut_character(&self) -> bool {
         self.cut_len > 0
@@ -46,9 +52,25 @@ impl Carry {
         self.active = true;
     }
 
+    /// Adds a small piece of plain ASCII text, which is read already.
+    #[inline]
+    pub(super) fn extend_read(&mut self, piece: &str) {
+        self.text.push_str(piece);
+        self.at = self.text.len();
+    }
+
     /// Adds what belongs to the open line, its line feed included. Returns how many bytes of the
     /// input were taken; stops before a byte that is not UTF-8.
     pub(super) fn extend(&mut self, input: &[u8]) -> usize {
+        // Tokens: too short for the vector routines below to pay.
+        if self.cut_len == 0
+            && input.len() <= super::decoder::TOKEN_BYTES
+            && input.iter().all(|&byte| byte < 0x80 && byte != b'\n')
+            && let Ok(text) = std::str::from_utf8(input)
+        {
+            self.text.push_str(text);
+            return input.len();
+        }
         let taken = match self.complete_cut_character(input) {
             Some(taken) => taken,
             None => {

@@ -53,7 +53,7 @@ pub struct RecordDecoder {
 /// What was found, with the text where it is in the input rather than in the carry.
 pub(crate) enum Plain<'i> {
     Record { record: Record<()>, text: Text<'i> },
-    Diagnostic(Diagnostic),
+    Diagnostic(Box<Diagnostic>),
 }
 
 /// Where a record's text is.
@@ -115,6 +115,9 @@ impl RecordDecoder {
 
     /// As [`decode`](Self::decode), before lending.
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
+        if self.is_more_of_a_string(input) {
+            return (input.len(), None);
+        }
         let mut consumed = 0;
         loop {
             if !self.carry.is_active() {
@@ -136,6 +139,23 @@ impl RecordDecoder {
         }
     }
 
+    /// Most tokens of a model are a few plain characters inside a string: nothing to decide.
+    #[inline]
+    fn is_more_of_a_string(&mut self, input: &[u8]) -> bool {
+        if input.len() > TOKEN_BYTES || !self.carry.is_all_read() || !input.iter().all(|&byte| is_plain(byte))
+        {
+            return false;
+        }
+        let end = self.position + input.len() as u64;
+        let Ok(text) = std::str::from_utf8(input) else { return false };
+        if !self.machine.continue_string(input.len(), end) {
+            return false;
+        }
+        self.carry.extend_read(text);
+        self.position = end;
+        true
+    }
+
     pub(crate) fn finish_step(&mut self, completion: Completion) -> Option<Plain<'static>> {
         if self.carry.is_active()
             && let Some(plain) = self.read_carry()
@@ -153,7 +173,7 @@ impl RecordDecoder {
 
     pub(crate) fn lend<'a>(&'a self, plain: Plain<'a>) -> Event<Value<'a>> {
         match plain {
-            Plain::Diagnostic(diagnostic) => Event::from_diagnostic(diagnostic),
+            Plain::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
             Plain::Record { record, text } => {
                 let text = match text {
                     Text::Input(text) => text,
@@ -195,8 +215,7 @@ impl RecordDecoder {
 
     /// Reads on in the carry; leaves it once nothing in it is open any more.
     fn read_carry(&mut self) -> Option<Plain<'static>> {
-        let is_read = self.carry.at == self.carry.text.len() && !self.carry.ends_bad;
-        if is_read && self.machine.open_start().is_some() {
+        if self.carry.is_all_read() && self.machine.open_start().is_some() {
             return None;
         }
         let text = std::mem::take(&mut self.carry.text);
@@ -219,6 +238,15 @@ impl RecordDecoder {
         }
         plain
     }
+}
+
+/// Pieces up to this length are taken for tokens: tried as part of an open string first, and looked
+/// at byte by byte.
+pub(super) const TOKEN_BYTES: usize = 16;
+
+/// Whether the byte, inside a string, is a character that changes nothing.
+fn is_plain(byte: u8) -> bool {
+    (0x20..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
 }
 
 fn carried(found: Found<'_>) -> Option<Plain<'static>> {

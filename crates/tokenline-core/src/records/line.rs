@@ -63,6 +63,17 @@ impl Line {
         self.fault.is_none()
     }
 
+    /// Goes on to the line that starts at `next`; there is nothing to be said of this one.
+    #[inline]
+    pub(super) fn end_clean(&mut self, next: u64) {
+        debug_assert!(self.is_clean() && self.has_record);
+        self.number += 1;
+        self.start = next;
+        self.first = None;
+        self.fence = false;
+        self.has_record = false;
+    }
+
     /// Goes on to the line that starts at `next`; `end` is where this one's content ends. Returns
     /// what is to be said of it.
     pub(super) fn end(&mut self, end: u64, next: u64) -> Option<Diagnostic> {
