@@ -435,6 +435,16 @@ fn reads_without_loss() {
 }
 
 #[test]
+fn one_value_fits_on_one_line() {
+    let on_one = |text: &str| Raw::new(text).unwrap().to_single_line().into_owned();
+    assert_eq!(on_one(" {\"a\": 1.0 } "), "{\"a\": 1.0 }");
+    assert_eq!(
+        on_one("{\r\n\t\"a b\": [ 1.0,\n \"x\\\" \\\\\" ],\n \"\\u000a\": {} }"),
+        "{\"a b\":[1.0,\"x\\\" \\\\\"],\"\\u000a\":{}}"
+    );
+}
+
+#[test]
 fn a_number_beyond_f64_fails_only_who_asks() {
     let mut parser = Parser::new();
     let value = parser.parse(r#"{"a":1e400,"b":1}"#).unwrap();

@@ -1,11 +1,12 @@
 //! An owned piece of JSON text that is known to be valid.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::value::{Value, View};
+use super::value::{Value, View, single_line};
 use super::{DeserializeError, Parser, SyntaxError};
 
 /// One JSON value as it was written: number literals, escapes and the order of members untouched.
@@ -35,6 +36,13 @@ impl Raw {
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The value on one line: as it was written if it stands on one line, else without the white
+    /// space between tokens. Literals and escapes are untouched.
+    #[must_use]
+    pub fn to_single_line(&self) -> Cow<'_, str> {
+        single_line(&self.0)
     }
 
     /// Lends the parsed value to a closure.

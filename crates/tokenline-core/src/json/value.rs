@@ -208,6 +208,13 @@ impl<'a> Value<'a> {
         &self.text[self.range()]
     }
 
+    /// The value on one line: as it was written if it stands on one line, else without the white
+    /// space between tokens. Literals and escapes are untouched.
+    #[must_use]
+    pub fn to_single_line(self) -> Cow<'a, str> {
+        single_line(self.raw())
+    }
+
     /// The document it is part of, from the document's first byte.
     #[must_use]
     pub fn document(self) -> &'a str {
@@ -269,6 +276,26 @@ impl std::fmt::Debug for Value<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(self.raw())
     }
+}
+
+/// Valid JSON on one line; see [`Value::to_single_line`].
+pub(super) fn single_line(raw: &str) -> Cow<'_, str> {
+    if memchr::memchr2(b'\n', b'\r', raw.as_bytes()).is_none() {
+        return Cow::Borrowed(raw);
+    }
+    let mut out = String::with_capacity(raw.len());
+    let (mut in_string, mut escaped) = (false, false);
+    for character in raw.chars() {
+        match character {
+            _ if escaped => escaped = false,
+            '\\' => escaped = true,
+            '"' => in_string = !in_string,
+            ' ' | '\t' | '\n' | '\r' if !in_string => continue,
+            _ => {}
+        }
+        out.push(character);
+    }
+    Cow::Owned(out)
 }
 
 fn decode(raw: &str, escaped: bool) -> Cow<'_, str> {

@@ -1,0 +1,70 @@
+//! Any cut, same events: the input whole against the input in pieces whose sizes it chooses itself.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tokenline_core::{Emit, Event, Limits, Options, RecordDecoder};
+
+fn decode<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let mut decoder = RecordDecoder::new(options);
+    let mut seen = Vec::new();
+    let mut bytes = 0;
+    for piece in pieces {
+        bytes += piece.len() as u64;
+        let mut rest = piece;
+        loop {
+            let decoded = decoder.decode(rest);
+            let consumed = decoded.consumed;
+            let event = decoded.event.map(|event| describe(&event));
+            rest = &rest[consumed..];
+            match event {
+                Some(event) => seen.push(event),
+                None => break,
+            }
+        }
+        assert!(rest.is_empty());
+    }
+    while let Some(event) = decoder.finish() {
+        seen.push(describe(&event));
+    }
+    assert!(decoder.examined() <= 3 * bytes, "linear work");
+    seen
+}
+
+fn describe(event: &Event<tokenline_core::json::Value<'_>>) -> String {
+    match event {
+        Event::Record(record) => {
+            let same = serde_json::from_str::<serde_json::Value>(record.value.raw());
+            match (record.value.to_value(), same) {
+                (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs),
+                (Err(_), Err(error)) => assert!(error.to_string().contains("out of range"), "{error}"),
+                (ours, theirs) => panic!("{ours:?} {theirs:?}"),
+            }
+            format!("{:?}", record)
+        }
+        other => format!("{other:?}"),
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [settings, seed, input @ ..] = data else { return };
+    let mut options = if settings & 1 == 0 { Options::lenient() } else { Options::strict() };
+    if settings & 2 != 0 {
+        options = options.emit(Emit::Eager);
+    }
+    if settings & 4 != 0 {
+        options = options.limits(Limits { line_bytes: usize::from(settings >> 3), ..Limits::default() });
+    }
+    let whole = decode(options, [input]);
+    let mut state = u32::from(*seed) + 1;
+    let mut rest = input;
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let size = (state >> 24) as usize % 9;
+        let (piece, left) = rest.split_at(size.min(rest.len()));
+        pieces.push(piece);
+        rest = left;
+    }
+    assert_eq!(decode(options, pieces), whole);
+    assert_eq!(decode(options, input.chunks(1)), whole);
+});
