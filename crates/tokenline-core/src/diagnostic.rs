@@ -274,7 +274,6 @@ impl Serialize for Diagnostic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("code", self.code.as_str())?;
-        map.serialize_entry("severity", self.severity().as_str())?;
         map.serialize_entry("line", &self.line)?;
         map.serialize_entry("start", &self.span.start)?;
         map.serialize_entry("end", &self.span.end)?;

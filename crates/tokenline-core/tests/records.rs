@@ -286,6 +286,15 @@ fn positions_go_on_after_a_finish_with_several_events() {
     assert_eq!(lenient("{x} {\"b\":1}, \"c\":"), ["trailing_data"]);
 }
 
+/// Inputs that fuzzing found to depend on the cut, with what they have in common.
+#[test]
+fn what_was_wrong_first_is_what_is_said() {
+    let limits = Limits { line_bytes: 11, ..Limits::default() };
+    let input = b"\"a]}\xD6\x84\xDF\xDF=$\" \n+3!=[![[2\n\xFC";
+    let options = Options::strict().limits(limits);
+    assert_eq!(summaries(options, input), ["invalid_utf8", "malformed_json", "invalid_utf8"]);
+}
+
 mod any_cut {
     use proptest::prelude::*;
 

@@ -115,8 +115,17 @@ impl RecordDecoder {
 
     /// As [`decode`](Self::decode), before lending.
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
-        if self.is_more_of_a_string(input) {
-            return (input.len(), None);
+        if input.len() <= TOKEN_BYTES && self.carry.is_all_read() {
+            // Most tokens of a model are a few plain characters inside a string: nothing to decide.
+            if let Some(is_plain) = self.carry.extend_token(input) {
+                self.scanned += input.len() as u64;
+                self.position += input.len() as u64;
+                if is_plain && self.machine.continue_string(input.len(), self.position) {
+                    self.carry.at = self.carry.text.len();
+                    return (input.len(), None);
+                }
+                return (input.len(), self.read_carry());
+            }
         }
         let mut consumed = 0;
         loop {
@@ -137,23 +146,6 @@ impl RecordDecoder {
                 consumed += taken;
             }
         }
-    }
-
-    /// Most tokens of a model are a few plain characters inside a string: nothing to decide.
-    #[inline]
-    fn is_more_of_a_string(&mut self, input: &[u8]) -> bool {
-        if input.len() > TOKEN_BYTES || !self.carry.is_all_read() || !input.iter().all(|&byte| is_plain(byte))
-        {
-            return false;
-        }
-        let end = self.position + input.len() as u64;
-        let Ok(text) = std::str::from_utf8(input) else { return false };
-        if !self.machine.continue_string(input.len(), end) {
-            return false;
-        }
-        self.carry.extend_read(text);
-        self.position = end;
-        true
     }
 
     pub(crate) fn finish_step(&mut self, completion: Completion) -> Option<Plain<'static>> {
@@ -240,14 +232,8 @@ impl RecordDecoder {
     }
 }
 
-/// Pieces up to this length are taken for tokens: tried as part of an open string first, and looked
-/// at byte by byte.
-pub(super) const TOKEN_BYTES: usize = 16;
-
-/// Whether the byte, inside a string, is a character that changes nothing.
-fn is_plain(byte: u8) -> bool {
-    (0x20..0x80).contains(&byte) && byte != b'"' && byte != b'\\'
-}
+/// Pieces up to this length are taken for tokens.
+const TOKEN_BYTES: usize = 16;
 
 fn carried(found: Found<'_>) -> Option<Plain<'static>> {
     match found {

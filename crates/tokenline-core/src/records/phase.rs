@@ -169,6 +169,10 @@ impl Machine {
                 self.note_return(window, *at);
                 return found;
             }
+            if *at == window.bytes.len() && window.is_checked && !window.ends_bad {
+                self.note_return(window, *at);
+                return Found::Nothing;
+            }
             // More is visible once a line has ended or is discarded.
             let bytes = self.visible(window, *at);
             if *at < bytes.len() {
@@ -218,8 +222,7 @@ impl Machine {
                 }
             }
         }
-        let content_end = self.content_end(window, window.bytes.len());
-        self.check_length(content_end);
+        let content_end = self.check_length(window, window.bytes.len());
         if let Phase::Sealing { start, end: record_end, released: false, .. } = self.phase {
             self.phase = Phase::Text;
             if let Some(found) = self.release(window, start, record_end, completion) {
@@ -417,8 +420,10 @@ impl Machine {
                     continue;
                 }
                 b'\n' => {
-                    self.phase = Phase::Text;
-                    self.check_length(self.content_end(window, *at));
+                    self.check_length(window, *at);
+                    if !self.is_discarding() {
+                        self.phase = Phase::Text;
+                    }
                     let found = self.release_unless(released, window, start, end, Completion::Newline);
                     if found.is_some() && self.line.is_clean() {
                         let next = window.offset(*at + 1);
@@ -540,8 +545,7 @@ impl Machine {
 
     /// `at` is on a line feed. Goes on to the next line.
     fn line_end<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
-        let content_end = self.content_end(window, *at);
-        self.check_length(content_end);
+        let content_end = self.check_length(window, *at);
         *at += 1;
         self.phase = Phase::LineStart;
         self.line
@@ -568,10 +572,18 @@ impl Machine {
         }
     }
 
-    fn check_length(&mut self, content_end: u64) {
+    /// Holds the limit against the line that ends at `at`. Returns where its content ends.
+    fn check_length(&mut self, window: &Window<'_>, at: usize) -> u64 {
+        let content_end = self.content_end(window, at);
         if content_end - self.line.start > self.limit {
-            self.too_long();
+            let open = self.open_start().map(|start| window.index(start));
+            match open.and_then(|open| window.bad_utf8(open, at.saturating_sub(1))) {
+                // What was wrong first is what is said.
+                Some(bad) => self.bad_utf8(window.offset(bad)),
+                None => self.too_long(),
+            }
         }
+        content_end
     }
 
     fn release_unless<'w>(
@@ -601,10 +613,6 @@ impl Machine {
         if self.is_discarding() {
             return None;
         }
-        if end - self.line.start > self.limit {
-            self.too_long();
-            return None;
-        }
         let (from, to) = (window.index(start), window.index(end));
         let text = if window.is_checked {
             None
@@ -618,6 +626,10 @@ impl Machine {
                 }
             }
         };
+        if end - self.line.start > self.limit {
+            self.too_long();
+            return None;
+        }
         self.line.has_record = true;
         let record = Record {
             value: (),
