@@ -320,7 +320,7 @@ impl Parser {
 
     /// Whether the complete document has an object below its root.
     pub(crate) fn has_inner_object(&self) -> bool {
-        self.tape.nodes[..self.tape.len].iter().skip(1).any(|node| node.kind() == NodeKind::Object)
+        self.tape.nodes[..self.tape.len].iter().skip(1).any(|node| node.is(NodeKind::Object))
     }
 
     /// Gives back memory that one large document made the tape take, once documents are small
@@ -336,7 +336,7 @@ impl Parser {
     }
 
     fn in_object(&self) -> bool {
-        self.container != NONE && self.tape.node(self.container).kind() == NodeKind::Object
+        self.container != NONE && self.tape.node(self.container).is(NodeKind::Object)
     }
 
     pub(crate) fn finish_bytes(&mut self, bytes: &[u8]) -> RawStep {
@@ -783,7 +783,7 @@ pub(crate) fn is_space(byte: u8, single_line: bool) -> bool {
 #[inline(always)]
 fn open_container(nodes: &[Node], container: u32) -> (bool, usize) {
     match nodes.get(container as usize) {
-        Some(node) => (node.kind() == NodeKind::Object, node.end as usize),
+        Some(node) => (node.is(NodeKind::Object), node.end as usize),
         None => (false, 0),
     }
 }

@@ -74,8 +74,13 @@ impl Node {
     }
 
     #[inline(always)]
+    pub(crate) fn is(&self, kind: NodeKind) -> bool {
+        self.meta & 0xF == kind as u32
+    }
+
+    #[inline(always)]
     pub(crate) fn is_container(&self) -> bool {
-        matches!(self.kind(), NodeKind::Array | NodeKind::Object)
+        self.is(NodeKind::Array) || self.is(NodeKind::Object)
     }
 
     #[inline(always)]
@@ -169,7 +174,7 @@ impl Tape {
         if stored < COUNT_MAX {
             return stored as usize;
         }
-        let is_object = node.kind() == NodeKind::Object;
+        let is_object = node.is(NodeKind::Object);
         let mut count = 0;
         let mut child = index + 1;
         while child < node.link {

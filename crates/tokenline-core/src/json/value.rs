@@ -112,7 +112,7 @@ impl<'a> Value<'a> {
     #[inline]
     #[must_use]
     pub fn is_null(self) -> bool {
-        self.node().kind() == NodeKind::Null
+        self.node().is(NodeKind::Null)
     }
 
     /// The boolean, if it is one.
@@ -136,7 +136,7 @@ impl<'a> Value<'a> {
     /// The text between the quotes as it came, if it is a string; and whether it has escapes.
     pub(crate) fn raw_str(self) -> Option<(&'a str, bool)> {
         let node = self.node();
-        (node.kind() == NodeKind::String).then(|| (&self.text[node.range()], node.has(ESCAPED)))
+        (node.is(NodeKind::String)).then(|| (&self.text[node.range()], node.has(ESCAPED)))
     }
 
     /// The length of the string in characters (Unicode scalar values), if it is one. Does not
@@ -152,21 +152,21 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn as_number(self) -> Option<Number<'a>> {
         let node = self.node();
-        (node.kind() == NodeKind::Number).then(|| Number::new(&self.text[node.range()], node.has(FLOAT)))
+        (node.is(NodeKind::Number)).then(|| Number::new(&self.text[node.range()], node.has(FLOAT)))
     }
 
     /// The array, if it is one.
     #[inline]
     #[must_use]
     pub fn as_array(self) -> Option<Array<'a>> {
-        (self.node().kind() == NodeKind::Array).then_some(Array(self))
+        (self.node().is(NodeKind::Array)).then_some(Array(self))
     }
 
     /// The object, if it is one.
     #[inline]
     #[must_use]
     pub fn as_object(self) -> Option<Object<'a>> {
-        (self.node().kind() == NodeKind::Object).then_some(Object(self))
+        (self.node().is(NodeKind::Object)).then_some(Object(self))
     }
 
     /// The member of this name, if it is an object that has one. Of repeated names the last.
