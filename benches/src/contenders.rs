@@ -9,6 +9,7 @@ pub mod latency;
 pub mod parse;
 pub mod pipeline;
 pub mod streams;
+mod tokenline;
 pub mod tokens;
 
 use std::ops::Range;

@@ -1,14 +1,17 @@
 //! From a record's last chunk to the validated record.
 
 use super::naive::Naive;
-use super::{Contender, Group, Unit, last_chunk};
+use super::{Contender, Group, Unit, last_chunk, tokenline};
 use crate::corpora::Corpus;
 
 /// What came before the last chunk, of 4 bytes, has been taken in already.
-pub const CONTENDERS: &[Contender] = &[Contender {
-    name: "`LinesCodec` + serde_json + jsonschema",
-    prepare: |corpus| last_chunk(corpus, Naive::new(corpus)),
-}];
+pub const CONTENDERS: &[Contender] = &[
+    Contender {
+        name: "`LinesCodec` + serde_json + jsonschema",
+        prepare: |corpus| last_chunk(corpus, Naive::new(corpus)),
+    },
+    Contender { name: "tokenline", prepare: |corpus| last_chunk(corpus, tokenline::pipeline(corpus)) },
+];
 
 /// The group over records of 300 bytes, 64 KB and 1 MB.
 #[must_use]

@@ -5,7 +5,7 @@ use std::hint::black_box;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use simd_json::{Buffers, INPUT_PADDING, Tape};
 
-use super::{Contender, Group, Run, Unit, whole};
+use super::{Contender, Group, Run, Unit, tokenline, whole};
 use crate::corpora::Corpus;
 
 /// The peers take whole lines, which memchr finds; what they keep of them differs and is told by
@@ -15,6 +15,8 @@ pub const CONTENDERS: &[Contender] = &[
     Contender { name: "serde_json `IgnoredAny`", prepare: serde_json::<IgnoredAny> },
     Contender { name: "sonic-rs `Value`", prepare: sonic_rs },
     Contender { name: "simd-json tape, reused, with its copy", prepare: simd_json },
+    Contender { name: "tokenline tape", prepare: tokenline::tape },
+    Contender { name: "tokenline records, 64 KiB chunks, framing included", prepare: tokenline::records },
 ];
 
 /// The group over corpora of `bytes` bytes.

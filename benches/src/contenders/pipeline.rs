@@ -6,13 +6,17 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 use tokio_util::codec::{FramedRead, LinesCodec};
 
-use super::{CHUNK_BYTES, Contender, Group, Run, Unit, naive, parse, whole};
+use super::{CHUNK_BYTES, Contender, Group, Run, Unit, in_chunks, naive, parse, tokenline, whole};
 use crate::corpora::Corpus;
 
 /// All from memory.
 pub const CONTENDERS: &[Contender] = &[
     Contender { name: "`FramedRead<LinesCodec>` + serde_json + jsonschema", prepare: framed_read },
     Contender { name: "memchr lines of the whole + serde_json + jsonschema", prepare: memchr_lines },
+    Contender {
+        name: "tokenline",
+        prepare: |corpus| in_chunks(corpus, CHUNK_BYTES, tokenline::pipeline(corpus)),
+    },
 ];
 
 /// The group over corpora of `bytes` bytes.

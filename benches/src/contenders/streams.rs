@@ -8,6 +8,8 @@ use std::task::{Context, Poll, Waker};
 use bytes::{Buf, Bytes};
 use futures_core::Stream;
 use tokio::io::{AsyncRead, ReadBuf};
+use tokenline::json::Raw;
+use tokenline::{JsonlCodec, JsonlStreamParser};
 use tokio_util::codec::{FramedRead, LinesCodec};
 
 /// How many streams are open at once.
@@ -23,10 +25,20 @@ pub struct Contender {
 }
 
 /// The first is the one that the others are compared with.
-pub const CONTENDERS: &[Contender] = &[Contender {
-    name: "`FramedRead<_, LinesCodec>`",
-    open: |count, received| open(count, || FramedRead::new(Waiting::new(received), LinesCodec::new())),
-}];
+pub const CONTENDERS: &[Contender] = &[
+    Contender {
+        name: "`FramedRead<_, LinesCodec>`",
+        open: |count, received| open(count, || FramedRead::new(Waiting::new(received), LinesCodec::new())),
+    },
+    Contender {
+        name: "`FramedRead<_, JsonlCodec>`",
+        open: |count, received| open(count, || FramedRead::new(Waiting::new(received), JsonlCodec::<Raw>::new())),
+    },
+    Contender {
+        name: "`JsonlStreamParser`",
+        open: |count, received| open(count, || JsonlStreamParser::<_, Raw>::new(Waiting::new(received))),
+    },
+];
 
 /// Opens `count` streams and polls each until it waits.
 ///
@@ -54,6 +66,17 @@ impl Waiting {
     #[must_use]
     pub fn new(bytes: &Bytes) -> Self {
         Self { bytes: bytes.clone() }
+    }
+}
+
+impl Stream for Waiting {
+    type Item = io::Result<Bytes>;
+
+    fn poll_next(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Bytes>>> {
+        match self.bytes.is_empty() {
+            true => Poll::Pending,
+            false => Poll::Ready(Some(Ok(std::mem::take(&mut self.bytes)))),
+        }
     }
 }
 

@@ -1,14 +1,20 @@
 //! Chunks of one token to validated records.
 
 use super::naive::Naive;
-use super::{Contender, Group, TOKEN_BYTES, Unit, in_chunks};
+use super::{Contender, Group, TOKEN_BYTES, Unit, in_chunks, tokenline};
 use crate::corpora::Corpus;
 
 /// The bytes and the work of `pipeline`, in the chunks in which a model produces them.
-pub const CONTENDERS: &[Contender] = &[Contender {
-    name: "`LinesCodec` + serde_json + jsonschema",
-    prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, Naive::new(corpus)),
-}];
+pub const CONTENDERS: &[Contender] = &[
+    Contender {
+        name: "`LinesCodec` + serde_json + jsonschema",
+        prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, Naive::new(corpus)),
+    },
+    Contender {
+        name: "tokenline",
+        prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, tokenline::pipeline(corpus)),
+    },
+];
 
 /// The group over corpora of `bytes` bytes.
 #[must_use]

@@ -1,1 +1,20 @@
-//! tokenline facade
+#![doc = include_str!("../README.md")]
+#![forbid(unsafe_code)]
+
+pub use tokenline_core::*;
+
+#[cfg(feature = "codec")]
+pub use tokenline_codec::{
+    Infallible, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, Strict, StrictError,
+    ToolCalls, Values,
+};
+
+#[cfg(feature = "llm")]
+pub use tokenline_llm as llm;
+#[cfg(feature = "schema")]
+pub use tokenline_schema as schema;
+
+#[cfg(all(feature = "codec", feature = "schema"))]
+mod validated;
+#[cfg(all(feature = "codec", feature = "schema"))]
+pub use validated::Validated;

@@ -1,0 +1,86 @@
+//! A provider's stream in, records and tool calls out.
+
+use std::sync::Arc;
+
+use tokenline::json::Raw;
+use tokenline::llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+
+use crate::emit::Emitter;
+use crate::failure::Failure;
+use crate::parse::Rules;
+use crate::source::Source;
+
+/// Reads a whole recorded or piped stream.
+pub(crate) fn parse(
+    provider: Provider,
+    rules: &Rules,
+    source: &mut Source,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
+    let mut parser = parser(provider, rules);
+    while let Some(chunk) = source.read()? {
+        parser.push(chunk);
+        take(&mut parser, emitter)?;
+        // What is complete is out before the next read waits.
+        emitter.flush()?;
+    }
+    parser.finish();
+    take(&mut parser, emitter)?;
+    complete(&parser, source.name(), emitter)
+}
+
+/// A parser that reads what the rules say.
+fn parser(provider: Provider, rules: &Rules) -> AnswerParser<Raw> {
+    let text_as = if rules.wants_calls() { TextAs::ToolCalls } else { TextAs::Records };
+    let mut parser = AnswerParser::new(provider, rules.options).text_as(text_as);
+    if let Some(schema) = &rules.schema {
+        parser = parser.with_validator(schema.clone());
+    }
+    if let Some(tools) = &rules.tools {
+        parser = parser.with_tools(Arc::clone(tools));
+    }
+    parser
+}
+
+fn take(parser: &mut AnswerParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
+    while let Some(event) = parser.next_event() {
+        handle(&event, emitter)?;
+    }
+    Ok(())
+}
+
+/// Writes one event of an answer.
+pub(crate) fn handle(event: &AnswerEvent<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
+    match event {
+        AnswerEvent::Record { record, .. } => emitter.owned_record(record),
+        AnswerEvent::ToolCall { call, record, .. } => emitter.tool_call(call, record.as_ref()),
+        AnswerEvent::Rejected { diagnostic, .. } | AnswerEvent::Note { diagnostic, .. } => {
+            emitter.finding(diagnostic.clone())
+        }
+        AnswerEvent::Refusal { text, .. } => {
+            emitter.remark(&format!("the model refuses: {text}"));
+            Ok(())
+        }
+        // What is neither a record nor a call nor a finding has no line of its own.
+        AnswerEvent::Text { .. }
+        | AnswerEvent::Reasoning { .. }
+        | AnswerEvent::Finish { .. }
+        | AnswerEvent::Usage(_) => Ok(()),
+        other => unreachable!("an event this program does not ask for: {other:?}"),
+    }
+}
+
+/// Whether the provider came to its own end; the finding that says otherwise is out already.
+fn complete(parser: &AnswerParser<Raw>, name: &str, emitter: &mut Emitter) -> Result<(), Failure> {
+    let unknown = parser.unknown();
+    if !unknown.is_empty() {
+        emitter.remark(&format!("not known and left out: {unknown}"));
+    }
+    match parser.is_complete() {
+        true => {
+            emitter.report_mut().set_complete();
+            Ok(())
+        }
+        false => Err(Failure::Source(format!("{name}: the source is incomplete"))),
+    }
+}

@@ -1,0 +1,158 @@
+//! What a command writes: data to standard output, findings to standard error.
+
+use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
+
+use tokenline::json::{Raw, Value};
+use tokenline::{Diagnostic, Limits, Record, Report, Severity, ToolCall};
+
+use crate::args::What;
+use crate::failure::Failure;
+
+/// Where records, calls and findings go, and the count of them.
+pub(crate) struct Emitter {
+    out: BufWriter<StdoutLock<'static>>,
+    what: What,
+    source: String,
+    report: Report,
+}
+
+impl Emitter {
+    pub(crate) fn new(what: What, source: impl Into<String>) -> Self {
+        let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
+        Self { out, what, source: source.into(), report: Report::new(&Limits::default()) }
+    }
+
+    /// A record, straight from the tape.
+    pub(crate) fn record(&mut self, record: &Record<Value<'_>>) -> Result<(), Failure> {
+        let value = record.value.to_single_line();
+        self.record_text(&record.map(|_| ()), &value)
+    }
+
+    /// A record that was kept.
+    pub(crate) fn owned_record(&mut self, record: &Record<Raw>) -> Result<(), Failure> {
+        let place = Record { value: (), ..record.clone().map(|_| ()) };
+        self.record_text(&place, &record.value.to_single_line())
+    }
+
+    fn record_text(&mut self, record: &Record<()>, value: &str) -> Result<(), Failure> {
+        self.report.count_record();
+        match self.what {
+            What::Records => writeln!(self.out, "{value}"),
+            What::Events => self.placed_event("record", record, value),
+            What::ToolCalls => Ok(()),
+        }
+        .map_err(Failure::output)
+    }
+
+    /// A tool call; its place is known if it came as a record of the text.
+    pub(crate) fn tool_call(&mut self, call: &ToolCall, record: Option<&Record<()>>) -> Result<(), Failure> {
+        self.report.count_tool_call();
+        match (self.what, record) {
+            (What::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
+            (What::Events, Some(record)) => self.placed_event("tool_call", record, &call_json(call)),
+            (What::Events, None) => writeln!(
+                self.out,
+                r#"{{"event":"tool_call","completion":"{}","value":{}}}"#,
+                call.completion.as_str(),
+                call_json(call)
+            ),
+            (What::Records, _) => Ok(()),
+        }
+        .map_err(Failure::output)
+    }
+
+    fn placed_event(&mut self, event: &str, record: &Record<()>, value: &str) -> io::Result<()> {
+        writeln!(
+            self.out,
+            r#"{{"event":"{event}","line":{},"start":{},"end":{},"completion":"{}","value":{value}}}"#,
+            record.line,
+            record.span.start,
+            record.span.end,
+            record.completion.as_str(),
+        )
+    }
+
+    /// A finding: an event if those are asked for, and a line for a person, unless it is only
+    /// information or there are too many.
+    pub(crate) fn finding(&mut self, diagnostic: Diagnostic) -> Result<(), Failure> {
+        let is_error = diagnostic.severity() == Severity::Error;
+        if self.what == What::Events {
+            let event = if is_error { "rejected" } else { "note" };
+            let text = serde_json::to_string(&diagnostic).unwrap_or_default();
+            let members = text.strip_prefix('{').unwrap_or_default();
+            writeln!(self.out, r#"{{"event":"{event}",{members}"#).map_err(Failure::output)?;
+        }
+        if is_error {
+            let shown = self.report.rejected();
+            match Limits::DEFAULT.diagnostics as u64 {
+                // What was found before comes first, also where both go to one place.
+                limit if shown < limit => {
+                    self.flush()?;
+                    eprintln!("{}:{diagnostic}", self.source);
+                }
+                limit if shown == limit => {
+                    eprintln!("{}: more was rejected; it is only counted", self.source)
+                }
+                _ => {}
+            }
+        }
+        self.report.add(diagnostic);
+        Ok(())
+    }
+
+    /// Something a person should know that is no finding.
+    pub(crate) fn remark(&self, remark: &str) {
+        eprintln!("{}: {remark}", self.source);
+    }
+
+    /// Everything so far reaches the reader.
+    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
+        self.out.flush().map_err(Failure::output)
+    }
+
+    pub(crate) fn report_mut(&mut self) -> &mut Report {
+        &mut self.report
+    }
+
+    pub(crate) fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// One line of counts: on a terminal always, else if something was rejected.
+    pub(crate) fn summary(&self) {
+        let report = &self.report;
+        if report.rejected() == 0 && !io::stderr().is_terminal() {
+            return;
+        }
+        let mut line = format!("{}: {}", self.source, count(report.records(), "record"));
+        if report.tool_calls() > 0 {
+            line += &format!(", {}", count(report.tool_calls(), "tool call"));
+        }
+        line += &format!(", {} rejected", report.rejected());
+        if report.notes() > 0 {
+            line += &format!(", {} of prose", count(report.notes(), "line"));
+        }
+        eprintln!("{line}");
+    }
+}
+
+fn count(number: u64, what: &str) -> String {
+    let s = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{s}")
+}
+
+/// `{"name","parameters"}`, then `call_id` and `error` where the model sent them; literals as they
+/// came.
+pub(crate) fn call_json(call: &ToolCall) -> String {
+    let string = |text: &str| serde_json::Value::from(text).to_string();
+    let mut out =
+        format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
+    if let Some(call_id) = &call.call_id {
+        out += &format!(r#","call_id":{}"#, string(call_id));
+    }
+    if let Some(error) = &call.error {
+        out += &format!(r#","error":{}"#, error.to_single_line());
+    }
+    out.push('}');
+    out
+}

@@ -1,0 +1,45 @@
+//! The `tokenline` program. The library does the work; see the crate `tokenline`.
+#![forbid(unsafe_code)]
+
+mod answer;
+mod args;
+mod demo;
+mod emit;
+mod explain;
+mod failure;
+mod load;
+mod parse;
+mod replay;
+mod report_file;
+mod source;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use args::{Args, Command};
+use failure::{Failure, Verdict};
+
+fn main() -> ExitCode {
+    let outcome = match Args::parse().command {
+        Command::Parse(args) => parse::run(&args),
+        Command::Demo(args) => in_runtime(demo::run(args)),
+        Command::Replay(args) => in_runtime(replay::run(args)),
+        Command::Explain(args) => explain::run(&args),
+    };
+    match outcome {
+        Ok(Verdict::Good) => ExitCode::SUCCESS,
+        Ok(Verdict::Rejected) => ExitCode::from(1),
+        Err(failure) => {
+            if let Some(message) = failure.message() {
+                eprintln!("tokenline: {message}");
+            }
+            ExitCode::from(failure.code())
+        }
+    }
+}
+
+fn in_runtime(future: impl Future<Output = Result<Verdict, Failure>>) -> Result<Verdict, Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.map_err(|error| Failure::io("cannot start", &error))?.block_on(future)
+}

@@ -1,0 +1,120 @@
+//! `tokenline parse`: a model's output in, records or tool calls out.
+
+use std::sync::Arc;
+
+use tokenline::json::Value;
+use tokenline::llm::Provider;
+use tokenline::schema::{SchemaValidator, ToolSet};
+use tokenline::{Emit, Event, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
+
+use crate::args::{From, ModeArg, ParseArgs, What};
+use crate::emit::Emitter;
+use crate::failure::{Failure, Verdict};
+use crate::report_file::ReportFile;
+use crate::source::Source;
+use crate::{answer, load};
+
+/// What the input is read as, apart from where it comes from.
+pub(crate) struct Rules {
+    pub(crate) options: Options,
+    pub(crate) schema: Option<SchemaValidator>,
+    pub(crate) tools: Option<Arc<ToolSet>>,
+    pub(crate) what: What,
+}
+
+impl Rules {
+    /// Whether records are read as tool calls.
+    pub(crate) fn wants_calls(&self) -> bool {
+        match self.what {
+            What::ToolCalls => true,
+            What::Events => self.tools.is_some(),
+            What::Records => false,
+        }
+    }
+}
+
+pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
+    // Whatever can be wrong with the command is found before anything is read or written.
+    let rules = rules(args)?;
+    let mut source = Source::open(&args.file, args.chunk_size)?;
+    let report_file = args.report_json.as_deref().map(ReportFile::create).transpose()?;
+    let mut emitter = Emitter::new(rules.what, source.name());
+
+    let outcome = match args.from {
+        From::Text => text(&rules, &mut source, &mut emitter),
+        From::OpenaiChat => answer::parse(Provider::OpenAiChat, &rules, &mut source, &mut emitter),
+    };
+    let outcome = outcome.and_then(|()| emitter.flush());
+    // What is known is reported even if the source failed.
+    if !matches!(outcome, Err(Failure::OutputClosed)) {
+        emitter.summary();
+    }
+    if let Some(report_file) = report_file {
+        report_file.write(emitter.report())?;
+    }
+    outcome?;
+    match args.deny && emitter.report().rejected() > 0 {
+        true => Ok(Verdict::Rejected),
+        false => Ok(Verdict::Good),
+    }
+}
+
+fn rules(args: &ParseArgs) -> Result<Rules, Failure> {
+    let options = match args.mode {
+        ModeArg::Lenient => Options::lenient(),
+        ModeArg::Strict => Options::strict(),
+    };
+    let emit = if args.eager { Emit::Eager } else { Emit::Sealed };
+    Ok(Rules {
+        options: options.emit(emit),
+        schema: args.schema.as_deref().map(load::schema).transpose()?,
+        tools: args.tools.as_deref().map(load::tools).transpose()?.map(Arc::new),
+        what: args.emit,
+    })
+}
+
+fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
+    let mut decoder = RecordDecoder::new(rules.options);
+    while let Some(chunk) = source.read()? {
+        let mut rest = chunk;
+        loop {
+            let decoded = decoder.decode(rest);
+            rest = &rest[decoded.consumed..];
+            match decoded.event {
+                Some(event) => handle(rules, event, emitter)?,
+                None => break,
+            }
+        }
+        // What is complete is out before the next read waits.
+        emitter.flush()?;
+    }
+    while let Some(event) = decoder.finish() {
+        handle(rules, event, emitter)?;
+    }
+    emitter.report_mut().set_complete();
+    Ok(())
+}
+
+fn handle(rules: &Rules, event: Event<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
+    match event {
+        Event::Record(record) => handle_record(rules, &record, emitter),
+        Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(diagnostic),
+        other => unreachable!("an event this program does not ask for: {other:?}"),
+    }
+}
+
+fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
+    if let Some(schema) = &rules.schema
+        && let Err(violation) = schema.validate(record.value)
+    {
+        return emitter.finding(record.diagnose(*violation));
+    }
+    if !rules.wants_calls() {
+        return emitter.record(record);
+    }
+    let tools = rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+    match ToolCall::from_record(record, tools) {
+        Ok(call) => emitter.tool_call(&call, Some(&record.map(|_| ()))),
+        Err(diagnostic) => emitter.finding(*diagnostic),
+    }
+}

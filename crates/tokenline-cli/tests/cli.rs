@@ -1,0 +1,346 @@
+//! The program, run as a user runs it.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+struct Run {
+    code: i32,
+    out: String,
+    err: String,
+}
+
+impl Run {
+    fn lines(&self) -> Vec<&str> {
+        self.out.lines().collect()
+    }
+}
+
+fn tokenline(args: &[&str], input: impl AsRef<[u8]>) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    // A program that refuses its arguments does not read.
+    let _ = child.stdin.take().expect("piped").write_all(input.as_ref());
+    let output = child.wait_with_output().expect("the program ends");
+    Run {
+        code: output.status.code().expect("no signal"),
+        out: String::from_utf8(output.stdout).expect("UTF-8"),
+        err: String::from_utf8(output.stderr).expect("UTF-8"),
+    }
+}
+
+fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder")
+}
+
+fn file(folder: &tempfile::TempDir, name: &str, content: impl AsRef<[u8]>) -> String {
+    let path = folder.path().join(name);
+    std::fs::write(&path, content).expect("writable");
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+fn fixture(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-llm/fixtures/openai-chat").join(name);
+    path.to_str().expect("UTF-8").to_owned()
+}
+
+const ANSWER: &str =
+    "Sure:\n```json\n{\"a\": 1.50, \"b\":\"\\u00e9\"},\n{\"a\":NaN}\n{\"a\":\"x\"}\n```\n{\"a\":2";
+
+#[test]
+fn records_are_written_with_their_own_bytes() {
+    let run = tokenline(&["parse"], ANSWER);
+    assert_eq!(run.code, 0);
+    assert_eq!(run.lines(), ["{\"a\": 1.50, \"b\":\"\\u00e9\"}", "{\"a\":\"x\"}"]);
+    assert_eq!(
+        run.err.lines().collect::<Vec<_>>(),
+        [
+            "stdin:4:6: malformed_json: expected a value, found a letter",
+            "stdin:7:7: truncated: expected `,` or `}`, found the end of the input",
+            "stdin: 2 records, 2 rejected, 1 line of prose",
+        ]
+    );
+    assert_eq!(tokenline(&["parse", "--deny"], ANSWER).code, 1);
+    assert_eq!(tokenline(&["parse", "--deny"], "{}\n").code, 0);
+}
+
+#[test]
+fn what_is_written_does_not_depend_on_the_chunks() {
+    for extra in
+        [&[][..], &["--mode", "strict"], &["--eager"], &["--emit", "events"], &["--emit", "tool-calls"]]
+    {
+        let whole = tokenline(&[&["parse"], extra].concat(), ANSWER);
+        for size in ["1", "3", "10"] {
+            let cut = tokenline(&[&["parse", "--chunk-size", size], extra].concat(), ANSWER);
+            assert_eq!((cut.code, cut.out, cut.err), (whole.code, whole.out.clone(), whole.err.clone()));
+        }
+    }
+}
+
+#[test]
+fn events_carry_their_places() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"properties":{"a":{"type":"string"}}}"#);
+    let run = tokenline(
+        &["parse", "--emit", "events", "--schema", &schema],
+        "{\"a\": \"enough text\"}\n{\"a\": 1, \"b\": 1234}\nText.\n",
+    );
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"event":"record","line":1,"start":0,"end":20,"completion":"newline","value":{"a": "enough text"}}"#,
+            r#"{"event":"rejected","code":"schema_violation","line":2,"start":21,"end":40,"column":7,"instance_path":"/a","schema_path":"/properties/a/type","message":"expected type string, found a number"}"#,
+            r#"{"event":"note","code":"prose","line":3,"start":41,"end":46,"column":1,"message":"text without a record"}"#,
+        ]
+    );
+}
+
+const TOOLS: &str = r#"[
+  {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}},
+  {"type": "function", "function": {"name": "now"}}
+]"#;
+
+#[test]
+fn tool_calls_in_text() {
+    let folder = folder();
+    let tools = file(&folder, "tools.json", TOOLS);
+    let text = concat!(
+        "I will look.\n",
+        "{\"name\":\"weather\",\"parameters\":{\"city\": \"Paris\"},\"call_id\":\"c1\"}\n",
+        "{\"parameters\":{\"x\":1e400},\"name\":\"now\",\"error\":\"clock stopped\",\"extra\":1}\n",
+        "{\"name\":\"wether\",\"parameters\":{}}\n",
+        "{\"name\":\"weather\",\"parameters\":{\"town\":\"Rome\"}}\n",
+        "{\"name\":\"weather\",\"parameters\":[]}\n",
+        "{\"parameters\":{}}\n",
+        "{\"name\":\"now\",\"name\":\"weather\",\"parameters\":{\"city\":\"Oslo\"}}\n",
+    );
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--tools", &tools], text);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"name":"weather","parameters":{"city": "Paris"},"call_id":"c1"}"#,
+            r#"{"name":"now","parameters":{"x":1e400},"error":"clock stopped"}"#,
+        ]
+    );
+    let codes: Vec<&str> = run.err.lines().filter_map(|line| line.split(": ").nth(1)).collect();
+    let expected =
+        ["unknown_tool", "invalid_parameters", "invalid_parameters", "missing_field", "duplicate_key"];
+    assert_eq!(codes[..5], expected, "{}", run.err);
+    assert!(!run.err.contains("Rome") && !run.err.contains("Oslo"), "no values: {}", run.err);
+
+    // Without definitions any name will do.
+    let run = tokenline(&["parse", "--emit", "tool-calls"], text);
+    assert_eq!(run.lines().len(), 5);
+
+    let events = tokenline(&["parse", "--emit", "events", "--tools", &tools], text);
+    assert_eq!(
+        events.lines()[1],
+        r#"{"event":"tool_call","line":2,"start":13,"end":77,"completion":"newline","value":{"name":"weather","parameters":{"city": "Paris"},"call_id":"c1"}}"#
+    );
+    let rejected: serde_json::Value = serde_json::from_str(events.lines()[4]).expect("JSON");
+    assert_eq!(
+        (&rejected["code"], &rejected["instance_path"]),
+        (&"invalid_parameters".into(), &"/parameters".into())
+    );
+}
+
+#[test]
+fn the_report_is_whole_or_not_there() {
+    let folder = folder();
+    let path = folder.path().join("report.json");
+    let run = tokenline(&["parse", "--report-json", path.to_str().expect("UTF-8")], ANSWER);
+    assert_eq!(run.code, 0);
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).expect("written")).expect("JSON");
+    assert_eq!(
+        (&report["records"], &report["rejected"], &report["notes"], &report["complete"]),
+        (&2.into(), &2.into(), &1.into(), &true.into())
+    );
+    assert_eq!(report["by_code"], serde_json::json!({"malformed_json": 1, "prose": 1, "truncated": 1}));
+    assert_eq!(report["diagnostics"][1]["code"], "malformed_json");
+
+    let nowhere = folder.path().join("no/such/folder/report.json");
+    let run = tokenline(&["parse", "--report-json", nowhere.to_str().expect("UTF-8")], ANSWER);
+    assert_eq!((run.code, run.out.as_str()), (3, ""), "nothing half written: {}", run.err);
+    assert_eq!(std::fs::read_dir(folder.path()).expect("a folder").count(), 1, "no temporary file is left");
+}
+
+/// Bad usage: one line with the place, the right exit code, nothing written.
+#[test]
+fn bad_usage_is_told_in_one_line() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"type":"object"}"#);
+    let unknown_type = file(&folder, "unknown_type.json", r#"{"properties":{"a":{"type":"strin"}}}"#);
+    let not_json = file(&folder, "not_json.json", "{\"type\":\n object}");
+    let not_utf8 = file(&folder, "not_utf8.json", b"{\"title\":\"\xFF\"}");
+    let remote = file(&folder, "remote.json", r#"{"$ref":"https://example.com/x.json"}"#);
+    let broken_tools = file(&folder, "tools.json", r#"[{"name":"a"},{"nam":"b"}]"#);
+    let bad_tool = file(&folder, "bad_tool.json", r#"[{"name":"a","parameters":{"type":"objekt"}}]"#);
+    let missing = folder.path().join("missing").to_str().expect("UTF-8").to_owned();
+    let a_folder = folder.path().to_str().expect("UTF-8").to_owned();
+    for (args, code, says) in [
+        (&["--schema", &unknown_type][..], 2, "/properties/a/type"),
+        (&["--schema", &not_json], 2, "line 2"),
+        (&["--schema", &not_utf8], 2, "offset 10"),
+        (&["--schema", &remote], 2, "$ref"),
+        (&["--schema", &missing], 3, "missing"),
+        (&["--tools", &broken_tools], 2, "tools.json"),
+        (&["--tools", &bad_tool], 2, "/type"),
+        (&["--schema", &schema, "--tools", &broken_tools], 2, "tools.json"),
+        (&[&missing], 3, "missing"),
+        (&[&a_folder], 3, "directory"),
+        (&["--from", "nothing"], 2, "openai-chat"),
+        (&["--chunk-size", "0"], 2, "--chunk-size"),
+        (&["--nonsense"], 2, "--nonsense"),
+    ] {
+        let run = tokenline(&[&["parse"], args].concat(), "{\"a\":1}\n");
+        assert_eq!(run.code, code, "{args:?}: {}", run.err);
+        assert_eq!(run.out, "", "{args:?}");
+        assert!(run.err.contains(says), "{args:?}: {}", run.err);
+        let told_by_us = run.err.starts_with("tokenline: ");
+        assert!(!told_by_us || run.err.lines().count() == 1, "{args:?}: {}", run.err);
+    }
+}
+
+#[test]
+fn an_openai_stream_becomes_records_and_calls() {
+    let definitions = tokenline(&["parse", "--from", "openai-chat", &fixture("definitions.sse")], "");
+    assert_eq!((definitions.code, definitions.lines().len()), (0, 8), "{}", definitions.err);
+    for line in definitions.lines() {
+        let record: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        assert_eq!(record["type"], "definition");
+    }
+    let calls = ["parse", "--from", "openai-chat", "--emit", "tool-calls"];
+    let calls_in_text = fixture("tool-calls-in-text.sse");
+    let in_text = tokenline(&[&calls[..], &[&calls_in_text]].concat(), "");
+    assert_eq!((in_text.code, in_text.lines().len()), (0, 4), "{}", in_text.err);
+    let bytewise = [&calls[..], &["--chunk-size", "1", &calls_in_text]].concat();
+    assert_eq!(tokenline(&bytewise, "").out, in_text.out);
+
+    // Cut by its token limit: a complete source with a truncated answer.
+    let truncated = fixture("truncated.sse");
+    let run = tokenline(&["parse", "--from", "openai-chat", &truncated], "");
+    assert_eq!(run.code, 0);
+    assert!(run.err.contains("truncated"), "{}", run.err);
+    assert_eq!(tokenline(&["parse", "--from", "openai-chat", "--deny", &truncated], "").code, 1);
+
+    // Cut by nobody knows what: what was complete is printed, and the source is incomplete.
+    let bytes = std::fs::read(fixture("definitions.sse")).expect("readable");
+    let run = tokenline(&["parse", "--from", "openai-chat"], &bytes[..bytes.len() / 2]);
+    assert_eq!(run.code, 3);
+    assert!(!run.lines().is_empty() && run.lines().len() < 8);
+    assert!(run.err.contains("stream_incomplete"), "{}", run.err);
+
+    let error = "data: {\"error\":{\"message\":\"the model is overloaded\"}}\n\n";
+    let run = tokenline(&["parse", "--from", "openai-chat"], error);
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("the model is overloaded"), "{}", run.err);
+}
+
+#[test]
+fn every_code_is_explained_with_an_input_that_triggers_it() {
+    use tokenline::{Code, Example};
+    let folder = folder();
+    for &code in Code::ALL {
+        let explained = tokenline(&["explain", code.as_str()], "");
+        assert_eq!(explained.code, 0);
+        let mut args = vec!["parse", "--emit", "events"];
+        let (schema, tools);
+        let input = match code.example() {
+            Example::Text(text) => text,
+            Example::Schema { schema: rules, text } => {
+                schema = file(&folder, "schema.json", rules);
+                args.extend(["--schema", &schema]);
+                text
+            }
+            Example::Tools { tools: rules, text } => {
+                tools = file(&folder, "tools.json", rules);
+                args.extend(["--tools", &tools]);
+                text
+            }
+            Example::OpenAiChat(events) => {
+                args.extend(["--from", "openai-chat", "--emit", "events"]);
+                events
+            }
+            _ => continue,
+        };
+        let args: Vec<&str> = if args.contains(&"openai-chat") {
+            vec!["parse", "--from", "openai-chat", "--emit", "events"]
+        } else {
+            args
+        };
+        let run = tokenline(&args, input);
+        assert!(run.out.contains(&format!("\"code\":\"{code}\"")), "{code}: {}", run.out);
+        assert!(explained.out.contains(input.lines().next().expect("a line")), "{}", explained.out);
+    }
+    let unknown = tokenline(&["explain", "no_such_code"], "");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("trailing_data"));
+    assert_eq!(tokenline(&["explain"], "").lines().len(), Code::ALL.len());
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
+    let input = "{\"a\":1}\n".repeat(100_000);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .arg("parse")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}
+
+#[test]
+fn the_demo_prints_records_and_calls_as_they_complete() {
+    let run = tokenline(&["demo", "--delay-ms", "0", "--chunk-size", "100"], "");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let lines = run.lines();
+    assert!(lines.len() >= 10, "{}", run.out);
+    for line in &lines {
+        assert!(serde_json::from_str::<serde_json::Value>(line).expect("JSON").is_object());
+    }
+    assert!(lines.iter().any(|line| line.starts_with("{\"name\":")), "calls are among them");
+}
+
+#[test]
+fn replay_serves_what_it_was_given() {
+    use std::io::{BufRead as _, BufReader};
+    let folder = folder();
+    let recording: PathBuf = folder.path().join("mine.sse");
+    std::fs::copy(fixture("definitions.sse"), &recording).expect("copied");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .args(["replay", "--listen", "127.0.0.1:0", "--chunk-size", "7"])
+        .arg(&recording)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("a URL");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let body = runtime.block_on(async {
+        let url = format!("{}/v1/chat/completions", url.trim());
+        let response = reqwest::Client::new().post(url).body("{}").send().await.expect("an answer");
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        response.bytes().await.expect("a body")
+    });
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert_eq!(body, std::fs::read(&recording).expect("readable"));
+
+    let run = tokenline(&["replay", "--listen", "0.0.0.0:0"], "");
+    assert_eq!(run.code, 2, "{}", run.err);
+    let run = tokenline(&["replay", "no-such-file"], "");
+    assert_eq!(run.code, 3, "{}", run.err);
+}

@@ -1,0 +1,48 @@
+//! Streams held against the schema of their own type.
+
+use futures_core::TryStream;
+use schemars::JsonSchema;
+use tokenline_codec::JsonlStreamParser;
+use tokenline_schema::{SchemaError, SchemaValidator};
+
+/// Holds a stream's records against the JSON Schema of the type they are read into.
+pub trait Validated: Sized {
+    /// Records that break the schema derived from their type are rejected, with the place and the
+    /// rule, before they are read into it.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use tokenline::{JsonlStreamParser, Validated};
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Definition {
+    ///     #[schemars(length(min = 1))]
+    ///     entity: String,
+    /// }
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let body = futures_util::stream::iter(["{\"entity\":\"DNA\"}\n{\"ent", "ity\":\"\"}\n"].map(Ok::<_, std::io::Error>));
+    /// let mut records = JsonlStreamParser::<_, Definition>::new(body).validated()?.records();
+    /// while let Some(record) = records.next().await {
+    ///     println!("{}, {} rejected so far", record?.value.entity, records.report().rejected());
+    /// }
+    /// let rejected = &records.report().diagnostics()[0];
+    /// assert_eq!((rejected.line, rejected.instance_path.as_deref()), (2, Some("/entity")));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If the type's schema is not a valid one.
+    fn validated(self) -> Result<Self, SchemaError>;
+}
+
+impl<S: TryStream, T: JsonSchema> Validated for JsonlStreamParser<S, T> {
+    fn validated(self) -> Result<Self, SchemaError> {
+        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+    }
+}
