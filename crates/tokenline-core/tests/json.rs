@@ -359,7 +359,7 @@ fn says_where_and_what_was_expected() {
         ("{\"a\":1,}", "expected a name in double quotes, found `}` at line 1 column 8"),
         (
             "[\"a\nb\"]",
-            "expected the rest of the string (control characters must be escaped), found the end of the line at line 1 column 4",
+            "expected the rest of the string, found the end of the line (control characters must be escaped) at line 1 column 4",
         ),
         ("[\"\\ud800x\"]", "expected the low half of a surrogate pair, found a letter at line 1 column 9"),
         ("{} {}", "expected the end of the document, found `{` at line 1 column 4"),

@@ -295,6 +295,20 @@ fn what_was_wrong_first_is_what_is_said() {
     assert_eq!(summaries(options, input), ["invalid_utf8", "malformed_json", "invalid_utf8"]);
 }
 
+#[test]
+fn what_comes_after_the_end_is_dropped() {
+    for before in [&b"{\"a\":1}"[..], b"{\"a\":1}\n\xE2"] {
+        let mut decoder = tokenline_core::RecordDecoder::new(Options::lenient());
+        assert!(decoder.decode(before).event.is_some() || decoder.finish().is_some());
+        while decoder.finish().is_some() {}
+        for after in [&b"\xE2\x82"[..], b"{\"a\":2}\n\xE2", b"\xAC{\"a\":2}\n", b"\xFF\n"] {
+            let decoded = decoder.decode(after);
+            assert_eq!((decoded.consumed, decoded.event.is_none()), (after.len(), true));
+            assert!(decoder.finish().is_none());
+        }
+    }
+}
+
 mod any_cut {
     use proptest::prelude::*;
 

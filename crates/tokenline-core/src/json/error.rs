@@ -57,7 +57,7 @@ impl Expected {
             Self::CommaOrBracket => "`,` or `]`",
             Self::Digit => "a digit",
             Self::Literal => "the rest of `true`, `false` or `null`",
-            Self::StringCharacter => "the rest of the string (control characters must be escaped)",
+            Self::StringCharacter => "the rest of the string",
             Self::Escape => "an escape: one of `\"\\/bfnrtu`",
             Self::HexDigit => "a hexadecimal digit",
             Self::LowSurrogate => "the low half of a surrogate pair",
@@ -155,6 +155,9 @@ pub(crate) fn describe(expected: Expected, found: Found) -> String {
     match expected {
         Expected::LessDepth | Expected::ShorterDocument => {
             format!("expected {}", expected.describe())
+        }
+        Expected::StringCharacter if found != Found::EndOfInput => {
+            format!("expected {}, found {found} (control characters must be escaped)", expected.describe())
         }
         _ => format!("expected {}, found {found}", expected.describe()),
     }
