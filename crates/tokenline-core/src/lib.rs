@@ -1,6 +1,7 @@
 //! Sans-IO core of tokenline: bytes in, events out.
 #![forbid(unsafe_code)]
 
+mod assembler;
 mod diagnostic;
 pub mod json;
 mod limits;
@@ -14,6 +15,7 @@ mod tool_call;
 mod tool_definition;
 mod validate;
 
+pub use assembler::{CallDelta, ToolCallAssembler};
 pub use diagnostic::{Code, Diagnostic, Example, Severity, Span};
 pub use limits::Limits;
 pub use options::Options;

@@ -233,7 +233,7 @@ fn a_truncated_call_is_never_a_call() {
         &calls,
         &[
             "a:f {} next_item",
-            "1:4: truncated: call 2 (`g`): expected the rest of the string (control characters must be escaped), found the end of the input",
+            "1:4: truncated: call 2 (`g`): expected the rest of the string, found the end of the input",
         ],
     );
 }

@@ -74,6 +74,18 @@ impl de::Error for DeserializeError {
         Self::new(format!("invalid value: {}, expected {expected}", name_of(unexpected)))
     }
 
+    fn invalid_length(length: usize, expected: &dyn Expected) -> Self {
+        Self::new(format!("invalid length {length}, expected {expected}"))
+    }
+
+    fn missing_field(field: &'static str) -> Self {
+        Self::new(format!("missing field `{field}`"))
+    }
+
+    fn duplicate_field(field: &'static str) -> Self {
+        Self::new(format!("duplicate field `{field}`"))
+    }
+
     fn unknown_variant(_variant: &str, expected: &'static [&'static str]) -> Self {
         Self::new(format!("unknown variant, expected one of {}", quoted(expected)))
     }

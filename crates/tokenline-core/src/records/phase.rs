@@ -34,13 +34,10 @@ impl Window<'_> {
         if self.is_checked {
             return None;
         }
-        // A character at `to` is looked at as a whole.
+        // A character at `to` is looked at as a whole; one that `end` cuts starts after `to`.
         let end = (to + 4).min(self.bytes.len());
         let error = simdutf8::compat::from_utf8(&self.bytes[from..end]).err()?;
-        let bad = from + error.valid_up_to();
-        // Cut at `end`, but whole in the window.
-        let is_cut = error.error_len().is_none() && end < self.bytes.len();
-        (bad <= to && !(is_cut && bad > to)).then_some(bad)
+        Some(from + error.valid_up_to()).filter(|bad| *bad <= to)
     }
 }
 
@@ -126,9 +123,9 @@ impl Machine {
         }
     }
 
-    /// Whether what comes is dropped up to the end of the line.
+    /// Whether what comes is dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
-        matches!(self.phase, Phase::Discard)
+        matches!(self.phase, Phase::Discard | Phase::Ended)
     }
 
     /// Goes on by `len` plain ASCII bytes, up to the offset `end`, if a string is open and the line

@@ -1,0 +1,83 @@
+//! What may fail: the source, and in strict streams a record.
+
+use std::error::Error;
+use std::fmt;
+
+use tokenline_core::Diagnostic;
+
+/// The source of a stream failed. Everything that was complete before was delivered before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceError<E> {
+    offset: u64,
+    source: E,
+}
+
+impl<E> SourceError<E> {
+    pub(super) fn new(offset: u64, source: E) -> Self {
+        Self { offset, source }
+    }
+
+    /// How many bytes the source had given when it failed.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        self.offset
+    }
+
+    /// The source's own error.
+    #[must_use]
+    pub fn inner(&self) -> &E {
+        &self.source
+    }
+
+    /// The source's own error.
+    #[must_use]
+    pub fn into_inner(self) -> E {
+        self.source
+    }
+}
+
+impl<E> fmt::Display for SourceError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the source failed after {} bytes", self.offset)
+    }
+}
+
+impl<E: Error + 'static> Error for SourceError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.source)
+    }
+}
+
+/// Why a [`Strict`](crate::Strict) stream stopped.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StrictError<E> {
+    /// Something was rejected: a line such as `{"a":NaN}`.
+    Rejected(Box<Diagnostic>),
+    /// The source failed.
+    Source(SourceError<E>),
+}
+
+impl<E> fmt::Display for StrictError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(diagnostic) => diagnostic.fmt(f),
+            Self::Source(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for StrictError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Rejected(diagnostic) => diagnostic.source(),
+            Self::Source(error) => error.source(),
+        }
+    }
+}
+
+impl<E> From<SourceError<E>> for StrictError<E> {
+    fn from(error: SourceError<E>) -> Self {
+        Self::Source(error)
+    }
+}

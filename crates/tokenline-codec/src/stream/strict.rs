@@ -1,0 +1,92 @@
+//! The first reject is an error.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::stream::{FusedStream, Stream, TryStream};
+use pin_project_lite::pin_project;
+use tokenline_core::Report;
+
+use super::budget::Budget;
+use super::{Infallible, Items, Reporting, StrictError};
+
+pin_project! {
+    /// [`Records`](crate::Records), [`Values`](crate::Values) or [`ToolCalls`](crate::ToolCalls) up
+    /// to the first reject, which is an error. It comes once and in its place; after it the stream
+    /// has ended and has let go of the source. Prose is no reject.
+    ///
+    /// ```
+    /// use futures_util::{StreamExt, TryStreamExt};
+    /// use tokenline_codec::{JsonlStreamParser, StrictError};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let body = futures_util::stream::iter(["Sure:\n[1]\n[2]\n[3]\n"].map(Ok::<_, std::io::Error>));
+    /// let values = JsonlStreamParser::<_, [u8; 1]>::new(body).values().strict();
+    /// let error = values.try_collect::<Vec<_>>().await.unwrap_err();
+    /// let StrictError::Rejected(diagnostic) = error else { panic!() };
+    /// assert_eq!(diagnostic.to_string(), "2:1: not_an_object: expected an object, found an array");
+    /// # }
+    /// ```
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct Strict<A> {
+        #[pin]
+        items: A,
+    }
+}
+
+impl<A> Strict<A> {
+    pub(super) fn new(items: A) -> Self {
+        Self { items }
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Strict<Items<S, T, I>> {
+    /// The items themselves: an error ends the stream and is kept for who asks.
+    pub fn infallible(self) -> Infallible<Self> {
+        Infallible::new(self)
+    }
+
+    /// What was delivered and rejected so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        self.items.report()
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Strict<Items<S, T, I>> {
+    type Item = Result<I, StrictError<S::Error>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut items = self.project().items;
+        let item = match ready!(items.as_mut().poll_item(cx, &mut Budget::new())) {
+            None => return Poll::Ready(None),
+            Some(Ok(Ok(item))) => Ok(item),
+            Some(Ok(Err(diagnostic))) => {
+                let mut parser = items.parser();
+                parser.as_mut().note(diagnostic.clone());
+                parser.stop();
+                Err(StrictError::Rejected(Box::new(diagnostic)))
+            }
+            Some(Err(error)) => Err(StrictError::Source(error)),
+        };
+        Poll::Ready(Some(item))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> FusedStream for Strict<Items<S, T, I>> {
+    fn is_terminated(&self) -> bool {
+        self.items.is_terminated()
+    }
+}
+
+impl<A: Reporting> Reporting for Strict<A> {
+    fn report(&self) -> &Report {
+        self.items.report()
+    }
+}

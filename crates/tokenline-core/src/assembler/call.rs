@@ -1,0 +1,158 @@
+//! One call as its fragments arrive.
+
+use memchr::{memchr_iter, memrchr};
+
+use crate::json::{Parser, Raw};
+use crate::{Code, Completion, Diagnostic, Span, ToolCall, ValidateCall, Violation};
+
+/// A fragment of a native tool call, as a provider sends it.
+///
+/// The first fragment of a call, its header, names the tool; the later ones carry more of its
+/// arguments. Empty texts say nothing: servers repeat `"id": ""` and `"name": ""`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallDelta<'a> {
+    /// The call's number in the answer, where the provider counts its calls.
+    pub index: Option<u64>,
+    /// The provider's id of the call.
+    pub id: Option<&'a str>,
+    /// The tool's name.
+    pub name: Option<&'a str>,
+    /// More of the arguments' JSON text.
+    pub arguments: &'a str,
+    /// Whether a U+FFFD in the arguments may stand in place of bytes that were not UTF-8, as
+    /// [`SseEvent::lossy`](crate::sse::SseEvent::lossy) tells. Such a call is rejected.
+    pub lossy: bool,
+}
+
+pub(super) struct Call {
+    /// The call's number in the answer, counted from 1.
+    pub(super) ordinal: u64,
+    pub(super) index: Option<u64>,
+    pub(super) id: Option<String>,
+    pub(super) name: Option<String>,
+    /// The tool was named again after the arguments: the header of another call, if arguments follow.
+    pub(super) is_named_again: bool,
+    pub(super) state: State,
+}
+
+pub(super) enum State {
+    /// The arguments are not balanced yet.
+    Open(Box<Arguments>),
+    /// They are; something has to prove that they are whole.
+    Balanced(Box<Arguments>),
+    Released,
+    Rejected,
+}
+
+pub(super) struct Arguments {
+    pub(super) json: Parser,
+    pub(super) text: String,
+}
+
+/// Characters of a tool's name that a message shows.
+const SHOWN_NAME: usize = 64;
+
+impl CallDelta<'_> {
+    /// Whether its arguments can be the beginning of a call's.
+    pub(super) fn is_start(&self) -> bool {
+        trim_start(self.arguments).starts_with('{')
+    }
+
+    /// Whether it says nothing at all.
+    pub(super) fn is_blank(&self) -> bool {
+        self.id.is_none() && self.name.is_none() && trim_start(self.arguments).is_empty()
+    }
+}
+
+impl Call {
+    pub(super) fn is_open(&self) -> bool {
+        matches!(self.state, State::Open(_))
+    }
+
+    pub(super) fn is_balanced(&self) -> bool {
+        matches!(self.state, State::Balanced(_))
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        matches!(self.state, State::Released | State::Rejected)
+    }
+
+    /// Whether the fragment, which has the call's index or its id or follows it, opens another.
+    pub(super) fn is_left_by(&self, delta: &CallDelta<'_>) -> bool {
+        let Some(name) = delta.name else {
+            // An id alone opens a call only where there is no index to tell.
+            return delta.index.is_none()
+                && delta.id.is_some_and(|new| self.id.as_deref().is_some_and(|old| old != new));
+        };
+        let is_other_id = delta.id.is_some_and(|new| match &self.id {
+            Some(old) => old != new,
+            None => !self.text().is_empty() || self.has_ended(),
+        });
+        match &self.name {
+            None => self.has_ended() || (self.is_balanced() && delta.is_start()),
+            Some(own) => own != name || is_other_id || (!self.is_open() && delta.is_start()),
+        }
+    }
+
+    pub(super) fn header_len(&self) -> usize {
+        self.id.as_ref().map_or(0, String::len) + self.name.as_ref().map_or(0, String::len)
+    }
+
+    /// The arguments so far; empty once the call has ended.
+    pub(super) fn text(&self) -> &str {
+        match &self.state {
+            State::Open(arguments) | State::Balanced(arguments) => &arguments.text,
+            State::Released | State::Rejected => "",
+        }
+    }
+
+    pub(super) fn read(
+        &self,
+        arguments: &Arguments,
+        tools: Option<&(dyn ValidateCall + Send + Sync)>,
+        completion: Completion,
+    ) -> Result<ToolCall, Box<Violation>> {
+        let Some(name) = &self.name else {
+            return Err(Box::new(Violation::new(Code::MissingField, 0, "it does not name a tool")));
+        };
+        let value = arguments.json.value(&arguments.text);
+        if let Some(tools) = tools {
+            tools.validate_call(name, value)?;
+        }
+        let mut call = ToolCall::new(name, Raw::from(value), completion);
+        call.call_id.clone_from(&self.id);
+        Ok(call)
+    }
+
+    /// Places a violation in the text of the arguments.
+    pub(super) fn diagnose(&self, violation: Violation) -> Diagnostic {
+        let text = self.text().as_bytes();
+        let before = &text[..violation.offset.min(text.len())];
+        let line = 1 + memchr_iter(b'\n', before).count();
+        let column = before.len() - memrchr(b'\n', before).map_or(0, |at| at + 1) + 1;
+        let message = format!("call {}{}: {}", self.ordinal, self.shown_name(), violation.message);
+        let is_rule = !(violation.instance_path.is_empty() && violation.schema_path.is_empty());
+        Diagnostic {
+            instance_path: Some(violation.instance_path).filter(|_| is_rule),
+            schema_path: Some(violation.schema_path).filter(|path| !path.is_empty()),
+            ..Diagnostic::new(
+                violation.code,
+                line as u64,
+                Span::new(0, text.len() as u64),
+                column as u64,
+                message,
+            )
+        }
+    }
+
+    fn shown_name(&self) -> String {
+        self.name.as_ref().map_or_else(String::new, |name| {
+            let shown: String = name.chars().take(SHOWN_NAME).flat_map(char::escape_debug).collect();
+            format!(" (`{shown}`)")
+        })
+    }
+}
+
+pub(super) fn trim_start(text: &str) -> &str {
+    text.trim_start_matches([' ', '\t', '\r', '\n'])
+}
