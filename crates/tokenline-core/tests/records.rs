@@ -250,7 +250,7 @@ fn lines_beyond_the_limit_are_one_diagnostic_each() {
         assert_eq!(d.message, "the line is longer than 20 bytes (108 bytes)");
     }
     let options = Options::lenient().limits(limits);
-    let input = format!("{{\"b\":1}} {{\"c\":1}} {{\"d\":1}} {{\"e\":1}}\n{{\"f\":1}}\n");
+    let input = "{\"b\":1} {\"c\":1} {\"d\":1} {\"e\":1}\n{\"f\":1}\n";
     assert_eq!(
         summaries(options, input),
         ["next_item {\"b\":1}", "next_item {\"c\":1}", "line_too_long", "newline {\"f\":1}"]

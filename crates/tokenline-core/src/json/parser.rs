@@ -358,7 +358,7 @@ impl Parser {
 
     fn complete(&mut self) {
         self.state = State::Done;
-        if self.last_generation % GENERATION_BLOCK == 0 {
+        if self.last_generation.is_multiple_of(GENERATION_BLOCK) {
             self.last_generation = NEXT_GENERATION.fetch_add(GENERATION_BLOCK, Ordering::Relaxed);
         }
         self.last_generation += 1;

@@ -73,12 +73,9 @@ impl Carry {
     /// Adds what belongs to the open line, its line feed included. Returns how many bytes of the
     /// input were taken; stops before a byte that is not UTF-8.
     pub(super) fn extend(&mut self, input: &[u8]) -> usize {
-        let taken = match self.complete_cut_character(input) {
-            Some(taken) => taken,
-            None => {
-                self.ends_bad = true;
-                return 0;
-            }
+        let Some(taken) = self.complete_cut_character(input) else {
+            self.ends_bad = true;
+            return 0;
         };
         if self.cut_len > 0 {
             return taken;
