@@ -91,7 +91,7 @@ impl Emitter {
                     eprintln!("{}:{diagnostic}", self.source);
                 }
                 limit if shown == limit => {
-                    eprintln!("{}: more was rejected; it is only counted", self.source)
+                    eprintln!("{}: more was rejected; it is only counted", self.source);
                 }
                 _ => {}
             }

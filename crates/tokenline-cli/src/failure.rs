@@ -30,6 +30,7 @@ impl Failure {
     }
 
     /// Standard output failed.
+    #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
     pub(crate) fn output(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::OutputClosed,
