@@ -1,7 +1,56 @@
-//! Language model providers for tokenline.
+//! Language model providers for tokenline: the bytes of a streamed answer in, records and tool calls
+//! out.
+//!
+//! [`AnswerParser`] is the machine, sans-IO; [`AnswerStream`] puts it behind any stream of bytes,
+//! such as an HTTP response's body. Both read the text of an answer as records or as tool calls,
+//! and native tool calls beside it.
+//!
+//! ```
+//! use tokenline_core::Options;
+//! use tokenline_llm::{AnswerEvent, AnswerParser, Provider};
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Definition {
+//!     entity: String,
+//! }
+//!
+//! let mut parser = AnswerParser::<Definition>::new(Provider::OpenAiChat, Options::lenient());
+//! let mut entities = Vec::new();
+//! # let body = [
+//! #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"entity\\\":\\\"DNA\\\"}\\n\"}}]}\n\n",
+//! #     "data: [DONE]\n\n",
+//! # ];
+//! for chunk in body {
+//!     parser.push(chunk.as_bytes());
+//!     while let Some(event) = parser.next_event() {
+//!         match event {
+//!             AnswerEvent::Record { record, .. } => entities.push(record.value.entity),
+//!             AnswerEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
+//!             _ => {}
+//!         }
+//!     }
+//! }
+//! parser.finish();
+//! assert_eq!(entities, ["DNA"]);
+//! ```
+//!
+//! It sends no request: that is the business of whichever HTTP client is at hand. It does not mend
+//! what a model wrote, and it releases nothing that may have been cut.
 //!
 //! With the feature `replay`, the module of that name serves recorded model streams over real HTTP: for tests, for the
 //! program's `demo` and `replay`, and wherever a model that always says the same is wanted.
+#![forbid(unsafe_code)]
 
+mod answer;
+mod delta;
+mod openai_chat;
 #[cfg(feature = "replay")]
 pub mod replay;
+mod stream;
+mod unknown;
+
+pub use answer::{AnswerEvent, AnswerParser, Provider, TextAs};
+pub use delta::{Delta, FinishReason, Usage};
+pub use openai_chat::OpenAiChatDecoder;
+pub use stream::{AnswerError, AnswerStream, Infallible, Items, Records, ToolCalls};
+pub use unknown::Unknown;

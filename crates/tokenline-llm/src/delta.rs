@@ -1,0 +1,137 @@
+//! What the providers' streams come down to.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use tokenline_core::CallDelta;
+
+/// A piece of an answer, whichever provider it comes from.
+///
+/// An answer has one choice or several, told apart by their number; the first is 0.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Delta<'a> {
+    /// A choice is there, though nothing of it may have come yet.
+    Start {
+        /// The choice.
+        choice: u64,
+    },
+    /// Text of the answer itself.
+    Text {
+        /// The choice.
+        choice: u64,
+        /// More of its text.
+        text: &'a str,
+    },
+    /// What the model thinks before it answers, where the server shows it.
+    Reasoning {
+        /// The choice.
+        choice: u64,
+        /// More of its reasoning.
+        text: &'a str,
+    },
+    /// Why the model refuses to answer.
+    Refusal {
+        /// The choice.
+        choice: u64,
+        /// More of its refusal.
+        text: &'a str,
+    },
+    /// A fragment of a native tool call.
+    ToolCall {
+        /// The choice.
+        choice: u64,
+        /// The fragment.
+        call: CallDelta<'a>,
+    },
+    /// The choice has ended.
+    Finish {
+        /// The choice.
+        choice: u64,
+        /// Why.
+        reason: FinishReason,
+    },
+    /// The tokens so far, of all choices.
+    Usage(Usage),
+    /// The provider failed.
+    Error {
+        /// What it says of it.
+        message: Cow<'a, str>,
+    },
+    /// The provider's own end of the stream.
+    Terminator,
+    /// Something that is not known, and that could be part of the answer.
+    Unknown {
+        /// Where it stood, such as `choices[].delta`; empty at the top.
+        parent: &'static str,
+        /// Its name there.
+        name: Cow<'a, str>,
+    },
+}
+
+/// Why a choice has ended.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FinishReason {
+    /// The model was done, or wrote a stop sequence.
+    Stop,
+    /// The model was done, and calls tools.
+    ToolCalls,
+    /// A limit: of the tokens asked for, or of the context.
+    Length,
+    /// The provider cut the answer off because of what it says.
+    ContentFilter,
+    /// The provider failed.
+    Error,
+    /// Another reason, in the provider's words (at most 64 characters of them).
+    Other(Box<str>),
+}
+
+impl FinishReason {
+    /// A reason that has no name here.
+    #[must_use]
+    pub fn other(name: &str) -> Self {
+        Self::Other(name.chars().take(64).collect())
+    }
+
+    /// Whether it proves that what the model had begun is whole. A filter cuts in anywhere, and
+    /// what a reason without a name here means is not known: neither proves it.
+    #[must_use]
+    pub fn is_clean(&self) -> bool {
+        match self {
+            Self::Stop | Self::ToolCalls => true,
+            Self::Length | Self::ContentFilter | Self::Error | Self::Other(_) => false,
+        }
+    }
+
+    /// The name, such as `tool_calls`: OpenAI's where it has one.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Stop => "stop",
+            Self::ToolCalls => "tool_calls",
+            Self::Length => "length",
+            Self::ContentFilter => "content_filter",
+            Self::Error => "error",
+            Self::Other(name) => name,
+        }
+    }
+}
+
+impl fmt::Display for FinishReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// How many tokens an answer took, as far as the provider says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Usage {
+    /// Tokens read: the prompt.
+    pub input_tokens: Option<u64>,
+    /// Tokens written, reasoning included.
+    pub output_tokens: Option<u64>,
+    /// Both together.
+    pub total_tokens: Option<u64>,
+}

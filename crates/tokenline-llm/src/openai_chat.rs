@@ -1,0 +1,312 @@
+//! OpenAI chat completions, and the servers that speak the same.
+//!
+//! The wire format: <https://platform.openai.com/docs/api-reference/chat-streaming>.
+
+use std::borrow::Cow;
+
+use tokenline_core::json::{Number, Parser, SyntaxError, Value};
+use tokenline_core::{CallDelta, Limits};
+
+use crate::delta::{Delta, FinishReason, Usage};
+
+/// Decodes the events of a chat completions stream.
+///
+/// Knows what OpenAI's servers send and what compatible ones make of it (Azure, Mistral, Groq,
+/// Alibaba, DeepSeek, OpenRouter, Venice, vLLM, llama.cpp, Gemini's compatible endpoint).
+///
+/// ```
+/// use tokenline_core::Limits;
+/// use tokenline_llm::{Delta, OpenAiChatDecoder};
+///
+/// let mut decoder = OpenAiChatDecoder::new(&Limits::default());
+/// let mut text = String::new();
+/// for data in [
+///     r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}"#,
+///     r#"{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}]}"#,
+///     "[DONE]",
+/// ] {
+///     decoder.decode("message", data, |delta| match delta {
+///         Delta::Text { text: more, .. } => text.push_str(more),
+///         other => eprintln!("{other:?}"),
+///     })?;
+/// }
+/// assert_eq!(text, "Hello");
+/// # Ok::<(), tokenline_core::json::SyntaxError>(())
+/// ```
+#[derive(Debug)]
+pub struct OpenAiChatDecoder {
+    json: Parser,
+}
+
+impl OpenAiChatDecoder {
+    /// A decoder. Of the limits it uses the depth.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self { json: Parser::new().with_limits(limits) }
+    }
+
+    /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
+    /// them, and hands over what is in it, in the order: each choice's text, calls and end; usage;
+    /// error.
+    ///
+    /// # Errors
+    ///
+    /// If the data looks like a chunk, an object, but is not JSON: then a part of the answer may be
+    /// lost. Other data that is not JSON is [`Delta::Unknown`].
+    pub fn decode(
+        &mut self,
+        event: &str,
+        data: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        let data = data.trim();
+        match event {
+            "message" | "error" => {}
+            _ => sink(Delta::Unknown { parent: "event", name: event.into() }),
+        }
+        match data {
+            "" => {}
+            "[DONE]" => sink(Delta::Terminator),
+            _ if data.starts_with('{') => chunk(self.json.parse(data)?, event == "error", &mut sink),
+            _ => {
+                let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
+                sink(Delta::Unknown { parent: "data", name: name.into() });
+            }
+        }
+        Ok(())
+    }
+}
+
+fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>)) {
+    let (mut choices, mut usage, mut error, mut message) = (None, None, None, None);
+    let mut is_error = is_named_error;
+    let Some(members) = chunk.as_object() else { return };
+    for (name, value) in members {
+        match name {
+            "choices" => choices = Some(value),
+            "usage" => usage = Some(value).filter(|usage| !usage.is_null()).or(usage),
+            "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+            "message" => message = Some(value),
+            // vLLM's errors are told by this.
+            "object" => is_error |= value.as_str().is_some_and(|object| object == "error"),
+            // Groq has it there, and nowhere else.
+            "x_groq" => usage = usage.or(value.get("usage")),
+            "id" | "created" | "model" | "system_fingerprint" | "service_tier" | "obfuscation" => {}
+            "provider" | "timings" | "prompt_filter_results" | "type" | "param" | "code" => {}
+            _ => sink(Delta::Unknown { parent: "", name: name.into() }),
+        }
+    }
+    match choices.map(|choices| (choices, choices.as_array())) {
+        Some((_, Some(choices))) => {
+            let places = 0..choices.len() as u64;
+            places.zip(choices).for_each(|(place, value)| choice(place, value, sink));
+        }
+        Some((choices, None)) => unknown("", "choices", choices, sink),
+        None => {}
+    }
+    if let Some(usage) = usage.and_then(read_usage) {
+        sink(Delta::Usage(usage));
+    }
+    match (error, message) {
+        (Some(error), _) => sink(Delta::Error { message: error_message(error) }),
+        (None, _) if is_error => sink(Delta::Error { message: error_message(chunk) }),
+        (None, Some(message)) => unknown("", "message", message, sink),
+        (None, None) => {}
+    }
+}
+
+fn error_message(error: Value<'_>) -> Cow<'_, str> {
+    let text = |value: Value<'_>| value.as_str().filter(|text| !text.is_empty()).map(Cow::into_owned);
+    let member = |name| error.get(name).and_then(text);
+    let said =
+        text(error).or_else(|| member("message")).or_else(|| member("type")).or_else(|| member("code"));
+    said.map_or(Cow::Borrowed("no message"), Cow::Owned)
+}
+
+fn read_usage(usage: Value<'_>) -> Option<Usage> {
+    usage.as_object()?;
+    let tokens = |name| usage.get(name).and_then(as_u64);
+    let (input_tokens, output_tokens) = (tokens("prompt_tokens"), tokens("completion_tokens"));
+    Some(Usage { input_tokens, output_tokens, total_tokens: tokens("total_tokens") })
+}
+
+fn choice(position: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    const PLACE: &str = "choices[]";
+    let Some(members) = value.as_object() else {
+        return unknown("", PLACE, value, sink);
+    };
+    let mut index = None;
+    let (mut delta, mut message, mut reason, mut native_reason) = (None, None, None, None);
+    for (name, value) in members {
+        match name {
+            "index" => index = as_u64(value),
+            "delta" => delta = Some(value),
+            "message" => message = Some(value),
+            "finish_reason" => reason = value.as_str(),
+            // OpenRouter's, of the provider behind it.
+            "native_finish_reason" => native_reason = value.as_str(),
+            "logprobs" | "content_filter_results" | "content_filter_offsets" => {}
+            // vLLM's: which stop sequence it was, and the tokens.
+            "stop_reason" | "token_ids" => {}
+            _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+        }
+    }
+    let index = index.unwrap_or(position);
+    sink(Delta::Start { choice: index });
+    // A server that does not stream sends the message whole; beside a delta it is the text so far.
+    if let Some(part) = delta.or(message) {
+        read_delta(index, part, sink);
+    }
+    if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
+        let is_limit = native_reason.is_some_and(|native| finish_reason(&native) == FinishReason::Length);
+        let reason = if is_limit { FinishReason::Length } else { finish_reason(&reason) };
+        sink(Delta::Finish { choice: index, reason });
+    }
+}
+
+fn finish_reason(name: &str) -> FinishReason {
+    match name {
+        "stop" | "eos" | "eos_token" | "stop_sequence" | "end_turn" => FinishReason::Stop,
+        "tool_calls" | "function_call" | "tool_use" => FinishReason::ToolCalls,
+        "length" | "model_length" | "max_tokens" | "max_output_tokens" | "MAX_TOKENS" => FinishReason::Length,
+        "content_filter" => FinishReason::ContentFilter,
+        "error" => FinishReason::Error,
+        other => FinishReason::other(other),
+    }
+}
+
+fn read_delta(choice: u64, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    const PLACE: &str = "choices[].delta";
+    let Some(members) = delta.as_object() else {
+        return unknown("choices[]", "delta", delta, sink);
+    };
+    let (mut text, mut reasoning, mut other_reasoning, mut refusal) = (None, None, None, None);
+    let (mut calls, mut function) = (None, None);
+    for (name, value) in members {
+        match name {
+            "content" => text = Some(value),
+            "reasoning_content" => reasoning = Some(value),
+            "reasoning" => other_reasoning = Some(value),
+            "refusal" => refusal = Some(value),
+            "tool_calls" => calls = Some(value),
+            // How calls came before there were several.
+            "function_call" => function = Some(value),
+            "role" | "index" => {}
+            // OpenRouter's; the same text as `reasoning`.
+            "reasoning_details" => {}
+            _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+        }
+    }
+    // Servers that send reasoning under both names send the same twice.
+    let reasoning = reasoning.filter(|value| !is_nothing(*value)).or(other_reasoning);
+    for (name, value) in [("reasoning", reasoning), ("content", text), ("refusal", refusal)] {
+        match value.map(|value| (value, value.as_str())) {
+            Some((_, Some(text))) if text.is_empty() => {}
+            Some((_, Some(text))) => sink(match name {
+                "reasoning" => Delta::Reasoning { choice, text: &text },
+                "content" => Delta::Text { choice, text: &text },
+                _ => Delta::Refusal { choice, text: &text },
+            }),
+            Some((value, None)) if name == "content" && value.as_array().is_some() => {
+                value.as_array().into_iter().flatten().for_each(|part| content_part(choice, part, sink));
+            }
+            Some((value, None)) => unknown(PLACE, name, value, sink),
+            None => {}
+        }
+    }
+    match calls.map(|calls| (calls, calls.as_array())) {
+        Some((_, Some(calls))) => calls.into_iter().for_each(|call| tool_call(choice, call, sink)),
+        Some((calls, None)) => unknown(PLACE, "tool_calls", calls, sink),
+        None => {}
+    }
+    if let Some(function) = function.filter(|function| !function.is_null()) {
+        function_call(choice, CallDelta::default(), function, sink);
+    }
+}
+
+/// A part of Mistral's `content` array.
+fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
+    match &*kind {
+        "text" => {
+            if let Some(text) = part.get("text").and_then(Value::as_str) {
+                sink(Delta::Text { choice, text: &text });
+            }
+        }
+        "thinking" => {
+            let thinking = part.get("thinking");
+            let parts = thinking.and_then(Value::as_array).into_iter().flatten();
+            for part in parts.filter_map(|part| part.get("text")).chain(thinking) {
+                if let Some(text) = part.as_str() {
+                    sink(Delta::Reasoning { choice, text: &text });
+                }
+            }
+        }
+        _ => sink(Delta::Unknown { parent: "choices[].delta.content[]", name: kind }),
+    }
+}
+
+fn tool_call(choice: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    const PLACE: &str = "choices[].delta.tool_calls[]";
+    let Some(members) = value.as_object() else {
+        return unknown("choices[].delta", "tool_calls[]", value, sink);
+    };
+    let (mut index, mut id, mut function) = (None, None, None);
+    for (name, value) in members {
+        match name {
+            "index" => index = as_u64(value),
+            "id" => id = text_of(value),
+            "function" => function = Some(value).filter(|function| !function.is_null()),
+            // Nothing else is streamed so; Gemini's signatures of its thoughts.
+            "type" | "extra_content" => {}
+            _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+        }
+    }
+    let header = CallDelta { index, id: id.as_deref(), ..CallDelta::default() };
+    match function {
+        Some(function) => function_call(choice, header, function, sink),
+        None => sink(Delta::ToolCall { choice, call: header }),
+    }
+}
+
+fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    const PLACE: &str = "choices[].delta.tool_calls[].function";
+    let (mut tool, mut arguments) = (None, None);
+    let Some(members) = function.as_object() else {
+        return unknown("choices[].delta.tool_calls[]", "function", function, sink);
+    };
+    for (name, value) in members {
+        match name {
+            "name" => tool = text_of(value),
+            "arguments" => arguments = text_of(value),
+            _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+        }
+    }
+    let arguments = arguments.as_deref().unwrap_or_default();
+    sink(Delta::ToolCall { choice, call: CallDelta { name: tool.as_deref(), arguments, ..header } });
+}
+
+/// The text of a string; of anything else but `null`, such as arguments that are no text but the
+/// object itself, the JSON.
+fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
+    match value.as_str() {
+        Some(text) => Some(text),
+        None => (!value.is_null()).then(|| value.raw().into()),
+    }
+}
+
+fn as_u64(value: Value<'_>) -> Option<u64> {
+    value.as_number().and_then(Number::as_u64)
+}
+
+/// Whether it stands for nothing: `null`, or an empty text.
+fn is_nothing(value: Value<'_>) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.is_empty())
+}
+
+/// Counts a member that is not of the kind it should be, unless it is `null`.
+fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    if !value.is_null() {
+        sink(Delta::Unknown { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
+    }
+}

@@ -1,0 +1,145 @@
+//! The events of an answer, as a stream.
+
+use std::fmt;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use futures_core::stream::{FusedStream, Stream, TryStream};
+use pin_project_lite::pin_project;
+use serde::de::DeserializeOwned;
+use tokenline_core::Report;
+use tokenline_core::json::Raw;
+
+use super::items::{self, Items, Records, ToolCalls};
+use crate::{AnswerEvent, AnswerParser, TextAs};
+
+pin_project! {
+    /// The events of an answer, out of a stream of the wire's bytes.
+    ///
+    /// It is pulled: the source is polled only when no event is ready, so that a consumer that
+    /// waits makes the sender wait. Nothing runs in the background; dropping the stream drops the
+    /// source, and the connection closes. An `Err` is the source's own; it comes once, after
+    /// everything that was complete, and then the stream has ended.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let body = futures_util::stream::iter([
+    /// #     "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"id\":\"c1\",\"function\":{\"name\":\"search\",\"arguments\":\"{\\\"query\\\":\"}}]}}]}\n\n",
+    /// #     "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"arguments\":\"\\\"fjord\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n",
+    /// # ].map(Ok::<_, std::io::Error>));
+    /// // `body` is any stream of bytes, such as reqwest's `response.bytes_stream()`.
+    /// let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let mut calls = AnswerStream::new(body, parser).tool_calls();
+    /// while let Some(call) = calls.next().await {
+    ///     let call = call?;
+    ///     assert_eq!((call.name.as_str(), call.parameters.as_str()), ("search", r#"{"query":"fjord"}"#));
+    /// }
+    /// assert!(calls.report().is_complete());
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use = "streams do nothing unless polled"]
+    pub struct AnswerStream<S: TryStream, T = Raw> {
+        #[pin]
+        source: Option<S>,
+        parser: AnswerParser<T>,
+        error: Option<S::Error>,
+    }
+}
+
+/// Pieces of the source that one poll looks at in search of an event: comments and empty deltas
+/// must not keep the other tasks of the thread waiting.
+const QUIET_PIECES: usize = 32;
+
+impl<S: TryStream, T> AnswerStream<S, T> {
+    /// The events of the answer that `source` gives the bytes of, read by `parser`.
+    pub fn new(source: S, parser: AnswerParser<T>) -> Self {
+        Self { source: Some(source), parser, error: None }
+    }
+
+    /// The records of the text. Rejects are left in the report.
+    pub fn records(mut self) -> Records<S, T> {
+        self.parser.set_text_as(TextAs::Records);
+        Items::new(self, items::record)
+    }
+
+    /// The tool calls, native or written in the text (unless that is read as
+    /// [`TextAs::Text`]). Rejects are left in the report.
+    pub fn tool_calls(mut self) -> ToolCalls<S, T> {
+        if self.parser.text_is_read() {
+            self.parser.set_text_as(TextAs::ToolCalls);
+        }
+        Items::new(self, items::tool_call)
+    }
+
+    /// What was delivered and rejected so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        self.parser.report()
+    }
+
+    /// The parser, for what it knows beside the events: finish reasons, usage.
+    #[must_use]
+    pub fn parser(&self) -> &AnswerParser<T> {
+        &self.parser
+    }
+}
+
+impl<S, T> Stream for AnswerStream<S, T>
+where
+    S: TryStream<Ok: AsRef<[u8]>>,
+    T: DeserializeOwned,
+{
+    type Item = Result<AnswerEvent<T>, S::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        for _ in 0..QUIET_PIECES {
+            if let Some(event) = this.parser.next_event() {
+                return Poll::Ready(Some(Ok(event)));
+            }
+            let Some(source) = this.source.as_mut().as_pin_mut() else {
+                return Poll::Ready(this.error.take().map(Err));
+            };
+            match source.try_poll_next(cx) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(Ok(piece))) => this.parser.push(piece.as_ref()),
+                Poll::Ready(Some(Err(error))) => {
+                    this.parser.interrupt();
+                    *this.error = Some(error);
+                    this.source.set(None);
+                }
+                Poll::Ready(None) => {
+                    this.parser.finish();
+                    this.source.set(None);
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<S, T> FusedStream for AnswerStream<S, T>
+where
+    S: TryStream<Ok: AsRef<[u8]>>,
+    T: DeserializeOwned,
+{
+    fn is_terminated(&self) -> bool {
+        self.source.is_none() && self.error.is_none() && !self.parser.has_events()
+    }
+}
+
+impl<S: TryStream, T> fmt::Debug for AnswerStream<S, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AnswerStream")
+            .field("parser", &self.parser)
+            .field("is_open", &self.source.is_some())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,70 @@
+//! What a stream held that is not known.
+
+use std::fmt;
+
+/// How often a stream held events and fields that are not known here, by name.
+///
+/// They are never an error: providers add to their streams at any time. Fields that are known and
+/// hold nothing of the answer (ids, timings, filter results) are not counted.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Unknown {
+    counts: Vec<(&'static str, Box<str>, u64)>,
+    others: u64,
+}
+
+/// Names that are kept apart; a server that makes them up may not fill the memory.
+const MAX_NAMES: usize = 64;
+/// Characters of a name that are kept.
+const MAX_NAME: usize = 64;
+
+impl Unknown {
+    pub(crate) fn add(&mut self, parent: &'static str, name: &str) {
+        let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(at, _)| at);
+        let name = &name[..end];
+        let is_it = |(other, its, _): &(_, Box<str>, _)| *other == parent && **its == *name;
+        match self.counts.iter().position(is_it) {
+            Some(at) => self.counts[at].2 += 1,
+            None if self.counts.len() < MAX_NAMES => self.counts.push((parent, name.into(), 1)),
+            None => self.others += 1,
+        }
+    }
+
+    /// The names with their counts, in the order in which they came up: `choices[].delta.audio`
+    /// is a field, `event: ping` the name of an event, `data: array` an event whose data is no
+    /// object. At most 64 names; the rest are [`others`](Self::others).
+    pub fn iter(&self) -> impl Iterator<Item = (String, u64)> {
+        self.counts.iter().map(|(parent, name, count)| {
+            let name = match *parent {
+                "" => name.to_string(),
+                "event" | "data" => format!("{parent}: {name}"),
+                _ => format!("{parent}.{name}"),
+            };
+            (name, *count)
+        })
+    }
+
+    /// How often something came up whose name is not kept.
+    #[must_use]
+    pub fn others(&self) -> u64 {
+        self.others
+    }
+
+    /// Whether all was known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.counts.is_empty()
+    }
+}
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, (name, count)) in self.iter().enumerate() {
+            let comma = if place == 0 { "" } else { ", " };
+            write!(f, "{comma}{name} ({count})")?;
+        }
+        match self.others {
+            0 => Ok(()),
+            others => write!(f, ", and others ({others})"),
+        }
+    }
+}

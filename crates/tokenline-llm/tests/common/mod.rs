@@ -1,0 +1,140 @@
+//! The one helper behind every fixture: any cut, same events.
+#![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
+
+use std::path::Path;
+
+use tokenline_core::json::Raw;
+use tokenline_core::{Options, Report};
+use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+
+/// What a stream came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Seen {
+    pub events: Vec<AnswerEvent<Raw>>,
+    pub is_complete: bool,
+    pub unknown: String,
+    pub report: Report,
+}
+
+pub fn parser(text_as: TextAs) -> AnswerParser<Raw> {
+    AnswerParser::new(Provider::OpenAiChat, Options::lenient()).text_as(text_as).with_fragments()
+}
+
+/// Decodes an answer that arrives in these pieces.
+pub fn decode<'a>(parser: &mut AnswerParser<Raw>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
+    parser.reset();
+    let mut events = Vec::new();
+    for piece in pieces {
+        parser.push(piece);
+        events.extend(std::iter::from_fn(|| parser.next_event()));
+    }
+    parser.finish();
+    parser.finish();
+    events.extend(std::iter::from_fn(|| parser.next_event()));
+    parser.push(b"data: {\"error\":\"after the end\"}\n\n");
+    assert!(parser.next_event().is_none(), "after the end, stay ended");
+    let is_complete = parser.is_complete();
+    assert_eq!(is_complete, parser.report().is_complete());
+    Seen { events, is_complete, unknown: parser.unknown().to_string(), report: parser.report().clone() }
+}
+
+/// Decodes whole, in pieces of several sizes, and in two at every cut (or at 1,500 of them), with
+/// LF and with CRLF; all must agree.
+pub fn at_every_cut(mut parser: AnswerParser<Raw>, input: &[u8]) -> Seen {
+    let whole = decode(&mut parser, [input]);
+    every_cut(&mut parser, input, &whole);
+    let crlf = String::from_utf8_lossy(input).replace('\n', "\r\n");
+    if crlf.len() > input.len() && !crlf.contains('\u{fffd}') {
+        let with_crlf = decode(&mut parser, [crlf.as_bytes()]);
+        every_cut(&mut parser, crlf.as_bytes(), &with_crlf);
+        // Findings about the wire count its bytes.
+        let countless =
+            |seen: &Seen| seen.summary().join("\n").replace(|char: char| char.is_ascii_digit(), "");
+        assert_eq!(countless(&with_crlf), countless(&whole));
+        assert_eq!((with_crlf.is_complete, &with_crlf.unknown), (whole.is_complete, &whole.unknown));
+    }
+    whole
+}
+
+fn every_cut(parser: &mut AnswerParser<Raw>, input: &[u8], whole: &Seen) {
+    let check = |seen: Seen, how: &str| {
+        assert_eq!(&seen, whole, "{how}: {}", String::from_utf8_lossy(&input[..input.len().min(2000)]));
+    };
+    for size in [1, 2, 3, 5, 7, 16, 61, 259, 4096] {
+        check(decode(parser, input.chunks(size)), &format!("in pieces of {size}"));
+    }
+    check(decode(parser, input.chunks(1).flat_map(|piece| [&b""[..], piece])), "with empty pieces");
+    let cuts = if input.len() > 10_000 { 150 } else { 1500 };
+    for at in (0..=input.len()).step_by(input.len().div_ceil(cuts).max(1)) {
+        let (left, right) = input.split_at(at);
+        check(decode(parser, [left, right]), &format!("cut at {at}"));
+    }
+}
+
+impl Seen {
+    /// A line an event, fragments joined at the end of it; without places.
+    pub fn summary(&self) -> Vec<String> {
+        let mut lines = Vec::new();
+        let mut texts: Vec<(String, String)> = Vec::new();
+        let mut join = |kind: String, more: &str| match texts.iter_mut().find(|(other, _)| *other == kind) {
+            Some((_, text)) => text.push_str(more),
+            None => texts.push((kind, more.to_owned())),
+        };
+        let of = |choice: &u64| if *choice == 0 { String::new() } else { format!("{choice}: ") };
+        for event in &self.events {
+            match event {
+                AnswerEvent::Record { choice, record } => {
+                    lines.push(format!("{}{} {}", of(choice), record.completion.as_str(), record.value));
+                }
+                AnswerEvent::ToolCall { choice, call, record } => {
+                    let id = call.call_id.as_deref().map_or(String::new(), |id| format!(" {id}"));
+                    let kind = if record.is_some() { "textual call" } else { "call" };
+                    let (name, completion) = (&call.name, call.completion.as_str());
+                    lines.push(format!("{}{kind} {completion} {name} {}{id}", of(choice), call.parameters));
+                }
+                AnswerEvent::Rejected { choice, diagnostic } => {
+                    let (at, code) = (of(&choice.unwrap_or_default()), diagnostic.code);
+                    lines.push(format!("{at}rejected {code}: {}", diagnostic.message));
+                }
+                AnswerEvent::Note { diagnostic, .. } => lines.push(format!("note {}", diagnostic.code)),
+                AnswerEvent::Text { choice, text } => join(format!("{}text", of(choice)), text),
+                AnswerEvent::Reasoning { choice, text } => join(format!("{}reasoning", of(choice)), text),
+                AnswerEvent::Refusal { choice, text } => join(format!("{}refusal", of(choice)), text),
+                AnswerEvent::Finish { choice, reason } => {
+                    lines.push(format!("{}finish {reason}", of(choice)));
+                }
+                AnswerEvent::Usage(usage) => {
+                    let tokens = [usage.input_tokens, usage.output_tokens, usage.total_tokens];
+                    let tokens =
+                        tokens.map(|tokens| tokens.map_or("?".to_owned(), |tokens| tokens.to_string()));
+                    lines.push(format!("usage {}", tokens.join(" ")));
+                }
+                other => panic!("an event that the tests do not know: {other:?}"),
+            }
+        }
+        lines.extend(texts.into_iter().map(|(kind, text)| format!("{kind} {}", text.replace('\n', "⏎"))));
+        lines
+    }
+}
+
+pub fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/openai-chat").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The chunk of a choice with this delta and, if there is one, finish reason.
+pub fn chunk(delta: &str, reason: &str) -> String {
+    let reason = if reason.is_empty() { "null".to_owned() } else { format!("{reason:?}") };
+    format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{reason}}}]}}\n\n")
+}
+
+/// The chunk with this text.
+pub fn text(text: &str) -> String {
+    chunk(&serde_json::json!({"content": text}).to_string(), "")
+}
+
+/// The chunk with this fragment of a tool call.
+pub fn call(id: &str, name: &str, arguments: &str) -> String {
+    let call = serde_json::json!({"index": 0, "id": id, "function": {"name": name, "arguments": arguments}});
+    chunk(&serde_json::json!({"tool_calls": [call]}).to_string(), "")
+}
