@@ -52,5 +52,5 @@ mod unknown;
 pub use answer::{AnswerEvent, AnswerParser, Provider, TextAs};
 pub use delta::{Delta, FinishReason, Usage};
 pub use openai_chat::OpenAiChatDecoder;
-pub use stream::{AnswerError, AnswerStream, Infallible, Items, Records, ToolCalls};
+pub use stream::{AnswerError, AnswerStream, Items, Records, ToolCalls};
 pub use unknown::Unknown;

@@ -52,6 +52,12 @@ impl<A: TryStream> Infallible<A> {
         self.error.as_ref()
     }
 
+    /// The stream whose items these are.
+    #[must_use]
+    pub fn get_ref(&self) -> &A {
+        &self.stream
+    }
+
     /// Takes the error that ended the stream, if one did.
     pub fn take_error(&mut self) -> Option<A::Error> {
         self.error.take()

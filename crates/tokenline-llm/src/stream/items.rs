@@ -7,10 +7,11 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
+use tokenline_codec::{Infallible, Reporting};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Record, Report, ToolCall};
 
-use super::{AnswerError, AnswerStream, Infallible};
+use super::{AnswerError, AnswerStream};
 use crate::{AnswerEvent, AnswerParser};
 
 /// The records of an answer's text, of all its choices.
@@ -55,7 +56,30 @@ impl<S: TryStream, T, I> Items<S, T, I> {
     }
 
     /// The items themselves: an error ends the stream and is kept for who asks.
-    pub fn infallible(self) -> Infallible<S, T, I> {
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_core::Options;
+    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # let body = futures_util::stream::iter([
+    /// #     Ok("data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n\"}}]}\n\n"), Err("reset by peer"),
+    /// # ]);
+    /// let parser = AnswerParser::<serde_json::Value>::new(Provider::OpenAiChat, Options::lenient());
+    /// let mut records = AnswerStream::new(body, parser).records().infallible();
+    /// while let Some(record) = records.next().await {
+    ///     assert_eq!(record.value["a"], 1);
+    /// }
+    /// assert_eq!(records.error().unwrap().to_string(), "the source of the answer failed");
+    /// assert!(!records.report().is_complete());
+    /// # }
+    /// ```
+    pub fn infallible(self) -> Infallible<Self>
+    where
+        Self: TryStream,
+    {
         Infallible::new(self)
     }
 
@@ -69,6 +93,12 @@ impl<S: TryStream, T, I> Items<S, T, I> {
     #[must_use]
     pub fn parser(&self) -> &AnswerParser<T> {
         self.stream.parser()
+    }
+}
+
+impl<S: TryStream, T, I> Reporting for Items<S, T, I> {
+    fn report(&self) -> &Report {
+        self.stream.report()
     }
 }
 

@@ -2,10 +2,8 @@
 
 mod answer_stream;
 mod error;
-mod infallible;
 mod items;
 
 pub use answer_stream::AnswerStream;
 pub use error::AnswerError;
-pub use infallible::Infallible;
 pub use items::{Items, Records, ToolCalls};
