@@ -1,0 +1,113 @@
+//! Equality in the sense of JSON Schema (`const`, `enum`, `uniqueItems`), on the tape: numbers by
+//! value, objects whatever the order of their members.
+
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+
+use serde_json::Value as Expected;
+use tokenline_core::json::{Array, Object, Value, View};
+
+use crate::number::Canonical;
+use crate::tape::{distinct_len, distinct_members};
+
+/// Whether a value equals one of the schema.
+pub(crate) fn equals(value: Value<'_>, expected: &Expected) -> bool {
+    match (value.view(), expected) {
+        (View::Null, Expected::Null) => true,
+        (View::Bool(value), Expected::Bool(expected)) => value == *expected,
+        (View::Number(value), Expected::Number(expected)) => Canonical::from(value) == expected.into(),
+        (View::String(value), Expected::String(expected)) => value == *expected,
+        (View::Array(value), Expected::Array(expected)) => {
+            value.len() == expected.len()
+                && value.iter().zip(expected).all(|(element, expected)| equals(element, expected))
+        }
+        (View::Object(value), Expected::Object(expected)) => {
+            // With as many names as expected, and each of them expected, all are there.
+            distinct_len(value) == expected.len()
+                && distinct_members(value)
+                    .all(|(name, member)| expected.get(name).is_some_and(|expected| equals(member, expected)))
+        }
+        _ => false,
+    }
+}
+
+/// Arrays up to this long are compared pair by pair: faster than hashing.
+const PAIRWISE: usize = 15;
+
+/// Whether no two elements are equal.
+pub(crate) fn is_unique(array: Array<'_>) -> bool {
+    if array.len() <= PAIRWISE {
+        let mut rest = array.iter();
+        while let Some(element) = rest.next() {
+            if rest.clone().any(|other| same(element, other)) {
+                return false;
+            }
+        }
+        return true;
+    }
+    // The keys are random: nobody can choose elements whose hashes meet.
+    let keys = RandomState::new();
+    let mut hashed: Vec<_> = array.iter().map(|element| (hash(element, &keys), element)).collect();
+    hashed.sort_unstable_by_key(|(hash, _)| *hash);
+    // Equal hashes nearly always mean equal values, so the first pair of a run settles it.
+    hashed.chunk_by(|(a, _), (b, _)| a == b).all(|alike| {
+        alike.iter().enumerate().all(|(at, a)| alike[at + 1..].iter().all(|b| !same(a.1, b.1)))
+    })
+}
+
+fn same(a: Value<'_>, b: Value<'_>) -> bool {
+    match (a.view(), b.view()) {
+        (View::Null, View::Null) => true,
+        (View::Bool(a), View::Bool(b)) => a == b,
+        (View::Number(a), View::Number(b)) => Canonical::from(a) == Canonical::from(b),
+        (View::String(a), View::String(b)) => a == b,
+        (View::Array(a), View::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b)),
+        (View::Object(a), View::Object(b)) => same_objects(a, b),
+        _ => false,
+    }
+}
+
+fn same_objects(a: Object<'_>, b: Object<'_>) -> bool {
+    if distinct_len(a) != distinct_len(b) {
+        return false;
+    }
+    let (mut a, b) = (distinct_members(a), distinct_members(b));
+    // The same names in the same order is what one meets.
+    let mut ordered = a.clone().zip(b.clone());
+    if ordered.clone().all(|((a, _), (b, _))| a == b) {
+        return ordered.all(|((_, a), (_, b))| same(a, b));
+    }
+    let mut sorted: Vec<_> = b.collect();
+    sorted.sort_unstable_by_key(|(name, _)| *name);
+    a.all(|(name, member)| {
+        sorted.binary_search_by_key(&name, |(name, _)| *name).is_ok_and(|at| same(member, sorted[at].1))
+    })
+}
+
+fn hash(value: Value<'_>, keys: &RandomState) -> u64 {
+    let mut state = keys.build_hasher();
+    match value.view() {
+        View::Null => 0_u8.hash(&mut state),
+        View::Bool(value) => (1_u8, value).hash(&mut state),
+        View::Number(value) => match Canonical::from(value) {
+            Canonical::Whole(value) => (2_u8, value).hash(&mut state),
+            Canonical::Float(value) => (3_u8, value.to_bits()).hash(&mut state),
+            Canonical::Beyond(literal) => (4_u8, literal).hash(&mut state),
+        },
+        View::String(value) => (5_u8, value).hash(&mut state),
+        View::Array(array) => {
+            (6_u8, array.len()).hash(&mut state);
+            for element in array {
+                state.write_u64(hash(element, keys));
+            }
+        }
+        View::Object(object) => {
+            7_u8.hash(&mut state);
+            // A sum does not depend on the order of the members.
+            let members = distinct_members(object).map(|(name, member)| {
+                keys.hash_one((name, hash(member, keys)))
+            });
+            state.write_u64(members.fold(0, u64::wrapping_add));
+        }
+    }
+    state.finish()
+}

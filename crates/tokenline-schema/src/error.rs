@@ -1,0 +1,114 @@
+//! Why a schema or a tool definition cannot be used.
+
+use std::fmt;
+
+use tokenline_core::json::SyntaxError;
+
+/// What is wrong with a schema or a set of tool definitions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SchemaErrorKind {
+    /// The text is not JSON: `{"type":`.
+    Syntax,
+    /// The schema breaks the rules for schemas: `{"type":"strin"}`.
+    Invalid,
+    /// A reference leads nowhere, or out of the schema, which is never followed:
+    /// `{"$ref":"https://example.com/a.json"}`.
+    Reference,
+    /// A regular expression is malformed, too large, or cannot be matched in linear time:
+    /// `{"pattern":"(?=a)"}`.
+    Pattern,
+    /// `$schema` names no draft from 4 to 2020-12: `{"$schema":"https://example.com/mine"}`.
+    Draft,
+    /// A tool definition is malformed, or two have one name: `[{"parameters":{}}]`.
+    Tool,
+}
+
+/// Why a schema or a tool definition cannot be used: what, where, and the reason in one line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SchemaError(Box<Inner>);
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Inner {
+    kind: SchemaErrorKind,
+    reason: String,
+    path: String,
+    tool: Option<String>,
+    position: Option<(usize, usize)>,
+    source: Option<SyntaxError>,
+}
+
+impl SchemaError {
+    pub(crate) fn new(kind: SchemaErrorKind, path: impl Into<String>, reason: impl Into<String>) -> Self {
+        // One line, whatever the schema holds.
+        let reason = reason.into().replace(['\n', '\r'], " ");
+        Self(Box::new(Inner { kind, reason, path: path.into(), tool: None, position: None, source: None }))
+    }
+
+    pub(crate) fn in_tool(mut self, name: &str) -> Self {
+        self.0.tool = Some(name.to_owned());
+        self
+    }
+
+    pub(crate) fn at(mut self, line: usize, column: usize) -> Self {
+        self.0.position = Some((line, column));
+        self
+    }
+
+    /// What kind of fault it is.
+    #[must_use]
+    pub fn kind(&self) -> SchemaErrorKind {
+        self.0.kind
+    }
+
+    /// JSON Pointer to the fault, from the schema's root; in a tool definition, from the root of
+    /// its parameters' schema.
+    #[must_use]
+    pub fn path(&self) -> &str {
+        &self.0.path
+    }
+
+    /// The name of the tool whose definition it is about.
+    #[must_use]
+    pub fn tool(&self) -> Option<&str> {
+        self.0.tool.as_deref()
+    }
+
+    /// The line of the fault and the byte in that line, both counted from 1, if the schema was
+    /// read from text.
+    #[must_use]
+    pub fn position(&self) -> Option<(usize, usize)> {
+        self.0.position
+    }
+}
+
+impl From<SyntaxError> for SchemaError {
+    fn from(error: SyntaxError) -> Self {
+        let mut own = Self::new(SchemaErrorKind::Syntax, "", error.description()).at(error.line, error.column);
+        own.0.source = Some(error);
+        own
+    }
+}
+
+impl fmt::Display for SchemaError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Inner { reason, path, tool, position, .. } = &*self.0;
+        if let Some(tool) = tool {
+            write!(f, "tool {tool:?}: ")?;
+        }
+        if !path.is_empty() {
+            write!(f, "{path}: ")?;
+        }
+        f.write_str(reason)?;
+        if let Some((line, column)) = position {
+            write!(f, " at line {line} column {column}")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for SchemaError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.0.source.as_ref().map(|source| source as _)
+    }
+}

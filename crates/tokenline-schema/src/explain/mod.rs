@@ -1,0 +1,14 @@
+//! Why a value breaks a schema: the one rule and the one place to report.
+//!
+//! jsonschema's own error texts cost exponential time on recursive `anyOf` and embed the value. So
+//! only verdicts are asked of it, of ever smaller parts: [`walk`] goes down the schema and the
+//! value side by side, at each place to the one part that fails; [`oracle`] has the parts compiled;
+//! [`union`] picks the alternative that was meant; [`words`] says what the rule demands.
+
+mod oracle;
+mod union;
+mod walk;
+mod words;
+
+pub(crate) use oracle::{Options, Oracle};
+pub(crate) use walk::explain;

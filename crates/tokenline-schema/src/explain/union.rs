@@ -1,0 +1,181 @@
+//! Which alternative of `anyOf` or `oneOf` was meant.
+
+use serde_json::Value as Owned;
+use tokenline_core::json::{Kind, Value};
+
+use super::walk::Step;
+use super::words;
+use crate::compare;
+use crate::place::Place;
+
+/// One alternative, and what tells it from the others.
+struct Branch<'s> {
+    place: Place<'s>,
+    /// The types it allows; all, if it does not say.
+    types: Option<Vec<&'s str>>,
+    /// The constants it allows for the value itself.
+    constants: Option<Vec<&'s Owned>>,
+    /// Members for which it allows only constants.
+    pinned: Vec<(&'s str, Vec<&'s Owned>)>,
+    required: Vec<&'s str>,
+}
+
+/// The step to the alternative that was meant, or what to say if that cannot be told. The value
+/// fits none of them.
+pub(super) fn meant<'s, 'v>(schema_path: String, branches: Vec<Place<'s>>, value: Value<'v>) -> Step<'s, 'v> {
+    let all = branches.len();
+    let branches: Vec<_> = branches.into_iter().map(Branch::new).collect();
+    // Where every alternative is a list of constants, the union is one list.
+    if let Some(constants) = branches.iter().map(|branch| branch.constants.as_ref()).collect::<Option<Vec<_>>>() {
+        return Step::fault(schema_path, words::one_of(constants.into_iter().flatten().copied()));
+    }
+    let (mut branches, other_kinds): (Vec<_>, Vec<_>) =
+        branches.into_iter().partition(|branch| branch.allows_kind(value.kind()));
+    if branches.is_empty() {
+        let mut types: Vec<_> = other_kinds.iter().flat_map(Branch::types).collect();
+        types.sort_unstable();
+        types.dedup();
+        return Step::fault(schema_path, words::wrong_kind(&types, value));
+    }
+    while branches.len() > 1 {
+        let Some(name) = discriminator(&branches, value) else { break };
+        let constants = || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).copied();
+        let Some(member) = value.get(name) else {
+            return Step::fault(schema_path, words::missing_discriminator(name, constants()));
+        };
+        if !branches.iter().any(|branch| branch.agrees(name, member)) {
+            return Step::fault_of(schema_path, name, member, words::one_of(constants()));
+        }
+        branches.retain(|branch| branch.agrees(name, member));
+    }
+    // Not all alternatives may have constants, but those that have can be ruled out by them. And
+    // where it is the name of a member that tells them apart, as in Rust's enums, the rest is.
+    narrow(&mut branches, |branch| {
+        branch.pinned.iter().all(|(name, _)| value.get(name).is_none_or(|member| branch.agrees(name, member)))
+    });
+    narrow(&mut branches, |branch| branch.required.iter().all(|name| value.get(name).is_some()));
+    if branches.len() == 1
+        && let Some(branch) = branches.pop()
+    {
+        return Step::Into(branch.place);
+    }
+    let names: Option<Vec<_>> = branches.iter().map(|branch| <[_; 1]>::try_from(branch.required.as_slice()).ok()).collect();
+    if let Some(names) = names.filter(|names| names.iter().all(|[name]| value.get(name).is_none())) {
+        return Step::fault(schema_path, words::one_of_members(names.into_iter().flatten()));
+    }
+    Step::fault(schema_path, format!("matches none of the {all} alternatives"))
+}
+
+/// Keeps the alternatives of which this is true, if there are any.
+fn narrow(branches: &mut Vec<Branch<'_>>, keep: impl Fn(&Branch<'_>) -> bool) {
+    if branches.iter().any(&keep) {
+        branches.retain(keep);
+    }
+}
+
+/// A member for which all alternatives have constants, and not all the same; one that the value
+/// has, or else one that all require. One that tells all alternatives apart is preferred.
+fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s str> {
+    let first = branches.first()?;
+    let tells = |name: &&&str| {
+        let sets: Option<Vec<_>> = branches.iter().map(|branch| branch.pins(name)).collect();
+        sets.is_some_and(|sets| sets.iter().any(|set| *set != sets[0]))
+    };
+    let is_there = |name: &&str| value.get(name).is_some();
+    let is_required = |name: &&str| branches.iter().all(|branch| branch.required.contains(name));
+    let disjoint = |name: &&str| {
+        let pins: Vec<_> = branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).collect();
+        pins.iter().enumerate().all(|(at, a)| !pins[at + 1..].contains(a))
+    };
+    // Once the value has settled a member, all that are left agree on it, or it tells nothing.
+    let settled = |name: &&str| {
+        value.get(name).is_some_and(|member| branches.iter().all(|branch| branch.agrees(name, member)))
+    };
+    let names: Vec<_> = first.pinned.iter().map(|(name, _)| name).filter(tells).copied().filter(|name| !settled(name)).collect();
+    let candidates = || names.iter().filter(|name| is_there(name) || is_required(name));
+    candidates().find(|name| disjoint(name)).or_else(|| candidates().next()).copied()
+}
+
+impl<'s> Branch<'s> {
+    fn new(place: Place<'s>) -> Self {
+        let facets = place.facets();
+        let mut branch = Self { place, types: None, constants: None, pinned: Vec::new(), required: Vec::new() };
+        for facet in &facets {
+            if facet.schema.as_bool() == Some(false) {
+                branch.types = Some(Vec::new());
+            }
+            if let Some(types) = facet.keyword("type").map(words::names) {
+                match &mut branch.types {
+                    None => branch.types = Some(types),
+                    Some(known) => *known = both(known, &types),
+                }
+            }
+            branch.constants = branch.constants.take().or_else(|| constants(facet));
+            let required = facet.keyword("required").and_then(Owned::as_array);
+            branch.required.extend(required.into_iter().flatten().filter_map(Owned::as_str));
+            for name in facet.names("properties") {
+                let member = facet.named_child("properties", name);
+                if let Some(constants) = member.iter().flat_map(Place::facets).find_map(|facet| constants(&facet)) {
+                    branch.pinned.push((name, constants));
+                }
+            }
+        }
+        branch
+    }
+
+    fn allows_kind(&self, kind: Kind) -> bool {
+        let by_type = self.types.as_ref().is_none_or(|types| types.iter().any(|name| is_kind(name, kind)));
+        let by_constant = self.constants.as_ref().is_none_or(|constants| {
+            constants.iter().any(|constant| is_kind(kind_of(constant), kind))
+        });
+        by_type && by_constant
+    }
+
+    /// The types it allows, as far as it says.
+    fn types(&self) -> impl Iterator<Item = &'s str> {
+        let by_constant = self.constants.iter().flatten().map(|constant| kind_of(constant));
+        let by_type = self.types.iter().flatten().copied();
+        by_type.chain(by_constant.filter(|_| self.types.is_none()))
+    }
+
+    /// The constants it allows for a member.
+    fn pins(&self, name: &str) -> Option<&[&'s Owned]> {
+        self.pinned.iter().find(|(pinned, _)| *pinned == name).map(|(_, constants)| constants.as_slice())
+    }
+
+    /// Whether it allows this value of a member, as far as its constants go.
+    fn agrees(&self, name: &str, member: Value<'_>) -> bool {
+        self.pins(name).is_none_or(|constants| constants.iter().any(|constant| compare::equals(member, constant)))
+    }
+}
+
+/// The only values that a schema allows by `const` or `enum`.
+fn constants<'s>(place: &Place<'s>) -> Option<Vec<&'s Owned>> {
+    match (place.keyword("const"), place.keyword("enum")) {
+        (Some(constant), _) => Some(vec![constant]),
+        (None, Some(Owned::Array(constants))) => Some(constants.iter().collect()),
+        _ => None,
+    }
+}
+
+/// The types that two lists both allow.
+fn both<'s>(a: &[&'s str], b: &[&'s str]) -> Vec<&'s str> {
+    let allowed = |name: &&&str| b.contains(name) || (**name == "integer" && b.contains(&"number"));
+    let narrowed = b.contains(&"integer") && a.contains(&"number") && !a.contains(&"integer");
+    a.iter().filter(allowed).copied().chain(narrowed.then_some("integer")).collect()
+}
+
+fn is_kind(name: &str, kind: Kind) -> bool {
+    name == kind.as_str() || (name == "integer" && kind == Kind::Number)
+}
+
+fn kind_of(value: &Owned) -> &'static str {
+    match value {
+        Owned::Null => "null",
+        Owned::Bool(_) => "boolean",
+        Owned::Number(_) => "number",
+        Owned::String(_) => "string",
+        Owned::Array(_) => "array",
+        Owned::Object(_) => "object",
+    }
+}

@@ -1,0 +1,198 @@
+//! A schema document and the places in it at which a value is judged.
+
+use jsonschema::Draft;
+use serde_json::{Map, Value};
+
+use crate::pointer;
+
+/// A schema as it was given, and the draft by which it is read.
+#[derive(Debug)]
+pub(crate) struct Document {
+    pub(crate) schema: Value,
+    pub(crate) draft: Draft,
+}
+
+/// A subschema and where it stands.
+#[derive(Clone, Debug)]
+pub(crate) struct Place<'s> {
+    document: &'s Document,
+    pub(crate) schema: &'s Value,
+    /// JSON Pointer from the document's root.
+    pub(crate) pointer: String,
+    /// The pointer of the resource it belongs to: what `#` means here.
+    base: String,
+}
+
+/// How deep `$ref` and `allOf` are followed when collecting what holds at one place.
+const FACET_DEPTH: usize = 8;
+/// How many schema objects may hold at one place.
+const FACETS: usize = 64;
+
+impl Document {
+    pub(crate) fn root(&self) -> Place<'_> {
+        Place { document: self, schema: &self.schema, pointer: String::new(), base: String::new() }
+    }
+}
+
+impl<'s> Place<'s> {
+    pub(crate) fn draft(&self) -> Draft {
+        self.document.draft
+    }
+
+    pub(crate) fn object(&self) -> Option<&'s Map<String, Value>> {
+        self.schema.as_object()
+    }
+
+    /// The value of a keyword that is understood here. In drafts 4 to 7 nothing counts beside
+    /// `$ref`.
+    pub(crate) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
+        let object = self.object()?;
+        let hidden = self.draft() <= Draft::Draft7 && keyword != "$ref" && object.contains_key("$ref");
+        if hidden || self.draft() < introduced(keyword) { None } else { object.get(keyword) }
+    }
+
+    /// The pointer of a keyword here.
+    pub(crate) fn keyword_pointer(&self, keyword: &str) -> String {
+        pointer::join(&self.pointer, keyword)
+    }
+
+    /// The subschema under a keyword.
+    pub(crate) fn child(&self, keyword: &str) -> Option<Self> {
+        let schema = self.keyword(keyword)?;
+        (schema.is_object() || schema.is_boolean()).then(|| self.below(schema, &[keyword]))
+    }
+
+    /// The subschema of this name under a keyword that has a map of them.
+    pub(crate) fn named_child(&self, keyword: &str, name: &str) -> Option<Self> {
+        let schema = self.keyword(keyword)?.as_object()?.get(name)?;
+        (schema.is_object() || schema.is_boolean()).then(|| self.below(schema, &[keyword, name]))
+    }
+
+    /// The names under a keyword that has a map of subschemas.
+    pub(crate) fn names(&self, keyword: &str) -> impl Iterator<Item = &'s str> {
+        self.keyword(keyword).and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str())
+    }
+
+    /// The subschemas under a keyword that has a list of them.
+    pub(crate) fn list(&self, keyword: &str) -> Vec<Self> {
+        let schemas = self.keyword(keyword).and_then(Value::as_array);
+        let at = |(at, schema)| self.below(schema, &[keyword, &usize::to_string(&at)]);
+        schemas.into_iter().flatten().enumerate().map(at).collect()
+    }
+
+    /// Every subschema of this one, but what references lead to.
+    pub(crate) fn children(&self) -> Vec<Self> {
+        let single = [
+            "additionalItems", "additionalProperties", "contains", "else", "if", "items", "not",
+            "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+        ];
+        let lists = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
+        let maps = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
+        let mut children: Vec<_> = single.iter().filter_map(|keyword| self.child(keyword)).collect();
+        children.extend(lists.iter().flat_map(|keyword| self.list(keyword)));
+        for keyword in maps {
+            children.extend(self.names(keyword).filter_map(|name| self.named_child(keyword, name)));
+        }
+        children
+    }
+
+    /// Where `$ref` leads, if that is in this document and can be told without its URIs.
+    pub(crate) fn reference(&self) -> Option<Self> {
+        let fragment = self.keyword("$ref")?.as_str()?.strip_prefix('#')?;
+        let base = self.document.schema.pointer(&self.base)?;
+        let root = Self { document: self.document, schema: base, pointer: self.base.clone(), base: self.base.clone() };
+        let fragment = pointer::from_fragment(fragment)?;
+        if fragment.is_empty() {
+            return Some(root);
+        }
+        let relative = if fragment.starts_with('/') { fragment } else { root.find_anchor(&fragment)? };
+        // Step by step, because a subschema with an `$id` begins a resource of its own.
+        let mut place = root;
+        for token in relative[1..].split('/') {
+            let token = token.replace("~1", "/").replace("~0", "~");
+            let schema = match place.schema {
+                Value::Object(object) => object.get(&token)?,
+                Value::Array(array) => array.get(token.parse::<usize>().ok()?)?,
+                _ => return None,
+            };
+            place = place.below(schema, &[&token]);
+        }
+        Some(place)
+    }
+
+    /// The schema objects that all hold here: this one, what it refers to, and their `allOf`.
+    pub(crate) fn facets(&self) -> Vec<Self> {
+        let mut facets = Vec::new();
+        self.collect_facets(FACET_DEPTH, &mut facets);
+        facets
+    }
+
+    fn collect_facets(&self, depth: usize, facets: &mut Vec<Self>) {
+        if depth == 0 || facets.len() >= FACETS {
+            return;
+        }
+        facets.push(self.clone());
+        if let Some(target) = self.reference() {
+            target.collect_facets(depth - 1, facets);
+        }
+        for branch in self.list("allOf") {
+            branch.collect_facets(depth - 1, facets);
+        }
+    }
+
+    fn below(&self, schema: &'s Value, tokens: &[&str]) -> Self {
+        let mut pointer = self.pointer.clone();
+        for token in tokens {
+            pointer::push(&mut pointer, token);
+        }
+        let begins_resource = identifier(schema, self.draft()).is_some_and(|id| !id.starts_with('#'));
+        let base = if begins_resource { pointer.clone() } else { self.base.clone() };
+        Self { document: self.document, schema, pointer, base }
+    }
+
+    /// The pointer from here to the schema that declares this anchor.
+    fn find_anchor(&self, anchor: &str) -> Option<String> {
+        let declares = |schema: &Value| {
+            let named = |keyword| schema.get(keyword).and_then(Value::as_str) == Some(anchor);
+            named("$anchor")
+                || named("$dynamicAnchor")
+                || identifier(schema, self.draft()).and_then(|id| id.strip_prefix('#')) == Some(anchor)
+        };
+        let mut open = vec![(self.schema, String::new())];
+        while let Some((schema, here)) = open.pop() {
+            match schema {
+                Value::Object(object) => {
+                    if declares(schema) && !here.is_empty() {
+                        return Some(here);
+                    }
+                    open.extend(object.iter().map(|(name, value)| (value, pointer::join(&here, name))));
+                }
+                Value::Array(array) => {
+                    let at = |(at, value)| (value, pointer::join(&here, &usize::to_string(&at)));
+                    open.extend(array.iter().enumerate().map(at));
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+}
+
+/// The identifier a schema gives itself.
+pub(crate) fn identifier(schema: &Value, draft: Draft) -> Option<&str> {
+    let object = schema.as_object()?;
+    // In drafts 4 to 7 nothing counts beside `$ref`.
+    let hidden = draft <= Draft::Draft7 && object.contains_key("$ref");
+    if hidden { None } else { object.get(draft.id_keyword())?.as_str() }
+}
+
+/// The draft in which a keyword that leads to subschemas first had its meaning.
+fn introduced(keyword: &str) -> Draft {
+    match keyword {
+        "const" | "contains" | "propertyNames" => Draft::Draft6,
+        "if" | "then" | "else" => Draft::Draft7,
+        "dependentSchemas" | "unevaluatedItems" | "unevaluatedProperties" | "$recursiveRef" => Draft::Draft201909,
+        "prefixItems" | "$dynamicRef" => Draft::Draft202012,
+        _ => Draft::Draft4,
+    }
+}

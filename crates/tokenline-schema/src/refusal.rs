@@ -1,0 +1,107 @@
+//! Why jsonschema refuses a schema: the place in it, and the reason in one line.
+
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
+use jsonschema::ReferencingError;
+use serde_json::Value;
+
+use crate::error::{SchemaError, SchemaErrorKind};
+use crate::pointer;
+use crate::text::{shorten, shorten_to};
+
+pub(crate) fn explain(schema: &Value, error: &ValidationError<'_>) -> SchemaError {
+    let path = error.instance_path().as_str();
+    match error.kind() {
+        ValidationErrorKind::Referencing(error) => unresolved(schema, error),
+        ValidationErrorKind::Format { format } if format == "regex" => {
+            let reason = "the pattern is malformed, too large, or has look-around or a back-reference, which cannot \
+                          be matched in linear time";
+            SchemaError::new(SchemaErrorKind::Pattern, path, reason)
+        }
+        _ => {
+            let error = closest(error);
+            let path = error.instance_path().as_str();
+            SchemaError::new(SchemaErrorKind::Invalid, path, reason(error))
+        }
+    }
+}
+
+fn reason(error: &ValidationError<'_>) -> String {
+    let found = shorten(error.instance().to_string());
+    if let ValidationErrorKind::Enum { options } = error.kind() {
+        let options: Vec<_> = options.as_array().into_iter().flatten().map(Value::to_string).collect();
+        return format!("{found} is none of {}", options.join(", "));
+    }
+    error.masked_with(found).to_string()
+}
+
+/// Of the alternatives in a draft's own rules the error that says most: `"strin"` is no type name,
+/// rather than no list of type names.
+fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
+    let mut closest = error;
+    while let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = closest.kind() {
+        let says = |error: &&ValidationError<'_>| {
+            let is_other_type = matches!(error.kind(), ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) });
+            (error.instance_path().as_str().len(), !is_other_type)
+        };
+        // The first of the best.
+        let Some(best) = context.iter().filter_map(|errors| errors.first()).rev().max_by_key(says) else { break };
+        closest = best;
+    }
+    closest
+}
+
+fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
+    let fragment = |reference: &str| reference.split_once('#').and_then(|(_, fragment)| pointer::from_fragment(fragment));
+    let find = |fits: &dyn Fn(&str) -> bool| find_reference(schema, fits).unwrap_or_default();
+    match error {
+        ReferencingError::UnknownSpecification { specification } => {
+            let reason = format!("{} is none of the drafts 4, 6, 7, 2019-09 and 2020-12", shorten(format!("{specification:?}")));
+            SchemaError::new(SchemaErrorKind::Draft, "/$schema", reason)
+        }
+        ReferencingError::Unretrievable { uri, .. } => {
+            let path = find(&|reference| {
+                let file = |uri: &str| uri.split('#').next().unwrap_or_default().to_owned();
+                let target = file(reference);
+                !target.is_empty() && file(uri).ends_with(target.trim_start_matches("./"))
+            });
+            let reason = format!("refers to {}, but nothing outside the schema is read", shorten(format!("{uri:?}")));
+            SchemaError::new(SchemaErrorKind::Reference, path, reason)
+        }
+        ReferencingError::PointerToNowhere { pointer } => {
+            let path = find(&|reference| {
+                reference.ends_with(pointer) || fragment(reference).as_deref() == Some(pointer)
+            });
+            let reason = format!("refers to {}, which does not exist", shorten(format!("{pointer:?}")));
+            SchemaError::new(SchemaErrorKind::Reference, path, reason)
+        }
+        ReferencingError::NoSuchAnchor { anchor } | ReferencingError::InvalidAnchor { anchor } => {
+            let path = find(&|reference| fragment(reference).as_deref() == Some(anchor));
+            let reason = format!("refers to the anchor {}, which does not exist", shorten(format!("{anchor:?}")));
+            SchemaError::new(SchemaErrorKind::Reference, path, reason)
+        }
+        other => SchemaError::new(SchemaErrorKind::Reference, "", shorten_to(other.to_string(), 256)),
+    }
+}
+
+/// The pointer of the first reference for which this is true.
+fn find_reference(schema: &Value, fits: &dyn Fn(&str) -> bool) -> Option<String> {
+    let mut open = vec![(schema, String::new())];
+    while let Some((schema, here)) = open.pop() {
+        match schema {
+            Value::Object(object) => {
+                for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+                    if object.get(keyword).and_then(Value::as_str).is_some_and(fits) {
+                        return Some(pointer::join(&here, keyword));
+                    }
+                }
+                open.extend(object.iter().map(|(name, value)| (value, pointer::join(&here, name))));
+            }
+            Value::Array(array) => {
+                let at = |(at, value)| (value, pointer::join(&here, &usize::to_string(&at)));
+                open.extend(array.iter().enumerate().map(at));
+            }
+            _ => {}
+        }
+    }
+    None
+}

@@ -1,0 +1,275 @@
+//! The tape as jsonschema sees it: its traits for [`Value`], so that records are judged where they
+//! lie and no `serde_json::Value` is built of them.
+
+use std::borrow::Cow;
+
+use jsonschema::JsonType;
+use jsonschema::json::{Array, Json, Node, NodeIdentity, Object};
+use serde_json::Value as Owned;
+use tokenline_core::json::{self, Kind, Parser, Value, View};
+
+use crate::compare;
+use crate::number::TapeNumber;
+
+/// The representation of the tape.
+pub(crate) struct Tape;
+
+/// What holds a lone string, such as a member's name, for as long as it is judged.
+#[derive(Default)]
+pub(crate) struct StringBuffer {
+    text: String,
+    parser: Parser,
+}
+
+impl StringBuffer {
+    /// Puts `string` on a tape of its own.
+    pub(crate) fn with<T>(&mut self, string: &str, f: impl FnOnce(Value<'_>) -> T) -> T {
+        self.text.clear();
+        self.text.push('"');
+        for character in string.chars() {
+            match character {
+                '"' => self.text.push_str("\\\""),
+                '\\' => self.text.push_str("\\\\"),
+                '\0'..' ' => {
+                    self.text.push_str(if character < '\x10' { "\\u000" } else { "\\u001" });
+                    self.text.extend(char::from_digit(u32::from(character) % 16, 16));
+                }
+                _ => self.text.push(character),
+            }
+        }
+        self.text.push('"');
+        match self.parser.parse(&self.text) {
+            Ok(value) => f(value),
+            Err(error) => unreachable!("a string with its escapes is JSON: {error}"),
+        }
+    }
+}
+
+impl Json for Tape {
+    type Node<'a> = Value<'a>;
+    type PreparedKey = Box<str>;
+    type StringBuffer = StringBuffer;
+
+    // A lookup walks the object's members, so one pass for all required names is cheaper unless
+    // the object is much larger than the schema knows.
+    const KEYS_PER_LOOKUP: usize = 16;
+
+    fn prepare_key(key: &str) -> Box<str> {
+        key.into()
+    }
+
+    fn with_string_node<T>(buffer: &mut StringBuffer, string: &str, f: impl FnOnce(Value<'_>) -> T) -> T {
+        buffer.with(string, f)
+    }
+}
+
+impl<'a> Node<'a, Tape> for Value<'a> {
+    type Object = json::Object<'a>;
+    type Array = json::Array<'a>;
+    type Number = TapeNumber<'a>;
+
+    #[inline]
+    fn as_object(&self) -> Option<json::Object<'a>> {
+        Value::as_object(*self)
+    }
+
+    #[inline]
+    fn as_array(&self) -> Option<json::Array<'a>> {
+        Value::as_array(*self)
+    }
+
+    #[inline]
+    fn as_string(&self) -> Option<Cow<'a, str>> {
+        Value::as_str(*self)
+    }
+
+    #[inline]
+    fn as_number(&self) -> Option<TapeNumber<'a>> {
+        Value::as_number(*self).map(TapeNumber)
+    }
+
+    #[inline]
+    fn as_boolean(&self) -> Option<bool> {
+        Value::as_bool(*self)
+    }
+
+    #[inline]
+    fn is_null(&self) -> bool {
+        Value::is_null(*self)
+    }
+
+    #[inline]
+    fn is_number(&self) -> bool {
+        self.kind() == Kind::Number
+    }
+
+    #[inline]
+    fn is_string(&self) -> bool {
+        self.kind() == Kind::String
+    }
+
+    #[inline]
+    fn json_type(&self) -> JsonType {
+        match self.kind() {
+            Kind::Null => JsonType::Null,
+            Kind::Bool => JsonType::Boolean,
+            Kind::Number => JsonType::Number,
+            Kind::String => JsonType::String,
+            Kind::Array => JsonType::Array,
+            Kind::Object => JsonType::Object,
+        }
+    }
+
+    #[inline]
+    fn string_length(&self) -> Option<u64> {
+        self.char_count().map(|count| count as u64)
+    }
+
+    fn equals_value(&self, expected: &Owned) -> bool {
+        compare::equals(*self, expected)
+    }
+
+    fn to_value(&self) -> Cow<'a, Owned> {
+        Cow::Owned(to_owned(*self))
+    }
+
+    #[inline]
+    fn identity(&self) -> Option<NodeIdentity> {
+        // A generation is never given twice, so an identity means one value for all time: verdicts
+        // are remembered by it.
+        let (generation, index) = Value::identity(*self);
+        Some(NodeIdentity::tagged(generation as usize, index))
+    }
+}
+
+/// For texts about a value, which this crate never asks jsonschema for.
+fn to_owned(value: Value<'_>) -> Owned {
+    match value.view() {
+        View::Null => Owned::Null,
+        View::Bool(value) => value.into(),
+        View::Number(number) => Owned::Number(jsonschema::json::JsonNumber::to_number(&TapeNumber(number)).into_owned()),
+        View::String(value) => value.into(),
+        View::Array(array) => array.into_iter().map(to_owned).collect(),
+        View::Object(object) => {
+            Owned::Object(object.into_iter().map(|(name, member)| (name.to_owned(), to_owned(member))).collect())
+        }
+    }
+}
+
+impl<'a> Object<'a, Tape> for json::Object<'a> {
+    type Node = Value<'a>;
+    type MemberName = &'a str;
+    type MembersIter = Members<'a>;
+
+    #[inline]
+    fn len(&self) -> usize {
+        distinct_len(*self)
+    }
+
+    #[inline]
+    fn get(&self, key: &Box<str>) -> Option<Value<'a>> {
+        json::Object::get(*self, key)
+    }
+
+    #[inline]
+    fn members(&self) -> Members<'a> {
+        distinct_members(*self)
+    }
+}
+
+impl<'a> Array<'a, Tape> for json::Array<'a> {
+    type Node = Value<'a>;
+    type ElementsIter = json::Elements<'a>;
+
+    #[inline]
+    fn len(&self) -> usize {
+        json::Array::len(*self)
+    }
+
+    #[inline]
+    fn elements(&self) -> json::Elements<'a> {
+        self.iter()
+    }
+
+    fn is_unique(&self) -> bool {
+        compare::is_unique(*self)
+    }
+}
+
+/// The members of an object, the last one of each name.
+#[inline]
+pub(crate) fn distinct_members(object: json::Object<'_>) -> Members<'_> {
+    if object.has_repeated_name() {
+        return without_repeats(object);
+    }
+    Members { members: object.iter(), distinct: None }
+}
+
+/// How many members an object has, counting each name once.
+#[inline]
+pub(crate) fn distinct_len(object: json::Object<'_>) -> usize {
+    if object.has_repeated_name() { distinct_members(object).count() } else { object.len() }
+}
+
+#[cold]
+fn without_repeats(object: json::Object<'_>) -> Members<'_> {
+    let mut members: Vec<_> = object.iter().enumerate().collect();
+    // By name, the last of each name first.
+    members.sort_unstable_by(|(a, (a_name, _)), (b, (b_name, _))| (a_name, b).cmp(&(b_name, a)));
+    members.dedup_by_key(|(_, (name, _))| *name);
+    members.sort_unstable_by_key(|(at, _)| *at);
+    let distinct: Vec<_> = members.into_iter().map(|(_, member)| member).collect();
+    Members { members: object.iter(), distinct: Some(Box::new(distinct.into_iter())) }
+}
+
+/// The members of an object, the last one of each name.
+#[derive(Clone)]
+pub(crate) struct Members<'a> {
+    members: json::Members<'a>,
+    /// Instead of `members`, where names are repeated.
+    distinct: Option<Box<std::vec::IntoIter<(&'a str, Value<'a>)>>>,
+}
+
+impl<'a> Iterator for Members<'a> {
+    type Item = (&'a str, Value<'a>);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        match &mut self.distinct {
+            None => self.members.next(),
+            Some(distinct) => distinct.next(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use jsonschema::json::conformance;
+
+    use super::*;
+
+    #[test]
+    fn the_tape_keeps_the_contract_of_the_traits() {
+        let text = conformance::document().to_string();
+        let mut parser = Parser::new();
+        conformance::assert_conformance::<Tape>(&parser.parse(&text).unwrap());
+    }
+
+    #[test]
+    fn any_string_can_stand_alone() {
+        let mut buffer = StringBuffer::default();
+        for string in ["", "a\"b\\c/", "\0\n\u{f}\u{10}\u{1f}\u{7f}", "é\u{1F600}"] {
+            buffer.with(string, |value| assert_eq!(value.as_str().as_deref(), Some(string)));
+        }
+    }
+
+    #[test]
+    fn of_repeated_names_the_last_is_the_member() {
+        let mut parser = Parser::new();
+        let value = parser.parse(r#"{"a":1,"b":2,"a":3,"\u0062":4,"c":5}"#).unwrap();
+        let object = value.as_object().unwrap();
+        assert_eq!(distinct_len(object), 3);
+        let members: Vec<_> = distinct_members(object).map(|(name, value)| (name, value.raw())).collect();
+        assert_eq!(members, [("a", "3"), ("b", "4"), ("c", "5")]);
+    }
+}

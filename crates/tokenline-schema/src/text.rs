@@ -1,0 +1,36 @@
+//! Keeping messages short.
+
+/// How many things a message lists.
+const LISTED: usize = 10;
+/// How many bytes of one thing a message shows.
+const SHOWN: usize = 64;
+
+/// A list of which no more than the first few are named.
+pub(crate) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
+    let more = items.len().saturating_sub(LISTED);
+    let mut text = items.take(LISTED).collect::<Vec<_>>().join(", ");
+    if more > 0 {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
+}
+
+/// A name in backticks, cut if it is long.
+pub(crate) fn quoted(name: &str) -> String {
+    format!("`{}`", shorten(name.to_owned()))
+}
+
+/// A text, cut if it is long.
+pub(crate) fn shorten(text: String) -> String {
+    shorten_to(text, SHOWN)
+}
+
+/// A text, cut if it is longer than `limit` bytes.
+pub(crate) fn shorten_to(mut text: String, limit: usize) -> String {
+    if text.len() > limit {
+        let end = (0..=limit).rev().find(|&at| text.is_char_boundary(at));
+        text.truncate(end.unwrap_or(0));
+        text.push('…');
+    }
+    text
+}

@@ -1,0 +1,124 @@
+//! The validator of tool calls.
+
+use std::collections::HashMap;
+
+use tokenline_core::json::{Kind, Parser, Value};
+use tokenline_core::{Code, ToolDefinition, Validate, ValidateCall, Violation};
+
+use crate::error::{SchemaError, SchemaErrorKind};
+use crate::text::{list, quoted};
+use crate::validator::{SchemaValidator, place};
+
+/// Judges tool calls by the tools' definitions.
+///
+/// The name must be that of a tool, the parameters an object that fits its schema.
+#[derive(Clone, Debug, Default)]
+pub struct ToolSet {
+    definitions: Vec<ToolDefinition>,
+    validators: HashMap<String, SchemaValidator>,
+}
+
+impl ToolSet {
+    /// Compiles the definitions.
+    ///
+    /// # Errors
+    ///
+    /// If two have one name, or the parameters of one are no usable schema of an object. The error
+    /// names the tool.
+    pub fn new(definitions: &[ToolDefinition]) -> Result<Self, SchemaError> {
+        let mut set = Self::default();
+        for definition in definitions {
+            set.add(definition.clone())?;
+        }
+        Ok(set)
+    }
+
+    /// Reads and compiles definitions: a JSON array of what [`ToolDefinition`] is read from.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not that, or as [`new`](Self::new); with line and column.
+    pub fn from_json_str(text: &str) -> Result<Self, SchemaError> {
+        let mut parser = Parser::new();
+        let root = parser.parse(text)?;
+        let fault = |value: Value<'_>, reason: &str| place(SchemaError::new(SchemaErrorKind::Tool, "", reason), value);
+        let Some(array) = root.as_array() else {
+            return Err(fault(root, "expected an array of tool definitions"));
+        };
+        let mut set = Self::default();
+        for (at, value) in array.iter().enumerate() {
+            if value.kind() != Kind::Object {
+                return Err(fault(value, &format!("tool definition {at} is no object")));
+            }
+            let definition = value
+                .deserialize::<ToolDefinition>()
+                .map_err(|error| fault(value, &format!("tool definition {at}: {error}")))?;
+            set.add(definition).map_err(|error| {
+                let parameters = ["parameters", "input_schema", "inputSchema"];
+                let function = value.get("function").unwrap_or(value);
+                let schema = parameters.iter().find_map(|name| function.get(name));
+                place(error, schema.unwrap_or(value))
+            })?;
+        }
+        Ok(set)
+    }
+
+    fn add(&mut self, definition: ToolDefinition) -> Result<(), SchemaError> {
+        let name = &definition.name;
+        let fault = |reason| SchemaError::new(SchemaErrorKind::Tool, "", reason).in_tool(name);
+        if name.is_empty() {
+            return Err(fault("a tool must have a name"));
+        }
+        if self.validators.contains_key(name) {
+            return Err(fault("two tools have this name"));
+        }
+        let allows_object = match definition.parameters.get("type") {
+            Some(serde_json::Value::String(name)) => name == "object" || !is_type(name),
+            Some(serde_json::Value::Array(names)) => names.is_empty() || names.iter().any(|name| name == "object"),
+            _ => true,
+        };
+        if !allows_object {
+            let reason = "parameters are always an object, but the schema does not allow one";
+            return Err(SchemaError::new(SchemaErrorKind::Tool, "/type", reason).in_tool(name));
+        }
+        let validator = SchemaValidator::new(&definition.parameters).map_err(|error| error.in_tool(name))?;
+        self.validators.insert(name.clone(), validator);
+        self.definitions.push(definition);
+        Ok(())
+    }
+
+    /// The definitions, in the order in which they were given.
+    #[must_use]
+    pub fn definitions(&self) -> &[ToolDefinition] {
+        &self.definitions
+    }
+
+    #[cold]
+    fn unknown(&self, parameters: Value<'_>) -> Box<Violation> {
+        let message = match self.definitions.iter().map(|tool| quoted(&tool.name)) {
+            names if names.len() == 0 => "no such tool: none is defined".to_owned(),
+            names => format!("no such tool; defined are {}", list(names)),
+        };
+        Box::new(Violation::new(Code::UnknownTool, parameters.range().start, message))
+    }
+}
+
+impl ValidateCall for ToolSet {
+    fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
+        let Some(validator) = self.validators.get(name) else { return Err(self.unknown(parameters)) };
+        if parameters.kind() != Kind::Object {
+            let message = format!("parameters must be an object, found {}", parameters.kind().as_str());
+            return Err(Box::new(Violation::new(Code::InvalidParameters, parameters.range().start, message)));
+        }
+        validator.validate(parameters).map_err(|mut violation| {
+            if violation.code == Code::SchemaViolation {
+                violation.code = Code::InvalidParameters;
+            }
+            violation
+        })
+    }
+}
+
+fn is_type(name: &str) -> bool {
+    matches!(name, "array" | "boolean" | "integer" | "null" | "number" | "string")
+}

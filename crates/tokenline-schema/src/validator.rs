@@ -1,0 +1,197 @@
+//! The validator of records.
+
+use std::fmt;
+use std::str::FromStr;
+use std::sync::{Arc, OnceLock};
+
+use jsonschema::json::Json;
+use jsonschema::{Draft, PatternOptions, Validator};
+use tokenline_core::json::{Parser, Value};
+use tokenline_core::{Code, Validate, Violation};
+
+use crate::error::{SchemaError, SchemaErrorKind};
+use crate::explain::{self, Oracle};
+use crate::place::Document;
+use crate::refusal;
+use crate::tape::Tape;
+
+/// Bytes that one compiled regular expression may take, and the same for its matching tables. A
+/// pattern of a few bytes, such as `((a{99}){99}){99}`, could otherwise take all memory.
+const PATTERN_SIZE: usize = 1 << 20;
+
+/// How schemas are read and records judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SchemaOptions {
+    assert_formats: bool,
+    allow_duplicate_keys: bool,
+}
+
+impl Default for SchemaOptions {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl SchemaOptions {
+    /// Formats are asserted, records with duplicate keys rejected.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self { assert_formats: true, allow_duplicate_keys: false }
+    }
+
+    /// Whether a string that is not of its `format` breaks the schema. The drafts disagree: up to
+    /// draft 7 it does, from 2019-09 on a format is a mere annotation. Here it does in every
+    /// draft unless turned off, because whoever writes `"format": "date"` means it. Formats
+    /// that no draft defines are ignored.
+    #[must_use]
+    pub const fn assert_formats(mut self, yes: bool) -> Self {
+        self.assert_formats = yes;
+        self
+    }
+
+    /// Whether a record in which an object names a member twice may pass. The last one is judged.
+    #[must_use]
+    pub const fn allow_duplicate_keys(mut self, yes: bool) -> Self {
+        self.allow_duplicate_keys = yes;
+        self
+    }
+
+    /// Compiles a schema.
+    ///
+    /// # Errors
+    ///
+    /// If it is no schema of its draft, refers to something outside itself, or has a pattern that
+    /// cannot be matched in linear time.
+    pub fn build(self, schema: &serde_json::Value) -> Result<SchemaValidator, SchemaError> {
+        let draft = Draft::default().detect(schema);
+        let validator = self.for_representation::<Tape>().build(schema).map_err(|error| refusal::explain(schema, &error))?;
+        let document = Document { schema: schema.clone(), draft };
+        let oracle = OnceLock::new();
+        Ok(SchemaValidator(Arc::new(Inner { validator, document, options: self, oracle })))
+    }
+
+    /// Compiles a schema from its text.
+    ///
+    /// # Errors
+    ///
+    /// If the text is not JSON, else as [`build`](Self::build); with line and column.
+    pub fn build_str(self, text: &str) -> Result<SchemaValidator, SchemaError> {
+        let mut parser = Parser::new();
+        let value = parser.parse(text)?;
+        self.build(&to_schema(value)?).map_err(|error| place(error, value))
+    }
+
+    fn for_representation<F: Json>(self) -> explain::Options<'static, F> {
+        let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE);
+        jsonschema::options_for::<F>()
+            .offline()
+            .with_pattern_options(patterns)
+            .should_validate_formats(self.assert_formats)
+    }
+}
+
+/// A schema or tool definitions as serde_json reads them.
+pub(crate) fn to_schema(value: Value<'_>) -> Result<serde_json::Value, SchemaError> {
+    value.to_value().map_err(|error| SchemaError::new(SchemaErrorKind::Syntax, "", error.to_string()))
+}
+
+/// The error with the line and column of its place in the text.
+pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
+    let Some(value) = schema.pointer(error.path()) else { return error };
+    let before = &schema.document()[..value.range().start];
+    let line_start = before.rfind('\n').map_or(0, |at| at + 1);
+    error.at(1 + before.matches('\n').count(), 1 + before.len() - line_start)
+}
+
+/// Judges records by a JSON Schema. Cheap to clone.
+///
+/// Drafts 4, 6, 7, 2019-09 and 2020-12 are told apart by `$schema`; without it, 2020-12 is assumed.
+/// Nothing outside the schema is ever read: no file, no URL. Patterns are matched in linear time,
+/// so look-around and back-references are refused.
+#[derive(Clone)]
+pub struct SchemaValidator(Arc<Inner>);
+
+struct Inner {
+    validator: Validator<Tape>,
+    document: Document,
+    options: SchemaOptions,
+    /// Made for the first record that is invalid.
+    oracle: OnceLock<Option<Oracle>>,
+}
+
+impl SchemaValidator {
+    /// Compiles a schema with the default options.
+    ///
+    /// # Errors
+    ///
+    /// As [`SchemaOptions::build`].
+    pub fn new(schema: &serde_json::Value) -> Result<Self, SchemaError> {
+        SchemaOptions::new().build(schema)
+    }
+
+    /// Compiles the schema that schemars derives from a type, as it is deserialized.
+    ///
+    /// # Errors
+    ///
+    /// As [`SchemaOptions::build`]; a derived schema has none of those faults, one that was written
+    /// or changed by hand may have.
+    #[cfg(feature = "schemars")]
+    pub fn for_type<T: schemars::JsonSchema>() -> Result<Self, SchemaError> {
+        Self::new(schemars::schema_for!(T).as_value())
+    }
+
+    /// The schema as it was given.
+    #[must_use]
+    pub fn schema(&self) -> &serde_json::Value {
+        &self.0.document.schema
+    }
+
+    /// Whether a value fits the schema, without a reason. Duplicate keys count as in
+    /// [`validate`](Validate::validate).
+    #[must_use]
+    pub fn is_valid(&self, value: Value<'_>) -> bool {
+        (self.0.options.allow_duplicate_keys || value.repeated_name().is_none()) && self.0.validator.is_valid(value)
+    }
+
+    #[cold]
+    fn violation(&self, value: Value<'_>) -> Box<Violation> {
+        let Inner { document, options, oracle, .. } = &*self.0;
+        let oracle = oracle.get_or_init(|| Oracle::new(document, options.for_representation()));
+        let Some(oracle) = oracle else {
+            let offset = value.range().start;
+            return Box::new(Violation::new(Code::SchemaViolation, offset, "does not match the schema"));
+        };
+        let finding = explain::explain(document, oracle, value);
+        let violation = Violation::new(Code::SchemaViolation, finding.offset, finding.message);
+        Box::new(violation.with_instance_path(finding.instance_path).with_schema_path(finding.schema_path))
+    }
+}
+
+impl Validate for SchemaValidator {
+    /// Judges a record, or a value inside one. The verdict comes first and takes no memory; only
+    /// for what is invalid is the broken rule looked for, within a budget in proportion to the
+    /// record's size. Past it the message says no more than that the value at some place does
+    /// not match.
+    fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
+        if !self.0.options.allow_duplicate_keys
+            && let Some(violation) = Violation::duplicate_key(value)
+        {
+            return Err(violation);
+        }
+        if self.0.validator.is_valid(value) { Ok(()) } else { Err(self.violation(value)) }
+    }
+}
+
+impl FromStr for SchemaValidator {
+    type Err = SchemaError;
+
+    fn from_str(text: &str) -> Result<Self, SchemaError> {
+        SchemaOptions::new().build_str(text)
+    }
+}
+
+impl fmt::Debug for SchemaValidator {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SchemaValidator").field("schema", self.schema()).field("options", &self.0.options).finish()
+    }
+}

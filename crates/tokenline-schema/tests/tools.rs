@@ -1,0 +1,98 @@
+//! Tool calls are judged by the tools' definitions.
+
+use serde_json::json;
+use tokenline_core::json::Parser;
+use tokenline_core::{ToolDefinition, ValidateCall};
+use tokenline_schema::{SchemaErrorKind, ToolSet};
+
+const TOOLS: &str = r#"[
+  {"name": "weather", "description": "of a city", "parameters": {
+    "type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}},
+  {"type": "function", "function": {"name": "now"}}
+]"#;
+
+fn report(tools: &ToolSet, name: &str, parameters: &str) -> String {
+    let mut parser = Parser::new();
+    match tools.validate_call(name, parser.parse(parameters).unwrap()) {
+        Ok(()) => "valid".to_owned(),
+        Err(violation) => {
+            format!("{} | {} | {} | {}", violation.code, violation.instance_path, violation.schema_path, violation.message)
+        }
+    }
+}
+
+#[test]
+fn calls_are_judged() {
+    let tools = ToolSet::from_json_str(TOOLS).unwrap();
+    for (name, parameters, expected) in [
+        ("weather", r#"{"city":"Paris"}"#, "valid"),
+        ("now", r#"{"anything":1}"#, "valid"),
+        ("wether", "{}", "unknown_tool |  |  | no such tool; defined are `weather`, `now`"),
+        ("weather", r#"{"days":1}"#, "invalid_parameters |  | /required | missing required member `city`"),
+        ("weather", r#"{"city":1}"#, "invalid_parameters | /city | /properties/city/type | expected type string, found a number"),
+        ("weather", "[]", "invalid_parameters |  |  | parameters must be an object, found array"),
+        ("now", "null", "invalid_parameters |  |  | parameters must be an object, found null"),
+        ("weather", r#"{"city":"a","city":"b"}"#, "duplicate_key | /city |  | an object has two members of this name"),
+        ("now", r#"{"a":{"b":1,"b":1}}"#, "duplicate_key | /a/b |  | an object has two members of this name"),
+    ] {
+        assert_eq!(report(&tools, name, parameters), expected, "{name} {parameters}");
+    }
+    assert_eq!(report(&ToolSet::default(), "x", "{}"), "unknown_tool |  |  | no such tool: none is defined");
+}
+
+#[test]
+fn parameters_inside_a_record() {
+    let tools = ToolSet::from_json_str(TOOLS).unwrap();
+    let mut parser = Parser::new();
+    let text = r#"{"name":"weather","parameters":{"city":"Paris","days":"two"}}"#;
+    let record = parser.parse(text).unwrap();
+    let violation = tools.validate_call("weather", record.get("parameters").unwrap()).unwrap_err();
+    assert_eq!((violation.instance_path.as_str(), &text[violation.offset..][..5]), ("/days", "\"two\""));
+    let record = parser.parse(r#"{"name":"now","name":"weather","parameters":{"city":"Paris"}}"#).unwrap();
+    let violation = tools.validate_call("weather", record.get("parameters").unwrap()).unwrap_err();
+    assert_eq!((violation.code.as_str(), violation.offset), ("duplicate_key", 14));
+}
+
+#[test]
+fn many_tools_are_listed_in_part() {
+    let definitions: Vec<_> = (0..14).map(|at| ToolDefinition::new(format!("t{at}"))).collect();
+    let tools = ToolSet::new(&definitions).unwrap();
+    assert_eq!(tools.definitions(), definitions);
+    assert!(report(&tools, "x", "{}").ends_with("`t8`, `t9` and 4 more"));
+}
+
+#[test]
+fn definitions_that_cannot_be_used() {
+    use SchemaErrorKind::{Invalid, Pattern, Syntax, Tool};
+    for (text, kind, expected) in [
+        ("[{", Syntax, "expected a name in double quotes or `}`, found the end of the input at line 1 column 3"),
+        ("{}", Tool, "expected an array of tool definitions at line 1 column 1"),
+        ("[\n  1]", Tool, "tool definition 0 is no object at line 2 column 3"),
+        (r#"[{"name":"a"},{"parameters":{}}]"#, Tool, "tool definition 1: missing field `name` at line 1 column 15"),
+        (r#"[{"type":"web_search"}]"#, Tool, "tool definition 0: `type` of a tool must be `function` at line 1 column 2"),
+        (r#"[{"name":""}]"#, Tool, "tool \"\": a tool must have a name at line 1 column 2"),
+        (r#"[{"name":"a"},{"name":"a"}]"#, Tool, "tool \"a\": two tools have this name at line 1 column 15"),
+        (
+            r#"[{"name":"a","parameters":{"type":"string"}}]"#,
+            Tool,
+            "tool \"a\": /type: parameters are always an object, but the schema does not allow one at line 1 column 35",
+        ),
+        (r#"[{"name":"a","parameters":[]}]"#, Invalid, "tool \"a\": [] is not of types \"boolean\", \"object\" at line 1 column 27"),
+        (
+            r#"[{"function":{"name":"a","parameters":{"properties":{"x":{"minLength":"1"}}}}}]"#,
+            Invalid,
+            "tool \"a\": /properties/x/minLength: \"1\" is not of type \"integer\" at line 1 column 71",
+        ),
+        (
+            r#"[{"name":"a","input_schema":{"pattern":"("}}]"#,
+            Pattern,
+            "tool \"a\": /pattern: the pattern is malformed, too large, or has look-around or a back-reference, which cannot be matched in linear time at line 1 column 40",
+        ),
+    ] {
+        let error = ToolSet::from_json_str(text).unwrap_err();
+        assert_eq!((error.kind(), error.to_string().as_str()), (kind, expected), "{text}");
+    }
+    let definition = ToolDefinition::new("a").with_parameters(json!({"type": "strin"}));
+    let error = ToolSet::new(&[definition]).unwrap_err();
+    assert_eq!((error.kind(), error.path(), error.tool()), (Invalid, "/type", Some("a")));
+}
