@@ -1,4 +1,41 @@
 //! Sans-IO core of tokenline: bytes in, events out.
+//!
+//! What a language model streams arrives in arbitrary pieces. This crate turns the pieces into whole
+//! things, each as soon as it is complete, and reports what was not delivered:
+//!
+//! | in | machine | out |
+//! |---|---|---|
+//! | text in pieces | [`JsonlParser`], [`RecordDecoder`] | records, one JSON object each |
+//! | a growing JSON document | [`json::Parser`] | a tape that is read as values or into types |
+//! | the bytes of an event stream | [`sse::SseDecoder`] | server-sent events |
+//! | fragments of tool calls | [`ToolCallAssembler`] | tool calls |
+//!
+//! It is not for I/O: there is no async, no clock, no file here, and no `unsafe`. Streams and codecs
+//! are in `tokenline-codec`, schemas in `tokenline-schema`, the wire formats of providers in
+//! `tokenline-llm`.
+//!
+//! ```
+//! use tokenline_core::{Event, JsonlParser, Options};
+//!
+//! let mut parser = JsonlParser::new(Options::lenient());
+//! parser.push("Here you are:\n{\"entity\":\"DNA\"}\n{\"enti");
+//! let mut entities = Vec::new();
+//! while let Some(event) = parser.next_event() {
+//!     if let Event::Record(record) = event {
+//!         let entity = record.value.get("entity").and_then(|value| value.as_str());
+//!         entities.push(entity.unwrap_or_default().into_owned());
+//!     }
+//! }
+//! assert_eq!(entities, ["DNA"]);
+//! ```
+//!
+//! # What holds for every machine
+//!
+//! - However the input is cut, the events are the same.
+//! - What is wrong with the input is an event with a [`Diagnostic`], never an error that ends things.
+//! - Nothing is completed by guessing, and nothing is released without evidence ([`Completion`]).
+//! - Every byte is looked at once or twice, whatever the pieces; memory stays within [`Limits`]; once
+//!   warm, nothing is allocated for a record.
 #![forbid(unsafe_code)]
 
 mod assembler;
