@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::json::{DeserializeError, Raw, Value};
+use crate::json::{DeserializeError, Kind, Raw, Value};
 use crate::{Code, Completion, Diagnostic, Record, ValidateCall, Violation};
 
 /// A call of a tool, always complete: there is evidence that the model had finished it.
@@ -59,7 +59,12 @@ impl ToolCall {
         let read = |value| -> Result<Self, Box<Violation>> {
             let call = CallView::new(value)?;
             if let Some(tools) = tools {
-                tools.validate_call(&call.name, call.parameters).map_err(below_parameters)?;
+                // Of the whole record, which the tools' rules do not see.
+                if let Some(violation) = Violation::duplicate_key(value) {
+                    return Err(violation);
+                }
+                let judged = tools.validate_call(&call.name, call.parameters);
+                judged.map_err(|violation| in_record(violation, value))?;
             }
             Ok(call.to_tool_call(record.completion))
         };
@@ -76,14 +81,18 @@ impl ToolCall {
     }
 }
 
-/// A record's violation is placed from the record, a call's from its parameters.
-fn below_parameters(violation: Box<Violation>) -> Box<Violation> {
+/// A call's violation is placed from its parameters; in a record they have a place of their own.
+fn in_record(violation: Box<Violation>, record: Value<'_>) -> Box<Violation> {
     match violation.code {
-        Code::InvalidParameters | Code::DuplicateKey => {
+        Code::UnknownTool => {
+            let name = record.get("name").unwrap_or(record);
+            let violation = Violation { offset: name.range().start, ..*violation };
+            Box::new(violation.with_instance_path("/name"))
+        }
+        _ => {
             let path = format!("/parameters{}", violation.instance_path);
             Box::new(violation.with_instance_path(path))
         }
-        _ => violation,
     }
 }
 
@@ -123,7 +132,10 @@ impl<'a> CallView<'a> {
                 return Err(refuse(Code::MissingField, at(value), "", message));
             }
             Some(name) => name.as_str().filter(|name| !name.is_empty()).ok_or_else(|| {
-                let message = format!("the `name` must be a string, found {}", name.kind().as_str());
+                let message = match name.kind() {
+                    Kind::String => "the `name` must not be empty".to_owned(),
+                    other => format!("the `name` must be a string, found {}", other.as_str()),
+                };
                 refuse(Code::MissingField, at(name), "/name", message)
             })?,
         };

@@ -508,6 +508,10 @@ mod typed {
         assert!(both::<Tagged>(&mut p.clone(), r#"{"type":"definition","entity":"DNA"}"#).is_some());
         assert!(both::<Tagged>(&mut p.clone(), r#"{"weight":1,"type":"relation","ok":null}"#).is_some());
         assert!(both::<Tagged>(&mut p.clone(), r#"{"type":"other"}"#).is_none());
+        assert!(both::<Tagged>(&mut p.clone(), r#"{"type":0,"entity":"DNA"}"#).is_none());
+        for key in ["1", "01", "+1", "-0", "0", "x", "1.0"] {
+            both::<BTreeMap<i32, i32>>(&mut p.clone(), &format!("{{\"{key}\":2}}"));
+        }
         for text in [
             r#""Unit""#,
             r#"{"New":7}"#,

@@ -72,6 +72,8 @@ fn a_byte_order_mark_is_dropped_at_the_start_only() {
     assert_eq!(strict("\u{feff}"), Vec::<String>::new());
     assert_eq!(strict("{\"a\":1}\n\u{feff}{\"b\":1}\n"), ["newline {\"a\":1}", "malformed_json"]);
     assert_eq!(strict("\u{feff}\u{feff}{\"b\":1}\n"), ["malformed_json"]);
+    let d = only_diagnostic(Options::lenient(), b"abc\xE2\x82");
+    assert_eq!((d.span.start, d.span.end, d.column), (0, 5, 4));
     // Characters that start like it.
     assert_eq!(lenient("\u{ff46}ine\n"), ["(prose)"]);
     assert_eq!(strict(b"\xEF\xBB"), ["invalid_utf8"]);
@@ -162,6 +164,26 @@ fn inner_objects_of_a_broken_line_are_not_records() {
         assert!(!seen[0].contains('{'), "{line}: {seen:?}");
         assert_eq!(seen[1], "newline {\"good\":1}", "{line}");
     }
+}
+
+#[test]
+fn lines_of_a_value_left_open_are_not_records() {
+    let seen = lenient("{\n \"id\":1,\n \"address\": {\"street\":\"x\"}\n}\n{\"good\":1}\n");
+    assert_eq!(seen, ["malformed_json", "(prose)", "newline {\"good\":1}"]);
+    let seen = lenient("  {\"a\":NaN,\n    \"b\":\n    {\"c\":1}\n\n      {\"d\":1}\n  }\n  {\"good\":1}\n");
+    assert_eq!(seen, ["malformed_json", "(prose)", "newline {\"good\":1}"]);
+    // The region ends at the first line that is not indented deeper.
+    assert_eq!(lenient("{\"a\":1\n{\"b\":2}\n"), ["malformed_json", "newline {\"b\":2}"]);
+    assert_eq!(lenient("text {\"a\":\n {\"b\":2}\n"), ["malformed_json"]);
+    // Braces of prose open none.
+    assert_eq!(lenient("as in [the list:\n  {\"b\":2}\n"), ["malformed_json", "newline {\"b\":2}"]);
+    // The elements of a root array stand on lines of their own; what is left open among them hides
+    // its own lines only.
+    let array = "[\n  {\"a\":1},\n  {\n    \"p\": {\"q\":2}\n  },\n  {\"b\":2}\n]\n";
+    assert_eq!(
+        lenient(array),
+        ["malformed_json", "newline {\"a\":1}", "malformed_json", "(prose)", "newline {\"b\":2}", "(prose)"]
+    );
 }
 
 #[test]

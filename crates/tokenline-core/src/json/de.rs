@@ -248,13 +248,34 @@ impl<'de> de::Deserializer<'de> for Value<'de> {
         self.wide_integer(visitor, Visitor::visit_u128)
     }
 
+    /// A name, never the number of a field or variant, which visitors would take as well.
+    fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        let result = match self.kind() {
+            Kind::String => self.visit(visitor),
+            Kind::Null => Err(de::Error::invalid_type(Unexpected::Unit, &visitor)),
+            Kind::Bool => Err(de::Error::invalid_type(Unexpected::Bool(true), &visitor)),
+            Kind::Number => Err(de::Error::invalid_type(Unexpected::Float(0.0), &visitor)),
+            Kind::Array => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
+            Kind::Object => Err(de::Error::invalid_type(Unexpected::Map, &visitor)),
+        };
+        result.map_err(|error| error.at(self))
+    }
+
+    fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        self.deserialize_identifier(visitor)
+    }
+
+    fn deserialize_string<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
+        self.deserialize_identifier(visitor)
+    }
+
     fn deserialize_ignored_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
         visitor.visit_unit()
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char str string unit unit_struct seq tuple
-        tuple_struct map struct identifier
+        bool i8 i16 i32 i64 u8 u16 u32 u64 f32 f64 char unit unit_struct seq tuple
+        tuple_struct map struct
     }
 }
 
@@ -328,12 +349,19 @@ impl<'de> MapAccess<'de> for MemberAccess<'de> {
 /// A member's name. Keys of maps may be integers or booleans, written as strings.
 struct MemberName<'de>(&'de str);
 
+/// Whether what Rust reads as a number or boolean is one in JSON: no `+`, no leading zero, and `-0`
+/// is a float.
+fn is_json_literal(name: &str) -> bool {
+    let digits = name.strip_prefix('-').unwrap_or(name);
+    !name.starts_with('+') && (name == "0" || !digits.starts_with('0'))
+}
+
 macro_rules! parsed_name {
     ($($method:ident => $visit:ident,)+) => {$(
         fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
             match self.0.parse() {
-                Ok(key) => visitor.$visit(key),
-                Err(_) => visitor.visit_borrowed_str(self.0),
+                Ok(key) if is_json_literal(self.0) => visitor.$visit(key),
+                _ => visitor.visit_borrowed_str(self.0),
             }
         }
     )+};

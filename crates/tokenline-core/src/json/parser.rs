@@ -308,6 +308,11 @@ impl Parser {
         }
     }
 
+    /// Where the literal or number starts that the parser stands in, or stood in at a fault.
+    pub(crate) fn token_start(&self) -> usize {
+        self.token
+    }
+
     /// Open containers.
     pub(crate) fn depth(&self) -> u32 {
         self.depth

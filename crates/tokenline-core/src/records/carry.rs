@@ -36,9 +36,9 @@ impl Carry {
         self.active && self.at == self.text.len() && self.cut_len == 0 && !self.ends_bad
     }
 
-    /// Whether a character is cut at the end.
-    pub(super) fn has_cut_character(&self) -> bool {
-        self.cut_len > 0
+    /// How many bytes of a character are there that is cut at the end.
+    pub(super) fn cut_character(&self) -> usize {
+        self.cut_len
     }
 
     /// Starts to carry `open`, the checked bytes of the open record, and `cut`, the start of a

@@ -157,7 +157,7 @@ impl RecordDecoder {
         let text = std::mem::take(&mut self.carry.text);
         let base = if self.carry.is_active() { self.carry.base } else { self.position };
         let window = Window { bytes: text.as_bytes(), base, is_checked: true, ends_bad: false };
-        let found = self.machine.finish(&window, completion, self.carry.has_cut_character());
+        let found = self.machine.finish(&window, completion, self.carry.cut_character());
         let plain = carried(found);
         self.carry.text = text;
         plain
@@ -222,7 +222,7 @@ impl RecordDecoder {
         if plain.is_none() {
             match self.machine.open_start() {
                 Some(start) => self.carry.drop_before(start),
-                None if self.carry.has_cut_character() && !self.machine.is_discarding() => {
+                None if self.carry.cut_character() > 0 && !self.machine.is_discarding() => {
                     self.carry.drop_before(self.carry.end());
                 }
                 None => self.carry.clear(),

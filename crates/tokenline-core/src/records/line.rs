@@ -15,6 +15,8 @@ pub(super) struct Line {
     pub(super) fence: bool,
     /// Whether it yielded a record.
     pub(super) has_record: bool,
+    /// Whether it belongs to a lost value that began on a line before it.
+    pub(super) inside: bool,
     fault: Option<Fault>,
 }
 
@@ -35,7 +37,7 @@ pub(super) struct Fault {
 
 impl Line {
     pub(super) fn new(number: u64, start: u64) -> Self {
-        Self { number, start, first: None, fence: false, has_record: false, fault: None }
+        Self { number, start, first: None, fence: false, has_record: false, inside: false, fault: None }
     }
 
     /// The place in the line of an offset in the stream: bytes, counted from 1.
@@ -89,7 +91,7 @@ impl Line {
                 let span = Span::new(fault.start, fault.end.unwrap_or(end).max(fault.start));
                 Some(Diagnostic::new(fault.code, line.number, span, fault.at - line.start + 1, message))
             }
-            None if !line.has_record && !line.fence => {
+            None if !line.has_record && !line.fence && !line.inside => {
                 let span = Span::new(first, end.max(first));
                 let column = first - line.start + 1;
                 Some(Diagnostic::new(Code::Prose, line.number, span, column, "text without a record"))

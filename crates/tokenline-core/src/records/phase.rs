@@ -66,11 +66,23 @@ enum Phase {
     /// A value is balanced; what follows decides whether it was whole.
     Sealing { start: u64, end: u64, comma: bool, released: bool },
     /// After a fault: up to where the brackets of the lost value balance.
-    Skip { start: u64, depth: u32, in_string: bool, escaped: bool },
+    Skip { start: u64, depth: u32, in_string: bool, escaped: bool, is_data: bool },
     /// After a fault: up to the end of the line.
     Discard,
+    /// A line of a lost region: up to its end, without a word.
+    Inside,
     /// After the end of the input.
     Ended,
+}
+
+/// A value left open at the end of its line. Lines indented deeper than its first belong to it, so
+/// that inner objects never pass for records.
+#[derive(Clone, Copy, Debug)]
+struct Region {
+    /// White space before the line's text, in bytes.
+    indent: u64,
+    /// Whether it is an array whose elements are records, one or more a line.
+    is_root_array: bool,
 }
 
 /// The state of decoding, apart from who holds the bytes.
@@ -81,6 +93,8 @@ pub(super) struct Machine {
     json: Parser,
     phase: Phase,
     line: Line,
+    /// A value that was left open at the end of its line (lenient).
+    region: Option<Region>,
     /// Offset of a carriage return before the window: it may belong to a line end.
     last_return: Option<u64>,
     scanned: u64,
@@ -94,6 +108,7 @@ impl Machine {
             options,
             phase: Phase::Start,
             line: Line::new(1, 0),
+            region: None,
             last_return: None,
             scanned: 0,
         }
@@ -103,6 +118,7 @@ impl Machine {
         self.json.reset();
         self.phase = Phase::Start;
         self.line = Line::new(1, 0);
+        self.region = None;
         self.last_return = None;
     }
 
@@ -125,7 +141,7 @@ impl Machine {
 
     /// Whether what comes is dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
-        matches!(self.phase, Phase::Discard | Phase::Ended)
+        matches!(self.phase, Phase::Discard | Phase::Inside | Phase::Ended)
     }
 
     /// Goes on by `len` plain ASCII bytes, up to the offset `end`, if a string is open and the line
@@ -153,10 +169,10 @@ impl Machine {
                 Phase::Sealing { start, end, comma, released } => {
                     self.sealing(bytes, window, at, (start, end), comma, released)
                 }
-                Phase::Skip { start, depth, in_string, escaped } => {
-                    self.skip(bytes, window, at, start, (depth, in_string, escaped))
+                Phase::Skip { start, depth, in_string, escaped, is_data } => {
+                    self.skip(bytes, window, at, (start, is_data), (depth, in_string, escaped))
                 }
-                Phase::Discard => self.discard(bytes, window, at),
+                Phase::Discard | Phase::Inside => self.discard(bytes, window, at),
                 Phase::Ended => return Found::Nothing,
             };
             if is_scan {
@@ -194,16 +210,18 @@ impl Machine {
         }
     }
 
-    /// Says that the input has ended after the window, whose bytes are all read. `is_cut` tells
-    /// that it ended within a character.
+    /// Says that the input has ended after the window, whose bytes are all read. `cut` is how many
+    /// bytes of a character came after them.
     pub(super) fn finish<'w>(
         &mut self,
         window: &Window<'w>,
         completion: Completion,
-        is_cut: bool,
+        cut: usize,
     ) -> Found<'w> {
         let end = window.offset(window.bytes.len());
-        if is_cut && !matches!(self.phase, Phase::Value { .. } | Phase::Discard | Phase::Ended) {
+        if cut > 0
+            && !matches!(self.phase, Phase::Value { .. } | Phase::Discard | Phase::Inside | Phase::Ended)
+        {
             self.bad_utf8(end);
         }
         if let Phase::Value { start } = self.phase {
@@ -220,6 +238,7 @@ impl Machine {
             }
         }
         let content_end = self.check_length(window, window.bytes.len());
+        let content_end = if cut > 0 { end + cut as u64 } else { content_end };
         if let Phase::Sealing { start, end: record_end, released: false, .. } = self.phase {
             self.phase = Phase::Text;
             if let Some(found) = self.release(window, start, record_end, completion) {
@@ -270,6 +289,15 @@ impl Machine {
                 _ => {
                     let offset = window.offset(*at);
                     self.line.first = Some(offset);
+                    if let Some(region) = self.region {
+                        if offset - self.line.start <= region.indent {
+                            self.region = None;
+                        } else if !region.is_root_array {
+                            self.line.inside = true;
+                            self.phase = Phase::Inside;
+                            return None;
+                        }
+                    }
                     match (self.options.mode, byte) {
                         (Mode::Strict, _) | (Mode::Lenient, b'{' | b'[') => self.open(offset),
                         (Mode::Lenient, b'`' | b'~') => self.phase = Phase::Fence { marker: byte, count: 0 },
@@ -384,20 +412,38 @@ impl Machine {
         };
         let message = error::describe(fault.expected, error::Found::classify(byte));
         // `{x}` in prose is no attempt at JSON; `{"x` is.
-        let between = bytes.get(from + 1..*at).unwrap_or_default();
+        let end = match fault.expected {
+            // The word `the` starts like `true`.
+            error::Expected::Literal | error::Expected::Digit => from + self.json.token_start(),
+            _ => *at,
+        };
+        let between = bytes.get(from + 1..end).unwrap_or_default();
         let is_data = self.options.mode == Mode::Strict
             || between.iter().any(|byte| !crate::json::parser::is_space(*byte, true));
         self.fault(code, start, window.offset(*at), message, is_data);
         self.phase = match (self.options.mode, byte) {
             (Mode::Strict, _) => Phase::Discard,
-            (Mode::Lenient, b'\n') => Phase::Text,
+            (Mode::Lenient, b'\n') => {
+                let is_bare_array = bytes[from] == b'[' && !is_data;
+                self.open_region(is_bare_array);
+                Phase::Text
+            }
             (Mode::Lenient, _) => Phase::Skip {
                 start,
                 depth: self.json.depth(),
                 in_string: fault.expected.is_in_string(),
                 escaped: false,
+                is_data,
             },
         };
+    }
+
+    /// A value is open at the end of its line. `is_bare_array` tells that it is a bracket and
+    /// nothing after it.
+    fn open_region(&mut self, is_bare_array: bool) {
+        let is_nested = self.region.is_some_and(|region| region.is_root_array);
+        let indent = self.line.first.map_or(0, |first| first - self.line.start);
+        self.region = Some(Region { indent, is_root_array: is_bare_array && !is_nested });
     }
 
     fn sealing<'w>(
@@ -488,7 +534,7 @@ impl Machine {
         bytes: &[u8],
         window: &Window<'w>,
         at: &mut usize,
-        start: u64,
+        (start, is_data): (u64, bool),
         (mut depth, mut in_string, mut escaped): (u32, bool, bool),
     ) -> Option<Found<'w>> {
         let from = *at;
@@ -520,9 +566,12 @@ impl Machine {
             self.bad_utf8(window.offset(bad));
             return None;
         }
-        self.phase = if is_over { Phase::Text } else { Phase::Skip { start, depth, in_string, escaped } };
+        self.phase =
+            if is_over { Phase::Text } else { Phase::Skip { start, depth, in_string, escaped, is_data } };
         if depth == 0 {
             self.line.end_fault(start, window.offset(*at));
+        } else if is_over && is_data {
+            self.open_region(false);
         }
         None
     }
