@@ -80,7 +80,7 @@ impl Line {
     /// what is to be said of it.
     pub(super) fn end(&mut self, end: u64, next: u64) -> Option<Diagnostic> {
         let line = std::mem::replace(self, Self::new(self.number + 1, next));
-        let first = line.first?;
+        let first = line.first.filter(|_| !line.inside)?;
         match line.fault {
             // Braces in prose are no loss where a record was found, or on a fence's own line.
             Some(fault) if fault.is_data || !(line.has_record || line.fence) => {
@@ -91,7 +91,7 @@ impl Line {
                 let span = Span::new(fault.start, fault.end.unwrap_or(end).max(fault.start));
                 Some(Diagnostic::new(fault.code, line.number, span, fault.at - line.start + 1, message))
             }
-            None if !line.has_record && !line.fence && !line.inside => {
+            None if !line.has_record && !line.fence => {
                 let span = Span::new(first, end.max(first));
                 let column = first - line.start + 1;
                 Some(Diagnostic::new(Code::Prose, line.number, span, column, "text without a record"))

@@ -288,15 +288,8 @@ impl Machine {
                 b'\n' => return self.line_end(window, at),
                 _ => {
                     let offset = window.offset(*at);
-                    self.line.first = Some(offset);
-                    if let Some(region) = self.region {
-                        if offset - self.line.start <= region.indent {
-                            self.region = None;
-                        } else if !region.is_root_array {
-                            self.line.inside = true;
-                            self.phase = Phase::Inside;
-                            return None;
-                        }
+                    if self.begins_inside(offset) {
+                        return None;
                     }
                     match (self.options.mode, byte) {
                         (Mode::Strict, _) | (Mode::Lenient, b'{' | b'[') => self.open(offset),
@@ -308,6 +301,21 @@ impl Machine {
             }
         }
         None
+    }
+
+    /// The line's text begins at this offset. Whether it belongs to a region that was left open.
+    fn begins_inside(&mut self, offset: u64) -> bool {
+        self.line.first = Some(offset);
+        let Some(region) = self.region else { return false };
+        if offset - self.line.start <= region.indent {
+            self.region = None;
+            return false;
+        }
+        self.line.inside = !region.is_root_array;
+        if self.line.inside {
+            self.phase = Phase::Inside;
+        }
+        self.line.inside
     }
 
     fn open(&mut self, start: u64) {
@@ -706,6 +714,9 @@ impl Machine {
     }
 
     fn bad_utf8(&mut self, bad: u64) {
+        if self.line.first.is_none() && self.begins_inside(bad) {
+            return;
+        }
         // The whole line is lost, not just the value.
         let start = *self.line.first.get_or_insert(bad);
         self.fault(Code::InvalidUtf8, start, bad, "the line is not UTF-8".to_owned(), true);
