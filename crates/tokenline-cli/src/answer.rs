@@ -5,6 +5,8 @@ use std::sync::Arc;
 use tokenline::json::Raw;
 use tokenline::llm::{AnswerEvent, AnswerParser, Provider, TextAs};
 
+use tokenline::Code;
+
 use crate::emit::Emitter;
 use crate::failure::Failure;
 use crate::parse::Rules;
@@ -58,7 +60,7 @@ pub(crate) fn handle(event: &AnswerEvent<Raw>, emitter: &mut Emitter) -> Result<
             emitter.finding(diagnostic.clone())
         }
         AnswerEvent::Refusal { text, .. } => {
-            emitter.remark(&format!("the model refuses: {text}"));
+            emitter.refusal(text);
             Ok(())
         }
         // What is neither a record nor a call nor a finding has no line of its own.
@@ -80,6 +82,9 @@ fn complete(parser: &AnswerParser<Raw>, name: &str, emitter: &mut Emitter) -> Re
         true => {
             emitter.report_mut().set_complete();
             Ok(())
+        }
+        false if emitter.report().by_code().contains_key(&Code::ProviderError) => {
+            Err(Failure::Source(format!("{name}: the provider failed")))
         }
         false => Err(Failure::Source(format!("{name}: the source is incomplete"))),
     }

@@ -1,6 +1,5 @@
 //! What the program can be told.
 
-use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -52,10 +51,10 @@ pub(crate) struct ParseArgs {
     /// Release a record as soon as its brackets balance, before anything proves it whole.
     #[arg(long)]
     pub(crate) eager: bool,
-    /// Read this many bytes at a time.
-    #[arg(long, value_name = "BYTES", default_value = "65536")]
-    pub(crate) chunk_size: NonZeroUsize,
-    /// Write counts and diagnostics to this file, as JSON.
+    /// Read this many bytes at a time, at most 1 GiB.
+    #[arg(long, value_name = "BYTES", default_value = "65536", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    pub(crate) chunk_size: u32,
+    /// Write counts and diagnostics to this file, as JSON, once all is read.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_json: Option<PathBuf>,
     /// Exit with 1 if anything was rejected.
@@ -103,13 +102,13 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Recorded streams to serve, besides or instead of the built-in ones. A request's `model`
-    /// names one: the file's name without its ending.
+    /// Recorded streams to serve; without any, the built-in ones. A request's `model` names one: the
+    /// file's name without its ending.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     /// The address to listen on; port 0 takes a free one.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
-    pub(crate) listen: SocketAddr,
+    pub(crate) listen: String,
     /// Allow an address that other machines can reach.
     #[arg(long)]
     pub(crate) public: bool,

@@ -1,6 +1,7 @@
 //! `tokenline demo`: a recorded model over real HTTP, its records and calls as they complete.
 
 use std::cell::Cell;
+use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
@@ -13,6 +14,7 @@ use tokenline::llm::{AnswerEvent, AnswerParser, AnswerStream, Provider, TextAs};
 use crate::args::{DemoArgs, What};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
+use crate::say::say;
 use crate::{answer, replay as serve};
 
 /// What is asked for, and what the answer's text is read as.
@@ -33,7 +35,8 @@ pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
 
     let client = reqwest::Client::builder().no_proxy().build().map_err(|error| failed(&error))?;
     for (model, text_as) in REQUESTS {
-        eprintln!("\nPOST {url} {{\"model\":\"{model}\",\"stream\":true}}");
+        say("");
+        say(format_args!("POST {url} {{\"model\":\"{model}\",\"stream\":true}}"));
         request(&client, &url, model, text_as).await?;
     }
     server.shutdown().await;
@@ -57,19 +60,20 @@ async fn request(client: &reqwest::Client, url: &str, model: &str, text_as: Text
         let event = event.map_err(|error| failed(&error))?;
         if let AnswerEvent::Record { .. } | AnswerEvent::ToolCall { .. } = &event {
             let after = first_byte.get().map_or(0.0, |first: Instant| first.elapsed().as_secs_f64());
-            eprint!("{:>8.1} ms  ", after * 1e3);
+            // On one line with what follows on standard output, where both go to one terminal.
+            let _ = write!(std::io::stderr(), "{:>8.1} ms  ", after * 1e3);
         }
         answer::handle(&event, &mut emitter)?;
         emitter.flush()?;
     }
     let (report, tokens) = (answer.report(), answer.parser().usage().and_then(|usage| usage.output_tokens));
     let tokens = tokens.map_or(String::new(), |tokens| format!(" from {tokens} tokens"));
-    eprintln!(
+    say(format_args!(
         "{model}: {} records, {} tool calls{tokens}, {} rejected",
         report.records(),
         report.tool_calls(),
         report.rejected()
-    );
+    ));
     Ok(())
 }
 

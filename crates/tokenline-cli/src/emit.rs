@@ -7,6 +7,7 @@ use tokenline::{Diagnostic, Limits, Record, Report, Severity, ToolCall};
 
 use crate::args::What;
 use crate::failure::Failure;
+use crate::say::say;
 
 /// Where records, calls and findings go, and the count of them.
 pub(crate) struct Emitter {
@@ -14,12 +15,19 @@ pub(crate) struct Emitter {
     what: What,
     source: String,
     report: Report,
+    refusal: String,
 }
 
 impl Emitter {
     pub(crate) fn new(what: What, source: impl Into<String>) -> Self {
         let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-        Self { out, what, source: source.into(), report: Report::new(&Limits::default()) }
+        Self {
+            out,
+            what,
+            source: source.into(),
+            report: Report::new(&Limits::default()),
+            refusal: String::new(),
+        }
     }
 
     /// A record, straight from the tape.
@@ -88,10 +96,10 @@ impl Emitter {
                 // What was found before comes first, also where both go to one place.
                 limit if shown < limit => {
                     self.flush()?;
-                    eprintln!("{}:{diagnostic}", self.source);
+                    say(format_args!("{}:{diagnostic}", self.source));
                 }
                 limit if shown == limit => {
-                    eprintln!("{}: more was rejected; it is only counted", self.source);
+                    say(format_args!("{}: more was rejected; it is only counted", self.source));
                 }
                 _ => {}
             }
@@ -100,9 +108,17 @@ impl Emitter {
         Ok(())
     }
 
+    /// More of what the model says in refusing.
+    pub(crate) fn refusal(&mut self, text: &str) {
+        // A few sentences; what goes on for longer is cut.
+        if self.refusal.len() < 2_000 {
+            self.refusal.push_str(text);
+        }
+    }
+
     /// Something a person should know that is no finding.
     pub(crate) fn remark(&self, remark: &str) {
-        eprintln!("{}: {remark}", self.source);
+        say(format_args!("{}: {remark}", self.source));
     }
 
     /// Everything so far reaches the reader.
@@ -120,7 +136,14 @@ impl Emitter {
 
     /// One line of counts: on a terminal always, else if something was rejected.
     pub(crate) fn summary(&self) {
+        if !self.refusal.is_empty() {
+            self.remark(&format!("the model refuses: {}", self.refusal));
+        }
         let report = &self.report;
+        if self.what == What::Records && report.tool_calls() > 0 {
+            let calls = count(report.tool_calls(), "tool call");
+            self.remark(&format!("{calls} not written: ask for them with --emit tool-calls"));
+        }
         if report.rejected() == 0 && !io::stderr().is_terminal() {
             return;
         }
@@ -132,7 +155,7 @@ impl Emitter {
         if report.notes() > 0 {
             line += &format!(", {} of prose", count(report.notes(), "line"));
         }
-        eprintln!("{line}");
+        say(line);
     }
 }
 

@@ -34,6 +34,9 @@ fn listing() -> String {
 fn explanation(code: Code) -> String {
     let mut out = format!("{} ({})\n\n{}\n\n", code.as_str(), code.severity().as_str(), code.explanation());
     let _ = match code.example() {
+        Example::Text(text) if code == Code::Truncated => {
+            writeln!(out, "For example, an input that ends with this, without a line feed:\n\n    {text}")
+        }
         Example::Text(text) => writeln!(out, "For example, this line:\n\n    {text}"),
         Example::Schema { schema, text } => {
             writeln!(out, "For example, with --schema\n\n    {schema}\n\nthis line:\n\n    {text}")

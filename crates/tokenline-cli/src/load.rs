@@ -24,8 +24,12 @@ fn at_fault(what: &str, path: &Path, error: &dyn std::error::Error) -> Failure {
 
 fn text(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
-    String::from_utf8(bytes).map_err(|error| {
+    let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::Usage(format!("{}: not UTF-8: bad byte at offset {at}", path.display()))
-    })
+    })?;
+    match text.strip_prefix('\u{feff}') {
+        Some(rest) => Ok(rest.to_owned()),
+        None => Ok(text),
+    }
 }

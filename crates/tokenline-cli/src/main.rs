@@ -11,6 +11,7 @@ mod load;
 mod parse;
 mod replay;
 mod report_file;
+mod say;
 mod source;
 
 use std::process::ExitCode;
@@ -32,7 +33,7 @@ fn main() -> ExitCode {
         Ok(Verdict::Rejected) => ExitCode::from(1),
         Err(failure) => {
             if let Some(message) = failure.message() {
-                eprintln!("tokenline: {message}");
+                say::say(format_args!("tokenline: {message}"));
             }
             ExitCode::from(failure.code())
         }

@@ -37,7 +37,8 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is read or written.
     let rules = rules(args)?;
     let mut source = Source::open(&args.file, args.chunk_size)?;
-    let report_file = args.report_json.as_deref().map(ReportFile::create).transpose()?;
+    let report_file = args.report_json.as_deref();
+    let report_file = report_file.map(|path| ReportFile::create(path, &args.file)).transpose()?;
     let mut emitter = Emitter::new(rules.what, source.name());
 
     let outcome = match args.from {

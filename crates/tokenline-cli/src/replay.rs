@@ -1,6 +1,7 @@
 //! `tokenline replay`: recorded streams over real HTTP.
 
 use std::io::Write as _;
+use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
@@ -8,12 +9,14 @@ use tokenline::llm::replay::{self, Cut, Pace, Recording, ReplayServer};
 
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Verdict};
+use crate::say::say;
 
 pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     let pace = pace(args.delay_ms, args.chunk_size);
     let mut recordings = Vec::new();
     for path in &args.files {
-        let recording = Recording::from_file(path).map_err(|error| Failure::unreadable(path, &error))?;
+        let recording =
+            Recording::from_file(path).map_err(|error| Failure::Source(format!("cannot read {error}")))?;
         recordings.push(recording.pace(pace));
     }
     if recordings.is_empty() {
@@ -21,24 +24,36 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     }
     let names: Vec<String> = recordings.iter().map(|recording| recording.name().to_owned()).collect();
 
+    let address = address(&args.listen)?;
+    if !args.public && !address.ip().is_loopback() {
+        let message = format!("{address} can be reached from other machines; say --public if that is meant");
+        return Err(Failure::Usage(message));
+    }
     let server = match args.public {
-        false => ReplayServer::bind(args.listen, recordings).await,
-        true => ReplayServer::bind_public(args.listen, recordings).await,
+        false => ReplayServer::bind(address, recordings).await,
+        true => ReplayServer::bind_public(address, recordings).await,
     };
     let server = server.map_err(|error| match error.kind() {
         std::io::ErrorKind::InvalidInput => Failure::Usage(error.to_string()),
         _ => Failure::io(format_args!("cannot listen on {}", args.listen), &error),
     })?;
     writeln!(std::io::stdout(), "{}", server.url()).map_err(Failure::output)?;
-    eprintln!("serving {} at {}; stop with Ctrl-C", names.join(", "), server.url());
-    eprintln!(
+    say(format_args!("serving {} at {}; stop with Ctrl-C", names.join(", "), server.url()));
+    say(format_args!(
         "  curl -sN {}/v1/chat/completions -d '{{\"model\":\"{}\"}}' | tokenline parse --from openai-chat",
         server.url(),
         names[0]
-    );
+    ));
     tokio::signal::ctrl_c().await.map_err(|error| Failure::io("cannot wait for Ctrl-C", &error))?;
     server.shutdown().await;
     Ok(Verdict::Good)
+}
+
+/// An address, or a name with a port.
+fn address(listen: &str) -> Result<SocketAddr, Failure> {
+    let unusable = |why: String| Failure::Usage(format!("cannot listen on {listen}: {why}"));
+    let mut addresses = listen.to_socket_addrs().map_err(|error| unusable(error.to_string()))?;
+    addresses.next().ok_or_else(|| unusable("the name has no address".to_owned()))
 }
 
 /// How to cut the streams, and how long to wait between the pieces.

@@ -2,7 +2,6 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::num::NonZeroUsize;
 use std::path::Path;
 
 use crate::failure::Failure;
@@ -16,8 +15,8 @@ pub(crate) struct Source {
 
 impl Source {
     /// Opens a file; `-` is standard input.
-    pub(crate) fn open(path: &Path, chunk_size: NonZeroUsize) -> Result<Self, Failure> {
-        let buffer = vec![0; chunk_size.get()];
+    pub(crate) fn open(path: &Path, chunk_size: u32) -> Result<Self, Failure> {
+        let buffer = vec![0; chunk_size as usize];
         if path.as_os_str() == "-" {
             return Ok(Self { reader: Box::new(io::stdin().lock()), name: "stdin".to_owned(), buffer });
         }

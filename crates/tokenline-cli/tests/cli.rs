@@ -197,6 +197,10 @@ fn bad_usage_is_told_in_one_line() {
         (&[&a_folder], 3, "directory"),
         (&["--from", "nothing"], 2, "openai-chat"),
         (&["--chunk-size", "0"], 2, "--chunk-size"),
+        (&["--chunk-size", "18446744073709551615"], 2, "--chunk-size"),
+        (&["--report-json", "-"], 2, "standard output"),
+        (&["--report-json", &schema, &schema], 2, "the input"),
+        (&["--report-json", &a_folder], 3, "directory"),
         (&["--nonsense"], 2, "--nonsense"),
     ] {
         let run = tokenline(&[&["parse"], args].concat(), "{\"a\":1}\n");
@@ -206,6 +210,52 @@ fn bad_usage_is_told_in_one_line() {
         let told_by_us = run.err.starts_with("tokenline: ");
         assert!(!told_by_us || run.err.lines().count() == 1, "{args:?}: {}", run.err);
     }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_report_respects_what_is_there() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let folder = folder();
+    let private = file(&folder, "private.json", "old");
+    let mode = |path: &str| std::fs::metadata(path).expect("there").permissions().mode() & 0o777;
+    std::fs::set_permissions(&private, std::fs::Permissions::from_mode(0o600)).expect("set");
+    let link = folder.path().join("link.json");
+    std::os::unix::fs::symlink(&private, &link).expect("linked");
+    assert_eq!(tokenline(&["parse", "--report-json", link.to_str().expect("UTF-8")], "{}\n").code, 0);
+    assert_eq!(mode(&private), 0o600);
+    assert!(link.is_symlink() && std::fs::read_to_string(&private).expect("there").contains("records"));
+    // A device is written to, not replaced.
+    assert_eq!(tokenline(&["parse", "--report-json", "/dev/null"], "{}\n").code, 0);
+    assert!(!std::fs::metadata("/dev/null").expect("there").is_file());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn records_do_not_depend_on_who_hears_of_the_rejects() {
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .arg("parse")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(full)
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("piped").write_all(b"{bad\n{\"a\":1}\n").expect("read");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"{\"a\":1}\n"[..]));
+}
+
+#[test]
+fn what_a_provider_says_cannot_drive_the_terminal() {
+    let error = "data: {\"error\":{\"message\":\"boom \\u001b[31m\\nsecond\"}}\n\n";
+    let run = tokenline(&["parse", "--from", "openai-chat"], error);
+    assert!(!run.err.contains('\u{1b}') && run.err.contains("boom \\u{1b}[31m\\nsecond"), "{}", run.err);
+    let refusal = ["I can", "not do that."].map(|text| {
+        format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"refusal\":\"{text}\"}}}}]}}\n\n")
+    });
+    let run = tokenline(&["parse", "--from", "openai-chat"], format!("{}data: [DONE]\n\n", refusal.concat()));
+    assert_eq!(run.err, "stdin: the model refuses: I cannot do that.\n");
 }
 
 #[test]
