@@ -49,9 +49,9 @@ pub(crate) fn is_unique(array: Array<'_>) -> bool {
     let mut hashed: Vec<_> = array.iter().map(|element| (hash(element, &keys), element)).collect();
     hashed.sort_unstable_by_key(|(hash, _)| *hash);
     // Equal hashes nearly always mean equal values, so the first pair of a run settles it.
-    hashed.chunk_by(|(a, _), (b, _)| a == b).all(|alike| {
-        alike.iter().enumerate().all(|(at, a)| alike[at + 1..].iter().all(|b| !same(a.1, b.1)))
-    })
+    hashed
+        .chunk_by(|(a, _), (b, _)| a == b)
+        .all(|alike| alike.iter().enumerate().all(|(at, a)| alike[at + 1..].iter().all(|b| !same(a.1, b.1))))
 }
 
 fn same(a: Value<'_>, b: Value<'_>) -> bool {
@@ -103,9 +103,8 @@ fn hash(value: Value<'_>, keys: &RandomState) -> u64 {
         View::Object(object) => {
             7_u8.hash(&mut state);
             // A sum does not depend on the order of the members.
-            let members = distinct_members(object).map(|(name, member)| {
-                keys.hash_one((name, hash(member, keys)))
-            });
+            let members =
+                distinct_members(object).map(|(name, member)| keys.hash_one((name, hash(member, keys))));
             state.write_u64(members.fold(0, u64::wrapping_add));
         }
     }

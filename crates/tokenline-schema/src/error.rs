@@ -84,7 +84,8 @@ impl SchemaError {
 
 impl From<SyntaxError> for SchemaError {
     fn from(error: SyntaxError) -> Self {
-        let mut own = Self::new(SchemaErrorKind::Syntax, "", error.description()).at(error.line, error.column);
+        let mut own =
+            Self::new(SchemaErrorKind::Syntax, "", error.description()).at(error.line, error.column);
         own.0.source = Some(error);
         own
     }

@@ -55,7 +55,7 @@ impl JsonNumber for TapeNumber<'_> {
         if self.0.as_u64().is_some() || self.0.as_i64().is_some() {
             return true;
         }
-        self.0.as_f64().is_none_or(|number| number.fract() == 0.0)
+        self.as_f64().is_none_or(|number| number.fract() == 0.0)
     }
 
     fn is_written_as_integer(&self) -> bool {
@@ -63,7 +63,7 @@ impl JsonNumber for TapeNumber<'_> {
         // not `-0`, for integers.
         self.0.as_u64().is_some()
             || self.0.as_i64().is_some()
-            || self.0.as_f64().map_or(self.0.is_written_as_integer(), |number| number.abs() >= ALL_WHOLE)
+            || self.as_f64().map_or(self.0.is_written_as_integer(), |number| number.abs() >= ALL_WHOLE)
     }
 }
 
@@ -96,7 +96,7 @@ impl<'a> From<Number<'a>> for Canonical<'a> {
         } else if let Some(whole) = number.as_i64() {
             Self::Whole(whole.into())
         } else {
-            number.as_f64().map_or(Self::Beyond(number.as_str()), Self::from_f64)
+            TapeNumber(number).as_f64().map_or(Self::Beyond(number.as_str()), Self::from_f64)
         }
     }
 }

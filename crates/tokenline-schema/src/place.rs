@@ -83,8 +83,17 @@ impl<'s> Place<'s> {
     /// Every subschema of this one, but what references lead to.
     pub(crate) fn children(&self) -> Vec<Self> {
         let single = [
-            "additionalItems", "additionalProperties", "contains", "else", "if", "items", "not",
-            "propertyNames", "then", "unevaluatedItems", "unevaluatedProperties",
+            "additionalItems",
+            "additionalProperties",
+            "contains",
+            "else",
+            "if",
+            "items",
+            "not",
+            "propertyNames",
+            "then",
+            "unevaluatedItems",
+            "unevaluatedProperties",
         ];
         let lists = ["allOf", "anyOf", "items", "oneOf", "prefixItems"];
         let maps = ["properties", "patternProperties", "dependentSchemas", "dependencies"];
@@ -100,7 +109,12 @@ impl<'s> Place<'s> {
     pub(crate) fn reference(&self) -> Option<Self> {
         let fragment = self.keyword("$ref")?.as_str()?.strip_prefix('#')?;
         let base = self.document.schema.pointer(&self.base)?;
-        let root = Self { document: self.document, schema: base, pointer: self.base.clone(), base: self.base.clone() };
+        let root = Self {
+            document: self.document,
+            schema: base,
+            pointer: self.base.clone(),
+            base: self.base.clone(),
+        };
         let fragment = pointer::from_fragment(fragment)?;
         if fragment.is_empty() {
             return Some(root);
@@ -191,7 +205,9 @@ fn introduced(keyword: &str) -> Draft {
     match keyword {
         "const" | "contains" | "propertyNames" => Draft::Draft6,
         "if" | "then" | "else" => Draft::Draft7,
-        "dependentSchemas" | "unevaluatedItems" | "unevaluatedProperties" | "$recursiveRef" => Draft::Draft201909,
+        "dependentSchemas" | "unevaluatedItems" | "unevaluatedProperties" | "$recursiveRef" => {
+            Draft::Draft201909
+        }
         "prefixItems" | "$dynamicRef" => Draft::Draft202012,
         _ => Draft::Draft4,
     }

@@ -1,7 +1,7 @@
 //! Why jsonschema refuses a schema: the place in it, and the reason in one line.
 
-use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use jsonschema::ReferencingError;
+use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use serde_json::Value;
 
 use crate::error::{SchemaError, SchemaErrorKind};
@@ -38,24 +38,36 @@ fn reason(error: &ValidationError<'_>) -> String {
 /// rather than no list of type names.
 fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
     let mut closest = error;
-    while let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } = closest.kind() {
+    while let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
+        closest.kind()
+    {
         let says = |error: &&ValidationError<'_>| {
-            let is_other_type = matches!(error.kind(), ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) });
+            let is_other_type = matches!(
+                error.kind(),
+                ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) }
+            );
             (error.instance_path().as_str().len(), !is_other_type)
         };
         // The first of the best.
-        let Some(best) = context.iter().filter_map(|errors| errors.first()).rev().max_by_key(says) else { break };
+        let Some(best) = context.iter().filter_map(|errors| errors.first()).rev().max_by_key(says) else {
+            break;
+        };
         closest = best;
     }
     closest
 }
 
 fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
-    let fragment = |reference: &str| reference.split_once('#').and_then(|(_, fragment)| pointer::from_fragment(fragment));
+    let fragment = |reference: &str| {
+        reference.split_once('#').and_then(|(_, fragment)| pointer::from_fragment(fragment))
+    };
     let find = |fits: &dyn Fn(&str) -> bool| find_reference(schema, fits).unwrap_or_default();
     match error {
         ReferencingError::UnknownSpecification { specification } => {
-            let reason = format!("{} is none of the drafts 4, 6, 7, 2019-09 and 2020-12", shorten(format!("{specification:?}")));
+            let reason = format!(
+                "{} is none of the drafts 4, 6, 7, 2019-09 and 2020-12",
+                shorten(format!("{specification:?}"))
+            );
             SchemaError::new(SchemaErrorKind::Draft, "/$schema", reason)
         }
         ReferencingError::Unretrievable { uri, .. } => {
@@ -64,7 +76,8 @@ fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
                 let target = file(reference);
                 !target.is_empty() && file(uri).ends_with(target.trim_start_matches("./"))
             });
-            let reason = format!("refers to {}, but nothing outside the schema is read", shorten(format!("{uri:?}")));
+            let reason =
+                format!("refers to {}, but nothing outside the schema is read", shorten(format!("{uri:?}")));
             SchemaError::new(SchemaErrorKind::Reference, path, reason)
         }
         ReferencingError::PointerToNowhere { pointer } => {
@@ -76,7 +89,8 @@ fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
         }
         ReferencingError::NoSuchAnchor { anchor } | ReferencingError::InvalidAnchor { anchor } => {
             let path = find(&|reference| fragment(reference).as_deref() == Some(anchor));
-            let reason = format!("refers to the anchor {}, which does not exist", shorten(format!("{anchor:?}")));
+            let reason =
+                format!("refers to the anchor {}, which does not exist", shorten(format!("{anchor:?}")));
             SchemaError::new(SchemaErrorKind::Reference, path, reason)
         }
         other => SchemaError::new(SchemaErrorKind::Reference, "", shorten_to(other.to_string(), 256)),

@@ -26,14 +26,17 @@ impl StringBuffer {
     pub(crate) fn with<T>(&mut self, string: &str, f: impl FnOnce(Value<'_>) -> T) -> T {
         self.text.clear();
         self.text.push('"');
+        // The shortest escapes, so that no name gets longer than it was in its document.
         for character in string.chars() {
             match character {
                 '"' => self.text.push_str("\\\""),
                 '\\' => self.text.push_str("\\\\"),
-                '\0'..' ' => {
-                    self.text.push_str(if character < '\x10' { "\\u000" } else { "\\u001" });
-                    self.text.extend(char::from_digit(u32::from(character) % 16, 16));
-                }
+                '\u{8}' => self.text.push_str("\\b"),
+                '\t' => self.text.push_str("\\t"),
+                '\n' => self.text.push_str("\\n"),
+                '\u{c}' => self.text.push_str("\\f"),
+                '\r' => self.text.push_str("\\r"),
+                '\0'..' ' => self.text.push_str(&format!("\\u{:04x}", u32::from(character))),
                 _ => self.text.push(character),
             }
         }
@@ -52,7 +55,7 @@ impl Json for Tape {
 
     // A lookup walks the object's members, so one pass for all required names is cheaper unless
     // the object is much larger than the schema knows.
-    const KEYS_PER_LOOKUP: usize = 16;
+    const KEYS_PER_LOOKUP: usize = 64;
 
     fn prepare_key(key: &str) -> Box<str> {
         key.into()
@@ -147,12 +150,14 @@ fn to_owned(value: Value<'_>) -> Owned {
     match value.view() {
         View::Null => Owned::Null,
         View::Bool(value) => value.into(),
-        View::Number(number) => Owned::Number(jsonschema::json::JsonNumber::to_number(&TapeNumber(number)).into_owned()),
+        View::Number(number) => {
+            Owned::Number(jsonschema::json::JsonNumber::to_number(&TapeNumber(number)).into_owned())
+        }
         View::String(value) => value.into(),
         View::Array(array) => array.into_iter().map(to_owned).collect(),
-        View::Object(object) => {
-            Owned::Object(object.into_iter().map(|(name, member)| (name.to_owned(), to_owned(member))).collect())
-        }
+        View::Object(object) => Owned::Object(
+            object.into_iter().map(|(name, member)| (name.to_owned(), to_owned(member))).collect(),
+        ),
     }
 }
 
@@ -258,7 +263,7 @@ mod tests {
     #[test]
     fn any_string_can_stand_alone() {
         let mut buffer = StringBuffer::default();
-        for string in ["", "a\"b\\c/", "\0\n\u{f}\u{10}\u{1f}\u{7f}", "é\u{1F600}"] {
+        for string in ["", "a\"b\\c/", "\0\u{8}\t\n\u{b}\u{c}\r\u{10}\u{1f}\u{7f}", "é\u{1F600}"] {
             buffer.with(string, |value| assert_eq!(value.as_str().as_deref(), Some(string)));
         }
     }

@@ -12,6 +12,20 @@ use crate::validator::{SchemaValidator, place};
 /// Judges tool calls by the tools' definitions.
 ///
 /// The name must be that of a tool, the parameters an object that fits its schema.
+///
+/// ```
+/// use tokenline_core::{Code, ValidateCall, json::Parser};
+/// use tokenline_schema::ToolSet;
+///
+/// let tools = ToolSet::from_json_str(
+///     r#"[{"name":"weather","parameters":{"properties":{"city":{"type":"string"}},"required":["city"]}}]"#,
+/// )?;
+/// let mut parser = Parser::new();
+/// let record = parser.parse(r#"{"name":"weather","parameters":{"city":7}}"#)?;
+/// let violation = tools.validate_call("weather", record.get("parameters").unwrap()).unwrap_err();
+/// assert_eq!((violation.code, violation.instance_path.as_str()), (Code::InvalidParameters, "/city"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[derive(Clone, Debug, Default)]
 pub struct ToolSet {
     definitions: Vec<ToolDefinition>,
@@ -41,7 +55,9 @@ impl ToolSet {
     pub fn from_json_str(text: &str) -> Result<Self, SchemaError> {
         let mut parser = Parser::new();
         let root = parser.parse(text)?;
-        let fault = |value: Value<'_>, reason: &str| place(SchemaError::new(SchemaErrorKind::Tool, "", reason), value);
+        let fault = |value: Value<'_>, reason: &str| {
+            place(SchemaError::new(SchemaErrorKind::Tool, "", reason), value)
+        };
         let Some(array) = root.as_array() else {
             return Err(fault(root, "expected an array of tool definitions"));
         };
@@ -74,7 +90,9 @@ impl ToolSet {
         }
         let allows_object = match definition.parameters.get("type") {
             Some(serde_json::Value::String(name)) => name == "object" || !is_type(name),
-            Some(serde_json::Value::Array(names)) => names.is_empty() || names.iter().any(|name| name == "object"),
+            Some(serde_json::Value::Array(names)) => {
+                names.is_empty() || names.iter().any(|name| name == "object")
+            }
             _ => true,
         };
         if !allows_object {

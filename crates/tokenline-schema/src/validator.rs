@@ -64,7 +64,10 @@ impl SchemaOptions {
     /// cannot be matched in linear time.
     pub fn build(self, schema: &serde_json::Value) -> Result<SchemaValidator, SchemaError> {
         let draft = Draft::default().detect(schema);
-        let validator = self.for_representation::<Tape>().build(schema).map_err(|error| refusal::explain(schema, &error))?;
+        let validator = self
+            .for_representation::<Tape>()
+            .build(schema)
+            .map_err(|error| refusal::explain(schema, &error))?;
         let document = Document { schema: schema.clone(), draft };
         let oracle = OnceLock::new();
         Ok(SchemaValidator(Arc::new(Inner { validator, document, options: self, oracle })))
@@ -131,6 +134,23 @@ impl SchemaValidator {
 
     /// Compiles the schema that schemars derives from a type, as it is deserialized.
     ///
+    /// ```
+    /// use tokenline_core::{Validate, json::Parser};
+    /// use tokenline_schema::SchemaValidator;
+    ///
+    /// #[derive(schemars::JsonSchema)]
+    /// struct Definition {
+    ///     entity: String,
+    ///     confidence: Option<f64>,
+    /// }
+    ///
+    /// let validator = SchemaValidator::for_type::<Definition>()?;
+    /// let mut parser = Parser::new();
+    /// let violation = validator.validate(parser.parse(r#"{"confidence":1}"#)?).unwrap_err();
+    /// assert_eq!(violation.message, "missing required member `entity`");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
     /// # Errors
     ///
     /// As [`SchemaOptions::build`]; a derived schema has none of those faults, one that was written
@@ -150,7 +170,8 @@ impl SchemaValidator {
     /// [`validate`](Validate::validate).
     #[must_use]
     pub fn is_valid(&self, value: Value<'_>) -> bool {
-        (self.0.options.allow_duplicate_keys || value.repeated_name().is_none()) && self.0.validator.is_valid(value)
+        (self.0.options.allow_duplicate_keys || value.repeated_name().is_none())
+            && self.0.validator.is_valid(value)
     }
 
     #[cold]
@@ -168,7 +189,7 @@ impl SchemaValidator {
 }
 
 impl Validate for SchemaValidator {
-    /// Judges a record, or a value inside one. The verdict comes first and takes no memory; only
+    /// Judges a record, or a value inside one. The verdict comes first and builds nothing; only
     /// for what is invalid is the broken rule looked for, within a budget in proportion to the
     /// record's size. Past it the message says no more than that the value at some place does
     /// not match.
@@ -192,6 +213,9 @@ impl FromStr for SchemaValidator {
 
 impl fmt::Debug for SchemaValidator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SchemaValidator").field("schema", self.schema()).field("options", &self.0.options).finish()
+        f.debug_struct("SchemaValidator")
+            .field("schema", self.schema())
+            .field("options", &self.0.options)
+            .finish()
     }
 }

@@ -13,22 +13,64 @@ fn the_place_and_the_reason_in_one_line() {
     let types = r#""array", "boolean", "integer", "null", "number", "object", "string""#;
     let unmatchable = "the pattern is malformed, too large, or has look-around or a back-reference, which cannot be matched in linear time";
     let cases = [
-        (json!({"properties": {"a": {"type": "strin"}}}), Invalid, format!(r#"/properties/a/type: "strin" is none of {types}"#)),
-        (json!({"properties": {"a": {"type": ["string", "nul"]}}}), Invalid, format!(r#"/properties/a/type/1: "nul" is none of {types}"#)),
+        (
+            json!({"properties": {"a": {"type": "strin"}}}),
+            Invalid,
+            format!(r#"/properties/a/type: "strin" is none of {types}"#),
+        ),
+        (
+            json!({"properties": {"a": {"type": ["string", "nul"]}}}),
+            Invalid,
+            format!(r#"/properties/a/type/1: "nul" is none of {types}"#),
+        ),
         (json!({"type": 5}), Invalid, format!("/type: 5 is none of {types}")),
         (json!({"minLength": "x"}), Invalid, r#"/minLength: "x" is not of type "integer""#.to_owned()),
-        (json!({"items": {"minItems": -1}}), Invalid, "/items/minItems: -1 is less than the minimum of 0".to_owned()),
+        (
+            json!({"items": {"minItems": -1}}),
+            Invalid,
+            "/items/minItems: -1 is less than the minimum of 0".to_owned(),
+        ),
         (json!({"required": "a"}), Invalid, r#"/required: "a" is not of type "array""#.to_owned()),
-        (json!({"properties": {"a": 5}}), Invalid, r#"/properties/a: 5 is not of types "boolean", "object""#.to_owned()),
+        (
+            json!({"properties": {"a": 5}}),
+            Invalid,
+            r#"/properties/a: 5 is not of types "boolean", "object""#.to_owned(),
+        ),
         (json!("x"), Invalid, r#""x" is not of types "boolean", "object""#.to_owned()),
-        (json!({"items": {"$ref": "https://example.com/a"}}), Reference, r#"/items/$ref: refers to "https://example.com/a", but nothing outside the schema is read"#.to_owned()),
-        (json!({"items": {"$ref": "#/$defs/x%20y"}}), Reference, r##"/items/$ref: refers to "/$defs/x%20y", which does not exist"##.to_owned()),
-        (json!({"items": {"$ref": "#x"}}), Reference, r#"/items/$ref: refers to the anchor "x", which does not exist"#.to_owned()),
-        (json!({"properties": {"a": {"pattern": "(?=x)"}}}), Pattern, format!("/properties/a/pattern: {unmatchable}")),
+        (
+            json!({"items": {"$ref": "https://example.com/a"}}),
+            Reference,
+            r#"/items/$ref: refers to "https://example.com/a", but nothing outside the schema is read"#
+                .to_owned(),
+        ),
+        (
+            json!({"items": {"$ref": "#/$defs/x%20y"}}),
+            Reference,
+            r##"/items/$ref: refers to "/$defs/x%20y", which does not exist"##.to_owned(),
+        ),
+        (
+            json!({"items": {"$ref": "#x"}}),
+            Reference,
+            r#"/items/$ref: refers to the anchor "x", which does not exist"#.to_owned(),
+        ),
+        (
+            json!({"properties": {"a": {"pattern": "(?=x)"}}}),
+            Pattern,
+            format!("/properties/a/pattern: {unmatchable}"),
+        ),
         (json!({"pattern": "((a{99}){99}){99}"}), Pattern, format!("/pattern: {unmatchable}")),
         (json!({"pattern": "("}), Pattern, format!("/pattern: {unmatchable}")),
-        (json!({"patternProperties": {"(a)\\1": {}}}), Pattern, format!("/patternProperties/(a)\\1: {unmatchable}")),
-        (json!({"$schema": "https://example.com/mine"}), Draft, r#"/$schema: "https://example.com/mine" is none of the drafts 4, 6, 7, 2019-09 and 2020-12"#.to_owned()),
+        (
+            json!({"patternProperties": {"(a)\\1": {}}}),
+            Pattern,
+            format!("/patternProperties/(a)\\1: {unmatchable}"),
+        ),
+        (
+            json!({"$schema": "https://example.com/mine"}),
+            Draft,
+            r#"/$schema: "https://example.com/mine" is none of the drafts 4, 6, 7, 2019-09 and 2020-12"#
+                .to_owned(),
+        ),
     ];
     for (schema, kind, expected) in cases {
         let error = refuse(&schema);
@@ -53,7 +95,9 @@ fn older_drafts_are_judged_by_their_own_rules() {
 
 #[test]
 fn a_schemas_text_is_placed_by_line_and_column() {
-    let error = "{\n  \"properties\": {\n    \"a\": {\"type\": \"strin\"}\n  }\n}".parse::<SchemaValidator>().unwrap_err();
+    let error = "{\n  \"properties\": {\n    \"a\": {\"type\": \"strin\"}\n  }\n}"
+        .parse::<SchemaValidator>()
+        .unwrap_err();
     assert_eq!(error.position(), Some((3, 19)));
     assert!(error.to_string().ends_with("\"string\" at line 3 column 19"), "{error}");
     let error = "{\"type\": }".parse::<SchemaValidator>().unwrap_err();
@@ -68,7 +112,13 @@ fn a_schemas_text_is_placed_by_line_and_column() {
 #[test]
 fn a_reason_is_short_and_on_one_line() {
     let long = "x\n".repeat(10_000);
-    for schema in [json!({"type": long}), json!({"minLength": long}), json!({"$ref": long}), json!({"$schema": long}), json!({"$id": long})] {
+    for schema in [
+        json!({"type": long}),
+        json!({"minLength": long}),
+        json!({"$ref": long}),
+        json!({"$schema": long}),
+        json!({"$id": long}),
+    ] {
         let Err(error) = SchemaValidator::new(&schema) else { continue };
         let text = error.to_string();
         assert!(text.len() < 600 && !text.contains('\n'), "{text}");

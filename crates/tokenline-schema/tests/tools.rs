@@ -16,7 +16,10 @@ fn report(tools: &ToolSet, name: &str, parameters: &str) -> String {
     match tools.validate_call(name, parser.parse(parameters).unwrap()) {
         Ok(()) => "valid".to_owned(),
         Err(violation) => {
-            format!("{} | {} | {} | {}", violation.code, violation.instance_path, violation.schema_path, violation.message)
+            format!(
+                "{} | {} | {} | {}",
+                violation.code, violation.instance_path, violation.schema_path, violation.message
+            )
         }
     }
 }
@@ -29,10 +32,18 @@ fn calls_are_judged() {
         ("now", r#"{"anything":1}"#, "valid"),
         ("wether", "{}", "unknown_tool |  |  | no such tool; defined are `weather`, `now`"),
         ("weather", r#"{"days":1}"#, "invalid_parameters |  | /required | missing required member `city`"),
-        ("weather", r#"{"city":1}"#, "invalid_parameters | /city | /properties/city/type | expected type string, found a number"),
+        (
+            "weather",
+            r#"{"city":1}"#,
+            "invalid_parameters | /city | /properties/city/type | expected type string, found a number",
+        ),
         ("weather", "[]", "invalid_parameters |  |  | parameters must be an object, found array"),
         ("now", "null", "invalid_parameters |  |  | parameters must be an object, found null"),
-        ("weather", r#"{"city":"a","city":"b"}"#, "duplicate_key | /city |  | an object has two members of this name"),
+        (
+            "weather",
+            r#"{"city":"a","city":"b"}"#,
+            "duplicate_key | /city |  | an object has two members of this name",
+        ),
         ("now", r#"{"a":{"b":1,"b":1}}"#, "duplicate_key | /a/b |  | an object has two members of this name"),
     ] {
         assert_eq!(report(&tools, name, parameters), expected, "{name} {parameters}");
@@ -65,11 +76,23 @@ fn many_tools_are_listed_in_part() {
 fn definitions_that_cannot_be_used() {
     use SchemaErrorKind::{Invalid, Pattern, Syntax, Tool};
     for (text, kind, expected) in [
-        ("[{", Syntax, "expected a name in double quotes or `}`, found the end of the input at line 1 column 3"),
+        (
+            "[{",
+            Syntax,
+            "expected a name in double quotes or `}`, found the end of the input at line 1 column 3",
+        ),
         ("{}", Tool, "expected an array of tool definitions at line 1 column 1"),
         ("[\n  1]", Tool, "tool definition 0 is no object at line 2 column 3"),
-        (r#"[{"name":"a"},{"parameters":{}}]"#, Tool, "tool definition 1: missing field `name` at line 1 column 15"),
-        (r#"[{"type":"web_search"}]"#, Tool, "tool definition 0: `type` of a tool must be `function` at line 1 column 2"),
+        (
+            r#"[{"name":"a"},{"parameters":{}}]"#,
+            Tool,
+            "tool definition 1: missing field `name` at line 1 column 15",
+        ),
+        (
+            r#"[{"type":"web_search"}]"#,
+            Tool,
+            "tool definition 0: `type` of a tool must be `function` at line 1 column 2",
+        ),
         (r#"[{"name":""}]"#, Tool, "tool \"\": a tool must have a name at line 1 column 2"),
         (r#"[{"name":"a"},{"name":"a"}]"#, Tool, "tool \"a\": two tools have this name at line 1 column 15"),
         (
@@ -77,7 +100,11 @@ fn definitions_that_cannot_be_used() {
             Tool,
             "tool \"a\": /type: parameters are always an object, but the schema does not allow one at line 1 column 35",
         ),
-        (r#"[{"name":"a","parameters":[]}]"#, Invalid, "tool \"a\": [] is not of types \"boolean\", \"object\" at line 1 column 27"),
+        (
+            r#"[{"name":"a","parameters":[]}]"#,
+            Invalid,
+            "tool \"a\": [] is not of types \"boolean\", \"object\" at line 1 column 27",
+        ),
         (
             r#"[{"function":{"name":"a","parameters":{"properties":{"x":{"minLength":"1"}}}}}]"#,
             Invalid,

@@ -10,7 +10,10 @@ use tokenline_core::{Code, Validate};
 use tokenline_schema::{SchemaErrorKind, SchemaOptions, SchemaValidator};
 
 fn options() -> jsonschema::ValidationOptions<'static> {
-    jsonschema::options().offline().with_pattern_options(PatternOptions::regex()).should_validate_formats(true)
+    jsonschema::options()
+        .offline()
+        .with_pattern_options(PatternOptions::regex())
+        .should_validate_formats(true)
 }
 
 fn reference(schema: &Value) -> Result<jsonschema::Validator, String> {
@@ -22,7 +25,7 @@ fn equal_jsonschemas_for_random_schemas() {
     let mut random = Random(7);
     let mut parser = Parser::new();
     let (mut valid, mut invalid, mut plain) = (0, 0, 0);
-    for round in 0..6000 {
+    for round in 0..4000 {
         let schema = schema(&mut random, round % DRAFTS.len());
         let Ok(reference) = reference(&schema) else {
             SchemaValidator::new(&schema).expect_err("both refuse the schema");
@@ -42,13 +45,23 @@ fn equal_jsonschemas_for_random_schemas() {
             };
             invalid += 1;
             plain += usize::from(violation.message == "does not match the schema");
-            assert!(!expected && violation.code == Code::SchemaViolation, "{text} against {schema}: {violation}");
+            assert!(
+                !expected && violation.code == Code::SchemaViolation,
+                "{text} against {schema}: {violation}"
+            );
             let place = value.pointer(&violation.instance_path);
-            assert_eq!(place.map(|place| place.range().start), Some(violation.offset), "{text} against {schema}: {violation}");
-            assert!(schema.pointer(&violation.schema_path).is_some(), "{text} against {schema}: {violation:?}");
+            assert_eq!(
+                place.map(|place| place.range().start),
+                Some(violation.offset),
+                "{text} against {schema}: {violation}"
+            );
+            assert!(
+                schema.pointer(&violation.schema_path).is_some(),
+                "{text} against {schema}: {violation:?}"
+            );
         }
     }
-    assert!(valid > 20_000 && invalid > 20_000, "{valid} valid, {invalid} invalid");
+    assert!(valid > 15_000 && invalid > 15_000, "{valid} valid, {invalid} invalid");
     assert!(plain * 1000 < invalid, "{plain} of {invalid} without a reason");
 }
 
@@ -72,10 +85,14 @@ fn what_is_reported_is_broken() {
             }
             let whole = serde_json::from_str::<Value>(&text).unwrap();
             let part = whole.pointer(&violation.instance_path).unwrap();
-            let breaks = |path: &str| parts.get(&format!("#{path}")).is_some_and(|schema| !schema.is_valid(part));
+            let breaks =
+                |path: &str| parts.get(&format!("#{path}")).is_some_and(|schema| !schema.is_valid(part));
             // The path leads to a rule of a schema, or to a schema.
             let parent = violation.schema_path.rsplit_once('/').map_or("", |(parent, _)| parent);
-            assert!(breaks(&violation.schema_path) || breaks(parent), "{text} against {schema}: {violation:?}");
+            assert!(
+                breaks(&violation.schema_path) || breaks(parent),
+                "{text} against {schema}: {violation:?}"
+            );
             checked += 1;
         }
     }
@@ -94,7 +111,11 @@ fn drafts_differ() {
         (json!({"if": {"const": 1}, "then": false}), "1", [true, true, false, false, false]),
         (json!({"dependentRequired": {"a": ["b"]}}), r#"{"a":1}"#, [true, true, true, false, false]),
         (json!({"prefixItems": [{"type": "string"}]}), "[1]", [true, true, true, true, false]),
-        (json!({"definitions": {"x": {}}, "$ref": "#/definitions/x", "type": "string"}), "1", [true, true, true, false, false]),
+        (
+            json!({"definitions": {"x": {}}, "$ref": "#/definitions/x", "type": "string"}),
+            "1",
+            [true, true, true, false, false],
+        ),
         (json!({"format": "date"}), r#""2024-02-30""#, [false; 5]),
         (json!({"format": "email"}), r#""nobody""#, [false; 5]),
     ];
@@ -107,7 +128,8 @@ fn drafts_differ() {
             assert_eq!(validator.is_valid(parser.parse(text).unwrap()), expected, "{text} against {schema}");
         }
     }
-    let four = |rule: &str| SchemaValidator::new(&json!({"$schema": DRAFTS[0], "minimum": 1, rule: true})).unwrap();
+    let four =
+        |rule: &str| SchemaValidator::new(&json!({"$schema": DRAFTS[0], "minimum": 1, rule: true})).unwrap();
     assert!(four("other").is_valid(parser.parse("1").unwrap()));
     assert!(!four("exclusiveMinimum").is_valid(parser.parse("1").unwrap()));
     let violation = four("exclusiveMinimum").validate(parser.parse("1").unwrap()).unwrap_err();
@@ -213,4 +235,22 @@ fn nothing_outside_is_read() {
         let error = SchemaValidator::new(&json!({"items": {"$ref": reference}})).unwrap_err();
         assert_eq!((error.kind(), error.path()), (SchemaErrorKind::Reference, "/items/$ref"), "{error}");
     }
+}
+
+#[test]
+fn validators_are_shared_between_threads() {
+    let validator = SchemaValidator::new(&json!({"items": {"type": "integer"}})).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..4 {
+            let validator = validator.clone();
+            scope.spawn(move || {
+                let mut parser = Parser::new();
+                for _ in 0..500 {
+                    assert!(validator.validate(parser.parse("[1]").unwrap()).is_ok());
+                    let violation = validator.validate(parser.parse("[1,true]").unwrap()).unwrap_err();
+                    assert_eq!(violation.instance_path, "/1");
+                }
+            });
+        }
+    });
 }

@@ -20,9 +20,28 @@ use crate::tape::{Members, StringBuffer, Tape};
 
 /// Keywords that judge a value without subschemas, in the order in which they are reported.
 pub(super) const RULES: &[&str] = &[
-    "type", "const", "enum", "required", "minProperties", "maxProperties", "dependentRequired", "dependencies",
-    "minItems", "maxItems", "uniqueItems", "minLength", "maxLength", "pattern", "format", "contentEncoding",
-    "contentMediaType", "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf",
+    "type",
+    "const",
+    "enum",
+    "required",
+    "minProperties",
+    "maxProperties",
+    "dependentRequired",
+    "dependencies",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "format",
+    "contentEncoding",
+    "contentMediaType",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
 ];
 
 /// Where the document is registered if it does not name itself.
@@ -122,7 +141,8 @@ fn rule_alone(place: &Place<'_>, keyword: &str) -> Option<Owned> {
         // Only its lists of names; its schemas are places of their own.
         "dependencies" => {
             let lists = value.as_object()?.iter().filter(|(_, value)| value.is_array());
-            schema.insert(keyword.to_owned(), lists.map(|(name, list)| (name.clone(), list.clone())).collect());
+            schema
+                .insert(keyword.to_owned(), lists.map(|(name, list)| (name.clone(), list.clone())).collect());
             return Some(Owned::Object(schema));
         }
         // A flag in draft 4, and no rule.
@@ -135,7 +155,8 @@ fn rule_alone(place: &Place<'_>, keyword: &str) -> Option<Owned> {
         "contentMediaType" => "contentEncoding",
         _ => return Some(Owned::Object(schema)),
     };
-    let companion = place.keyword(companion).filter(|value| !value.is_number()).map(|value| (companion, value));
+    let companion =
+        place.keyword(companion).filter(|value| !value.is_number()).map(|value| (companion, value));
     schema.extend(companion.map(|(name, value)| (name.to_owned(), value.clone())));
     Some(Owned::Object(schema))
 }

@@ -1,12 +1,17 @@
 //! Which alternative of `anyOf` or `oneOf` was meant.
 
+use std::collections::HashSet;
+
 use serde_json::Value as Owned;
 use tokenline_core::json::{Kind, Value};
 
-use super::walk::Step;
+use super::walk::{Spent, Step, Walk};
 use super::words;
 use crate::compare;
 use crate::place::Place;
+
+/// What a look at one schema object costs, in bytes of values judged.
+const FACET: usize = 64;
 
 /// One alternative, and what tells it from the others.
 struct Branch<'s> {
@@ -22,11 +27,23 @@ struct Branch<'s> {
 
 /// The step to the alternative that was meant, or what to say if that cannot be told. The value
 /// fits none of them.
-pub(super) fn meant<'s, 'v>(schema_path: String, branches: Vec<Place<'s>>, value: Value<'v>) -> Step<'s, 'v> {
+pub(super) fn meant<'s, 'v>(
+    walk: &mut Walk<'_>,
+    schema_path: String,
+    branches: Vec<Place<'s>>,
+    value: Value<'v>,
+) -> Result<Step<'s, 'v>, Spent> {
+    let branches =
+        branches.into_iter().map(|place| Branch::new(walk, place)).collect::<Result<Vec<_>, _>>()?;
+    Ok(choose(schema_path, branches, value))
+}
+
+fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'v>) -> Step<'s, 'v> {
     let all = branches.len();
-    let branches: Vec<_> = branches.into_iter().map(Branch::new).collect();
     // Where every alternative is a list of constants, the union is one list.
-    if let Some(constants) = branches.iter().map(|branch| branch.constants.as_ref()).collect::<Option<Vec<_>>>() {
+    if let Some(constants) =
+        branches.iter().map(|branch| branch.constants.as_ref()).collect::<Option<Vec<_>>>()
+    {
         return Step::fault(schema_path, words::one_of(constants.into_iter().flatten().copied()));
     }
     let (mut branches, other_kinds): (Vec<_>, Vec<_>) =
@@ -39,7 +56,8 @@ pub(super) fn meant<'s, 'v>(schema_path: String, branches: Vec<Place<'s>>, value
     }
     while branches.len() > 1 {
         let Some(name) = discriminator(&branches, value) else { break };
-        let constants = || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).copied();
+        let constants =
+            || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).copied();
         let Some(member) = value.get(name) else {
             return Step::fault(schema_path, words::missing_discriminator(name, constants()));
         };
@@ -59,7 +77,8 @@ pub(super) fn meant<'s, 'v>(schema_path: String, branches: Vec<Place<'s>>, value
     {
         return Step::Into(branch.place);
     }
-    let names: Option<Vec<_>> = branches.iter().map(|branch| <[_; 1]>::try_from(branch.required.as_slice()).ok()).collect();
+    let names: Option<Vec<_>> =
+        branches.iter().map(|branch| <[_; 1]>::try_from(branch.required.as_slice()).ok()).collect();
     if let Some(names) = names.filter(|names| names.iter().all(|[name]| value.get(name).is_none())) {
         return Step::fault(schema_path, words::one_of_members(names.into_iter().flatten()));
     }
@@ -84,23 +103,32 @@ fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s st
     let is_there = |name: &&str| value.get(name).is_some();
     let is_required = |name: &&str| branches.iter().all(|branch| branch.required.contains(name));
     let disjoint = |name: &&str| {
-        let pins: Vec<_> = branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).collect();
-        pins.iter().enumerate().all(|(at, a)| !pins[at + 1..].contains(a))
+        let pins = || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten());
+        pins().map(ToString::to_string).collect::<HashSet<_>>().len() == pins().count()
     };
     // Once the value has settled a member, all that are left agree on it, or it tells nothing.
     let settled = |name: &&str| {
         value.get(name).is_some_and(|member| branches.iter().all(|branch| branch.agrees(name, member)))
     };
-    let names: Vec<_> = first.pinned.iter().map(|(name, _)| name).filter(tells).copied().filter(|name| !settled(name)).collect();
+    let names: Vec<_> = first
+        .pinned
+        .iter()
+        .map(|(name, _)| name)
+        .filter(tells)
+        .copied()
+        .filter(|name| !settled(name))
+        .collect();
     let candidates = || names.iter().filter(|name| is_there(name) || is_required(name));
     candidates().find(|name| disjoint(name)).or_else(|| candidates().next()).copied()
 }
 
 impl<'s> Branch<'s> {
-    fn new(place: Place<'s>) -> Self {
+    fn new(walk: &mut Walk<'_>, place: Place<'s>) -> Result<Self, Spent> {
         let facets = place.facets();
-        let mut branch = Self { place, types: None, constants: None, pinned: Vec::new(), required: Vec::new() };
+        let mut branch =
+            Self { place, types: None, constants: None, pinned: Vec::new(), required: Vec::new() };
         for facet in &facets {
+            walk.spend(FACET)?;
             if facet.schema.as_bool() == Some(false) {
                 branch.types = Some(Vec::new());
             }
@@ -114,20 +142,24 @@ impl<'s> Branch<'s> {
             let required = facet.keyword("required").and_then(Owned::as_array);
             branch.required.extend(required.into_iter().flatten().filter_map(Owned::as_str));
             for name in facet.names("properties") {
-                let member = facet.named_child("properties", name);
-                if let Some(constants) = member.iter().flat_map(Place::facets).find_map(|facet| constants(&facet)) {
+                walk.spend(0)?;
+                let member = facet.named_child("properties", name).filter(may_pin);
+                let facets = member.map(|member| member.facets()).unwrap_or_default();
+                walk.spend(facets.len() * FACET)?;
+                if let Some(constants) = facets.iter().find_map(constants) {
                     branch.pinned.push((name, constants));
                 }
             }
         }
-        branch
+        Ok(branch)
     }
 
     fn allows_kind(&self, kind: Kind) -> bool {
         let by_type = self.types.as_ref().is_none_or(|types| types.iter().any(|name| is_kind(name, kind)));
-        let by_constant = self.constants.as_ref().is_none_or(|constants| {
-            constants.iter().any(|constant| is_kind(kind_of(constant), kind))
-        });
+        let by_constant = self
+            .constants
+            .as_ref()
+            .is_none_or(|constants| constants.iter().any(|constant| is_kind(kind_of(constant), kind)));
         by_type && by_constant
     }
 
@@ -145,8 +177,14 @@ impl<'s> Branch<'s> {
 
     /// Whether it allows this value of a member, as far as its constants go.
     fn agrees(&self, name: &str, member: Value<'_>) -> bool {
-        self.pins(name).is_none_or(|constants| constants.iter().any(|constant| compare::equals(member, constant)))
+        self.pins(name)
+            .is_none_or(|constants| constants.iter().any(|constant| compare::equals(member, constant)))
     }
+}
+
+/// Whether constants may be found at a place; most members have none.
+fn may_pin(member: &Place<'_>) -> bool {
+    ["const", "enum", "$ref", "allOf"].iter().any(|keyword| member.keyword(keyword).is_some())
 }
 
 /// The only values that a schema allows by `const` or `enum`.

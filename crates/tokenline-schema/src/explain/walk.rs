@@ -7,7 +7,7 @@ use super::oracle::{Oracle, RULES};
 use super::{union, words};
 use crate::place::{Document, Place};
 use crate::pointer;
-use crate::tape::StringBuffer;
+use crate::tape::{StringBuffer, distinct_members};
 
 /// What to report: a rule, and the place where it is broken.
 #[derive(Debug)]
@@ -48,7 +48,12 @@ impl<'s, 'v> Step<'s, 'v> {
         Self::Fault { schema_path, part: None, message: message.into() }
     }
 
-    pub(super) fn fault_of(schema_path: String, part: &str, value: Value<'v>, message: impl Into<String>) -> Self {
+    pub(super) fn fault_of(
+        schema_path: String,
+        part: &str,
+        value: Value<'v>,
+        message: impl Into<String>,
+    ) -> Self {
         Self::Fault { schema_path, part: Some((part.to_owned(), value)), message: message.into() }
     }
 
@@ -102,6 +107,7 @@ pub(crate) fn explain(document: &Document, oracle: &Oracle, value: Value<'_>) ->
     Finding { instance_path, schema_path: place.pointer, message: PLAIN.to_owned(), offset }
 }
 
+/// None if this is not where the fault is.
 type Found<'s, 'v> = Result<Option<Step<'s, 'v>>, Spent>;
 type Search<'o> = for<'s, 'v> fn(&mut Walk<'o>, &Place<'s>, Value<'v>) -> Found<'s, 'v>;
 
@@ -137,7 +143,8 @@ impl<'o> Walk<'o> {
         Ok(self.oracle.fits(place, value))
     }
 
-    fn spend(&mut self, bytes: usize) -> Result<(), Spent> {
+    /// Pays for a look at so many bytes of a value, or of the schema.
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Spent> {
         self.fuel = self.fuel.checked_sub(VERDICT + bytes).ok_or(Spent)?;
         Ok(())
     }
@@ -151,7 +158,8 @@ impl<'o> Walk<'o> {
             self.spend(if deep || value.kind() == Kind::String { size } else { size.min(VERDICT) })?;
             if !self.oracle.keeps(place, keyword, value) {
                 // A flag beside the limit makes it exclusive in draft 4.
-                let flag = |name: &'static str| place.keyword(name).is_some_and(|flag| flag == true).then_some(name);
+                let flag =
+                    |name: &'static str| place.keyword(name).is_some_and(|flag| flag == true).then_some(name);
                 let exclusive = match *keyword {
                     "minimum" => flag("exclusiveMinimum"),
                     "maximum" => flag("exclusiveMaximum"),
@@ -198,7 +206,7 @@ impl<'o> Walk<'o> {
         let patterns: Vec<_> = place.names("patternProperties").collect();
         let names = place.child("propertyNames");
         let rest = place.child("additionalProperties");
-        for (name, member) in object {
+        for (name, member) in distinct_members(object) {
             self.spend(name.len())?;
             if let Some(names) = &names
                 && !self.buffer.with(name, |name| self.oracle.fits(names, name))
@@ -238,10 +246,11 @@ impl<'o> Walk<'o> {
                 }
             }
             match fitting.len() {
-                0 => return Ok(Some(union::meant(place.keyword_pointer(keyword), branches, value))),
+                0 => return union::meant(self, place.keyword_pointer(keyword), branches, value).map(Some),
                 2.. if keyword == "oneOf" => {
                     let (all, several) = (branches.len(), fitting.len());
-                    let message = format!("matches {several} of {all} alternatives, but must match exactly one");
+                    let message =
+                        format!("matches {several} of {all} alternatives, but must match exactly one");
                     return Ok(Some(Step::fault(place.keyword_pointer(keyword), message)));
                 }
                 _ => {}
@@ -282,13 +291,22 @@ impl<'o> Walk<'o> {
     fn left_over<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
         let suspects = [
             ("contains", value.as_array().is_some(), "the number of elements that match `contains` is wrong"),
-            ("unevaluatedItems", value.as_array().is_some(), "has elements that no part of the schema allows"),
-            ("unevaluatedProperties", value.as_object().is_some(), "has members that no part of the schema allows"),
+            (
+                "unevaluatedItems",
+                value.as_array().is_some(),
+                "has elements that no part of the schema allows",
+            ),
+            (
+                "unevaluatedProperties",
+                value.as_object().is_some(),
+                "has members that no part of the schema allows",
+            ),
             ("$ref", place.reference().is_none(), "does not match the schema referred to"),
             ("$dynamicRef", true, "does not match the schema referred to"),
             ("$recursiveRef", true, "does not match the schema referred to"),
         ];
-        let suspect = suspects.into_iter().find(|(keyword, applies, _)| *applies && place.keyword(keyword).is_some());
+        let suspect =
+            suspects.into_iter().find(|(keyword, applies, _)| *applies && place.keyword(keyword).is_some());
         Ok(suspect.map(|(keyword, _, message)| Step::fault(place.keyword_pointer(keyword), message)))
     }
 }

@@ -2,15 +2,16 @@
 //! the record.
 
 use serde_json::Value as Owned;
-use tokenline_core::json::{Kind, Value};
+use tokenline_core::json::{Array, Kind, Value};
 
+use crate::tape::distinct_len;
 use crate::text::{list, quoted, shorten};
 
 /// What the rule `keyword: demand` says of a value that breaks it.
 pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
     let length = || value.char_count().unwrap_or(0);
-    let elements = || value.as_array().map_or(0, |array| array.len());
-    let members = || value.as_object().map_or(0, |object| object.len());
+    let elements = || value.as_array().map_or(0, Array::len);
+    let members = || value.as_object().map_or(0, distinct_len);
     match keyword {
         "type" => wrong_kind(&names(demand), value),
         "const" => format!("must be {}", constant(demand)),

@@ -39,9 +39,32 @@ const NAMES: [&str; 7] = ["a", "b", "type", "é/~", "x-1", "", "\n\"q"];
 const STRINGS: [&str; 8] = ["", "a", "ab", "éé", "\u{1F600}\u{1F600}", "\t\"\\/", "2024-02-29", "a\u{0}b"];
 /// Spellings of numbers; those of one value stand together.
 const NUMBERS: [&str; 26] = [
-    "0", "-0", "0.0", "1", "1.0", "10e-1", "1E0", "2", "-1", "-1.0", "1.5", "15e-1", "0.1", "1e2", "100",
-    "9007199254740993", "9007199254740992.0", "18446744073709551615", "18446744073709551616", "1e19",
-    "-9223372036854775808", "-9223372036854775809", "123456789012345678901234567890", "1e300", "1e-400", "4.35",
+    "0",
+    "-0",
+    "0.0",
+    "1",
+    "1.0",
+    "10e-1",
+    "1E0",
+    "2",
+    "-1",
+    "-1.0",
+    "1.5",
+    "15e-1",
+    "0.1",
+    "1e2",
+    "100",
+    "9007199254740993",
+    "9007199254740992.0",
+    "18446744073709551615",
+    "18446744073709551616",
+    "1e19",
+    "-9223372036854775808",
+    "-9223372036854775809",
+    "123456789012345678901234567890",
+    "1e300",
+    "1e-400",
+    "4.35",
 ];
 const TYPES: [&str; 7] = ["null", "boolean", "integer", "number", "string", "array", "object"];
 
@@ -80,7 +103,9 @@ fn rule(random: &mut Random, draft: usize, depth: usize) -> (&'static str, Value
         4 | 5 => ("enum", json!([value(random, 1), format!("{}!", random.below(1000)), value(random, 2)])),
         6 => ("minLength", random.below(3).into()),
         7 => ("maxLength", random.below(4).into()),
-        8 => ("pattern", random.pick(&["^a", "^a$", "b", "^\\S*$", "^(a|ab)$", "\\p{L}{2}", "^.{2}$"]).into()),
+        8 => {
+            ("pattern", random.pick(&["^a", "^a$", "b", "^\\S*$", "^(a|ab)$", "\\p{L}{2}", "^.{2}$"]).into())
+        }
         9 => ("minimum", number(random)),
         10 => ("maximum", number(random)),
         11 if draft > 0 => ("exclusiveMinimum", number(random)),
@@ -117,7 +142,10 @@ fn rule(random: &mut Random, draft: usize, depth: usize) -> (&'static str, Value
 }
 
 fn named(random: &mut Random, mut sub: impl FnMut(&mut Random) -> Value) -> Value {
-    (0..=random.below(3)).map(|_| ((*random.pick(&NAMES)).to_owned(), sub(random))).collect::<Map<_, _>>().into()
+    (0..=random.below(3))
+        .map(|_| ((*random.pick(&NAMES)).to_owned(), sub(random)))
+        .collect::<Map<_, _>>()
+        .into()
 }
 
 fn number(random: &mut Random) -> Value {
