@@ -64,7 +64,7 @@ impl ToolCall {
                     return Err(violation);
                 }
                 let judged = tools.validate_call(&call.name, call.parameters);
-                judged.map_err(|violation| in_record(violation, value))?;
+                judged.map_err(|violation| Box::new(in_record(*violation, value)))?;
             }
             Ok(call.to_tool_call(record.completion))
         };
@@ -82,16 +82,15 @@ impl ToolCall {
 }
 
 /// A call's violation is placed from its parameters; in a record they have a place of their own.
-fn in_record(violation: Box<Violation>, record: Value<'_>) -> Box<Violation> {
+fn in_record(violation: Violation, record: Value<'_>) -> Violation {
     match violation.code {
         Code::UnknownTool => {
             let name = record.get("name").unwrap_or(record);
-            let violation = Violation { offset: name.range().start, ..*violation };
-            Box::new(violation.with_instance_path("/name"))
+            Violation { offset: name.range().start, ..violation }.with_instance_path("/name")
         }
         _ => {
             let path = format!("/parameters{}", violation.instance_path);
-            Box::new(violation.with_instance_path(path))
+            violation.with_instance_path(path)
         }
     }
 }
