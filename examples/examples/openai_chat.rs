@@ -8,10 +8,9 @@ use std::error::Error;
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokenline::Options;
 use tokenline::llm::replay::{self, ReplayServer};
 use tokenline::llm::{AnswerParser, AnswerStream, Provider};
-use tokenline::schema::SchemaValidator;
+use tokenline::{Options, Validated};
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -38,8 +37,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .await?
         .error_for_status()?;
 
-    let parser = AnswerParser::<Fact>::new(Provider::OpenAiChat, Options::lenient())
-        .with_validator(SchemaValidator::for_type::<Fact>()?);
+    let parser = AnswerParser::<Fact>::new(Provider::OpenAiChat, Options::lenient()).validated()?;
     // Dropping `records` closes the connection.
     let mut records = AnswerStream::new(response.bytes_stream(), parser).records();
     while let Some(record) = records.next().await {

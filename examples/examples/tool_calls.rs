@@ -45,7 +45,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         let weather: Weather = call.parse_parameters()?;
         println!("{} in {}, {} days ahead", call.name, weather.city, weather.days);
     }
-    for rejected in calls.report().diagnostics() {
+    for rejected in calls.report().rejects() {
         println!("{rejected}");
     }
     Ok(())

@@ -39,7 +39,7 @@ pub(crate) struct ParseArgs {
     /// What to write.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) emit: What,
-    /// How forgiving to be: lenient understands fences, prose and trailing commas.
+    /// How forgiving to be: lenient understands fences, prose and a comma after a record.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
     /// A JSON Schema that every record must satisfy.

@@ -134,7 +134,7 @@ impl Emitter {
         &self.report
     }
 
-    /// One line of counts: on a terminal always, else if something was rejected.
+    /// One line of counts: on a terminal always, else if something was rejected or nothing found.
     pub(crate) fn summary(&self) {
         if !self.refusal.is_empty() {
             self.remark(&format!("the model refuses: {}", self.refusal));
@@ -144,7 +144,8 @@ impl Emitter {
             let calls = count(report.tool_calls(), "tool call");
             self.remark(&format!("{calls} not written: ask for them with --emit tool-calls"));
         }
-        if report.rejected() == 0 && !io::stderr().is_terminal() {
+        let has_found = report.records() + report.tool_calls() > 0;
+        if has_found && report.rejected() == 0 && !io::stderr().is_terminal() {
             return;
         }
         let mut line = format!("{}: {}", self.source, count(report.records(), "record"));

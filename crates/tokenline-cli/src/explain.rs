@@ -10,7 +10,9 @@ use crate::failure::{Failure, Verdict};
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
     let text = match &args.code {
-        Some(name) => explanation(Code::from_name(name).ok_or_else(|| unknown(name))?),
+        Some(name) => {
+            explanation(Code::from_name(&name.to_lowercase().replace('-', "_")).ok_or_else(|| unknown(name))?)
+        }
         None => listing(),
     };
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;

@@ -40,6 +40,9 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let report_file = args.report_json.as_deref();
     let report_file = report_file.map(|path| ReportFile::create(path, &args.file)).transpose()?;
     let mut emitter = Emitter::new(rules.what, source.name());
+    if rules.tools.is_some() && rules.what == What::Records {
+        emitter.remark("--tools is for --emit tool-calls and --emit events; records are not held against it");
+    }
 
     let outcome = match args.from {
         From::Text => text(&rules, &mut source, &mut emitter),
@@ -77,6 +80,10 @@ fn rules(args: &ParseArgs) -> Result<Rules, Failure> {
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
     let mut decoder = RecordDecoder::new(rules.options);
     while let Some(chunk) = source.read()? {
+        if decoder.position() == 0 && [&b"data:"[..], b"event:"].iter().any(|field| chunk.starts_with(field))
+        {
+            emitter.remark("this looks like a provider's stream of events: see --from");
+        }
         let mut rest = chunk;
         loop {
             let decoded = decoder.decode(rest);

@@ -22,7 +22,11 @@ pub struct Options {
 }
 
 impl Options {
-    /// Reads what models write: fences, prose, blank lines, trailing commas. The default.
+    /// Reads what models write around JSON Lines: fences, prose, blank lines, a comma after a record,
+    /// several records on a line. The default.
+    ///
+    /// A record stands on one line: an object over several lines, or one inside an array, is not
+    /// delivered but reported.
     #[must_use]
     pub fn lenient() -> Self {
         Self::default()

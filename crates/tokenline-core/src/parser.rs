@@ -56,7 +56,11 @@ impl JsonlParser {
         Self { decoder: RecordDecoder::new(options), chunk: Bytes::new(), at: 0, finished: None }
     }
 
-    /// Hands over the next piece of the text. Take the events before the next push: what is not
+    /// Hands over the next piece of the text: [`Bytes`], a `String`, a `Vec<u8>`, or anything
+    /// `'static`. A borrowed buffer is copied with [`Bytes::copy_from_slice`], or not at all by a
+    /// [`RecordDecoder`].
+    ///
+    /// Take the events before the next push: what is not
     /// read by then has to be copied.
     pub fn push(&mut self, chunk: impl Into<Bytes>) {
         let chunk = chunk.into();

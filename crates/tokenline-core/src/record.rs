@@ -17,10 +17,6 @@ pub enum Completion {
     NextItem,
     /// Other text followed.
     Text,
-    /// It was an element of an array and `,` or `]` followed.
-    ArrayElement,
-    /// The provider closed the block it was in.
-    ItemStop,
     /// The provider gave a reason for having finished that is no limit.
     FinishReason,
     /// The provider's end of stream followed.
@@ -39,8 +35,6 @@ impl Completion {
             Self::Newline => "newline",
             Self::NextItem => "next_item",
             Self::Text => "text",
-            Self::ArrayElement => "array_element",
-            Self::ItemStop => "item_stop",
             Self::FinishReason => "finish_reason",
             Self::Terminator => "terminator",
             Self::EndOfInput => "end_of_input",
@@ -63,7 +57,8 @@ pub enum Emit {
 /// How forgiving the decoder is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Models' habits are understood: fences, prose, blank lines, trailing commas.
+    /// Models' habits are understood: fences, prose, blank lines, a comma after a record, several
+    /// records on a line.
     #[default]
     Lenient,
     /// Each line that is not blank is one JSON object, and nothing else.

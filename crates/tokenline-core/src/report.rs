@@ -89,7 +89,12 @@ impl Report {
         &self.by_code
     }
 
-    /// The first findings, in the order of the input.
+    /// Those of the first findings that are rejects, in the order of the input.
+    pub fn rejects(&self) -> impl Iterator<Item = &Diagnostic> {
+        self.diagnostics.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error)
+    }
+
+    /// The first findings, rejects and information, in the order of the input.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics

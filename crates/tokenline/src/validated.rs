@@ -1,11 +1,13 @@
-//! Streams held against the schema of their own type.
+//! Streams, codecs and answers held against the schema of their own type.
 
 use futures_core::TryStream;
 use schemars::JsonSchema;
-use tokenline_codec::JsonlStreamParser;
+use tokenline_codec::{JsonlCodec, JsonlStreamParser};
+#[cfg(feature = "llm")]
+use tokenline_llm::AnswerParser;
 use tokenline_schema::{SchemaError, SchemaValidator};
 
-/// Holds a stream's records against the JSON Schema of the type they are read into.
+/// Holds the records of a stream, a codec or an answer against the JSON Schema of the type they are read into.
 pub trait Validated: Sized {
     /// Records that break the schema derived from their type are rejected, with the place and the
     /// rule, before they are read into it.
@@ -42,6 +44,19 @@ pub trait Validated: Sized {
 }
 
 impl<S: TryStream, T: JsonSchema> Validated for JsonlStreamParser<S, T> {
+    fn validated(self) -> Result<Self, SchemaError> {
+        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+    }
+}
+
+impl<T: JsonSchema> Validated for JsonlCodec<T> {
+    fn validated(self) -> Result<Self, SchemaError> {
+        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+    }
+}
+
+#[cfg(feature = "llm")]
+impl<T: JsonSchema> Validated for AnswerParser<T> {
     fn validated(self) -> Result<Self, SchemaError> {
         Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
     }

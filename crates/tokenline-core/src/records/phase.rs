@@ -418,7 +418,10 @@ impl Machine {
             error::Expected::LessDepth => Code::TooDeep,
             _ => Code::MalformedJson,
         };
-        let message = error::describe(fault.expected, error::Found::classify(byte));
+        let mut message = error::describe(fault.expected, error::Found::classify(byte));
+        if byte == b'\n' && !fault.expected.is_in_string() {
+            message.push_str("; a record stands on one line");
+        }
         // `{x}` in prose is no attempt at JSON; `{"x` is.
         let end = match fault.expected {
             // The word `the` starts like `true`.
