@@ -6,9 +6,11 @@ use std::mem;
 use std::sync::Arc;
 
 mod call;
+mod repetition;
 
 pub use call::CallDelta;
 use call::{Arguments, Call, State, trim_start};
+use repetition::{Digest, Sequel};
 
 use crate::json::{Kind, Parser, Step, error};
 use crate::{Code, Completion, Diagnostic, Emit, Options, ToolCall, ValidateCall, Violation};
@@ -17,20 +19,27 @@ use crate::{Code, Completion, Diagnostic, Emit, Options, ToolCall, ValidateCall,
 ///
 /// # Which call a fragment belongs to
 ///
-/// To the latest call of its `index`, where it has one; else to the call of its `id`; else to the
-/// call that the fragment before it belonged to. It opens a new call if there is no such call, and
-/// also where servers give several calls one index, or none: if it names another tool, if it has
-/// another id (with an index only if it names a tool as well: there are servers that mint an id for
-/// every fragment), or if it names a tool and its arguments begin with `{` after arguments that are
-/// balanced or given up.
+/// To the call of its `id`, unless that has another `index` or another name; else to the latest call
+/// of its `index`, where it has one; else to the call that the fragment before it belonged to. It
+/// opens a new call if there is no such call, and also where servers give several calls one index,
+/// or none: if it names another tool, if it has another id (with an index only if it names a tool as
+/// well: there are servers that mint an id for every fragment), or if it names a tool and its
+/// arguments begin with `{` after arguments that are balanced or given up.
+///
+/// The same id and the same name are the same call, though, and some servers send one twice. If its
+/// arguments are the same, byte for byte, it is delivered once; if not, that is a
+/// [`Code::TrailingData`], and it is withheld unless it was released already.
 ///
 /// # When a call is released
 ///
 /// The arguments are parsed as they arrive, each byte once. A balanced root alone proves nothing,
 /// because `{"query":"test"}` may be followed by `, "limit": 10}`; the call is then given up, as
-/// [`Code::TrailingData`]. It is released once another call begins ([`Completion::NextItem`]) or
-/// the provider's own end follows ([`seal`](Self::seal)); after a token limit, an error or a silent
-/// close ([`cut`](Self::cut)) it is not. With [`Emit::Eager`] a balanced root is enough.
+/// [`Code::TrailingData`]. It is released once the provider's own end follows
+/// ([`seal`](Self::seal)); after a token limit, an error or a silent close ([`cut`](Self::cut)) it is
+/// not. Where calls are not told apart by an index, because they share one or have none, they come
+/// one after another: there the next call proves the one before ([`Completion::NextItem`]). Calls of
+/// several indexes may come interleaved, and prove nothing about each other. With [`Emit::Eager`] a
+/// balanced root is enough.
 ///
 /// Arguments that never came are `{}` only where the end was clean. The arguments of all open calls
 /// together, and their names and ids, may take [`Limits::line_bytes`](crate::Limits::line_bytes).
@@ -125,7 +134,7 @@ impl ToolCallAssembler {
         let at = match self.locate(&delta) {
             Some(at) => at,
             None if delta.is_blank() => return,
-            None => self.open(delta.index),
+            None => self.open(&delta),
         };
         self.current = self.calls[at].ordinal;
         if self.complete_header(at, &delta) {
@@ -151,8 +160,10 @@ impl ToolCallAssembler {
             }
             match self.calls[at].state {
                 State::Open(_) => self.cut_call(at),
+                State::Released(_) if self.calls[at].is_being_repeated() => self.differ(at),
                 _ => self.release(at, completion),
             }
+            self.calls[at].sequel = Sequel::Nothing;
         }
     }
 
@@ -176,20 +187,28 @@ impl ToolCallAssembler {
     /// The call that the fragment goes on with, if it opens none.
     fn locate(&self, delta: &CallDelta<'_>) -> Option<usize> {
         let current = || self.calls.iter().rposition(|call| call.ordinal == self.current);
-        let at = match (delta.index, delta.id) {
-            (Some(_), _) => self.calls.iter().rposition(|call| call.index == delta.index),
-            (None, Some(id)) => {
-                self.calls.iter().rposition(|call| call.id.as_deref() == Some(id)).or_else(current)
-            }
-            (None, None) => current(),
-        }?;
+        let is_either = |own: Option<&str>, its: Option<&str>| own.is_none() || its.is_none() || own == its;
+        let has_id = |call: &Call| {
+            delta.id.is_some()
+                && call.id.as_deref() == delta.id
+                && is_either(call.name.as_deref(), delta.name)
+                && (call.index.is_none() || delta.index.is_none() || call.index == delta.index)
+        };
+        let at = self.calls.iter().rposition(has_id).or_else(|| match delta.index {
+            Some(_) => self.calls.iter().rposition(|call| call.index == delta.index),
+            None => current(),
+        })?;
         (!self.calls[at].is_left_by(delta)).then_some(at)
     }
 
-    /// Opens a call. That it begins proves that the balanced ones before it are whole.
-    fn open(&mut self, index: Option<u64>) -> usize {
+    /// Opens a call. That it begins proves that the balanced ones of its index are whole, or of
+    /// none, for those come one after another; what cannot be read proves nothing.
+    fn open(&mut self, delta: &CallDelta<'_>) -> usize {
+        let index = delta.index;
         for at in 0..self.calls.len() {
-            self.release(at, Completion::NextItem);
+            if self.calls[at].index == index && !delta.is_header_corrupted() {
+                self.release(at, Completion::NextItem);
+            }
         }
         if self.calls.len() == MAX_CALLS {
             let oldest = self.calls.iter().position(Call::has_ended).unwrap_or_else(|| {
@@ -204,12 +223,12 @@ impl ToolCallAssembler {
             Box::new(Arguments { json: Parser::new().with_limits(&self.options.limits), text: String::new() })
         });
         let state = State::Open(arguments);
-        let (id, name, is_named_again) = (None, None, false);
-        self.calls.push(Call { ordinal: self.opened, index, id, name, is_named_again, state });
+        let (id, name, sequel) = (None, None, Sequel::Nothing);
+        self.calls.push(Call { ordinal: self.opened, index, id, name, sequel, state });
         self.calls.len() - 1
     }
 
-    /// Takes over an id and a name that are new. Answers whether there was room.
+    /// Takes over an id and a name that are new. Answers whether there was room, and they are sound.
     fn complete_header(&mut self, at: usize, delta: &CallDelta<'_>) -> bool {
         let call = &self.calls[at];
         let id = delta.id.filter(|_| call.id.is_none() && !call.has_ended());
@@ -220,7 +239,11 @@ impl ToolCallAssembler {
         let call = &mut self.calls[at];
         call.id = call.id.take().or(id.map(str::to_owned));
         call.name = call.name.take().or(name.map(str::to_owned));
-        true
+        let is_sound = !CallDelta { id, name, ..*delta }.is_header_corrupted();
+        if !is_sound {
+            self.reject_at_end(at, Code::InvalidUtf8, "the name or the id is not UTF-8");
+        }
+        is_sound
     }
 }
 
@@ -228,7 +251,7 @@ impl ToolCallAssembler {
 impl ToolCallAssembler {
     fn feed(&mut self, at: usize, delta: &CallDelta<'_>) {
         let mut rest = delta.arguments;
-        if delta.lossy && rest.contains(char::REPLACEMENT_CHARACTER) {
+        if delta.is_corrupted(rest) && !matches!(self.calls[at].state, State::Rejected) {
             return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
         }
         if self.calls[at].is_open() {
@@ -243,27 +266,37 @@ impl ToolCallAssembler {
             if self.options.emit == Emit::Eager {
                 self.release(at, Completion::Balanced);
             }
+        } else if delta.is_start() && self.calls[at].is_named_by(delta) {
+            self.calls[at].name_again(delta);
         }
+        self.follow(at, rest, delta);
+    }
+
+    /// Takes in what follows the arguments of a call once they are balanced, or given up.
+    fn follow(&mut self, at: usize, rest: &str, delta: &CallDelta<'_>) {
+        let Some(rest) = self.calls[at].repeat(rest) else { return self.differ(at) };
         let call = &mut self.calls[at];
         let rest = trim_start(rest);
         let Some(&byte) = rest.as_bytes().first() else {
-            call.is_named_again |= delta.name.is_some() && trim_start(delta.arguments).is_empty();
+            if delta.name.is_some() && trim_start(delta.arguments).is_empty() {
+                call.name_again(delta);
+            }
             return;
         };
         let found = error::Found::classify(byte);
         match call.state {
-            _ if byte == b'{' && call.is_named_again => {
+            _ if byte == b'{' && matches!(call.sequel, Sequel::Named) => {
                 let name = call.name.clone();
                 self.push(CallDelta { name: name.as_deref(), arguments: rest, ..*delta });
             }
             State::Rejected => {}
             _ if byte == b'{' => {
                 // A header would have opened the call that these arguments belong to.
-                let at = self.open(delta.index);
+                let at = self.open(delta);
                 self.current = self.calls[at].ordinal;
                 self.reject_at_end(at, Code::MissingField, "arguments follow without the name of a tool");
             }
-            State::Released => {
+            State::Released(_) => {
                 let message = format!("the call was released, but its arguments go on with {found}");
                 self.reject_at_end(at, Code::TrailingData, message);
             }
@@ -272,6 +305,15 @@ impl ToolCallAssembler {
                 self.reject_at_end(at, Code::TrailingData, message);
             }
         }
+    }
+
+    /// Says that the call came again, and not as it was.
+    fn differ(&mut self, at: usize) {
+        let message = match self.calls[at].state {
+            State::Released(_) => "the call was released, but came again with other arguments",
+            _ => "the call came again with other arguments",
+        };
+        self.reject_at_end(at, Code::TrailingData, message);
     }
 
     /// Parses what is new of an open call's arguments. Once they are balanced: how many bytes follow.
@@ -328,7 +370,9 @@ impl ToolCallAssembler {
         let State::Balanced(arguments) = &call.state else { return };
         match call.read(arguments, self.tools.as_deref(), completion) {
             Ok(tool_call) => {
-                self.end(at, State::Released);
+                let is_known_again = call.id.is_some();
+                let digest = is_known_again.then(|| Digest::of(trim_start(&arguments.text)));
+                self.end(at, State::Released(digest.unwrap_or_default()));
                 self.ready.push_back(Ok(tool_call));
             }
             Err(violation) => self.reject(at, *violation),
@@ -351,7 +395,7 @@ impl ToolCallAssembler {
                     "the arguments are balanced, but the answer ended without proof that they are whole";
                 self.reject(at, Violation::new(Code::Unsealed, 0, message));
             }
-            State::Released | State::Rejected => {}
+            State::Released(_) | State::Rejected => {}
         }
     }
 

@@ -101,8 +101,11 @@ fn a_header_may_come_in_parts_or_again() {
 #[test]
 fn parallel_calls() {
     let two = &[r#"a:f {"x":1} next_item"#, r#"b:g {"y":2} finish_reason"#];
-    // By index; by id; by name.
-    check(&[at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Seal], two);
+    // By index, where the next call proves nothing; by id; by name.
+    check(
+        &[at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Seal],
+        &[r#"a:f {"x":1} finish_reason"#, two[1]],
+    );
     check(&[of("a", "f", r#"{"x":1}"#), of("b", "g", r#"{"y""#), more(":2}"), Seal], two);
     check(
         &[of("", "f", r#"{"x":1}"#), of("", "g", r#"{"y""#), more(":2}"), Seal],
@@ -151,12 +154,14 @@ fn parallel_calls_that_share_an_index() {
     );
     // Without any name it is not known whose arguments they are.
     let nameless = "1:1: missing_field: call 2: arguments follow without the name of a tool";
-    same(first, &[more(r#"{"x":2}"#), more("{}")], &[r#"f {"x":1} next_item"#, nameless]);
+    let more_at = |arguments| at(0, "", "", arguments);
+    same(first, &[more_at(r#"{"x":2}"#), more_at("{}")], &[r#"f {"x":1} next_item"#, nameless]);
+    same(first, &[more(r#"{"x":2}"#), more("{}")], &[nameless, r#"f {"x":1} finish_reason"#]);
     same(at(0, "", "f", "{}{}{}{}"), &[], &["f {} next_item", nameless]);
     // What a nameless or a broken call leaves behind does not hide the next one.
     same(
         first,
-        &[more("{"), at(0, "", "g", ""), more("{}")],
+        &[more_at("{"), at(0, "", "g", ""), more("{}")],
         &[r#"f {"x":1} next_item"#, nameless, "g {} finish_reason"],
     );
     same(
@@ -179,13 +184,15 @@ fn a_parsable_prefix_is_not_a_call() {
     // The calls beside it are not harmed.
     let next = at(1, "c2", "f", "{}");
     check(&[first, more(","), next, Seal], &[conflict, "c2:f {} finish_reason"]);
-    // Too late to withhold: it was released because another call began.
+    // The call of another index proves nothing, because fragments may be interleaved.
+    let rest = [at(0, "", "", r#", "limit": 10}"#), at(0, "", "", "}"), Seal];
+    check(&[&[first, next][..], &rest].concat(), &[conflict, "c2:f {} finish_reason"]);
+    // Too late to withhold: it was released at the end.
     check(
-        &[first, next, at(0, "", "", r#", "limit": 10}"#), at(0, "", "", "}"), Seal],
+        &[&[first, Seal][..], &rest].concat(),
         &[
-            r#"c1:search {"query":"test"} next_item"#,
+            r#"c1:search {"query":"test"} finish_reason"#,
             "1:1: trailing_data: call 1 (`search`): the call was released, but its arguments go on with `,`",
-            "c2:f {} finish_reason",
         ],
     );
 }
@@ -228,7 +235,7 @@ fn a_truncated_call_is_never_a_call() {
         ],
     );
     // What another call sealed before stays released, and what comes after is not.
-    let calls = [at(0, "a", "f", "{}"), at(1, "b", "g", r#"{"a"#), Cut, at(1, "", "", r#"":1}"#), Seal];
+    let calls = [at(0, "a", "f", "{}"), at(0, "b", "g", r#"{"a"#), Cut, at(0, "", "", r#"":1}"#), Seal];
     check(
         &calls,
         &[
@@ -306,6 +313,76 @@ fn bytes_that_were_not_utf8() {
     // The model may well write U+FFFD itself, and the bad byte may be elsewhere in the event.
     check(&[at(0, "", "f", r#"{"a":"#), lossy("1}"), Seal], &[r#"f {"a":1} finish_reason"#]);
     check(&[at(0, "", "f", "{\"a\":\"\u{fffd}\"}"), Seal], &["f {\"a\":\"\u{fffd}\"} finish_reason"]);
+    // A name or an id that is not what was sent; whatever else comes of such a call.
+    let header = |id, name, arguments| {
+        Wire::Delta(CallDelta { index: Some(0), id: Some(id), name: Some(name), arguments, lossy: true })
+    };
+    let bad = "1:1: invalid_utf8: call 1 (`f`): the name or the id is not UTF-8";
+    check(&[header("c\u{fffd}", "f", "{}"), Seal], &[bad]);
+    check(&[header("c\u{fffd}", "f", ""), at(0, "", "", "{}"), more(" "), Seal], &[bad]);
+    check(&[header("c1", "f\u{fffd}", "{}"), Seal], &[&bad.replace("`f`", "`f\u{fffd}`")]);
+    check(&[header("c1", "f", "{}"), Seal], &["c1:f {} finish_reason"]);
+    check(&[at(0, "c1", "f\u{fffd}", "{}"), Seal], &["c1:f\u{fffd} {} finish_reason"]);
+    // It proves nothing about the call before it.
+    check(
+        &[at(0, "c1", "f", "{}"), header("c\u{fffd}", "f", "{}"), Cut],
+        &[
+            &bad.replace("call 1", "call 2"),
+            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole",
+        ],
+    );
+}
+
+#[test]
+fn a_call_that_comes_again_is_one_call() {
+    let call = [r#"c1:f {"a":{}} finish_reason"#];
+    let text = r#"{"a":{}}"#;
+    for header in [at(0, "c1", "f", ""), of("c1", "f", "")] {
+        let Wire::Delta(header) = header else { unreachable!() };
+        let piece = |arguments| Wire::Delta(CallDelta { arguments, ..header });
+        let whole = piece(text);
+        check(&[whole, whole, Seal], &call);
+        check(&[whole, whole, whole, piece(""), Seal, whole, Seal], &call);
+        check(&[whole, Seal, whole, Seal, whole, Cut], &call);
+        // In pieces, with the header for itself, across the release, with white space around it.
+        for cut in 0..=text.len() {
+            let (left, right) = text.split_at(cut);
+            let bare = |arguments| Wire::Delta(CallDelta { id: None, name: None, arguments, ..header });
+            check(&[whole, piece(left), bare(right), Seal], &call);
+            check(&[whole, piece(""), bare(left), bare(right), Seal], &call);
+            check(&[whole, piece(" \n"), bare(left), bare(right), bare(" "), Seal], &call);
+            check(&[whole, Seal, piece(left), bare(right), Seal], &call);
+            check(&[piece(left), bare(right), whole, Seal, whole, Seal], &call);
+            let next = of("c2", "g", "{}");
+            let expected = if header.index.is_some() { "finish_reason" } else { "next_item" };
+            check(
+                &[whole, piece(left), next, piece(right), Seal],
+                &[&call[0].replace("finish_reason", expected), "c2:g {} finish_reason"],
+            );
+        }
+        // With other arguments it contradicts itself, and stays rejected.
+        let conflict = "1:9: trailing_data: call 1 (`f`): the call came again with other arguments";
+        for other in [r#"{"a":[]}"#, "{}", r#"{"a":{} }"#, r#"{"é":1}"#] {
+            check(&[whole, piece(other), Seal], &[conflict]);
+            check(&[whole, piece(other), whole, Seal, whole, Seal], &[conflict]);
+            let late = "1:1: trailing_data: call 1 (`f`): the call was released, but came again with other arguments";
+            check(&[whole, Seal, piece(other), Seal, whole, Seal], &[call[0], late]);
+        }
+        check(
+            &[whole, piece(r#"{"a":{}}, "b":1}"#), Seal],
+            &["1:9: trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`"],
+        );
+        // Sent to another tool, or by another id, it is another call.
+        let second = |id, name| CallDelta { id: Some(id), name: Some(name), arguments: "{}", ..header };
+        assert_eq!(run(&[whole, Wire::Delta(second("c1", "g")), Seal]).len(), 2);
+        assert_eq!(run(&[whole, Wire::Delta(second("c2", "f")), Seal, whole, Seal]).len(), 2);
+    }
+    // The index tells calls apart as well.
+    assert_eq!(run(&[at(0, "c1", "f", text), at(1, "c1", "f", text), Seal]).len(), 2);
+    // Eager.
+    let mut calls = ToolCallAssembler::new(Options::default().emit(Emit::Eager));
+    let wire = [at(0, "c1", "f", text), at(0, "c1", "f", ""), more(text), at(0, "c1", "f", text), Seal];
+    assert_eq!(run_with(&mut calls, &wire), [r#"c1:f {"a":{}} balanced"#]);
 }
 
 #[test]
@@ -371,7 +448,7 @@ fn calls_are_held_against_their_tools() {
     assert_eq!(
         run_with(&mut calls, &wire),
         [
-            r#"weather {"city":"Oslo"} next_item"#,
+            r#"weather {"city":"Oslo"} finish_reason"#,
             "1:1: unknown_tool: call 2 (`wether`): no such tool",
             "2:9: invalid_parameters: call 3 (`weather`): no string (at /city)",
             "1:16: duplicate_key: call 4 (`weather`): an object has two members of this name (at /city)",
@@ -427,12 +504,7 @@ fn memory_is_bounded() {
 fn many_calls_are_not_remembered_for_ever() {
     let mut calls = ToolCallAssembler::new(Options::default());
     for index in 0..10_000 {
-        calls.push(CallDelta {
-            index: Some(index),
-            name: Some("f"),
-            arguments: "{}",
-            ..CallDelta::default()
-        });
+        calls.push(CallDelta { index: Some(0), name: Some("f"), arguments: "{}", ..CallDelta::default() });
         let seen = drain(&mut calls);
         assert_eq!(seen.len(), usize::from(index > 0), "{seen:?}");
     }

@@ -52,7 +52,8 @@ impl OpenAiChatDecoder {
     /// # Errors
     ///
     /// If the data looks like a chunk, an object, but is not JSON: then a part of the answer may be
-    /// lost. Other data that is not JSON is [`Delta::Unknown`].
+    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
+    /// named `error`.
     pub fn decode(
         &mut self,
         event: &str,
@@ -67,6 +68,11 @@ impl OpenAiChatDecoder {
         match data {
             "" => {}
             "[DONE]" => sink(Delta::Terminator),
+            // What is named an error need not be JSON.
+            _ if event == "error" && !data.starts_with('{') => {
+                let said = self.json.parse(data).ok().and_then(Value::as_str);
+                sink(Delta::Error { message: said.unwrap_or(data.into()) });
+            }
             _ if data.starts_with('{') => chunk(self.json.parse(data)?, event == "error", &mut sink),
             _ => {
                 let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
@@ -74,6 +80,20 @@ impl OpenAiChatDecoder {
             }
         }
         Ok(())
+    }
+
+    /// What a body that is no event stream says of an error: what servers answer with instead.
+    pub(crate) fn error_of_body(&mut self, body: &str) -> Option<String> {
+        let body = self.json.parse(body.trim_start_matches('\u{feff}').trim()).ok()?;
+        // Gemini's endpoint puts it into an array.
+        let body = match body.as_array() {
+            Some(bodies) => bodies.into_iter().next()?,
+            None => body,
+        };
+        let is_error = || body.get("object").and_then(Value::as_str).is_some_and(|its| its == "error");
+        let error = body.get("error").filter(|error| !is_nothing(*error));
+        let error = error.or_else(|| is_error().then_some(body))?;
+        Some(error_message(error).into_owned())
     }
 }
 
@@ -99,7 +119,9 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>
     match choices.map(|choices| (choices, choices.as_array())) {
         Some((_, Some(choices))) => {
             let places = 0..choices.len() as u64;
-            places.zip(choices).for_each(|(place, value)| choice(place, value, sink));
+            for (place, value) in places.zip(choices) {
+                error = error.or(choice(place, value, sink));
+            }
         }
         Some((choices, None)) => unknown("", "choices", choices, sink),
         None => {}
@@ -130,12 +152,14 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
     Some(Usage { input_tokens, output_tokens, total_tokens: tokens("total_tokens") })
 }
 
-fn choice(position: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+/// Answers with the choice's error, if it has one: OpenRouter puts it there.
+fn choice<'a>(position: u64, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Value<'a>> {
     const PLACE: &str = "choices[]";
     let Some(members) = value.as_object() else {
-        return unknown("", PLACE, value, sink);
+        unknown("", PLACE, value, sink);
+        return None;
     };
-    let mut index = None;
+    let (mut index, mut error) = (None, None);
     let (mut delta, mut message, mut reason, mut native_reason) = (None, None, None, None);
     for (name, value) in members {
         match name {
@@ -143,6 +167,7 @@ fn choice(position: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
             "delta" => delta = Some(value),
             "message" => message = Some(value),
             "finish_reason" => reason = value.as_str(),
+            "error" => error = Some(value).filter(|error| !is_nothing(*error)),
             // OpenRouter's, of the provider behind it.
             "native_finish_reason" => native_reason = value.as_str(),
             "logprobs" | "content_filter_results" | "content_filter_offsets" => {}
@@ -162,6 +187,7 @@ fn choice(position: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let reason = if is_limit { FinishReason::Length } else { finish_reason(&reason) };
         sink(Delta::Finish { choice: index, reason });
     }
+    error
 }
 
 fn finish_reason(name: &str) -> FinishReason {

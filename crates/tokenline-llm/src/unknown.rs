@@ -1,5 +1,6 @@
 //! What a stream held that is not known.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 /// How often a stream held events and fields that are not known here, by name.
@@ -9,6 +10,8 @@ use std::fmt;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
     counts: Vec<(&'static str, Box<str>, u64)>,
+    /// Where in `counts` a name is, by what stands before it.
+    places: BTreeMap<&'static str, BTreeMap<Box<str>, usize>>,
     others: u64,
 }
 
@@ -21,10 +24,12 @@ impl Unknown {
     pub(crate) fn add(&mut self, parent: &'static str, name: &str) {
         let end = name.char_indices().nth(MAX_NAME).map_or(name.len(), |(at, _)| at);
         let name = &name[..end];
-        let is_it = |(other, its, _): &(_, Box<str>, _)| *other == parent && **its == *name;
-        match self.counts.iter().position(is_it) {
-            Some(at) => self.counts[at].2 += 1,
-            None if self.counts.len() < MAX_NAMES => self.counts.push((parent, name.into(), 1)),
+        match self.places.get(parent).and_then(|names| names.get(name)) {
+            Some(&at) => self.counts[at].2 += 1,
+            None if self.counts.len() < MAX_NAMES => {
+                self.places.entry(parent).or_default().insert(name.into(), self.counts.len());
+                self.counts.push((parent, name.into(), 1));
+            }
             None => self.others += 1,
         }
     }

@@ -76,10 +76,15 @@ fn the_end_decides_what_is_released() {
         ),
     ] {
         let end_lines: Vec<String> = before.into_iter().chain(after).map(str::to_owned).collect();
-        let of = |line: Option<String>| line.into_iter().chain(end_lines.clone()).collect::<Vec<_>>();
         let check = |text_as, wire: String, line: Option<String>| {
+            // Where nothing was open that a limit could have cut, the cut is said all the same.
+            let is_limit = after == Some("finish length");
+            let is_silent = !line.as_deref().is_some_and(|line| line.starts_with("rejected"));
+            let cut = "rejected truncated: the answer was cut by its token limit".to_owned();
+            let line = line.into_iter().chain((is_limit && is_silent).then_some(cut));
             let wire = [wire, end.clone()];
-            assert_eq!(lines(text_as, &wire), of(line), "{wire:?}");
+            let expected: Vec<_> = line.chain(end_lines.clone()).collect();
+            assert_eq!(lines(text_as, &wire), expected, "{wire:?}");
             assert_eq!(seen_as(text_as, &wire).is_complete, is_complete, "{wire:?}");
         };
         let (record, open) = (r#"{"a":1}"#, r#"{"a":1"#);
@@ -129,6 +134,82 @@ fn a_limit_by_another_name_is_a_limit() {
         );
         let seen = seen_as(TextAs::Records, &[call("c1", "f", "{}"), end, DONE.to_owned()]);
         assert_eq!(codes(&seen), [Code::Unsealed], "{native}");
+        assert!(seen.is_complete);
+    }
+}
+
+#[test]
+fn a_cut_by_the_token_limit_is_always_said() {
+    let place = |text_as, wire: &[String]| {
+        let seen = seen_as(text_as, wire);
+        assert!(seen.is_complete && codes(&seen) == [Code::Truncated], "{seen:?}");
+        let its = &seen.report.diagnostics()[0];
+        assert_eq!(its.message, "the answer was cut by its token limit");
+        (its.line, its.column, its.span.start, its.span.end)
+    };
+    let limit = chunk("{}", "length");
+    for text_as in [TextAs::Records, TextAs::Text] {
+        let whole = [text("{\"a\":1}\n{\"a\""), text(":2}\n"), limit.clone(), limit.clone()];
+        assert_eq!(place(text_as, &whole), (3, 1, 16, 16));
+        assert_eq!(place(text_as, &[text("{\"a\":1}\n "), limit.clone()]), (2, 2, 9, 9));
+        assert_eq!(place(text_as, std::slice::from_ref(&limit)), (1, 1, 0, 0));
+    }
+    // Of a text that begins anew it is that text's place.
+    let again = [text("{}\n{}\n"), chunk("{}", "stop"), text("{}\n"), limit.clone()];
+    assert_eq!(place(TextAs::Records, &again), (2, 1, 3, 3));
+    // Other ends are not a limit's.
+    for reason in ["stop", "content_filter", "other"] {
+        assert_eq!(codes(&seen_as(TextAs::Records, &[text("{}\n"), chunk("{}", reason)])), []);
+    }
+}
+
+#[test]
+fn a_call_that_is_sent_twice_is_delivered_once() {
+    let (once, finish) = (call("c1", "f", "{}"), chunk("{}", "tool_calls"));
+    let calls = |wire: &[&String]| {
+        let wire: Vec<String> = wire.iter().map(|&wire| wire.clone()).collect();
+        let seen = seen_as(TextAs::Records, &wire);
+        assert!(seen.is_complete && codes(&seen).is_empty());
+        seen.report.tool_calls()
+    };
+    assert_eq!(calls(&[&once, &once, &finish]), 1);
+    assert_eq!(calls(&[&once, &finish, &once, &finish]), 1);
+    assert_eq!(calls(&[&once, &call("c2", "f", "{}"), &once, &finish]), 2);
+}
+
+#[test]
+fn calls_of_several_indexes_may_be_interleaved() {
+    let call = |index: u64, name: &str, arguments: &str| {
+        let call = serde_json::json!({"index": index, "function": {"name": name, "arguments": arguments}});
+        chunk(&serde_json::json!({"tool_calls": [call]}).to_string(), "")
+    };
+    let wire = [
+        call(0, "f", "{\"q\":\"x\"}"),
+        call(1, "g", ""),
+        call(0, "", ",\"limit\":10}"),
+        chunk("{}", "tool_calls"),
+    ];
+    assert_eq!(
+        lines(TextAs::Records, &wire),
+        [
+            "rejected trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`",
+            "call finish_reason g {}",
+            "finish tool_calls",
+        ]
+    );
+}
+
+#[test]
+fn a_fragment_that_says_nothing_does_not_reopen_its_choice() {
+    let finish = chunk("{}", "tool_calls");
+    for nothing in [
+        call("", "", ""),
+        call("", "", " "),
+        chunk(r#"{"tool_calls":[{"index":0}]}"#, ""),
+        chunk(r#"{"tool_calls":[{"index":5,"id":null,"function":{"name":null,"arguments":null}}]}"#, ""),
+    ] {
+        let seen = seen_as(TextAs::Records, &[call("c1", "f", "{}"), finish.clone(), nothing]);
+        assert_eq!(seen.summary(), ["call finish_reason f {} c1", "finish tool_calls"]);
         assert!(seen.is_complete);
     }
 }
@@ -243,11 +324,25 @@ fn what_servers_call_an_error() {
         (r#"data: {"error":{"message":"","type":"server_error"}}"#, "server_error"),
         (r#"data: {"error":{"code":500}}"#, "no message"),
         (r#"data: {"object":"error","message":"overloaded","code":500}"#, "overloaded"),
+        (
+            r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"overloaded"}}]}"#,
+            "overloaded",
+        ),
+        (
+            r#"data: {"choices":[{"delta":{},"error":{"message":"hm"}}],"error":{"message":"overloaded"}}"#,
+            "overloaded",
+        ),
+        ("event: error\ndata: overloaded", "overloaded"),
+        ("event: error\ndata: \"over\\u006coaded\"", "overloaded"),
+        ("event: error\ndata: [1]", "[1]"),
         ("event: error\ndata: {\"message\":\"overloaded\"}", "overloaded"),
         ("event: error\ndata: {\"error\":{\"message\":\"overloaded\"}}", "overloaded"),
     ] {
         assert_eq!(message(data).as_deref(), Some(expected), "{data}");
     }
+    // The stream may end in it.
+    let cut = seen_as(TextAs::Records, &[text("{}\n"), "event: error\ndata: overloaded".to_owned()]);
+    assert_eq!(codes(&cut), [Code::ProviderError]);
     let long = "é".repeat(600);
     let shown = message(&format!("data: {{\"error\":{{\"message\":\"{long}\"}}}}")).expect("a message");
     assert_eq!(shown, format!("{}…", "é".repeat(500)));
@@ -302,7 +397,11 @@ fn what_is_not_known_is_counted_and_no_error() {
          choices[].delta.tool_calls[]: number (1), choices[].delta.tool_calls[].custom (1), \
          choices[].delta.tool_calls[].function.new (1), data: after the end (2)"
     );
-    // Names that a server makes up do not fill the memory.
+    // Names that a server makes up do not fill the memory, nor the time.
+    let members = (0..200_000).map(|name| format!("\"{name}\":1,")).collect::<String>();
+    let one = format!("data: {{{members}\"a\":1}}\n\n");
+    let many = decode(&mut parser(TextAs::Records), [one.as_bytes()]);
+    assert!(many.unknown.ends_with(", and others (199937)"));
     let made_up: String =
         (0..100).map(|name| format!("data: {{\"{name}{}\":1}}\n\n", "x".repeat(200))).collect();
     let seen = seen_as(TextAs::Records, &[made_up, DONE.to_owned()]);
@@ -438,6 +537,10 @@ fn bytes_that_are_not_utf8_harm_their_line_or_call() {
     assert_eq!(seen.report.diagnostics()[0].line, 2);
     let seen = wire(&call("a", "f", "{\"x\":"), &call("", "", "\"…\"}"));
     assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0));
+    for (id, name) in [("c…", "f"), ("c", "f…")] {
+        let seen = wire("", &call(id, name, "{}"));
+        assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0));
+    }
     // Elsewhere in the event it harms nothing.
     let seen = wire("", &text("{\"a\":1}\n").replace("choices", "model\":\"…\",\"choices"));
     assert_eq!((codes(&seen), seen.report.records()), (vec![], 1));
@@ -476,7 +579,57 @@ fn what_is_no_event_stream_says_so() {
             "rejected stream_incomplete: the stream ended without a finish reason or `[DONE]`; 3 lines of it are not of an event stream"
         ]
     );
+    let seen = seen_as(TextAs::Records, &["not found".to_owned()]);
+    assert!(seen.summary()[0].ends_with("; 1 line of it is not of an event stream"), "{seen:?}");
     assert_eq!(codes(&seen_as(TextAs::Records, &[])), [Code::StreamIncomplete]);
+}
+
+#[test]
+fn a_body_that_is_an_error_is_the_providers() {
+    let error = |body: &str| {
+        let seen = seen_as(TextAs::Records, &[body.to_owned()]);
+        assert!(!seen.is_complete && seen.events.len() == 1, "{seen:?}");
+        let its = seen.report.diagnostics()[0].clone();
+        (its.code, its.message, (its.line, its.span.start, its.span.end))
+    };
+    for body in [
+        r#"{"error":{"message":"no such model","type":"invalid_request_error"}}"#,
+        "{\n  \"error\": {\n    \"message\": \"no such model\"\n  }\n}\n",
+        "\u{feff}\n\n{\"error\":\n\n\"no such model\"}\n\n\n",
+        r#"[{"error":{"code":404,"message":"no such model"}}]"#,
+        r#"{"object":"error","message":"no such model"}"#,
+    ] {
+        let place = (1, 0, body.len() as u64);
+        assert_eq!(error(body), (Code::ProviderError, "no such model".to_owned(), place), "{body}");
+    }
+    for body in [
+        r#"{"error":null}"#,
+        r#"{"error":{"message":"cut"#,
+        "[]",
+        "<html>error</html>",
+        &format!(r#"{{"error":"{}"}}"#, "x".repeat(5000)),
+    ] {
+        assert_eq!(error(body).0, Code::StreamIncomplete, "{body}");
+    }
+    assert_eq!(error(&format!(r#"{{"error":"{}"}}"#, "x".repeat(2000))).1, "x".repeat(500) + "…");
+    // Beside events it is no body.
+    let seen = seen_as(TextAs::Records, &[": hi\n\n".to_owned(), text("{}\n"), "{\"error\":1}".to_owned()]);
+    assert_eq!(codes(&seen), [Code::StreamIncomplete]);
+}
+
+#[test]
+fn an_incomplete_stream_is_found_at_its_last_event() {
+    let last = |wire: &[String]| {
+        let seen = seen_as(TextAs::Text, wire);
+        let its = seen.report.diagnostics().last().cloned().expect("a finding");
+        assert_eq!((its.code, its.column), (Code::StreamIncomplete, 1));
+        (its.line, its.span.start, its.span.end)
+    };
+    let (one, two) = (text("a"), text("b"));
+    let (start, end) = (one.len() as u64, (one.len() + two.len()) as u64);
+    assert_eq!(last(&[one.clone(), two.clone(), ": bye\n\n".to_owned()]), (3, start, end - 1));
+    assert_eq!(last(&[one.clone(), "data: [DO".to_owned()]), (3, start, start + 9));
+    assert_eq!(last(&[]), (1, 0, 0));
 }
 
 struct Weather;

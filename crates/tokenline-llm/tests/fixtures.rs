@@ -34,7 +34,7 @@ const CALLS: &[Expected] = &[
         "parallel-calls-in-turn",
         TextAs::Records,
         &[
-            r#"call next_item get_weather {"city":"Lima"} call_Aa1xQ7"#,
+            r#"call finish_reason get_weather {"city":"Lima"} call_Aa1xQ7"#,
             r#"call finish_reason get_time {"zone":"America/Lima"} call_Bb2yR8"#,
             "finish tool_calls",
         ],
@@ -80,7 +80,7 @@ const CALLS: &[Expected] = &[
         "length-cuts-arguments",
         TextAs::Records,
         &[
-            r#"call next_item get_weather {"city":"Quito"} call_Hh8sX4"#,
+            "rejected unsealed: call 1 (`get_weather`): the arguments are balanced, but the answer ended without proof that they are whole",
             "rejected truncated: call 2 (`write_file`): expected the rest of the string, found the end of the input",
             "finish length",
             "usage 90 40 130",
@@ -206,6 +206,7 @@ const TEXTS: &[Expected] = &[
             r#"1: newline {"b":2}"#,
             r#"newline {"a":1}"#,
             "1: finish stop",
+            "rejected truncated: the answer was cut by its token limit",
             "finish length",
             r#"text {"a":1}⏎"#,
             r#"1: text {"b":2}⏎"#,

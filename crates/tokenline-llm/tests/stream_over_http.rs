@@ -45,10 +45,8 @@ async fn records_and_calls_arrive_before_the_response_ends() {
         text("1}\n{\"n\":2}"),
         text("\n"),
         call("a", "f", "{}"),
-        chunk(
-            "{\"tool_calls\":[{\"index\":1,\"id\":\"b\",\"function\":{\"name\":\"g\",\"arguments\":\"{}\"}}]}",
-            "",
-        ),
+        // Of the same index, so that it proves the call before it.
+        call("b", "g", "{}"),
         chunk("{}", "tool_calls"),
         DONE.to_owned(),
     ];

@@ -47,7 +47,7 @@ fn each_rule_has_its_words() {
             ),
             (
                 r#"{"whole":1.5}"#,
-                "/whole | /properties/whole/type | expected type integer, found a number that is not whole",
+                "/whole | /properties/whole/type | expected type integer, found a number that is no integer",
             ),
             (r#"{"const":{"a":[2]}}"#, r#"/const | /properties/const/const | must be {"a":[1]}"#),
             (r#"{"enum":"blue"}"#, r#"/enum | /properties/enum/enum | must be one of "red", "green", null"#),

@@ -151,6 +151,14 @@ fn by_kind() {
             ("{}", " | /oneOf | must be one of \"a\", \"b\", \"c\", 1"),
         ],
     );
+    // Rules for members say nothing of a string.
+    check(
+        &json!({"anyOf": [
+            {"properties": {"k": {"const": 1}}, "required": ["k"], "minLength": 3},
+            {"properties": {"k": {"const": 2}}, "required": ["k"], "pattern": "^a"},
+        ]}),
+        &[("\"b\"", " | /anyOf | matches none of the 2 alternatives")],
+    );
     // Without any of this nobody can tell.
     check(
         &json!({"anyOf": [{"minLength": 3}, {"pattern": "^a"}]}),

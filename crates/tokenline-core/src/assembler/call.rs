@@ -2,6 +2,7 @@
 
 use memchr::{memchr_iter, memrchr};
 
+use super::repetition::{Digest, Sequel};
 use crate::json::{Parser, Raw};
 use crate::{Code, Completion, Diagnostic, Span, ToolCall, ValidateCall, Violation};
 
@@ -19,8 +20,8 @@ pub struct CallDelta<'a> {
     pub name: Option<&'a str>,
     /// More of the arguments' JSON text.
     pub arguments: &'a str,
-    /// Whether a U+FFFD in the arguments may stand in place of bytes that were not UTF-8, as
-    /// [`SseEvent::lossy`](crate::sse::SseEvent::lossy) tells. Such a call is rejected.
+    /// Whether a U+FFFD in the id, the name or the arguments may stand in place of bytes that were
+    /// not UTF-8, as [`SseEvent::lossy`](crate::sse::SseEvent::lossy) tells. Such a call is rejected.
     pub lossy: bool,
 }
 
@@ -30,8 +31,7 @@ pub(super) struct Call {
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
-    /// The tool was named again after the arguments: the header of another call, if arguments follow.
-    pub(super) is_named_again: bool,
+    pub(super) sequel: Sequel,
     pub(super) state: State,
 }
 
@@ -40,7 +40,8 @@ pub(super) enum State {
     Open(Box<Arguments>),
     /// They are; something has to prove that they are whole.
     Balanced(Box<Arguments>),
-    Released,
+    /// They were delivered; what they were is kept to know them again, if the call has an id.
+    Released(Digest),
     Rejected,
 }
 
@@ -56,6 +57,16 @@ impl CallDelta<'_> {
     /// Whether its arguments can be the beginning of a call's.
     pub(super) fn is_start(&self) -> bool {
         trim_start(self.arguments).starts_with('{')
+    }
+
+    /// Whether this text of it may not be what was sent.
+    pub(super) fn is_corrupted(&self, text: &str) -> bool {
+        self.lossy && text.contains(char::REPLACEMENT_CHARACTER)
+    }
+
+    /// Whether its id or its name may not be what was sent.
+    pub(super) fn is_header_corrupted(&self) -> bool {
+        [self.id, self.name].into_iter().flatten().any(|text| self.is_corrupted(text))
     }
 
     /// Whether it says nothing at all.
@@ -74,7 +85,7 @@ impl Call {
     }
 
     pub(super) fn has_ended(&self) -> bool {
-        matches!(self.state, State::Released | State::Rejected)
+        matches!(self.state, State::Released(_) | State::Rejected)
     }
 
     /// Whether the fragment, which has the call's index or its id or follows it, opens another.
@@ -90,7 +101,10 @@ impl Call {
         });
         match &self.name {
             None => self.has_ended() || (self.is_balanced() && delta.is_start()),
-            Some(own) => own != name || is_other_id || (!self.is_open() && delta.is_start()),
+            Some(own) => {
+                let is_new = || !self.is_open() && delta.is_start() && !self.is_named_by(delta);
+                own != name || is_other_id || is_new()
+            }
         }
     }
 
@@ -102,7 +116,7 @@ impl Call {
     pub(super) fn text(&self) -> &str {
         match &self.state {
             State::Open(arguments) | State::Balanced(arguments) => &arguments.text,
-            State::Released | State::Rejected => "",
+            State::Released(_) | State::Rejected => "",
         }
     }
 

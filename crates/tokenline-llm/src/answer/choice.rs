@@ -3,10 +3,12 @@
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::{CallDelta, Code, Completion, Event, Options, RecordDecoder, ToolCallAssembler};
+use tokenline_core::{
+    CallDelta, Code, Completion, Diagnostic, Event, Options, RecordDecoder, Span, ToolCallAssembler,
+};
 
-use super::TextAs;
 use super::outbox::Outbox;
+use super::{AnswerEvent, TextAs};
 use crate::FinishReason;
 
 pub(super) struct Choice {
@@ -20,7 +22,16 @@ pub(super) struct Choice {
     is_text_ended: bool,
     /// The text so far is empty or ends with a line feed.
     is_at_line_start: bool,
+    /// Where the text so far ends.
+    place: Place,
     loss: Loss,
+}
+
+/// A place in a choice's text.
+struct Place {
+    line: u64,
+    column: u64,
+    offset: u64,
 }
 
 /// Whether a part of the text may be missing.
@@ -36,6 +47,21 @@ enum Loss {
 /// Stands in the text where a part of it may be missing. It is not UTF-8, so its line is rejected.
 const GAP: &[u8] = b"\xFF";
 const MISSING: &str = "a part of the line may be missing: an event of the stream could not be read";
+const LIMIT: &str = "the answer was cut by its token limit";
+
+impl Place {
+    const START: Self = Self { line: 1, column: 1, offset: 0 };
+
+    /// Goes past the text.
+    fn pass(&mut self, text: &str) {
+        self.line += text.bytes().filter(|byte| *byte == b'\n').count() as u64;
+        self.column = match text.rfind('\n') {
+            Some(at) => (text.len() - at) as u64,
+            None => self.column + text.len() as u64,
+        };
+        self.offset += text.len() as u64;
+    }
+}
 
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &Outbox<T>) -> Self {
@@ -51,6 +77,7 @@ impl Choice {
             is_ended: false,
             is_text_ended: false,
             is_at_line_start: true,
+            place: Place::START,
             loss: Loss::None,
         }
     }
@@ -70,7 +97,9 @@ impl Choice {
     }
 
     pub(super) fn push_call<T>(&mut self, delta: CallDelta<'_>, out: &mut Outbox<T>) {
-        self.is_ended = false;
+        // What says nothing does not begin anything anew.
+        let says_something = |text: Option<&str>| text.is_some_and(|text| !text.trim_ascii().is_empty());
+        self.is_ended &= ![delta.id, delta.name, Some(delta.arguments)].into_iter().any(says_something);
         self.calls.push(delta);
         self.take_calls(out);
     }
@@ -89,12 +118,14 @@ impl Choice {
             return;
         }
         self.is_ended = false;
-        if out.text_as == TextAs::Text {
-            return;
-        }
         if mem::take(&mut self.is_text_ended) {
             // A server that goes on after it has finished: the text begins anew.
             self.text.reset();
+            self.place = Place::START;
+        }
+        self.place.pass(text);
+        if out.text_as == TextAs::Text {
+            return;
         }
         self.fill_gap(out);
         if lossy && text.contains(char::REPLACEMENT_CHARACTER) {
@@ -110,12 +141,25 @@ impl Choice {
         self.is_at_line_start = text.ends_with('\n');
     }
 
+    /// Ends the choice for a reason that the provider gives.
+    pub(super) fn finish<T: DeserializeOwned>(&mut self, reason: &FinishReason, out: &mut Outbox<T>) {
+        let before = out.events.len();
+        self.end(reason.is_clean().then_some(Completion::FinishReason), out);
+        let mut ends = out.events.range(before..);
+        if *reason == FinishReason::Length && !ends.any(AnswerEvent::tells_of_a_cut) {
+            let Place { line, column, offset } = self.place;
+            let span = Span::new(offset, offset);
+            out.finding(Some(self.index), Diagnostic::new(Code::Truncated, line, span, column, LIMIT));
+        }
+    }
+
     /// Ends the choice, cleanly if there is evidence for that. Nothing to do if it has ended.
     pub(super) fn end<T: DeserializeOwned>(&mut self, evidence: Option<Completion>, out: &mut Outbox<T>) {
         if mem::replace(&mut self.is_ended, true) {
             return;
         }
-        if out.text_as != TextAs::Text && !mem::replace(&mut self.is_text_ended, true) {
+        let was_ended = mem::replace(&mut self.is_text_ended, true);
+        if out.text_as != TextAs::Text && !was_ended {
             if !self.is_at_line_start {
                 self.fill_gap(out);
             }
@@ -135,6 +179,7 @@ impl Choice {
     fn fill_gap<T: DeserializeOwned>(&mut self, out: &mut Outbox<T>) {
         if self.loss == Loss::Here {
             self.loss = Loss::OnLine;
+            self.place.offset += GAP.len() as u64;
             self.read(GAP, out);
         }
     }

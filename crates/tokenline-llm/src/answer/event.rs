@@ -1,6 +1,6 @@
 //! What an answer yields, and what its text is read as.
 
-use tokenline_core::{Diagnostic, Record, Severity, ToolCall};
+use tokenline_core::{Code, Diagnostic, Record, Severity, ToolCall};
 
 use crate::{FinishReason, Usage};
 
@@ -86,6 +86,12 @@ pub enum AnswerEvent<T> {
 }
 
 impl<T> AnswerEvent<T> {
+    /// Whether it says that the end cut something off.
+    pub(super) fn tells_of_a_cut(&self) -> bool {
+        matches!(self, Self::Rejected { diagnostic, .. }
+            if matches!(diagnostic.code, Code::Truncated | Code::Unsealed))
+    }
+
     /// The event for a finding.
     pub(super) fn from_diagnostic(choice: Option<u64>, diagnostic: Diagnostic) -> Self {
         match diagnostic.severity() {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Raw, SyntaxError};
 use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
-use tokenline_core::{Code, Diagnostic, Options, Report, Span, Validate, ValidateCall};
+use tokenline_core::{Code, Diagnostic, Options, Report, Validate, ValidateCall};
 
 use super::outbox::Outbox;
 use super::state::Answer;
@@ -46,10 +46,17 @@ impl Decoder {
 
     /// Whether the data of an event in which the stream ended can be all of it. If it looks like
     /// that, and is no JSON, it is not.
-    pub(super) fn may_be_whole(&self, data: &str) -> bool {
-        let data = data.trim();
+    pub(super) fn may_be_whole(&self, event: &SseEvent<'_>) -> bool {
+        let data = event.data.trim();
         match self {
-            Self::OpenAiChat(_) => data == "[DONE]" || data.starts_with('{'),
+            Self::OpenAiChat(_) => data == "[DONE]" || data.starts_with('{') || event.event == "error",
+        }
+    }
+
+    /// What a body that is no event stream says of an error.
+    fn error_of_body(&mut self, body: &str) -> Option<String> {
+        match self {
+            Self::OpenAiChat(decoder) => decoder.error_of_body(body),
         }
     }
 
@@ -106,6 +113,11 @@ impl Decoder {
 /// That is if it is balanced; else it is `truncated` in every case. What comes after `[DONE]` is
 /// not looked at. Text that comes after its choice has ended is read as a text of its own.
 ///
+/// An answer cut by its token limit is always a finding: where nothing was open, `truncated` at the
+/// end of the choice's text. `stream_incomplete` and `provider_error` are placed at the last event
+/// of the wire. A body that is no event stream but a JSON error, as servers answer with instead, is
+/// a `provider_error` as a whole.
+///
 /// # Lost events
 ///
 /// An event that is too large or is not JSON may have held a part of any choice. Besides the
@@ -116,9 +128,14 @@ pub struct AnswerParser<T = Raw> {
     provider: Provider,
     decoder: Decoder,
     answer: Answer<T>,
+    /// The first bytes of what has not shown an event yet: it may be a body that is just an error.
+    beginning: Vec<u8>,
     report: Report,
     is_finished: bool,
 }
+
+/// Bytes of a body that is no event stream that are searched for an error.
+const MAX_BODY: usize = 4096;
 
 // Construction.
 impl<T> AnswerParser<T> {
@@ -132,6 +149,7 @@ impl<T> AnswerParser<T> {
             provider,
             decoder: Decoder::new(provider, &options),
             answer: Answer::new(options, out),
+            beginning: Vec::new(),
             report: Report::new(&options.limits),
             is_finished: false,
         }
@@ -171,6 +189,10 @@ impl<T: DeserializeOwned> AnswerParser<T> {
     /// Reads on. Take the events after each piece: they queue up until then. What comes after
     /// [`finish`](Self::finish) is not looked at.
     pub fn push(&mut self, mut chunk: &[u8]) {
+        if !self.answer.has_begun {
+            let room = MAX_BODY - self.beginning.len();
+            self.beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        }
         while !self.is_finished {
             let SseDecoded { consumed, item } = self.sse.decode(chunk);
             chunk = &chunk[consumed..];
@@ -197,6 +219,13 @@ impl<T: DeserializeOwned> AnswerParser<T> {
             }
             Some(SseItem::Rejected(diagnostic)) => self.answer.lose(diagnostic),
         }
+        if !self.answer.has_begun {
+            let body = String::from_utf8_lossy(&self.beginning);
+            if let Some(message) = self.decoder.error_of_body(&body) {
+                self.answer.fail_as_a_whole(&message, self.sse.offset());
+            }
+        }
+        self.beginning = Vec::new();
         if let Some(diagnostic) = self.end("the stream ended") {
             self.answer.out.finding(None, diagnostic);
         }
@@ -224,12 +253,12 @@ impl<T: DeserializeOwned> AnswerParser<T> {
             return None;
         }
         let mut message = format!("{how} without {}", self.decoder.ends_with());
-        let (offset, strange) = (self.sse.offset(), self.sse.unknown_fields());
+        let strange = self.sse.unknown_fields();
         if self.answer.choices.is_empty() && strange > 0 {
-            message.push_str(&format!("; {strange} lines of it are not of an event stream"));
+            let lines = if strange == 1 { "line of it is" } else { "lines of it are" };
+            message.push_str(&format!("; {strange} {lines} not of an event stream"));
         }
-        let span = Span::new(offset, offset);
-        Some(Diagnostic::new(Code::StreamIncomplete, self.answer.line, span, 1, message))
+        Some(self.answer.diagnostic(Code::StreamIncomplete, message))
     }
 }
 
@@ -266,6 +295,7 @@ impl<T> AnswerParser<T> {
         self.answer = Answer::new(*options, out);
         self.answer.wants_fragments = wants_fragments;
         self.sse.reset();
+        self.beginning.clear();
         self.is_finished = false;
     }
 

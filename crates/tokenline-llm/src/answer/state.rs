@@ -18,8 +18,10 @@ pub(super) struct Answer<T> {
     pub(super) usage: Option<Usage>,
     pub(super) unknown: Unknown,
     /// Where on the wire the last event was.
-    pub(super) line: u64,
+    line: u64,
     span: Span,
+    /// There was an event, or one that was lost.
+    pub(super) has_begun: bool,
     /// The provider's end of the stream came.
     is_terminated: bool,
     /// The stream ended, and the provider had not.
@@ -49,6 +51,7 @@ impl<T> Answer<T> {
             unknown: Unknown::default(),
             line: 1,
             span: Span::default(),
+            has_begun: false,
             is_terminated: false,
             is_cut: false,
             has_failed: false,
@@ -66,6 +69,7 @@ impl<T> Answer<T> {
 
     /// Says that an event could not be read, and why.
     pub(super) fn lose(&mut self, diagnostic: Diagnostic) {
+        (self.line, self.span, self.has_begun) = (diagnostic.line, diagnostic.span, true);
         self.out.finding(None, diagnostic);
         self.has_lost = true;
         for choice in &mut self.choices {
@@ -74,7 +78,12 @@ impl<T> Answer<T> {
     }
 
     fn wire_finding(&mut self, code: Code, message: impl Into<String>) {
-        self.out.finding(None, Diagnostic::new(code, self.line, self.span, 1, message));
+        self.out.finding(None, self.diagnostic(code, message));
+    }
+
+    /// A finding about the last event of the wire, or about where there should be one.
+    pub(super) fn diagnostic(&self, code: Code, message: impl Into<String>) -> Diagnostic {
+        Diagnostic::new(code, self.line, self.span, 1, message)
     }
 
     /// Where the choice is, which may be a new one; `None` if there are too many.
@@ -110,7 +119,8 @@ impl<T: DeserializeOwned> Answer<T> {
         if event.data.is_empty() {
             return;
         }
-        if is_cut && !decoder.may_be_whole(event.data) {
+        self.has_begun = true;
+        if is_cut && !decoder.may_be_whole(event) {
             return self.out.finding(None, event.truncated());
         }
         let decoded = decoder.decode(event, |delta| self.take(delta, event.lossy));
@@ -194,9 +204,15 @@ impl<T: DeserializeOwned> Answer<T> {
             return;
         }
         self.has_error_reason |= reason == FinishReason::Error;
-        choice.end(reason.is_clean().then_some(Completion::FinishReason), &mut self.out);
+        choice.finish(&reason, &mut self.out);
         choice.reason.get_or_insert_with(|| reason.clone());
         self.out.events.push_back(AnswerEvent::Finish { choice: index, reason });
+    }
+
+    /// Says that all there is, so many bytes, is the provider's error.
+    pub(super) fn fail_as_a_whole(&mut self, message: &str, len: u64) {
+        (self.line, self.span) = (1, Span::new(0, len));
+        self.fail(message);
     }
 
     fn fail(&mut self, message: &str) {

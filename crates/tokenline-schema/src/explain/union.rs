@@ -54,35 +54,56 @@ fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'
         types.dedup();
         return Step::fault(schema_path, words::wrong_kind(&types, value));
     }
-    while branches.len() > 1 {
-        let Some(name) = discriminator(&branches, value) else { break };
-        let constants =
-            || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).copied();
-        let Some(member) = value.get(name) else {
-            return Step::fault(schema_path, words::missing_discriminator(name, constants()));
-        };
-        if !branches.iter().any(|branch| branch.agrees(name, member)) {
-            return Step::fault_of(schema_path, name, member, words::one_of(constants()));
-        }
-        branches.retain(|branch| branch.agrees(name, member));
+    if value.kind() == Kind::Object
+        && let Some(fault) = by_members(&schema_path, &mut branches, value)
+    {
+        return fault;
     }
-    // Not all alternatives may have constants, but those that have can be ruled out by them. And
-    // where it is the name of a member that tells them apart, as in Rust's enums, the rest is.
-    narrow(&mut branches, |branch| {
-        branch.pinned.iter().all(|(name, _)| value.get(name).is_none_or(|member| branch.agrees(name, member)))
-    });
-    narrow(&mut branches, |branch| branch.required.iter().all(|name| value.get(name).is_some()));
     if branches.len() == 1
         && let Some(branch) = branches.pop()
     {
         return Step::Into(branch.place);
     }
-    let names: Option<Vec<_>> =
-        branches.iter().map(|branch| <[_; 1]>::try_from(branch.required.as_slice()).ok()).collect();
-    if let Some(names) = names.filter(|names| names.iter().all(|[name]| value.get(name).is_none())) {
-        return Step::fault(schema_path, words::one_of_members(names.into_iter().flatten()));
-    }
     Step::fault(schema_path, format!("matches none of the {all} alternatives"))
+}
+
+/// Leaves the alternatives that the object's members allow; or says what is wrong with those
+/// members that should tell.
+fn by_members<'s, 'v>(
+    schema_path: &str,
+    branches: &mut Vec<Branch<'s>>,
+    value: Value<'v>,
+) -> Option<Step<'s, 'v>> {
+    while branches.len() > 1 {
+        let Some(name) = discriminator(branches, value) else { break };
+        let constants =
+            || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten()).copied();
+        let Some(member) = value.get(name) else {
+            return Some(Step::fault(
+                schema_path.to_owned(),
+                words::missing_discriminator(name, constants()),
+            ));
+        };
+        if !branches.iter().any(|branch| branch.agrees(name, member)) {
+            return Some(Step::fault_of(schema_path.to_owned(), name, member, words::one_of(constants())));
+        }
+        branches.retain(|branch| branch.agrees(name, member));
+    }
+    // Not all alternatives may have constants, but those that have can be ruled out by them. And
+    // where it is the name of a member that tells them apart, as in Rust's enums, the rest is.
+    let is_there = |name: &&str| value.get(name).is_some();
+    narrow(branches, |branch| {
+        branch.pinned.iter().all(|(name, _)| value.get(name).is_none_or(|member| branch.agrees(name, member)))
+    });
+    narrow(branches, |branch| branch.required.iter().all(is_there));
+    let names: Vec<_> = branches
+        .iter()
+        .map(|branch| <[_; 1]>::try_from(branch.required.as_slice()).ok())
+        .collect::<Option<_>>()?;
+    if names.len() < 2 || names.iter().flatten().any(is_there) {
+        return None;
+    }
+    Some(Step::fault(schema_path.to_owned(), words::one_of_members(names.into_iter().flatten())))
 }
 
 /// Keeps the alternatives of which this is true, if there are any.

@@ -41,7 +41,7 @@ pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
 /// Says that a value is of none of these types.
 pub(super) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
     let found = match value.kind() {
-        Kind::Number if types.contains(&"integer") => "a number that is not whole",
+        Kind::Number if types.contains(&"integer") => "a number that is no integer",
         Kind::Null => "null",
         Kind::Bool => "a boolean",
         Kind::Number => "a number",
