@@ -1,7 +1,8 @@
 //! The decoder: which bytes the machine reads, and lending what it finds.
 
 use super::carry::{Carry, incomplete_suffix};
-use super::phase::{Found, Machine, Window};
+use super::phase::{Found, Machine};
+use super::window::Window;
 use crate::json::Value;
 use crate::{Completion, Diagnostic, Event, Options, Record};
 

@@ -17,5 +17,6 @@ mod carry;
 mod decoder;
 mod line;
 mod phase;
+mod window;
 
 pub use decoder::{Decoded, RecordDecoder};
