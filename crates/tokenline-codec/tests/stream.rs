@@ -164,7 +164,7 @@ fn what_does_not_fit_the_type_is_rejected_without_quoting_it() {
         messages,
         [
             "2:11: schema_violation: invalid type: an integer, expected a string (at /entity)",
-            "3:1: schema_violation: does not fit the type",
+            "3:1: schema_violation: missing field `entity`",
             "4:26: schema_violation: invalid value: an integer, expected u8 (at /weight)",
         ]
     );

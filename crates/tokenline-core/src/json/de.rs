@@ -250,15 +250,17 @@ impl<'de> de::Deserializer<'de> for Value<'de> {
 
     /// A name, never the number of a field or variant, which visitors would take as well.
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        let result = match self.kind() {
-            Kind::String => self.visit(visitor),
-            Kind::Null => Err(de::Error::invalid_type(Unexpected::Unit, &visitor)),
-            Kind::Bool => Err(de::Error::invalid_type(Unexpected::Bool(true), &visitor)),
-            Kind::Number => Err(de::Error::invalid_type(Unexpected::Float(0.0), &visitor)),
-            Kind::Array => Err(de::Error::invalid_type(Unexpected::Seq, &visitor)),
-            Kind::Object => Err(de::Error::invalid_type(Unexpected::Map, &visitor)),
+        // The errors name kinds only, so the values in them do not matter.
+        let unexpected = match self.view() {
+            View::String(_) => return self.visit(visitor).map_err(|error| error.at(self)),
+            View::Null => Unexpected::Unit,
+            View::Bool(bool) => Unexpected::Bool(bool),
+            View::Number(number) if number.is_written_as_integer() => Unexpected::Signed(0),
+            View::Number(_) => Unexpected::Float(0.0),
+            View::Array(_) => Unexpected::Seq,
+            View::Object(_) => Unexpected::Map,
         };
-        result.map_err(|error| error.at(self))
+        Err(DeserializeError::at(de::Error::invalid_type(unexpected, &visitor), self))
     }
 
     fn deserialize_str<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
