@@ -7,9 +7,9 @@ use std::task::{Context, Poll, Waker};
 
 use bytes::{Buf, Bytes};
 use futures_core::Stream;
-use tokio::io::{AsyncRead, ReadBuf};
 use tokenline::json::Raw;
 use tokenline::{JsonlCodec, JsonlStreamParser};
+use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{FramedRead, LinesCodec};
 
 /// How many streams are open at once.
@@ -32,7 +32,9 @@ pub const CONTENDERS: &[Contender] = &[
     },
     Contender {
         name: "`FramedRead<_, JsonlCodec>`",
-        open: |count, received| open(count, || FramedRead::new(Waiting::new(received), JsonlCodec::<Raw>::new())),
+        open: |count, received| {
+            open(count, || FramedRead::new(Waiting::new(received), JsonlCodec::<Raw>::new()))
+        },
     },
     Contender {
         name: "`JsonlStreamParser`",
