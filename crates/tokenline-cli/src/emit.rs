@@ -38,7 +38,8 @@ impl Emitter {
 
     /// A record that was kept.
     pub(crate) fn owned_record(&mut self, record: &Record<Raw>) -> Result<(), Failure> {
-        let place = Record { value: (), ..record.clone().map(|_| ()) };
+        let Record { line, column, span, completion, .. } = *record;
+        let place = Record { value: (), line, column, span, completion };
         self.record_text(&place, &record.value.to_single_line())
     }
 
