@@ -45,7 +45,7 @@ impl Reader<ToolCall> {
 
     fn read_call(&self, record: &Record<Value<'_>>, end: End) -> Result<Record<ToolCall>, Box<Diagnostic>> {
         let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        let call = ToolCall::from_record(record, tools)?;
+        let call = ToolCall::from_record(record, tools).map_err(|call| Box::new(call.diagnostic))?;
         if end == End::Failed && record.completion == Completion::EndOfInput {
             let message = "the tool call is balanced, but the source failed before it was known to be whole";
             return Err(Box::new(Diagnostic::new(

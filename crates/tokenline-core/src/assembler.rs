@@ -5,15 +5,19 @@ use std::fmt;
 use std::mem;
 use std::sync::Arc;
 
+mod arguments;
 mod call;
+mod partial;
 mod repetition;
 
+use arguments::Arguments;
 pub use call::CallDelta;
-use call::{Arguments, Call, State, trim_start};
+use call::{Call, State, trim, trim_start};
+pub use partial::{PartialArgument, PartialValue};
 use repetition::{Digest, Sequel};
 
-use crate::json::{Kind, Parser, Step, error};
-use crate::{Code, Completion, Diagnostic, Emit, Options, ToolCall, ValidateCall, Violation};
+use crate::json::{Parser, error};
+use crate::{Code, Completion, Options, RejectedCall, ToolCall, ValidateCall, Violation};
 
 /// Puts the native tool calls of one answer together from their fragments. Sans-IO.
 ///
@@ -34,21 +38,28 @@ use crate::{Code, Completion, Diagnostic, Emit, Options, ToolCall, ValidateCall,
 ///
 /// The arguments are parsed as they arrive, each byte once. A balanced root alone proves nothing,
 /// because `{"query":"test"}` may be followed by `, "limit": 10}`; the call is then given up, as
-/// [`Code::TrailingData`]. It is released once the provider's own end follows
-/// ([`seal`](Self::seal)); after a token limit, an error or a silent close ([`cut`](Self::cut)) it is
-/// not. Where calls are not told apart by an index, because they share one or have none, they come
+/// [`Code::TrailingData`]. It is released once the provider says that this call has ended
+/// ([`seal_item`](Self::seal_item)) or that the answer has ([`seal`](Self::seal)); after a token
+/// limit, an error or a silent close ([`cut_item`](Self::cut_item), [`cut`](Self::cut)) it is not.
+/// Where calls are not told apart by an index, because they share one or have none, they come
 /// one after another: there the next call proves the one before ([`Completion::NextItem`]). Calls of
 /// several indexes may come interleaved, and prove nothing about each other. With [`Emit::Eager`] a
 /// balanced root is enough.
 ///
-/// Arguments that never came are `{}` only where the end was clean. The arguments of all open calls
+/// Arguments that never came are `{}` only where the answer's end was clean. The arguments of all open calls
 /// together, and their names and ids, may take [`Limits::line_bytes`](crate::Limits::line_bytes).
+///
+/// # Ids
+///
+/// A call keeps the provider's id. Where there is none it gets one, so that its result can be told
+/// from others: `call_1` for the answer's first call, and so on, the same in every run.
 ///
 /// # Places
 ///
 /// A finding is placed in the text of its call's arguments: the line, the column and the span count
-/// from their first byte, and JSON Pointers start at the arguments themselves, as the tool's schema
-/// does. The message tells which call it was, by its number in the answer and its tool's name.
+/// from their first byte. JSON Pointers start at the call as it is printed, so that an argument is at
+/// `/parameters/city`; the schema's start at the tool's schema. The message tells which call it was,
+/// by its number in the answer and its tool's name.
 ///
 /// ```
 /// use tokenline_core::{CallDelta, Completion, Options, ToolCallAssembler};
@@ -63,7 +74,7 @@ use crate::{Code, Completion, Diagnostic, Emit, Options, ToolCall, ValidateCall,
 /// calls.seal(Completion::FinishReason);
 /// let call = calls.next_event().unwrap()?;
 /// assert_eq!((call.name.as_str(), call.parameters.as_str()), ("search", r#"{"query":"fjord"}"#));
-/// # Ok::<(), Box<tokenline_core::Diagnostic>>(())
+/// # Ok::<(), Box<tokenline_core::RejectedCall>>(())
 /// ```
 pub struct ToolCallAssembler {
     options: Options,
@@ -77,7 +88,7 @@ pub struct ToolCallAssembler {
     opened: u64,
     /// Bytes held by the calls: names, ids, and the arguments of those that have not ended.
     held: u64,
-    ready: VecDeque<Result<ToolCall, Box<Diagnostic>>>,
+    ready: VecDeque<Result<ToolCall, Box<RejectedCall>>>,
     /// Of a call that has ended, for the next one.
     spare: Option<Box<Arguments>>,
     examined: u64,
@@ -137,34 +148,79 @@ impl ToolCallAssembler {
             None => self.open(&delta),
         };
         self.current = self.calls[at].ordinal;
-        if self.complete_header(at, &delta) {
-            self.feed(at, &delta);
+        if !self.complete_header(at, &delta) {
+            return;
+        }
+        match delta.is_whole {
+            true => self.feed_whole(at, &delta),
+            false => self.feed(at, &delta),
         }
     }
 
+    /// Takes in a value of the arguments of the latest call of this index. A call's arguments come
+    /// either so or as text.
+    pub fn push_partial(&mut self, index: Option<u64>, part: PartialArgument<'_>, lossy: bool) {
+        let at = match self.calls.iter().rposition(|call| index.is_none() || call.index == index) {
+            Some(at) => at,
+            None => self.open(&CallDelta { index, ..CallDelta::default() }),
+        };
+        self.current = self.calls[at].ordinal;
+        self.fold(at, &part, lossy);
+    }
+
     /// The next call, or why there is none although it began; `None` if more is needed.
-    pub fn next_event(&mut self) -> Option<Result<ToolCall, Box<Diagnostic>>> {
+    pub fn next_event(&mut self) -> Option<Result<ToolCall, Box<RejectedCall>>> {
         self.ready.pop_front()
+    }
+
+    /// Says that the item with this index has ended, and is whole; `completion` is the evidence for
+    /// it. Arguments that never came are left for the end of the answer to judge.
+    pub fn seal_item(&mut self, index: u64, completion: Completion) {
+        for at in 0..self.calls.len() {
+            if self.calls[at].index == Some(index) {
+                self.seal_call(at, completion, Arguments::is_blank);
+            }
+        }
+    }
+
+    /// Says that the item with this index has ended, and is not whole.
+    pub fn cut_item(&mut self, index: u64) {
+        for at in 0..self.calls.len() {
+            if self.calls[at].index == Some(index) {
+                self.cut_call(at);
+            }
+        }
     }
 
     /// Says that the provider itself came to a clean end, which `completion` names: every call is
     /// whole, unless its arguments are not balanced even so.
     pub fn seal(&mut self, completion: Completion) {
         for at in 0..self.calls.len() {
-            if let State::Open(arguments) = &mut self.calls[at].state {
-                if trim_start(&arguments.text).is_empty() {
-                    arguments.text.push_str("{}");
-                    self.held += 2;
-                }
-                self.parse(at, Parser::finish);
-            }
-            match self.calls[at].state {
-                State::Open(_) => self.cut_call(at),
-                State::Released(_) if self.calls[at].is_being_repeated() => self.differ(at),
-                _ => self.release(at, completion),
-            }
-            self.calls[at].sequel = Sequel::Nothing;
+            self.seal_call(at, completion, |_| false);
         }
+    }
+
+    fn seal_call(&mut self, at: usize, completion: Completion, is_left: fn(&Arguments) -> bool) {
+        if let State::Open(arguments) = &mut self.calls[at].state {
+            if is_left(arguments) {
+                return;
+            }
+            if arguments.folded.as_ref().is_some_and(|folded| folded.is_open()) {
+                return self.cut_call(at);
+            }
+            if trim_start(&arguments.text).is_empty() {
+                let text = arguments.folded.take().map_or("{}".to_owned(), |folded| folded.to_json());
+                self.held += text.len() as u64;
+                arguments.text.push_str(&text);
+            }
+            self.parse(at, Parser::finish);
+        }
+        match self.calls[at].state {
+            State::Open(_) => self.cut_call(at),
+            State::Released(_) if self.calls[at].is_being_repeated() => self.differ(at),
+            _ => self.release(at, completion),
+        }
+        self.calls[at].sequel = Sequel::Nothing;
     }
 
     /// Says that the answer ended in a way that proves nothing: at a token limit, in an error, or
@@ -220,7 +276,8 @@ impl ToolCallAssembler {
         }
         self.opened += 1;
         let arguments = self.spare.take().unwrap_or_else(|| {
-            Box::new(Arguments { json: Parser::new().with_limits(&self.options.limits), text: String::new() })
+            let json = Parser::new().with_limits(&self.options.limits);
+            Box::new(Arguments { json, text: String::new(), folded: None, folded_bytes: 0 })
         });
         let state = State::Open(arguments);
         let (id, name, sequel) = (None, None, Sequel::Nothing);
@@ -247,121 +304,6 @@ impl ToolCallAssembler {
     }
 }
 
-// Arguments.
-impl ToolCallAssembler {
-    fn feed(&mut self, at: usize, delta: &CallDelta<'_>) {
-        let mut rest = delta.arguments;
-        if delta.is_corrupted(rest) && !matches!(self.calls[at].state, State::Rejected) {
-            return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
-        }
-        if self.calls[at].is_open() {
-            if !self.admit(at, rest.len()) {
-                return;
-            }
-            if let State::Open(arguments) = &mut self.calls[at].state {
-                arguments.text.push_str(rest);
-            }
-            let Some(after) = self.parse(at, Parser::resume) else { return };
-            rest = &rest[rest.len() - after..];
-            if self.options.emit == Emit::Eager {
-                self.release(at, Completion::Balanced);
-            }
-        } else if delta.is_start() && self.calls[at].is_named_by(delta) {
-            self.calls[at].name_again(delta);
-        }
-        self.follow(at, rest, delta);
-    }
-
-    /// Takes in what follows the arguments of a call once they are balanced, or given up.
-    fn follow(&mut self, at: usize, rest: &str, delta: &CallDelta<'_>) {
-        let Some(rest) = self.calls[at].repeat(rest) else { return self.differ(at) };
-        let call = &mut self.calls[at];
-        let rest = trim_start(rest);
-        let Some(&byte) = rest.as_bytes().first() else {
-            if delta.name.is_some() && trim_start(delta.arguments).is_empty() {
-                call.name_again(delta);
-            }
-            return;
-        };
-        let found = error::Found::classify(byte);
-        match call.state {
-            _ if byte == b'{' && matches!(call.sequel, Sequel::Named) => {
-                let name = call.name.clone();
-                self.push(CallDelta { name: name.as_deref(), arguments: rest, ..*delta });
-            }
-            State::Rejected => {}
-            _ if byte == b'{' => {
-                // A header would have opened the call that these arguments belong to.
-                let at = self.open(delta);
-                self.current = self.calls[at].ordinal;
-                self.reject_at_end(at, Code::MissingField, "arguments follow without the name of a tool");
-            }
-            State::Released(_) => {
-                let message = format!("the call was released, but its arguments go on with {found}");
-                self.reject_at_end(at, Code::TrailingData, message);
-            }
-            State::Open(_) | State::Balanced(_) => {
-                let message = format!("the arguments are balanced, but go on with {found}");
-                self.reject_at_end(at, Code::TrailingData, message);
-            }
-        }
-    }
-
-    /// Says that the call came again, and not as it was.
-    fn differ(&mut self, at: usize) {
-        let message = match self.calls[at].state {
-            State::Released(_) => "the call was released, but came again with other arguments",
-            _ => "the call came again with other arguments",
-        };
-        self.reject_at_end(at, Code::TrailingData, message);
-    }
-
-    /// Parses what is new of an open call's arguments. Once they are balanced: how many bytes follow.
-    fn parse(&mut self, at: usize, step: fn(&mut Parser, &str) -> Step) -> Option<usize> {
-        let call = &mut self.calls[at];
-        let State::Open(arguments) = &mut call.state else { return None };
-        let Arguments { json, text } = &mut **arguments;
-        let before = json.examined();
-        let step = step(json, text);
-        self.examined += json.examined() - before;
-        let violation = match step {
-            Step::NeedMore => return None,
-            Step::Complete { end } if json.root_kind() == Kind::Object => {
-                let after = text.len() - end;
-                text.truncate(end);
-                self.held -= after as u64;
-                if let State::Open(arguments) = mem::replace(&mut call.state, State::Rejected) {
-                    call.state = State::Balanced(arguments);
-                }
-                return Some(after);
-            }
-            Step::Complete { .. } => {
-                let message = format!("the arguments must be an object, found {}", json.root_kind().as_str());
-                Violation::new(Code::InvalidParameters, 0, message)
-            }
-            Step::Malformed(error) if error.expected == error::Expected::LessDepth => {
-                Violation::new(Code::TooDeep, error.offset, error.description())
-            }
-            Step::Malformed(error) => Violation::new(Code::MalformedJson, error.offset, error.description()),
-        };
-        self.reject(at, violation);
-        None
-    }
-
-    /// Makes room for so many more bytes of this call, or rejects it.
-    fn admit(&mut self, at: usize, bytes: usize) -> bool {
-        let limit = self.options.limits.effective_line_bytes();
-        let is_admitted = self.held + bytes as u64 <= limit;
-        if is_admitted {
-            self.held += bytes as u64;
-        } else {
-            let message = format!("the open calls are larger than {limit} bytes");
-            self.reject_at_end(at, Code::RecordTooLarge, message);
-        }
-        is_admitted
-    }
-}
-
 // The end of a call.
 impl ToolCallAssembler {
     /// Releases the call if it is balanced, and judged to be good.
@@ -369,9 +311,10 @@ impl ToolCallAssembler {
         let call = &self.calls[at];
         let State::Balanced(arguments) = &call.state else { return };
         match call.read(arguments, self.tools.as_deref(), completion) {
-            Ok(tool_call) => {
+            Ok(mut tool_call) => {
+                (tool_call.call_id, tool_call.has_minted_id) = self.id_of(at);
                 let is_known_again = call.id.is_some();
-                let digest = is_known_again.then(|| Digest::of(trim_start(&arguments.text)));
+                let digest = is_known_again.then(|| Digest::of(trim(&arguments.text)));
                 self.end(at, State::Released(digest.unwrap_or_default()));
                 self.ready.push_back(Ok(tool_call));
             }
@@ -383,10 +326,12 @@ impl ToolCallAssembler {
     fn cut_call(&mut self, at: usize) {
         match &self.calls[at].state {
             State::Open(arguments) => {
-                let expected = arguments.json.expected();
                 let message = match trim_start(&arguments.text) {
+                    _ if arguments.folded.is_some() => {
+                        "the arguments were to go on, found the end".to_owned()
+                    }
                     "" => "the answer ended before the arguments began".to_owned(),
-                    _ => error::describe(expected, error::Found::EndOfInput),
+                    _ => error::describe(arguments.json.expected(), error::Found::EndOfInput),
                 };
                 self.reject_at_end(at, Code::Truncated, message);
             }
@@ -406,9 +351,26 @@ impl ToolCallAssembler {
 
     #[cold]
     fn reject(&mut self, at: usize, violation: Violation) {
-        let diagnostic = self.calls[at].diagnose(violation);
-        self.ready.push_back(Err(Box::new(diagnostic)));
+        let held = self.calls[at].text().len() as u64;
+        let mut rejected = self.calls[at].reject(violation);
+        self.held -= held;
+        (rejected.call_id, rejected.has_minted_id) = self.id_of(at);
+        self.ready.push_back(Err(Box::new(rejected)));
         self.end(at, State::Rejected);
+    }
+
+    /// The call's id, which is made up if it has none, and whether it was.
+    fn id_of(&self, at: usize) -> (Option<String>, bool) {
+        let call = &self.calls[at];
+        if call.id.is_some() {
+            return (call.id.clone(), false);
+        }
+        let mut id = format!("call_{}", call.ordinal);
+        // A provider may give some of its calls an id, and mean something like this.
+        while self.calls.iter().any(|call| call.id.as_deref() == Some(&id)) {
+            id.push('_');
+        }
+        (Some(id), true)
     }
 
     fn end(&mut self, at: usize, state: State) {
@@ -416,8 +378,10 @@ impl ToolCallAssembler {
         if let State::Open(mut arguments) | State::Balanced(mut arguments) =
             mem::replace(&mut call.state, state)
         {
-            self.held -= arguments.text.len() as u64;
+            self.held -= arguments.text.len() as u64 + arguments.folded_bytes;
             arguments.json.reset();
+            arguments.folded = None;
+            arguments.folded_bytes = 0;
             arguments.text.clear();
             arguments.text.shrink_to(KEEP);
             self.spare = Some(arguments);

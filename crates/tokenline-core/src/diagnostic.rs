@@ -33,6 +33,31 @@ impl Span {
     }
 }
 
+/// What the places of a [`Diagnostic`] are places in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Origin {
+    /// The text that was decoded.
+    #[default]
+    Text,
+    /// The text of a native tool call's arguments.
+    Arguments,
+    /// The bytes of the wire: server-sent events, or whatever a provider streams.
+    Wire,
+}
+
+impl Origin {
+    /// The name used in reports: `text`, `arguments` or `wire`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Arguments => "arguments",
+            Self::Wire => "wire",
+        }
+    }
+}
+
 /// How much a [`Diagnostic`] weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -223,16 +248,18 @@ impl fmt::Display for Code {
     }
 }
 
-/// One finding, with its place in the decoded text.
+/// One finding, with its place.
 ///
 /// Private by design: messages name places, kinds and rules, never the values of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What it is about.
     pub code: Code,
+    /// What the line, the span and the column count in.
+    pub origin: Origin,
     /// The line, counted from 1.
     pub line: u64,
-    /// The bytes concerned, from the start of the stream.
+    /// The bytes concerned, from the start of what they are in.
     pub span: Span,
     /// The place of the fault in its line: bytes from the line's start, counted from 1.
     pub column: u64,
@@ -248,7 +275,23 @@ impl Diagnostic {
     /// A finding without paths.
     #[must_use]
     pub fn new(code: Code, line: u64, span: Span, column: u64, message: impl Into<String>) -> Self {
-        Self { code, line, span, column, instance_path: None, schema_path: None, message: message.into() }
+        let (instance_path, schema_path) = (None, None);
+        Self {
+            code,
+            origin: Origin::Text,
+            line,
+            span,
+            column,
+            instance_path,
+            schema_path,
+            message: message.into(),
+        }
+    }
+
+    /// The same about another place than the decoded text.
+    #[must_use]
+    pub fn with_origin(self, origin: Origin) -> Self {
+        Self { origin, ..self }
     }
 
     /// How much it weighs.
@@ -260,7 +303,12 @@ impl Diagnostic {
 
 impl fmt::Display for Diagnostic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}: {}: {}", self.line, self.column, self.code, self.message)?;
+        write!(f, "{}:{}", self.line, self.column)?;
+        match self.origin {
+            Origin::Text => {}
+            origin => write!(f, " of the {}", origin.as_str())?,
+        }
+        write!(f, ": {}: {}", self.code, self.message)?;
         if let Some(path) = self.instance_path.as_deref().filter(|path| !path.is_empty()) {
             write!(f, " (at {path})")?;
         }
@@ -274,6 +322,9 @@ impl Serialize for Diagnostic {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("code", self.code.as_str())?;
+        if self.origin != Origin::Text {
+            map.serialize_entry("origin", self.origin.as_str())?;
+        }
         map.serialize_entry("line", &self.line)?;
         map.serialize_entry("start", &self.span.start)?;
         map.serialize_entry("end", &self.span.end)?;

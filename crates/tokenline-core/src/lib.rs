@@ -52,14 +52,14 @@ mod tool_call;
 mod tool_definition;
 mod validate;
 
-pub use assembler::{CallDelta, ToolCallAssembler};
-pub use diagnostic::{Code, Diagnostic, Example, Severity, Span};
+pub use assembler::{CallDelta, PartialArgument, PartialValue, ToolCallAssembler};
+pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
 pub use limits::Limits;
 pub use options::Options;
 pub use parser::JsonlParser;
 pub use record::{Completion, Emit, Event, Mode, Record};
 pub use records::{Decoded, RecordDecoder};
 pub use report::Report;
-pub use tool_call::ToolCall;
+pub use tool_call::{RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
 pub use validate::{Validate, ValidateCall, Violation};

@@ -17,6 +17,8 @@ pub enum Completion {
     NextItem,
     /// Other text followed.
     Text,
+    /// The provider said that the item it is part of has ended: a content block, an output item.
+    ItemStop,
     /// The provider gave a reason for having finished that is no limit.
     FinishReason,
     /// The provider's end of stream followed.
@@ -35,6 +37,7 @@ impl Completion {
             Self::Newline => "newline",
             Self::NextItem => "next_item",
             Self::Text => "text",
+            Self::ItemStop => "item_stop",
             Self::FinishReason => "finish_reason",
             Self::Terminator => "terminator",
             Self::EndOfInput => "end_of_input",

@@ -1,6 +1,7 @@
 //! Tool calls: what is always whole, and how a record is read as one.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -31,8 +32,10 @@ pub struct ToolCall {
     pub name: String,
     /// The parameters as the model wrote them; always an object.
     pub parameters: Raw,
-    /// The model's or the provider's id of the call, where it gave one.
+    /// The model's or the provider's id of the call. A native call has one in any case.
     pub call_id: Option<String>,
+    /// Whether the id was made up here, because the provider gives its calls none.
+    pub has_minted_id: bool,
     /// What the model itself says is wrong with the call, where it does; mostly a string.
     pub error: Option<Raw>,
     /// Why it counts as complete.
@@ -43,7 +46,8 @@ impl ToolCall {
     /// A call without an id.
     #[must_use]
     pub fn new(name: impl Into<String>, parameters: Raw, completion: Completion) -> Self {
-        Self { name: name.into(), parameters, call_id: None, error: None, completion }
+        let (call_id, has_minted_id, error) = (None, false, None);
+        Self { name: name.into(), parameters, call_id, has_minted_id, error, completion }
     }
 
     /// Reads a record as a call: `{"name", "parameters", "call_id"?, "error"?}`. With `tools`, the
@@ -55,7 +59,7 @@ impl ToolCall {
     pub fn from_record(
         record: &Record<Value<'_>>,
         tools: Option<&dyn ValidateCall>,
-    ) -> Result<Self, Box<Diagnostic>> {
+    ) -> Result<Self, Box<RejectedCall>> {
         let read = |value| -> Result<Self, Box<Violation>> {
             let call = CallView::new(value)?;
             if let Some(tools) = tools {
@@ -68,7 +72,7 @@ impl ToolCall {
             }
             Ok(call.to_tool_call(record.completion))
         };
-        read(record.value).map_err(|violation| Box::new(record.diagnose(*violation)))
+        read(record.value).map_err(|violation| Box::new(RejectedCall::from_record(record, *violation)))
     }
 
     /// Reads the parameters into a type.
@@ -96,12 +100,12 @@ fn in_record(violation: Violation, record: Value<'_>) -> Violation {
 }
 
 impl Serialize for ToolCall {
-    /// `{"name", "parameters"}`, then `call_id` and `error` where they are known.
+    /// `{"name", "parameters"}`, then `call_id` and `error` where the model or the provider gave them.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &self.name)?;
         map.serialize_entry("parameters", &self.parameters)?;
-        if let Some(call_id) = &self.call_id {
+        if let Some(call_id) = self.call_id.as_ref().filter(|_| !self.has_minted_id) {
             map.serialize_entry("call_id", call_id)?;
         }
         if let Some(error) = &self.error {
@@ -110,6 +114,54 @@ impl Serialize for ToolCall {
         map.end()
     }
 }
+
+/// A tool call that began and was not delivered: cut off, malformed, or against its tool's rules.
+///
+/// It has what an agent needs to answer the model: which call, and why not. The diagnostic tells
+/// nothing of the values; what was [received](Self::received) is here, and may be private.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct RejectedCall {
+    /// The tool's name, if it came.
+    pub name: Option<String>,
+    /// The call's id, as for a [`ToolCall`].
+    pub call_id: Option<String>,
+    /// Whether the id was made up here.
+    pub has_minted_id: bool,
+    /// What was received: of a native call the arguments' text, up to where it was given up; of a call
+    /// in a text its record.
+    pub received: String,
+    /// Why it was not delivered.
+    pub diagnostic: Diagnostic,
+}
+
+impl RejectedCall {
+    /// A call of which this was received, without a name or an id.
+    #[must_use]
+    pub fn new(diagnostic: Diagnostic, received: impl Into<String>) -> Self {
+        let (name, call_id, has_minted_id) = (None, None, false);
+        Self { name, call_id, has_minted_id, received: received.into(), diagnostic }
+    }
+
+    fn from_record(record: &Record<Value<'_>>, violation: Violation) -> Self {
+        let text = |name| record.value.get(name).and_then(Value::as_str).map(Cow::into_owned);
+        Self {
+            name: text("name"),
+            call_id: text("call_id"),
+            has_minted_id: false,
+            received: record.value.raw().to_owned(),
+            diagnostic: record.diagnose(violation),
+        }
+    }
+}
+
+impl fmt::Display for RejectedCall {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.diagnostic.fmt(f)
+    }
+}
+
+impl std::error::Error for RejectedCall {}
 
 /// A record read as a call, borrowed.
 struct CallView<'a> {
@@ -161,6 +213,7 @@ impl<'a> CallView<'a> {
             name: self.name.clone().into_owned(),
             parameters: Raw::from(self.parameters),
             call_id: self.call_id.clone().map(Cow::into_owned),
+            has_minted_id: false,
             error: self.error.map(Raw::from),
             completion,
         }

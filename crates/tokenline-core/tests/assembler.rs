@@ -3,40 +3,67 @@
 use std::sync::Arc;
 
 use tokenline_core::{
-    CallDelta, Code, Completion, Diagnostic, Emit, Limits, Options, ToolCall, ToolCallAssembler,
-    ValidateCall, Violation, json,
+    CallDelta, Code, Completion, Emit, Limits, Options, PartialArgument, PartialValue, RejectedCall,
+    ToolCall, ToolCallAssembler, ValidateCall, Violation, json,
 };
 
 /// What a provider sends.
 #[derive(Clone, Copy)]
 enum Wire {
     Delta(CallDelta<'static>),
+    Partial(u64, PartialArgument<'static>),
+    SealItem(u64),
+    CutItem(u64),
     Seal,
     Cut,
 }
-use Wire::{Cut, Seal};
+use Wire::{Cut, CutItem, Seal, SealItem};
 
 /// A fragment of the call with this index.
 fn at(index: u64, id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
-    Wire::Delta(CallDelta { index: Some(index), id: Some(id), name: Some(name), arguments, lossy: false })
+    Wire::Delta(CallDelta {
+        index: Some(index),
+        id: Some(id),
+        name: Some(name),
+        arguments,
+        ..CallDelta::default()
+    })
 }
 
 /// A fragment without an index.
 fn of(id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
-    Wire::Delta(CallDelta { index: None, id: Some(id), name: Some(name), arguments, lossy: false })
+    Wire::Delta(CallDelta { index: None, id: Some(id), name: Some(name), arguments, ..CallDelta::default() })
 }
 
 fn more(arguments: &'static str) -> Wire {
     Wire::Delta(CallDelta { arguments, ..CallDelta::default() })
 }
 
-fn line(outcome: Result<ToolCall, Box<Diagnostic>>) -> String {
+/// All the arguments of the call with this index.
+fn whole(index: u64, id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
+    let (index, id, name) = (Some(index), Some(id), Some(name));
+    Wire::Delta(CallDelta { index, id, name, arguments, is_whole: true, lossy: false })
+}
+
+/// A text in the arguments, which goes on where it ends with `…`, or a literal after `#`.
+fn part(index: u64, path: &'static str, value: &'static str) -> Wire {
+    let text = value.strip_suffix('…');
+    let goes_on = text.is_some();
+    let value = match value.strip_prefix('#') {
+        Some(literal) => PartialValue::Literal(literal),
+        None => PartialValue::Text(text.unwrap_or(value)),
+    };
+    Wire::Partial(index, PartialArgument { path, value, goes_on })
+}
+
+fn line(outcome: Result<ToolCall, Box<RejectedCall>>) -> String {
     match outcome {
         Ok(call) => {
-            let id = call.call_id.map_or_else(String::new, |id| format!("{id}:"));
+            let id = call.call_id.filter(|_| !call.has_minted_id);
+            let id = id.map_or_else(String::new, |id| format!("{id}:"));
             format!("{id}{} {} {}", call.name, call.parameters, call.completion.as_str())
         }
-        Err(diagnostic) => diagnostic.to_string(),
+        Err(call) => call.to_string().replacen(" of the arguments", "", 1),
     }
 }
 
@@ -54,6 +81,13 @@ fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
                 bytes += delta.arguments.len() as u64;
                 calls.push(delta);
             }
+            Wire::Partial(index, part) => {
+                // The text that they are put together as is parsed in the end.
+                bytes += 2 * (part.path.len() as u64 + 8);
+                calls.push_partial(Some(index), part, false);
+            }
+            SealItem(index) => calls.seal_item(index, Completion::ItemStop),
+            CutItem(index) => calls.cut_item(index),
             Seal => calls.seal(Completion::FinishReason),
             Cut => calls.cut(),
         }
@@ -315,7 +349,14 @@ fn bytes_that_were_not_utf8() {
     check(&[at(0, "", "f", "{\"a\":\"\u{fffd}\"}"), Seal], &["f {\"a\":\"\u{fffd}\"} finish_reason"]);
     // A name or an id that is not what was sent; whatever else comes of such a call.
     let header = |id, name, arguments| {
-        Wire::Delta(CallDelta { index: Some(0), id: Some(id), name: Some(name), arguments, lossy: true })
+        Wire::Delta(CallDelta {
+            index: Some(0),
+            id: Some(id),
+            name: Some(name),
+            arguments,
+            lossy: true,
+            is_whole: false,
+        })
     };
     let bad = "1:1: invalid_utf8: call 1 (`f`): the name or the id is not UTF-8";
     check(&[header("c\u{fffd}", "f", "{}"), Seal], &[bad]);
@@ -449,20 +490,20 @@ fn calls_are_held_against_their_tools() {
         run_with(&mut calls, &wire),
         [
             r#"weather {"city":"Oslo"} finish_reason"#,
-            "1:1: unknown_tool: call 2 (`wether`): no such tool",
-            "2:9: invalid_parameters: call 3 (`weather`): no string (at /city)",
-            "1:16: duplicate_key: call 4 (`weather`): an object has two members of this name (at /city)",
+            "1:1: unknown_tool: call 2 (`wether`): no such tool (at /name)",
+            "2:9: invalid_parameters: call 3 (`weather`): no string (at /parameters/city)",
+            "1:16: duplicate_key: call 4 (`weather`): an object has two members of this name (at /parameters/city)",
         ]
     );
     calls.reset();
     calls.push(CallDelta { name: Some("weather"), arguments: "{\n \"city\":7}", ..CallDelta::default() });
     calls.seal(Completion::Terminator);
-    let diagnostic = calls.next_event().unwrap().unwrap_err();
+    let diagnostic = calls.next_event().unwrap().unwrap_err().diagnostic;
     assert_eq!(
         (diagnostic.line, diagnostic.column, diagnostic.span.start, diagnostic.span.end),
         (2, 9, 0, 12)
     );
-    assert_eq!(diagnostic.instance_path.as_deref(), Some("/city"));
+    assert_eq!(diagnostic.instance_path.as_deref(), Some("/parameters/city"));
     assert_eq!(diagnostic.schema_path.as_deref(), Some("/properties/city/type"));
 }
 
@@ -478,13 +519,13 @@ fn memory_is_bounded() {
     for _ in 0..100 {
         push(&mut calls, 0, "", &"x".repeat(99));
     }
-    let diagnostic = calls.next_event().unwrap().unwrap_err();
+    let diagnostic = calls.next_event().unwrap().unwrap_err().diagnostic;
     assert_eq!(
         diagnostic.to_string(),
-        "1:997: record_too_large: call 1 (`f`): the open calls are larger than 1000 bytes"
+        "1:997 of the arguments: record_too_large: call 1 (`f`): the open calls are larger than 1000 bytes"
     );
     push(&mut calls, 1, "g", &format!("{{\"a\":\"{}\"}}", "x".repeat(1000)));
-    assert_eq!(calls.next_event().unwrap().unwrap_err().code, Code::RecordTooLarge);
+    assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
     // Those around them are delivered.
     push(&mut calls, 2, "h", "{}");
     calls.seal(Completion::FinishReason);
@@ -522,4 +563,154 @@ fn messages_do_not_repeat_endless_names() {
     let name: &'static str = Box::leak(format!("a\n{}", "n".repeat(500)).into_boxed_str());
     let seen = run(&[at(0, "", name, "{x")]);
     assert!(seen[0].contains(&format!("(`a\\n{}`)", "n".repeat(62))), "{seen:?}");
+}
+
+#[test]
+fn an_item_that_has_stopped_is_released() {
+    let wire =
+        [at(0, "a", "f", "{\"x\":"), at(1, "b", "g", "{}"), SealItem(1), at(0, "", "", "1}"), SealItem(0)];
+    check(&wire, &["b:g {} item_stop", "a:f {\"x\":1} item_stop"]);
+    // Its end releases nothing twice.
+    check(
+        &[&wire[..], &[Seal, SealItem(0), Cut]].concat(),
+        &run(&wire).iter().map(|line| &**line).collect::<Vec<_>>(),
+    );
+    // What was not balanced is truncated, whatever the item says.
+    check(
+        &[at(0, "a", "f", "{\"x\":48151"), SealItem(0), Seal],
+        &["1:11: truncated: call 1 (`f`): expected `,` or `}`, found the end of the input"],
+    );
+    check(
+        &[at(0, "a", "f", "{}"), CutItem(0), Seal],
+        &[
+            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole",
+        ],
+    );
+    // Arguments that never came are left for the end of the answer to judge.
+    let never = [at(0, "a", "f", ""), SealItem(0)];
+    check(&never, &[]);
+    check(&[&never[..], &[Seal]].concat(), &["a:f {} finish_reason"]);
+    check(
+        &[&never[..], &[Cut]].concat(),
+        &["1:1: truncated: call 1 (`f`): the answer ended before the arguments began"],
+    );
+}
+
+#[test]
+fn arguments_may_come_at_once_or_once_more() {
+    let header = at(0, "a", "f", "");
+    let stop = SealItem(0);
+    let once = &["a:f {\"x\":1} item_stop"];
+    check(&[whole(0, "a", "f", r#"{"x":1}"#), stop], once);
+    check(&[header, whole(0, "", "", r#"{"x":1}"#), whole(0, "a", "f", r#"{"x":1}"#), stop], once);
+    check(&[header, at(0, "", "", r#"{"x""#), whole(0, "", "", r#"{"x":1}"#), stop], once);
+    check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", "{ \"x\": 1 }"), stop], once);
+    check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", ""), stop], once);
+    check(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "a", "f", r#"{"x":1} "#), stop, Seal], once);
+    // The id may have changed meanwhile.
+    check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "b", "f", r#"{"x":1}"#), stop, Seal], once);
+    for (before, after) in
+        [(r#"{"x":1"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":1},"y":2}"#)]
+    {
+        let differs = run(&[header, at(0, "", "", before), whole(0, "", "", after), stop, Seal]);
+        assert_eq!(differs.len(), 1);
+        assert!(
+            differs[0].ends_with("trailing_data: call 1 (`f`): the call came again with other arguments"),
+            "{differs:?}"
+        );
+    }
+    let late = run(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "", "", r#"{"x":2}"#), Seal]);
+    assert_eq!(late[0], once[0]);
+    assert!(late[1].ends_with("the call was released, but came again with other arguments"), "{late:?}");
+}
+
+#[test]
+fn arguments_may_come_as_values() {
+    let open = at(1, "", "f", "");
+    let values = [open, part(1, "$.a[0].b", "x\"…"), part(1, "$.a[0].b", "y"), part(1, "$.n", "#1.0")];
+    check(&[&values[..], &[SealItem(1)]].concat(), &[r#"f {"a":[{"b":"x\"y"}],"n":1.0} item_stop"#]);
+    check(&[&values[..], &[Seal]].concat(), &[r#"f {"a":[{"b":"x\"y"}],"n":1.0} finish_reason"#]);
+    check(
+        &[&values[..], &[Cut]].concat(),
+        &["1:1: truncated: call 1 (`f`): the arguments were to go on, found the end"],
+    );
+    check(
+        &[open, part(1, "$.a", "x…"), SealItem(1), Seal],
+        &["1:1: truncated: call 1 (`f`): the arguments were to go on, found the end"],
+    );
+    for (second, message) in [
+        (part(1, "$.a", "y"), "malformed_json: call 1 (`f`): two arguments are at one place"),
+        (
+            part(1, "$.b[1]", "y"),
+            "malformed_json: call 1 (`f`): an argument's path leaves out an element of an array",
+        ),
+        (at(1, "", "", "{}"), "trailing_data: call 1 (`f`): the arguments come as values, and then as text"),
+    ] {
+        let seen = run(&[open, part(1, "$.a", "x"), second, Seal]);
+        assert_eq!(seen, [format!("1:1: {message}")]);
+    }
+    check(
+        &[at(1, "", "f", "{\"x\""), part(1, "$.a", "x"), Seal],
+        &["1:5: trailing_data: call 1 (`f`): the arguments come as text, and then as values"],
+    );
+    // What is too much is refused, and all of it is given back.
+    let mut calls =
+        ToolCallAssembler::new(Options::default().limits(Limits { line_bytes: 1000, ..Limits::default() }));
+    for _ in 0..3 {
+        calls.push(CallDelta { index: Some(1), name: Some("f"), ..CallDelta::default() });
+        for path in ["$.a", "$.b", "$.c", "$.d"] {
+            let value = PartialValue::Text("0123456789");
+            calls.push_partial(Some(1), PartialArgument { path, value, goes_on: false }, false);
+        }
+        calls.seal_item(1, Completion::ItemStop);
+        assert!(calls.next_event().unwrap().is_ok());
+        calls.push(CallDelta { index: Some(2), name: Some("g"), ..CallDelta::default() });
+        let long = "x".repeat(1001);
+        let value = PartialValue::Text(&long);
+        calls.push_partial(Some(2), PartialArgument { path: "$.a", value, goes_on: false }, false);
+        assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
+        calls.reset();
+    }
+}
+
+#[test]
+fn every_call_has_an_id() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    let wire = [at(0, "", "f", "{}"), at(1, "call_1", "g", "{}"), at(2, "", "h", "{"), Seal];
+    for _ in 0..2 {
+        for wire in wire {
+            match wire {
+                Wire::Delta(delta) => calls.push(delta),
+                _ => calls.seal(Completion::FinishReason),
+            }
+        }
+        let ids: Vec<_> = std::iter::from_fn(|| calls.next_event())
+            .map(|outcome| match outcome {
+                Ok(call) => (call.call_id.unwrap(), call.has_minted_id),
+                Err(call) => (call.call_id.unwrap(), call.has_minted_id),
+            })
+            .collect();
+        let expected = [("call_1_", true), ("call_1", false), ("call_3", true)];
+        assert_eq!(ids, expected.map(|(id, is_minted)| (id.to_owned(), is_minted)));
+        calls.reset();
+    }
+}
+
+#[test]
+fn a_rejected_call_has_what_was_received() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    calls.push(CallDelta {
+        id: Some("c"),
+        name: Some("f"),
+        arguments: "{\"a\":\"se",
+        ..CallDelta::default()
+    });
+    calls.cut();
+    let call = calls.next_event().unwrap().unwrap_err();
+    assert_eq!(
+        (call.name.as_deref(), call.call_id.as_deref(), call.has_minted_id),
+        (Some("f"), Some("c"), false)
+    );
+    assert_eq!((call.received.as_str(), call.diagnostic.code), ("{\"a\":\"se", Code::Truncated));
+    assert!(!call.to_string().contains("se\"") && calls.next_event().is_none());
 }

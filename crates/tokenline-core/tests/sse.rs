@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
-use tokenline_core::{Code, Diagnostic, Limits, Span};
+use tokenline_core::{Code, Diagnostic, Limits, Origin, Span};
 
 // What a decoder says about a whole stream, owned.
 
@@ -285,7 +285,8 @@ fn interpret(
                 ),
             ),
         };
-        return Some(Item::Rejected(Diagnostic::new(code, line, span, column, message)));
+        let diagnostic = Diagnostic::new(code, line, span, column, message).with_origin(Origin::Wire);
+        return Some(Item::Rejected(diagnostic));
     }
     let data = data?;
     Some(Item::Event(Owned {

@@ -1,10 +1,13 @@
 //! One call as its fragments arrive.
 
+use std::mem;
+
 use memchr::{memchr_iter, memrchr};
 
+use super::arguments::Arguments;
 use super::repetition::{Digest, Sequel};
-use crate::json::{Parser, Raw};
-use crate::{Code, Completion, Diagnostic, Span, ToolCall, ValidateCall, Violation};
+use crate::json::Raw;
+use crate::{Code, Completion, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
 
 /// A fragment of a native tool call, as a provider sends it.
 ///
@@ -20,6 +23,9 @@ pub struct CallDelta<'a> {
     pub name: Option<&'a str>,
     /// More of the arguments' JSON text.
     pub arguments: &'a str,
+    /// Whether `arguments` is no fragment but all of them, whatever came before: some providers send
+    /// a call at once, some repeat it at its end.
+    pub is_whole: bool,
     /// Whether a U+FFFD in the id, the name or the arguments may stand in place of bytes that were
     /// not UTF-8, as [`SseEvent::lossy`](crate::sse::SseEvent::lossy) tells. Such a call is rejected.
     pub lossy: bool,
@@ -43,11 +49,6 @@ pub(super) enum State {
     /// They were delivered; what they were is kept to know them again, if the call has an id.
     Released(Digest),
     Rejected,
-}
-
-pub(super) struct Arguments {
-    pub(super) json: Parser,
-    pub(super) text: String,
 }
 
 /// Characters of a tool's name that a message shows.
@@ -80,6 +81,11 @@ impl Call {
         matches!(self.state, State::Open(_))
     }
 
+    /// Whether its arguments come as values.
+    pub(super) fn is_folded(&self) -> bool {
+        matches!(&self.state, State::Open(arguments) if arguments.folded.is_some())
+    }
+
     pub(super) fn is_balanced(&self) -> bool {
         matches!(self.state, State::Balanced(_))
     }
@@ -90,6 +96,10 @@ impl Call {
 
     /// Whether the fragment, which has the call's index or its id or follows it, opens another.
     pub(super) fn is_left_by(&self, delta: &CallDelta<'_>) -> bool {
+        if delta.is_whole && delta.index.is_some() {
+            // A call that is repeated at its end may have another id there.
+            return delta.name.is_some_and(|name| self.name.as_deref().is_some_and(|own| own != name));
+        }
         let Some(name) = delta.name else {
             // An id alone opens a call only where there is no index to tell.
             return delta.index.is_none()
@@ -133,9 +143,7 @@ impl Call {
         if let Some(tools) = tools {
             tools.validate_call(name, value)?;
         }
-        let mut call = ToolCall::new(name, Raw::from(value), completion);
-        call.call_id.clone_from(&self.id);
-        Ok(call)
+        Ok(ToolCall::new(name, Raw::from(value), completion))
     }
 
     /// Places a violation in the text of the arguments.
@@ -146,17 +154,31 @@ impl Call {
         let column = before.len() - memrchr(b'\n', before).map_or(0, |at| at + 1) + 1;
         let message = format!("call {}{}: {}", self.ordinal, self.shown_name(), violation.message);
         let is_rule = !(violation.instance_path.is_empty() && violation.schema_path.is_empty());
+        let path = match violation.code {
+            Code::UnknownTool => "/name".to_owned(),
+            _ => format!("/parameters{}", violation.instance_path),
+        };
+        let span = Span::new(0, text.len() as u64);
         Diagnostic {
-            instance_path: Some(violation.instance_path).filter(|_| is_rule),
+            origin: Origin::Arguments,
+            instance_path: (is_rule || violation.code == Code::UnknownTool).then_some(path),
             schema_path: Some(violation.schema_path).filter(|path| !path.is_empty()),
-            ..Diagnostic::new(
-                violation.code,
-                line as u64,
-                Span::new(0, text.len() as u64),
-                column as u64,
-                message,
-            )
+            ..Diagnostic::new(violation.code, line as u64, span, column as u64, message)
         }
+    }
+
+    /// The call as it is rejected, with what was received of it.
+    pub(super) fn reject(&mut self, violation: Violation) -> RejectedCall {
+        let diagnostic = self.diagnose(violation);
+        let arguments = match &mut self.state {
+            State::Open(arguments) | State::Balanced(arguments) => match &arguments.folded {
+                Some(folded) => folded.to_json(),
+                None => mem::take(&mut arguments.text),
+            },
+            State::Released(_) | State::Rejected => String::new(),
+        };
+        let (name, call_id) = (self.name.clone(), self.id.clone());
+        RejectedCall { name, call_id, has_minted_id: false, received: arguments, diagnostic }
     }
 
     fn shown_name(&self) -> String {
@@ -169,4 +191,14 @@ impl Call {
 
 pub(super) fn trim_start(text: &str) -> &str {
     text.trim_start_matches([' ', '\t', '\r', '\n'])
+}
+
+pub(super) fn trim(text: &str) -> &str {
+    text.trim_matches([' ', '\t', '\r', '\n'])
+}
+
+/// Whether two texts, the first of which is JSON, mean the same.
+pub(super) fn is_same_json(text: &str, other: &str) -> bool {
+    let read = |text| serde_json::from_str::<serde_json::Value>(text).ok();
+    trim(text) == trim(other) || read(text) == read(other)
 }

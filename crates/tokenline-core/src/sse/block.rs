@@ -1,6 +1,6 @@
 //! What is known of the event whose lines are arriving: its place, its size, the limit it broke.
 
-use crate::{Code, Diagnostic, Limits, Span};
+use crate::{Code, Diagnostic, Limits, Origin, Span};
 
 #[derive(Clone, Copy, Default)]
 pub(super) struct Block {
@@ -73,6 +73,7 @@ impl Block {
                      its server-sent event was dropped"
                 );
                 Diagnostic::new(Code::LineTooLong, line, span, limit as u64 + 1, message)
+                    .with_origin(Origin::Wire)
             }
             Fault::Event => {
                 let (line, span) = self.place();
@@ -81,7 +82,7 @@ impl Block {
                     "a server-sent event of {len} bytes has more data than the limit of {limit} \
                      bytes; it was dropped"
                 );
-                Diagnostic::new(Code::RecordTooLarge, line, span, 1, message)
+                Diagnostic::new(Code::RecordTooLarge, line, span, 1, message).with_origin(Origin::Wire)
             }
         })
     }

@@ -1,6 +1,6 @@
 //! What the decoder lends.
 
-use crate::{Code, Diagnostic, Span};
+use crate::{Code, Diagnostic, Origin, Span};
 
 /// One server-sent event, lent by the decoder until its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ impl SseEvent<'_> {
     pub fn truncated(&self) -> Diagnostic {
         let message =
             format!("the stream ended inside a server-sent event, {} bytes after its start", self.span.len());
-        Diagnostic::new(Code::Truncated, self.line, self.span, 1, message)
+        Diagnostic::new(Code::Truncated, self.line, self.span, 1, message).with_origin(Origin::Wire)
     }
 }
 

@@ -1,0 +1,194 @@
+//! The arguments of a call as they arrive.
+
+use std::mem;
+
+use super::ToolCallAssembler;
+use super::call::{CallDelta, State, is_same_json, trim, trim_start};
+use super::partial::{Folded, Misplaced, PartialArgument, PartialValue};
+use super::repetition::{Digest, Sequel};
+use crate::json::{Kind, Parser, Step, error};
+use crate::{Code, Completion, Emit, Violation};
+
+pub(super) struct Arguments {
+    pub(super) json: Parser,
+    pub(super) text: String,
+    /// Instead of a text: values, each at its path.
+    pub(super) folded: Option<Box<Folded>>,
+    /// Bytes held by them.
+    pub(super) folded_bytes: u64,
+}
+
+impl Arguments {
+    /// Whether none came.
+    pub(super) fn is_blank(&self) -> bool {
+        trim_start(&self.text).is_empty() && self.folded.is_none()
+    }
+}
+
+impl ToolCallAssembler {
+    pub(super) fn feed(&mut self, at: usize, delta: &CallDelta<'_>) {
+        let mut rest = delta.arguments;
+        if delta.is_corrupted(rest) && !matches!(self.calls[at].state, State::Rejected) {
+            return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
+        }
+        if self.calls[at].is_open() {
+            if self.calls[at].is_folded() && !trim_start(rest).is_empty() {
+                let message = "the arguments come as values, and then as text";
+                return self.reject_at_end(at, Code::TrailingData, message);
+            }
+            if !self.admit(at, rest.len()) {
+                return;
+            }
+            if let State::Open(arguments) = &mut self.calls[at].state {
+                arguments.text.push_str(rest);
+            }
+            let Some(after) = self.parse(at, Parser::resume) else { return };
+            rest = &rest[rest.len() - after..];
+            if self.options.emit == Emit::Eager {
+                self.release(at, Completion::Balanced);
+            }
+        } else if delta.is_start() && self.calls[at].is_named_by(delta) {
+            self.calls[at].name_again(delta);
+        }
+        self.follow(at, rest, delta);
+    }
+
+    /// Takes in arguments that are all there are of the call.
+    pub(super) fn feed_whole(&mut self, at: usize, delta: &CallDelta<'_>) {
+        let whole = delta.arguments;
+        if trim(whole).is_empty() {
+            return;
+        }
+        match &self.calls[at].state {
+            State::Open(arguments) if arguments.folded.is_none() => {
+                match whole.strip_prefix(&*arguments.text) {
+                    Some(rest) => self.feed(at, &CallDelta { arguments: rest, ..*delta }),
+                    None => self.differ(at),
+                }
+            }
+            State::Balanced(arguments) if !is_same_json(&arguments.text, whole) => self.differ(at),
+            State::Released(digest) if *digest != Digest::default() && *digest != Digest::of(trim(whole)) => {
+                self.differ(at);
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes in a value of the arguments.
+    pub(super) fn fold(&mut self, at: usize, part: &PartialArgument<'_>, lossy: bool) {
+        let is_corrupted = |text: &str| lossy && text.contains(char::REPLACEMENT_CHARACTER);
+        let max_depth = self.options.limits.effective_depth().clamp(1, 1024) as usize - 1;
+        let State::Open(arguments) = &mut self.calls[at].state else {
+            return if !matches!(self.calls[at].state, State::Rejected) {
+                self.reject_at_end(at, Code::TrailingData, "the arguments are balanced, but a value follows");
+            };
+        };
+        if is_corrupted(part.path) || matches!(part.value, PartialValue::Text(text) if is_corrupted(text)) {
+            return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
+        }
+        if !trim_start(&arguments.text).is_empty() {
+            let message = "the arguments come as text, and then as values";
+            return self.reject_at_end(at, Code::TrailingData, message);
+        }
+        match arguments.folded.get_or_insert_default().set(part, max_depth) {
+            Ok(bytes) => {
+                if self.admit(at, bytes)
+                    && let State::Open(arguments) = &mut self.calls[at].state
+                {
+                    arguments.folded_bytes += bytes as u64;
+                }
+            }
+            Err(Misplaced::TooDeep) => self.reject_at_end(at, Code::TooDeep, Misplaced::TooDeep.as_str()),
+            Err(misplaced) => self.reject_at_end(at, Code::MalformedJson, misplaced.as_str()),
+        }
+    }
+
+    /// Takes in what follows the arguments of a call once they are balanced, or given up.
+    fn follow(&mut self, at: usize, rest: &str, delta: &CallDelta<'_>) {
+        let Some(rest) = self.calls[at].repeat(rest) else { return self.differ(at) };
+        let call = &mut self.calls[at];
+        let rest = trim_start(rest);
+        let Some(&byte) = rest.as_bytes().first() else {
+            if delta.name.is_some() && trim_start(delta.arguments).is_empty() {
+                call.name_again(delta);
+            }
+            return;
+        };
+        let found = error::Found::classify(byte);
+        match call.state {
+            _ if byte == b'{' && matches!(call.sequel, Sequel::Named) => {
+                let name = call.name.clone();
+                self.push(CallDelta { name: name.as_deref(), arguments: rest, ..*delta });
+            }
+            State::Rejected => {}
+            _ if byte == b'{' => {
+                // A header would have opened the call that these arguments belong to.
+                let at = self.open(delta);
+                self.current = self.calls[at].ordinal;
+                self.reject_at_end(at, Code::MissingField, "arguments follow without the name of a tool");
+            }
+            State::Released(_) => {
+                let message = format!("the call was released, but its arguments go on with {found}");
+                self.reject_at_end(at, Code::TrailingData, message);
+            }
+            State::Open(_) | State::Balanced(_) => {
+                let message = format!("the arguments are balanced, but go on with {found}");
+                self.reject_at_end(at, Code::TrailingData, message);
+            }
+        }
+    }
+
+    /// Says that the call came again, and not as it was.
+    pub(super) fn differ(&mut self, at: usize) {
+        let message = match self.calls[at].state {
+            State::Released(_) => "the call was released, but came again with other arguments",
+            _ => "the call came again with other arguments",
+        };
+        self.reject_at_end(at, Code::TrailingData, message);
+    }
+
+    /// Parses what is new of an open call's arguments. Once they are balanced: how many bytes follow.
+    pub(super) fn parse(&mut self, at: usize, step: fn(&mut Parser, &str) -> Step) -> Option<usize> {
+        let call = &mut self.calls[at];
+        let State::Open(arguments) = &mut call.state else { return None };
+        let Arguments { json, text, .. } = &mut **arguments;
+        let before = json.examined();
+        let step = step(json, text);
+        self.examined += json.examined() - before;
+        let violation = match step {
+            Step::NeedMore => return None,
+            Step::Complete { end } if json.root_kind() == Kind::Object => {
+                let after = text.len() - end;
+                text.truncate(end);
+                self.held -= after as u64;
+                if let State::Open(arguments) = mem::replace(&mut call.state, State::Rejected) {
+                    call.state = State::Balanced(arguments);
+                }
+                return Some(after);
+            }
+            Step::Complete { .. } => {
+                let message = format!("the arguments must be an object, found {}", json.root_kind().as_str());
+                Violation::new(Code::InvalidParameters, 0, message)
+            }
+            Step::Malformed(error) if error.expected == error::Expected::LessDepth => {
+                Violation::new(Code::TooDeep, error.offset, error.description())
+            }
+            Step::Malformed(error) => Violation::new(Code::MalformedJson, error.offset, error.description()),
+        };
+        self.reject(at, violation);
+        None
+    }
+
+    /// Makes room for so many more bytes of this call, or rejects it.
+    pub(super) fn admit(&mut self, at: usize, bytes: usize) -> bool {
+        let limit = self.options.limits.effective_line_bytes();
+        let is_admitted = self.held + bytes as u64 <= limit;
+        if is_admitted {
+            self.held += bytes as u64;
+        } else {
+            let message = format!("the open calls are larger than {limit} bytes");
+            self.reject_at_end(at, Code::RecordTooLarge, message);
+        }
+        is_admitted
+    }
+}
