@@ -3,11 +3,14 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use tokenline_core::CallDelta;
+use tokenline_core::{CallDelta, Completion, PartialArgument};
 
 /// A piece of an answer, whichever provider it comes from.
 ///
-/// An answer has one choice or several, told apart by their number; the first is 0.
+/// An answer has one choice or several, told apart by their number; the first is 0. A choice has one
+/// text, or several blocks one after another, texts and native calls, that are numbered: Anthropic's
+/// content blocks, the output items of OpenAI's Responses. Where a provider has none, the text is
+/// block 0, and a call's number is its index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delta<'a> {
@@ -20,6 +23,8 @@ pub enum Delta<'a> {
     Text {
         /// The choice.
         choice: u64,
+        /// The block.
+        block: u64,
         /// More of its text.
         text: &'a str,
     },
@@ -41,8 +46,26 @@ pub enum Delta<'a> {
     ToolCall {
         /// The choice.
         choice: u64,
-        /// The fragment.
+        /// The fragment; its index is its block.
         call: CallDelta<'a>,
+    },
+    /// A value of a native tool call's arguments.
+    PartialArgument {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// The value and its place.
+        part: PartialArgument<'a>,
+    },
+    /// A block has ended.
+    BlockStop {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// What proves that it is whole; `None` if it is not, because something cut it off.
+        completion: Option<Completion>,
     },
     /// The choice has ended.
     Finish {
@@ -51,6 +74,9 @@ pub enum Delta<'a> {
         /// Why.
         reason: FinishReason,
     },
+    /// The answer begins anew, as a second one in the same stream: what is open is not whole, and what
+    /// has ended has not.
+    Restart,
     /// The tokens so far, of all choices.
     Usage(Usage),
     /// The provider failed.
@@ -79,8 +105,10 @@ pub enum FinishReason {
     ToolCalls,
     /// A limit: of the tokens asked for, or of the context.
     Length,
-    /// The provider cut the answer off because of what it says.
+    /// The provider cut the answer off because of what it says, or the model refused.
     ContentFilter,
+    /// The model wrote a tool call that the provider could not read. Nothing of it was sent.
+    MalformedCall,
     /// The provider failed.
     Error,
     /// Another reason, in the provider's words (at most 64 characters of them).
@@ -100,7 +128,7 @@ impl FinishReason {
     pub fn is_clean(&self) -> bool {
         match self {
             Self::Stop | Self::ToolCalls => true,
-            Self::Length | Self::ContentFilter | Self::Error | Self::Other(_) => false,
+            Self::Length | Self::ContentFilter | Self::MalformedCall | Self::Error | Self::Other(_) => false,
         }
     }
 
@@ -112,6 +140,7 @@ impl FinishReason {
             Self::ToolCalls => "tool_calls",
             Self::Length => "length",
             Self::ContentFilter => "content_filter",
+            Self::MalformedCall => "malformed_call",
             Self::Error => "error",
             Self::Other(name) => name,
         }

@@ -43,7 +43,7 @@
 
 mod answer;
 mod delta;
-mod openai_chat;
+mod providers;
 #[cfg(feature = "replay")]
 pub mod replay;
 mod stream;
@@ -51,6 +51,8 @@ mod unknown;
 
 pub use answer::{AnswerEvent, AnswerParser, Provider, TextAs};
 pub use delta::{Delta, FinishReason, Usage};
-pub use openai_chat::OpenAiChatDecoder;
+pub use providers::{
+    AnthropicDecoder, GeminiDecoder, OllamaDecoder, OpenAiChatDecoder, OpenAiResponsesDecoder,
+};
 pub use stream::{AnswerError, AnswerStream, Items, Records, ToolCalls};
 pub use unknown::Unknown;

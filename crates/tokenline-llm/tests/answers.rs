@@ -21,9 +21,9 @@ fn lines(text_as: TextAs, wire: &[String]) -> Vec<String> {
 }
 
 fn codes(seen: &Seen) -> Vec<Code> {
-    let code = |event: &AnswerEvent<json::Raw>| match event {
-        AnswerEvent::Rejected { diagnostic, .. } => Some(diagnostic.code),
-        _ => None,
+    let code = |event: &AnswerEvent<json::Raw>| {
+        let diagnostic = event.diagnostic()?;
+        (diagnostic.severity() == Severity::Error).then_some(diagnostic.code)
     };
     seen.events.iter().filter_map(code).collect()
 }
@@ -193,7 +193,7 @@ fn calls_of_several_indexes_may_be_interleaved() {
         lines(TextAs::Records, &wire),
         [
             "rejected trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`",
-            "call finish_reason g {}",
+            "call finish_reason g {} minted call_2",
             "finish tool_calls",
         ]
     );
@@ -260,10 +260,10 @@ fn places_are_those_of_the_text_of_the_arguments_or_of_the_wire() {
         .events
         .iter()
         .filter_map(|event| match event {
-            AnswerEvent::Record { choice, record } => {
+            AnswerEvent::Record { choice, record, .. } => {
                 Some((Some(*choice), record.line, record.column, record.span.start, record.span.end))
             }
-            AnswerEvent::Rejected { choice, diagnostic } => Some((
+            AnswerEvent::Rejected { choice, diagnostic, .. } => Some((
                 *choice,
                 diagnostic.line,
                 diagnostic.column,
@@ -293,9 +293,9 @@ fn each_choice_has_its_own_calls_and_its_own_end() {
     assert_eq!(
         lines(TextAs::Records, &complete),
         [
-            r#"1: call finish_reason f {"b":2}"#,
+            r#"1: call finish_reason f {"b":2} minted call_1"#,
             "1: finish tool_calls",
-            r#"call finish_reason f {"a":1}"#,
+            r#"call finish_reason f {"a":1} minted call_1"#,
             "finish stop"
         ]
     );
@@ -386,7 +386,7 @@ fn what_is_not_known_is_counted_and_no_error() {
         "data: {\"error\":\"after the end\"}\n\n".to_owned(),
     ];
     let seen = seen_as(TextAs::Records, &wire);
-    assert_eq!(seen.summary(), ["call finish_reason f {}", "finish stop"]);
+    assert_eq!(seen.summary(), ["call finish_reason f {} minted call_1", "finish stop"]);
     assert!(seen.is_complete);
     assert_eq!(
         seen.unknown,
@@ -415,8 +415,8 @@ fn other_shapes_of_the_same() {
     // Arguments as the object itself; a number for an id; the old single call; no stream at all.
     for (delta, expected) in [
         (chunk(r#"{"tool_calls":[{"id":7,"function":{"name":"f","arguments":{"a":1.0}}}]}"#, ""), r#"call finish_reason f {"a":1.0} 7"#),
-        (chunk(r#"{"tool_calls":[{"function":{"name":"f","arguments":null}}]}"#, ""), "call finish_reason f {}"),
-        (chunk(r#"{"function_call":{"name":"f","arguments":"{\"a\":1}"}}"#, ""), r#"call finish_reason f {"a":1}"#),
+        (chunk(r#"{"tool_calls":[{"function":{"name":"f","arguments":null}}]}"#, ""), "call finish_reason f {} minted call_1"),
+        (chunk(r#"{"function_call":{"name":"f","arguments":"{\"a\":1}"}}"#, ""), r#"call finish_reason f {"a":1} minted call_1"#),
         (
             "data: {\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\n\n".to_owned(),
             "call finish_reason f {} c",
@@ -440,7 +440,7 @@ fn other_shapes_of_the_same() {
         "data: {\"choices\":[{\"delta\":{\"content\":\"{}\"}},{\"delta\":{\"content\":\"{}\"}}]}\n\n";
     assert_eq!(
         lines(TextAs::Records, &[unnumbered.to_owned(), DONE.to_owned()]),
-        ["terminator {}", "1: terminator {}", "1: text {}"]
+        ["terminator {}", "1: terminator {}"]
     );
 }
 
@@ -468,11 +468,48 @@ fn an_answer_may_go_on_after_its_end() {
     assert_eq!(codes(&seen), [Code::Unsealed, Code::StreamIncomplete]);
 }
 
-const LOST: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\ud83d\"}}]}\n\n";
+const LOST: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\x\"}}]}\n\n";
+
+#[test]
+fn a_character_that_was_cut_in_half_is_put_together() {
+    let raw_text = |text: &str| chunk(&format!(r#"{{"content":"{text}"}}"#), "");
+    let raw_call = |arguments: &str| {
+        chunk(
+            &format!(
+                r#"{{"tool_calls":[{{"index":0,"function":{{"name":"f","arguments":"{arguments}"}}}}]}}"#
+            ),
+            "",
+        )
+    };
+    let stop = chunk("{}", "stop");
+    let wire = [
+        raw_text(r#"{\"a\":\"x\ud83d"#),
+        raw_text(""),
+        raw_call(r#"{\"b\":\"\uD83D"#),
+        raw_text(r#"\ude00\"}\n"#),
+        raw_call(r#"\uDE01!\"}"#),
+        stop.clone(),
+    ];
+    assert_eq!(
+        lines(TextAs::Records, &wire),
+        [r#"newline {"a":"x😀"}"#, r#"call finish_reason f {"b":"😁!"} minted call_1"#, "finish stop"]
+    );
+    // A half without its other harms its line, or its call.
+    let alone = [
+        raw_text(r#"{\"a\":1}\n{\"b\":\"\ud83d"#),
+        raw_text(r#"\"}\n{\"c\":3}\n{\"d\":\"\ude00\"}\n"#),
+        raw_call(r#"{\"b\":\"\ud83d"#),
+        raw_call(r#"\"}"#),
+        stop,
+    ];
+    let seen = seen_as(TextAs::Records, &alone);
+    assert_eq!(codes(&seen), [Code::InvalidUtf8, Code::InvalidUtf8, Code::InvalidUtf8]);
+    assert_eq!(seen.report.records(), 2);
+}
 
 #[test]
 fn a_lost_event_makes_nothing_up() {
-    let finding = "rejected malformed_json: an event that is not JSON: expected the low half of a surrogate pair, found `\"` (byte 49 of its data); its part of the answer is lost";
+    let finding = "rejected malformed_json: an event that is not JSON: expected an escape: one of `\"\\/bfnrtu`, found a letter (byte 44 of its data); its part of the answer is lost";
     let gap = "rejected malformed_json: a part of the line may be missing: an event of the stream could not be read";
     let lost = LOST.to_owned();
     let finish = chunk("{}", "stop");
@@ -673,10 +710,10 @@ fn calls_and_records_are_held_against_their_rules() {
     assert_eq!(
         paths,
         [
-            (Code::InvalidParameters, Some("/city")),
+            (Code::InvalidParameters, Some("/parameters/city")),
             (Code::InvalidParameters, Some("/parameters/city")),
             (Code::MissingField, Some("")),
-            (Code::UnknownTool, None),
+            (Code::UnknownTool, Some("/name")),
         ]
     );
     assert_eq!(seen.report.tool_calls(), 2);
@@ -732,6 +769,39 @@ fn memory_is_bounded() {
         [text("{\"a\":1}\n"), text(&"x".repeat(64 << 20)), text("\n{\"b\":2}\n"), DONE.to_owned()].concat();
     let seen = decode(&mut parser, wire.as_bytes().chunks(1 << 16));
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::LineTooLong, Code::MalformedJson], 2));
+}
+
+#[test]
+fn an_event_of_tiny_records_is_read_as_they_are_taken() {
+    let one = text(&"{}\n".repeat(300_000));
+    let mut parser = parser(TextAs::Records);
+    for _ in 0..3 {
+        parser.push(one.as_bytes());
+    }
+    parser.push(DONE.as_bytes());
+    parser.finish();
+    let waiting = |parser: &AnswerParser<json::Raw>| {
+        let debug = format!("{parser:?}");
+        let count = debug.split_once("events: ").expect("it is told").1;
+        count
+            .split(|char: char| !char.is_ascii_digit())
+            .next()
+            .expect("a number")
+            .parse::<usize>()
+            .expect("a number")
+    };
+    let mut records = 0;
+    let mut most = waiting(&parser);
+    while let Some(event) = parser.next_event() {
+        records += usize::from(matches!(event, AnswerEvent::Record { .. }));
+        if records % 1000 == 0 {
+            most = most.max(waiting(&parser));
+            assert!(records == 900_000 || !parser.is_complete());
+        }
+    }
+    assert!((1000..5000).contains(&most), "{most}");
+    assert_eq!(records, 900_000);
+    assert!(parser.is_complete() && parser.report().is_complete());
 }
 
 #[test]

@@ -50,7 +50,7 @@ async fn the_events_are_those_of_the_parser() {
     for name in
         ["definitions.sse", "truncated.sse", "quirks/silent-close-in-text.sse", "quirks/error-object.sse"]
     {
-        let wire = String::from_utf8(fixture(name)).expect("UTF-8");
+        let wire = String::from_utf8(fixture(&format!("openai-chat/{name}"))).expect("UTF-8");
         let whole = decode(&mut parser(TextAs::Records), [wire.as_bytes()]);
         for size in [1, 100, 1 << 20] {
             let mut stream = AnswerStream::new(source(&wire, size), parser(TextAs::Records));
@@ -107,6 +107,7 @@ async fn what_was_whole_comes_before_the_sources_error() {
         match event {
             Ok(AnswerEvent::Record { record, .. }) => seen.push(record.value.to_string()),
             Ok(AnswerEvent::Rejected { diagnostic, .. }) => seen.push(diagnostic.code.to_string()),
+            Ok(AnswerEvent::RejectedCall { call, .. }) => seen.push(call.diagnostic.code.to_string()),
             Ok(AnswerEvent::Text { .. }) => {}
             Ok(other) => panic!("{other:?}"),
             Err(error) => seen.push(error.to_owned()),

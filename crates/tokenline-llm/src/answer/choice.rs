@@ -1,67 +1,39 @@
-//! One choice of an answer: its text and its native calls.
-
-use std::mem;
+//! One choice of an answer: its texts and its native calls.
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    CallDelta, Code, Completion, Diagnostic, Event, Options, RecordDecoder, Span, ToolCallAssembler,
+    CallDelta, Code, Completion, Diagnostic, Options, PartialArgument, Span, ToolCallAssembler,
 };
 
+use super::AnswerEvent;
 use super::outbox::Outbox;
-use super::{AnswerEvent, TextAs};
+use super::text::{Loss, Place, Text};
 use crate::FinishReason;
 
 pub(super) struct Choice {
     pub(super) index: u64,
     /// Why it ended, when it first did.
     pub(super) reason: Option<FinishReason>,
-    text: RecordDecoder,
+    options: Options,
+    /// In the order in which they began; the first is for the block 0. Those that have ended are
+    /// used again.
+    texts: Vec<Text>,
     calls: ToolCallAssembler,
     /// It has come to an end, and nothing came after that.
     is_ended: bool,
-    is_text_ended: bool,
-    /// The text so far is empty or ends with a line feed.
-    is_at_line_start: bool,
-    /// Where the text so far ends.
+    /// A finding said that something was cut off.
+    has_said_cut: bool,
+    /// An event was lost, and with it perhaps the beginning of a text.
+    has_lost: bool,
+    has_too_many: bool,
+    /// The block of the latest text, and where that ends.
+    block: u64,
     place: Place,
-    loss: Loss,
 }
 
-/// A place in a choice's text.
-struct Place {
-    line: u64,
-    column: u64,
-    offset: u64,
-}
-
-/// Whether a part of the text may be missing.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Loss {
-    None,
-    /// After what was read.
-    Here,
-    /// On the line being read.
-    OnLine,
-}
-
-/// Stands in the text where a part of it may be missing. It is not UTF-8, so its line is rejected.
-const GAP: &[u8] = b"\xFF";
-const MISSING: &str = "a part of the line may be missing: an event of the stream could not be read";
+/// Texts that are open at once. Stops a server that makes up blocks.
+const MAX_TEXTS: usize = 64;
 const LIMIT: &str = "the answer was cut by its token limit";
-
-impl Place {
-    const START: Self = Self { line: 1, column: 1, offset: 0 };
-
-    /// Goes past the text.
-    fn pass(&mut self, text: &str) {
-        self.line += text.bytes().filter(|byte| *byte == b'\n').count() as u64;
-        self.column = match text.rfind('\n') {
-            Some(at) => (text.len() - at) as u64,
-            None => self.column + text.len() as u64,
-        };
-        self.offset += text.len() as u64;
-    }
-}
 
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &Outbox<T>) -> Self {
@@ -69,16 +41,18 @@ impl Choice {
         Self {
             index,
             reason: None,
-            text: RecordDecoder::new(options),
+            options,
+            texts: Vec::new(),
             calls: match &out.tools {
                 Some(tools) => calls.with_tools(tools.clone()),
                 None => calls,
             },
             is_ended: false,
-            is_text_ended: false,
-            is_at_line_start: true,
+            has_said_cut: false,
+            has_lost: false,
+            has_too_many: false,
+            block: 0,
             place: Place::START,
-            loss: Loss::None,
         }
     }
 
@@ -86,11 +60,19 @@ impl Choice {
         self.is_ended
     }
 
+    /// Says that it goes on after its end.
+    pub(super) fn reopen(&mut self) {
+        self.is_ended = false;
+    }
+
     /// Says that an event was lost, which may have been about this choice: what is open is not
     /// whole any more.
     pub(super) fn lose<T>(&mut self, out: &mut Outbox<T>) {
         if !self.is_ended {
-            self.loss = Loss::Here;
+            self.has_lost = true;
+            for text in &mut self.texts {
+                text.loss = Loss::Here;
+            }
             self.calls.cut();
             self.take_calls(out);
         }
@@ -104,105 +86,125 @@ impl Choice {
         self.take_calls(out);
     }
 
+    pub(super) fn push_argument<T>(
+        &mut self,
+        block: u64,
+        part: PartialArgument<'_>,
+        lossy: bool,
+        out: &mut Outbox<T>,
+    ) {
+        self.is_ended = false;
+        self.calls.push_partial(Some(block), part, lossy);
+        self.take_calls(out);
+    }
+
     fn take_calls<T>(&mut self, out: &mut Outbox<T>) {
         while let Some(outcome) = self.calls.next_event() {
+            let is_cut = |code| matches!(code, Code::Truncated | Code::Unsealed);
+            self.has_said_cut |= outcome.as_ref().is_err_and(|call| is_cut(call.diagnostic.code));
             out.native_call(self.index, outcome);
         }
+    }
+
+    /// Where the open text of the block is; one that has ended begins anew. `None` if there are too many.
+    fn text<T>(&mut self, block: u64, out: &Outbox<T>) -> Option<usize> {
+        let found = self.texts.iter().position(|text| text.block == block && !text.is_ended);
+        let at = match found.or_else(|| self.texts.iter().position(|text| text.is_ended)) {
+            Some(at) if found.is_none() => {
+                self.texts[at].restart(block);
+                at
+            }
+            Some(at) => at,
+            None if self.texts.len() == MAX_TEXTS => return None,
+            None => {
+                self.texts.push(Text::new(self.index, block, self.options, out));
+                self.texts.len() - 1
+            }
+        };
+        if found.is_none() && std::mem::take(&mut self.has_lost) {
+            self.texts[at].loss = Loss::Here;
+        }
+        Some(at)
     }
 }
 
 impl Choice {
-    /// Reads on in the text. `lossy` tells that a U+FFFD in it may have been bad bytes.
-    pub(super) fn push_text<T: DeserializeOwned>(&mut self, text: &str, lossy: bool, out: &mut Outbox<T>) {
-        if text.is_empty() {
+    /// Reads on in the text of a block. `lossy` tells that a U+FFFD in it may have been bad bytes.
+    pub(super) fn push_text<T: DeserializeOwned>(
+        &mut self,
+        block: u64,
+        piece: &str,
+        lossy: bool,
+        out: &mut Outbox<T>,
+    ) {
+        if piece.is_empty() {
             return;
         }
         self.is_ended = false;
-        if mem::take(&mut self.is_text_ended) {
-            // A server that goes on after it has finished: the text begins anew.
-            self.text.reset();
-            self.place = Place::START;
-        }
-        self.place.pass(text);
-        if out.text_as == TextAs::Text {
-            return;
-        }
-        self.fill_gap(out);
-        if lossy && text.contains(char::REPLACEMENT_CHARACTER) {
-            // As bad bytes of the same length, so that the lines they are on are rejected.
-            for (place, good) in text.split(char::REPLACEMENT_CHARACTER).enumerate() {
-                let bad: &[u8] = if place > 0 { b"\xFF\xFF\xFF" } else { b"" };
-                self.read(bad, out);
-                self.read(good.as_bytes(), out);
+        match self.text(block, out) {
+            Some(at) => {
+                let text = &mut self.texts[at];
+                text.push(piece, lossy, out);
+                (self.block, self.place) = (block, text.place);
             }
-        } else {
-            self.read(text.as_bytes(), out);
+            None if !std::mem::replace(&mut self.has_too_many, true) => {
+                let Place { line, column, offset } = self.place;
+                let message =
+                    format!("more than {MAX_TEXTS} texts are open at once; the others are left out");
+                let span = Span::new(offset, offset);
+                let diagnostic = Diagnostic::new(Code::RecordTooLarge, line, span, column, message);
+                out.finding(Some(self.index), block, diagnostic);
+            }
+            None => {}
         }
-        self.is_at_line_start = text.ends_with('\n');
+    }
+
+    /// Ends a block: its text, or its call. `evidence` tells that it is whole.
+    pub(super) fn end_block<T: DeserializeOwned>(
+        &mut self,
+        block: u64,
+        evidence: Option<Completion>,
+        out: &mut Outbox<T>,
+    ) {
+        let before = out.events.len();
+        for text in self.texts.iter_mut().filter(|text| text.block == block) {
+            text.end(evidence, out);
+        }
+        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
+        match evidence {
+            Some(completion) => self.calls.seal_item(block, completion),
+            None => self.calls.cut_item(block),
+        }
+        self.take_calls(out);
     }
 
     /// Ends the choice for a reason that the provider gives.
     pub(super) fn finish<T: DeserializeOwned>(&mut self, reason: &FinishReason, out: &mut Outbox<T>) {
-        let before = out.events.len();
         self.end(reason.is_clean().then_some(Completion::FinishReason), out);
-        let mut ends = out.events.range(before..);
-        if *reason == FinishReason::Length && !ends.any(AnswerEvent::tells_of_a_cut) {
+        if *reason == FinishReason::Length && !self.has_said_cut {
             let Place { line, column, offset } = self.place;
             let span = Span::new(offset, offset);
-            out.finding(Some(self.index), Diagnostic::new(Code::Truncated, line, span, column, LIMIT));
+            let diagnostic = Diagnostic::new(Code::Truncated, line, span, column, LIMIT);
+            out.finding(Some(self.index), self.block, diagnostic);
         }
+        self.has_said_cut = false;
     }
 
     /// Ends the choice, cleanly if there is evidence for that. Nothing to do if it has ended.
     pub(super) fn end<T: DeserializeOwned>(&mut self, evidence: Option<Completion>, out: &mut Outbox<T>) {
-        if mem::replace(&mut self.is_ended, true) {
+        if std::mem::replace(&mut self.is_ended, true) {
             return;
         }
-        let was_ended = mem::replace(&mut self.is_text_ended, true);
-        if out.text_as != TextAs::Text && !was_ended {
-            if !self.is_at_line_start {
-                self.fill_gap(out);
-            }
-            while let Some(event) = self.text.finish_with(evidence.unwrap_or(Completion::EndOfInput)) {
-                out.text_event(self.index, mend(event, &mut self.loss));
-            }
-            self.is_at_line_start = true;
-            self.loss = Loss::None;
+        let before = out.events.len();
+        for text in &mut self.texts {
+            text.end(evidence, out);
         }
+        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
+        self.has_lost = false;
         match evidence {
             Some(completion) => self.calls.seal(completion),
             None => self.calls.cut(),
         }
         self.take_calls(out);
-    }
-
-    fn fill_gap<T: DeserializeOwned>(&mut self, out: &mut Outbox<T>) {
-        if self.loss == Loss::Here {
-            self.loss = Loss::OnLine;
-            self.place.offset += GAP.len() as u64;
-            self.read(GAP, out);
-        }
-    }
-
-    fn read<T: DeserializeOwned>(&mut self, mut text: &[u8], out: &mut Outbox<T>) {
-        loop {
-            let decoded = self.text.decode(text);
-            text = &text[decoded.consumed..];
-            let Some(event) = decoded.event else { return };
-            out.text_event(self.index, mend(event, &mut self.loss));
-        }
-    }
-}
-
-/// Says of a line with a gap what is really wrong with it.
-fn mend<V>(event: Event<V>, loss: &mut Loss) -> Event<V> {
-    match event {
-        Event::Rejected(mut diagnostic) if *loss == Loss::OnLine && diagnostic.code == Code::InvalidUtf8 => {
-            *loss = Loss::None;
-            diagnostic.code = Code::MalformedJson;
-            MISSING.clone_into(&mut diagnostic.message);
-            Event::Rejected(diagnostic)
-        }
-        other => other,
     }
 }

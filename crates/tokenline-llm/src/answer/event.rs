@@ -1,6 +1,6 @@
 //! What an answer yields, and what its text is read as.
 
-use tokenline_core::{Code, Diagnostic, Record, Severity, ToolCall};
+use tokenline_core::{Code, Diagnostic, Record, RejectedCall, Severity, ToolCall};
 
 use crate::{FinishReason, Usage};
 
@@ -18,14 +18,19 @@ pub enum TextAs {
 
 /// What an answer yields.
 ///
-/// `choice` numbers the answer's choices, where several were asked for; the first is 0.
+/// `choice` numbers the answer's choices, where several were asked for; the first is 0. `block`
+/// numbers the parts of a choice as the provider does: Anthropic's content blocks, the output items
+/// of OpenAI's Responses. Each has a text of its own, in which places are counted. It is 0 where
+/// there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnswerEvent<T> {
-    /// A whole record of a choice's text. Its place is in that text.
+    /// A whole record of a text. Its place is in that text.
     Record {
         /// The choice.
         choice: u64,
+        /// The block.
+        block: u64,
         /// The record.
         record: Record<T>,
     },
@@ -33,34 +38,52 @@ pub enum AnswerEvent<T> {
     ToolCall {
         /// The choice.
         choice: u64,
+        /// The block of the text that it was read from; 0 for a native call.
+        block: u64,
         /// The call.
         call: ToolCall,
-        /// The record of the choice's text that it was read from; `None` for a native call.
+        /// The record of the text that it was read from; `None` for a native call.
         record: Option<Record<()>>,
     },
-    /// Something was not delivered, and why.
+    /// A tool call that began and was not delivered: why, and what an agent needs to say so to the
+    /// model.
+    RejectedCall {
+        /// The choice.
+        choice: u64,
+        /// As for [`ToolCall`](Self::ToolCall).
+        block: u64,
+        /// The call.
+        call: Box<RejectedCall>,
+    },
+    /// Something else was not delivered, and why.
     Rejected {
-        /// The choice, if it is about what one says: then the place is in its text, or in the
-        /// arguments of the call that the message names. Otherwise in the wire's bytes.
+        /// The choice, if it is about what one says.
         choice: Option<u64>,
-        /// The finding.
+        /// The block.
+        block: u64,
+        /// The finding. Its [origin](Diagnostic::origin) tells what its place is a place in.
         diagnostic: Diagnostic,
     },
     /// Information that is no reject.
     Note {
-        /// As for [`Rejected`](Self::Rejected).
+        /// The choice, if it is about what one says.
         choice: Option<u64>,
+        /// The block.
+        block: u64,
         /// The finding.
         diagnostic: Diagnostic,
     },
-    /// Text as it came. Only if [asked for](super::AnswerParser::with_fragments).
+    /// Text that is part of no record and of no call, as it comes. Only if
+    /// [asked for](super::AnswerParser::with_fragments).
     Text {
         /// The choice.
         choice: u64,
+        /// The block.
+        block: u64,
         /// More of its text.
         text: String,
     },
-    /// Reasoning as it came. Only if [asked for](super::AnswerParser::with_fragments).
+    /// Reasoning as it comes. Only if [asked for](super::AnswerParser::with_fragments).
     Reasoning {
         /// The choice.
         choice: u64,
@@ -86,17 +109,33 @@ pub enum AnswerEvent<T> {
 }
 
 impl<T> AnswerEvent<T> {
+    /// The finding, if it is about something that was not delivered, or information.
+    #[must_use]
+    pub fn diagnostic(&self) -> Option<&Diagnostic> {
+        match self {
+            Self::RejectedCall { call, .. } => Some(&call.diagnostic),
+            Self::Rejected { diagnostic, .. } | Self::Note { diagnostic, .. } => Some(diagnostic),
+            Self::Record { .. }
+            | Self::ToolCall { .. }
+            | Self::Text { .. }
+            | Self::Reasoning { .. }
+            | Self::Refusal { .. }
+            | Self::Finish { .. }
+            | Self::Usage(_) => None,
+        }
+    }
+
     /// Whether it says that the end cut something off.
     pub(super) fn tells_of_a_cut(&self) -> bool {
-        matches!(self, Self::Rejected { diagnostic, .. }
-            if matches!(diagnostic.code, Code::Truncated | Code::Unsealed))
+        let is_cut = |its: &Diagnostic| matches!(its.code, Code::Truncated | Code::Unsealed);
+        self.diagnostic().is_some_and(is_cut)
     }
 
     /// The event for a finding.
-    pub(super) fn from_diagnostic(choice: Option<u64>, diagnostic: Diagnostic) -> Self {
+    pub(super) fn from_diagnostic(choice: Option<u64>, block: u64, diagnostic: Diagnostic) -> Self {
         match diagnostic.severity() {
-            Severity::Info => Self::Note { choice, diagnostic },
-            _ => Self::Rejected { choice, diagnostic },
+            Severity::Info => Self::Note { choice, block, diagnostic },
+            _ => Self::Rejected { choice, block, diagnostic },
         }
     }
 }

@@ -1,10 +1,19 @@
 //! A model's answer, from the wire's bytes to records and tool calls.
 
+mod array;
+mod beside;
 mod choice;
+mod deferred;
 mod event;
+mod halves;
+mod lines;
 mod outbox;
 mod parser;
+mod provider;
 mod state;
+mod text;
+mod wire;
 
 pub use event::{AnswerEvent, TextAs};
-pub use parser::{AnswerParser, Provider};
+pub use parser::AnswerParser;
+pub use provider::Provider;

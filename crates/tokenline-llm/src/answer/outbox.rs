@@ -5,29 +5,56 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Value;
-use tokenline_core::{Code, Completion, Diagnostic, Event, Record, ToolCall, Validate, ValidateCall};
+use tokenline_core::{
+    Code, Completion, Diagnostic, Event, Record, RejectedCall, ToolCall, Validate, ValidateCall,
+};
 
+use super::beside::{self, Beside};
 use super::{AnswerEvent, TextAs};
 
 pub(super) struct Outbox<T> {
     pub(super) text_as: TextAs,
+    pub(super) wants_fragments: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
     pub(super) events: VecDeque<AnswerEvent<T>>,
+}
+
+impl<T> Default for Outbox<T> {
+    fn default() -> Self {
+        let (text_as, wants_fragments) = (TextAs::default(), false);
+        Self { text_as, wants_fragments, tools: None, validator: None, events: VecDeque::new() }
+    }
 }
 
 /// Events for which room is kept once they are taken.
 const KEEP: usize = 64;
 
 impl<T> Outbox<T> {
-    pub(super) fn finding(&mut self, choice: Option<u64>, diagnostic: Diagnostic) {
-        self.events.push_back(AnswerEvent::from_diagnostic(choice, diagnostic));
+    pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
+        self.events.push_back(AnswerEvent::from_diagnostic(choice, block, diagnostic));
     }
 
-    pub(super) fn native_call(&mut self, choice: u64, outcome: Result<ToolCall, Box<Diagnostic>>) {
-        match outcome {
-            Ok(call) => self.events.push_back(AnswerEvent::ToolCall { choice, call, record: None }),
-            Err(diagnostic) => self.finding(Some(choice), *diagnostic),
+    pub(super) fn native_call(&mut self, choice: u64, outcome: Result<ToolCall, Box<RejectedCall>>) {
+        self.events.push_back(match outcome {
+            Ok(call) => AnswerEvent::ToolCall { choice, block: 0, call, record: None },
+            Err(call) => AnswerEvent::RejectedCall { choice, block: 0, call },
+        });
+    }
+
+    /// Text that is part of nothing else.
+    pub(super) fn text(&mut self, choice: u64, block: u64, text: &str) {
+        if self.wants_fragments {
+            self.events.push_back(AnswerEvent::Text { choice, block, text: text.to_owned() });
+        }
+    }
+
+    /// The text beside records, as far as it is sorted.
+    pub(super) fn beside(&mut self, choice: u64, block: u64, beside: &mut Beside) {
+        if let Some(text) = beside.take()
+            && self.wants_fragments
+        {
+            self.events.push_back(AnswerEvent::Text { choice, block, text });
         }
     }
 
@@ -42,34 +69,80 @@ impl<T> Outbox<T> {
 }
 
 impl<T: DeserializeOwned> Outbox<T> {
-    /// What a choice's text yields.
-    pub(super) fn text_event(&mut self, choice: u64, event: Event<Value<'_>>) {
-        let read = match event {
-            Event::Record(record) => self.read(choice, &record),
+    /// What a text yields; `beside` has it up to there.
+    pub(super) fn text_event(
+        &mut self,
+        choice: u64,
+        block: u64,
+        beside: Option<&mut Beside>,
+        event: Event<Value<'_>>,
+    ) {
+        let event = match event {
+            Event::Record(record) => {
+                let read = self.read(choice, block, &record);
+                let event = read.unwrap_or_else(|diagnostic| {
+                    AnswerEvent::from_diagnostic(Some(choice), block, *diagnostic)
+                });
+                // What is neither delivered nor a call stays text.
+                if !matches!(event, AnswerEvent::Rejected { .. })
+                    && let Some(beside) = beside
+                {
+                    beside.record(record.span);
+                    self.beside(choice, block, beside);
+                }
+                event
+            }
             Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-                Ok(AnswerEvent::from_diagnostic(Some(choice), diagnostic))
+                let received = beside.and_then(|beside| {
+                    let received = beside.rejected(diagnostic.span.start)?;
+                    self.beside(choice, block, beside);
+                    Some(received)
+                });
+                match received {
+                    Some(received) => {
+                        let mut call = Box::new(RejectedCall::new(diagnostic, received));
+                        call.name = beside::name_in(&call.received);
+                        AnswerEvent::RejectedCall { choice, block, call }
+                    }
+                    None => AnswerEvent::from_diagnostic(Some(choice), block, diagnostic),
+                }
             }
             other => unreachable!("a record decoder does not yield it unasked: {other:?}"),
         };
-        let event = read.unwrap_or_else(|diagnostic| AnswerEvent::from_diagnostic(Some(choice), *diagnostic));
         self.events.push_back(event);
     }
 
-    fn read(&self, choice: u64, record: &Record<Value<'_>>) -> Result<AnswerEvent<T>, Box<Diagnostic>> {
+    fn read(
+        &self,
+        choice: u64,
+        block: u64,
+        record: &Record<Value<'_>>,
+    ) -> Result<AnswerEvent<T>, Box<Diagnostic>> {
         if let Some(validator) = &self.validator {
             record.validate(&**validator)?;
         }
         if self.text_as != TextAs::ToolCalls {
-            return Ok(AnswerEvent::Record { choice, record: record.deserialize()? });
+            return Ok(AnswerEvent::Record { choice, block, record: record.deserialize()? });
         }
         let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        let call = ToolCall::from_record(record, tools)?;
-        // A clean end seals with the evidence it is; this is any other.
-        if record.completion == Completion::EndOfInput {
-            let message = "the tool call is balanced, but the answer ended without proof that it is whole";
-            let (line, span, column) = (record.line, record.span, record.column);
-            return Err(Box::new(Diagnostic::new(Code::Unsealed, line, span, column, message)));
+        let call = match ToolCall::from_record(record, tools) {
+            // A clean end seals with the evidence it is; this is any other.
+            Ok(call) if record.completion == Completion::EndOfInput => {
+                let message =
+                    "the tool call is balanced, but the answer ended without proof that it is whole";
+                let diagnostic =
+                    Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
+                let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
+                (rejected.name, rejected.call_id) = (Some(call.name), call.call_id);
+                Err(Box::new(rejected))
+            }
+            outcome => outcome,
+        };
+        match call {
+            Ok(call) => Ok(AnswerEvent::ToolCall { choice, block, call, record: Some(record.map(|_| ())) }),
+            // An object that is no call.
+            Err(call) if call.diagnostic.code == Code::MissingField => Err(Box::new(call.diagnostic)),
+            Err(call) => Ok(AnswerEvent::RejectedCall { choice, block, call }),
         }
-        Ok(AnswerEvent::ToolCall { choice, call, record: Some(record.map(|_| ())) })
     }
 }

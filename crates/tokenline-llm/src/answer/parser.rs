@@ -4,69 +4,16 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::{Raw, SyntaxError};
-use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
+use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Options, Report, Validate, ValidateCall};
 
 use super::outbox::Outbox;
+use super::provider::{Decoder, Provider};
 use super::state::Answer;
+use super::wire::Wire;
 use super::{AnswerEvent, TextAs};
-use crate::{Delta, FinishReason, OpenAiChatDecoder, Unknown, Usage};
-
-/// Who answers: which wire format a stream has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum Provider {
-    /// OpenAI chat completions, and servers that speak the same.
-    OpenAiChat,
-}
-
-/// The decoder of a provider's events.
-#[derive(Debug)]
-pub(super) enum Decoder {
-    OpenAiChat(OpenAiChatDecoder),
-}
-
-impl Decoder {
-    fn new(provider: Provider, options: &Options) -> Self {
-        match provider {
-            Provider::OpenAiChat => Self::OpenAiChat(OpenAiChatDecoder::new(&options.limits)),
-        }
-    }
-
-    pub(super) fn decode(
-        &mut self,
-        event: &SseEvent<'_>,
-        sink: impl FnMut(Delta<'_>),
-    ) -> Result<(), SyntaxError> {
-        match self {
-            Self::OpenAiChat(decoder) => decoder.decode(event.event, event.data, sink),
-        }
-    }
-
-    /// Whether the data of an event in which the stream ended can be all of it. If it looks like
-    /// that, and is no JSON, it is not.
-    pub(super) fn may_be_whole(&self, event: &SseEvent<'_>) -> bool {
-        let data = event.data.trim();
-        match self {
-            Self::OpenAiChat(_) => data == "[DONE]" || data.starts_with('{') || event.event == "error",
-        }
-    }
-
-    /// What a body that is no event stream says of an error.
-    fn error_of_body(&mut self, body: &str) -> Option<String> {
-        match self {
-            Self::OpenAiChat(decoder) => decoder.error_of_body(body),
-        }
-    }
-
-    /// What such a stream ends with, for messages.
-    fn ends_with(&self) -> &'static str {
-        match self {
-            Self::OpenAiChat(_) => "a finish reason or `[DONE]`",
-        }
-    }
-}
+use crate::providers::error_of_body;
+use crate::{FinishReason, Unknown, Usage};
 
 /// Records and tool calls out of a model's answer, the bytes of an HTTP body in. Sans-IO.
 ///
@@ -104,19 +51,56 @@ impl Decoder {
 ///
 /// | end | source | open record | open call |
 /// |---|---|---|---|
-/// | `stop`, `tool_calls` and their kin | complete | released as `finish_reason` | released as `finish_reason` |
-/// | a limit, a filter, a reason that is not known | complete | released as `end_of_input` | `unsealed` |
-/// | `[DONE]` without a reason | complete | released as `terminator` | released as `terminator` |
+/// | the block's own: Anthropic's `content_block_stop`, an output item that is `completed`, a call that was sent whole | goes on | released as `item_stop` | released as `item_stop` |
+/// | `stop`, `tool_calls` and their kin | complete, or the terminator is to follow | released as `finish_reason` | released as `finish_reason` |
+/// | a limit, a filter, a reason that is not known | as before | released as `end_of_input` | `unsealed` |
+/// | the provider's terminator without a reason: `[DONE]` | complete | released as `terminator` | released as `terminator` |
 /// | the provider's error | `provider_error` | released as `end_of_input` | `unsealed` |
 /// | nothing of that | `stream_incomplete` | released as `end_of_input` | `unsealed` |
 ///
-/// That is if it is balanced; else it is `truncated` in every case. What comes after `[DONE]` is
-/// not looked at. Text that comes after its choice has ended is read as a text of its own.
+/// That is if it is balanced; else it is `truncated` in every case. A call without arguments is `{}`
+/// only at a clean end of the answer. What comes after the terminator is counted as unknown. Text
+/// that comes after its choice has ended is read as a text of its own.
+///
+/// OpenAI chat is complete with a reason or `[DONE]`, Responses with their final event, Anthropic with
+/// `message_stop`, Gemini with a reason, Ollama with `done: true`.
 ///
 /// An answer cut by its token limit is always a finding: where nothing was open, `truncated` at the
 /// end of the choice's text. `stream_incomplete` and `provider_error` are placed at the last event
-/// of the wire. A body that is no event stream but a JSON error, as servers answer with instead, is
-/// a `provider_error` as a whole.
+/// of the wire. A body that is no stream but a JSON error, as servers answer with instead, is a
+/// `provider_error` as a whole.
+///
+/// # Text beside calls
+///
+/// With [`with_fragments`](Self::with_fragments) the text comes too, as it arrives, without what is
+/// part of a record or a call: lines of calls are not in it, nor the fence around them, nor a call
+/// that was cut off or malformed; that is in its [`RejectedCall`](tokenline_core::RejectedCall). An
+/// object that is no call is text.
+///
+/// ```
+/// use tokenline_core::{Options, json::Raw};
+/// use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+///
+/// let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient())
+///     .text_as(TextAs::ToolCalls)
+///     .with_fragments();
+/// let mut log = Vec::new();
+/// for chunk in [
+///     r#"{"message":{"content":"I'll look.\n{\"name\":\"ls\",\"parameters\":{}}\nWait"},"done":false}"#,
+///     "\n{\"message\":{\"content\":\"...\"},\"done\":true}\n",
+/// ] {
+///     parser.push(chunk.as_bytes());
+///     while let Some(event) = parser.next_event() {
+///         match event {
+///             AnswerEvent::Text { text, .. } => log.push(text),
+///             AnswerEvent::ToolCall { call, .. } => log.push(format!("call {}", call.name)),
+///             AnswerEvent::RejectedCall { call, .. } => eprintln!("{:?}: {call}", call.call_id),
+///             _ => {}
+///         }
+///     }
+/// }
+/// assert_eq!(log, ["I'll look.\n", "call ls", "Wait", "..."]);
+/// ```
 ///
 /// # Lost events
 ///
@@ -124,34 +108,58 @@ impl Decoder {
 /// finding about it, every open call is given up, and the line of each choice's text that goes on
 /// there is rejected.
 pub struct AnswerParser<T = Raw> {
-    sse: SseDecoder,
+    wire: Wire,
     provider: Provider,
     decoder: Decoder,
     answer: Answer<T>,
     /// The first bytes of what has not shown an event yet: it may be a body that is just an error.
     beginning: Vec<u8>,
+    /// What was pushed and waits until the events before it are taken.
+    unread: Vec<u8>,
+    /// How much of that was read.
+    read: usize,
     report: Report,
-    is_finished: bool,
+    ending: Option<Ending>,
+    stage: Stage,
 }
 
-/// Bytes of a body that is no event stream that are searched for an error.
+/// How the source came to its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ending {
+    Ended,
+    Failed,
+}
+
+/// How much of the end was looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    Open,
+    /// The wire has ended, and what came of it waits.
+    Ending,
+    Ended,
+}
+
+/// Bytes of a body that is no stream that are searched for an error.
 const MAX_BODY: usize = 4096;
+/// Events that wait to be taken before more is read.
+const MAX_READY: usize = 1024;
 
 // Construction.
 impl<T> AnswerParser<T> {
     /// A parser at the start of an answer.
     #[must_use]
     pub fn new(provider: Provider, options: Options) -> Self {
-        let out =
-            Outbox { text_as: TextAs::default(), tools: None, validator: None, events: Default::default() };
         Self {
-            sse: SseDecoder::new(options.limits),
+            wire: Wire::new(provider, &options),
             provider,
             decoder: Decoder::new(provider, &options),
-            answer: Answer::new(options, out),
+            answer: Answer::new(options, provider.needs_terminator(), Outbox::default()),
             beginning: Vec::new(),
+            unread: Vec::new(),
+            read: 0,
             report: Report::new(&options.limits),
-            is_finished: false,
+            ending: None,
+            stage: Stage::Open,
         }
     }
 
@@ -176,74 +184,130 @@ impl<T> AnswerParser<T> {
         self
     }
 
-    /// Yields the fragments of text and reasoning as well, as they come.
+    /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
     #[must_use]
     pub fn with_fragments(mut self) -> Self {
-        self.answer.wants_fragments = true;
+        self.answer.out.wants_fragments = true;
         self
     }
 }
 
 // Bytes in, events out.
 impl<T: DeserializeOwned> AnswerParser<T> {
-    /// Reads on. Take the events after each piece: they queue up until then. What comes after
-    /// [`finish`](Self::finish) is not looked at.
-    pub fn push(&mut self, mut chunk: &[u8]) {
+    /// Reads on. Take the events after each piece: they queue up until then, and once there are many,
+    /// what follows is kept as it is. What comes after [`finish`](Self::finish) is not looked at.
+    pub fn push(&mut self, chunk: &[u8]) {
+        if self.ending.is_some() {
+            return;
+        }
         if !self.answer.has_begun {
             let room = MAX_BODY - self.beginning.len();
             self.beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
-        while !self.is_finished {
-            let SseDecoded { consumed, item } = self.sse.decode(chunk);
-            chunk = &chunk[consumed..];
-            match item {
-                None => return,
-                Some(SseItem::Event(event)) => self.answer.event(&mut self.decoder, &event, false),
-                Some(SseItem::Incomplete(event)) => self.answer.event(&mut self.decoder, &event, true),
-                Some(SseItem::Rejected(diagnostic)) => self.answer.lose(diagnostic),
+        let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
+        self.unread.extend_from_slice(&chunk[used..]);
+    }
+
+    /// The next event of what was pushed, or `None` if more is needed.
+    pub fn next_event(&mut self) -> Option<AnswerEvent<T>> {
+        while self.answer.out.events.is_empty() && self.has_unread() {
+            self.read_on();
+        }
+        let event = self.answer.out.take()?;
+        match &event {
+            AnswerEvent::Record { .. } => self.report.count_record(),
+            AnswerEvent::ToolCall { .. } => self.report.count_tool_call(),
+            event => {
+                if let Some(diagnostic) = event.diagnostic() {
+                    self.report.add(diagnostic.clone());
+                }
             }
         }
+        Some(event)
     }
 
     /// Says that the source has ended. If the provider had not, that is a finding.
     ///
-    /// An event without its blank line counts if it is whole.
+    /// An event without its end counts if it is whole.
     pub fn finish(&mut self) {
-        if self.is_finished {
-            return;
-        }
-        match self.sse.finish() {
-            None => {}
-            Some(SseItem::Event(event) | SseItem::Incomplete(event)) => {
-                self.answer.event(&mut self.decoder, &event, true);
-            }
-            Some(SseItem::Rejected(diagnostic)) => self.answer.lose(diagnostic),
-        }
-        if !self.answer.has_begun {
-            let body = String::from_utf8_lossy(&self.beginning);
-            if let Some(message) = self.decoder.error_of_body(&body) {
-                self.answer.fail_as_a_whole(&message, self.sse.offset());
-            }
-        }
-        self.beginning = Vec::new();
-        if let Some(diagnostic) = self.end("the stream ended") {
-            self.answer.out.finding(None, diagnostic);
-        }
+        self.end(Ending::Ended);
     }
 
     /// Says that the source has failed: no more will come, and what is open is not whole. The
     /// finding about it is left to the caller's error, and to the [report](Self::report).
     pub fn interrupt(&mut self) {
-        if !self.is_finished
-            && let Some(diagnostic) = self.end("the source failed")
-        {
-            self.report.add(diagnostic);
+        self.end(Ending::Failed);
+    }
+
+    fn end(&mut self, ending: Ending) {
+        self.ending.get_or_insert(ending);
+        while self.stage != Stage::Ended && !self.answer.has_backlog() && self.unread.is_empty() {
+            self.read_on();
+        }
+    }
+
+    /// Decodes until there are many events, and says how many bytes that took.
+    fn decode(&mut self, chunk: &[u8]) -> usize {
+        let mut used = 0;
+        while used < chunk.len() && !self.answer.has_backlog() && self.answer.out.events.len() < MAX_READY {
+            used += self.wire.decode(&chunk[used..], &mut self.decoder, &mut self.answer);
+        }
+        used
+    }
+
+    /// Goes on with what waits.
+    fn read_on(&mut self) {
+        if self.answer.has_backlog() {
+            self.answer.resume();
+        } else if !self.unread.is_empty() {
+            let unread = std::mem::take(&mut self.unread);
+            self.read += self.decode(&unread[self.read..]);
+            if self.read < unread.len() {
+                self.unread = unread;
+            } else {
+                self.read = 0;
+            }
+        } else if let Some(ending) = self.ending {
+            match self.stage {
+                Stage::Open => {
+                    self.stage = Stage::Ending;
+                    self.end_wire(ending);
+                }
+                Stage::Ending => {
+                    self.stage = Stage::Ended;
+                    self.end_answer(ending);
+                }
+                Stage::Ended => {}
+            }
+        }
+    }
+
+    fn end_wire(&mut self, ending: Ending) {
+        if ending == Ending::Ended {
+            self.wire.finish(&mut self.decoder, &mut self.answer);
+            if !self.answer.has_begun
+                && let Some(message) = error_of_body(&String::from_utf8_lossy(&self.beginning))
+            {
+                self.answer.fail_as_a_whole(&message, self.wire.offset());
+            }
+        }
+        self.beginning = Vec::new();
+    }
+
+    fn end_answer(&mut self, ending: Ending) {
+        let how = match ending {
+            Ending::Ended => "the stream ended",
+            Ending::Failed => "the source failed",
+        };
+        match (self.close(how), ending) {
+            (Some(diagnostic), Ending::Ended) => self.answer.out.finding(None, 0, diagnostic),
+            (Some(diagnostic), Ending::Failed) => self.report.add(diagnostic),
+            (None, _) => {}
         }
     }
 
     /// Ends what is open. If the provider had not ended, and not failed, that is to be said.
-    fn end(&mut self, how: &str) -> Option<Diagnostic> {
-        self.is_finished = true;
+    fn close(&mut self, how: &str) -> Option<Diagnostic> {
         self.answer.close();
         if self.answer.is_complete() {
             self.report.set_complete();
@@ -252,8 +316,8 @@ impl<T: DeserializeOwned> AnswerParser<T> {
         if self.answer.has_failed {
             return None;
         }
-        let mut message = format!("{how} without {}", self.decoder.ends_with());
-        let strange = self.sse.unknown_fields();
+        let mut message = format!("{how} without {}", self.provider.ends_with());
+        let strange = self.wire.strange_lines();
         if self.answer.choices.is_empty() && strange > 0 {
             let lines = if strange == 1 { "line of it is" } else { "lines of it are" };
             message.push_str(&format!("; {strange} {lines} not of an event stream"));
@@ -263,40 +327,24 @@ impl<T: DeserializeOwned> AnswerParser<T> {
 }
 
 impl<T> AnswerParser<T> {
-    /// The next event of what was pushed, or `None` if more is needed.
-    pub fn next_event(&mut self) -> Option<AnswerEvent<T>> {
-        let event = self.answer.out.take()?;
-        match &event {
-            AnswerEvent::Record { .. } => self.report.count_record(),
-            AnswerEvent::ToolCall { .. } => self.report.count_tool_call(),
-            AnswerEvent::Rejected { diagnostic, .. } | AnswerEvent::Note { diagnostic, .. } => {
-                self.report.add(diagnostic.clone());
-            }
-            AnswerEvent::Text { .. }
-            | AnswerEvent::Reasoning { .. }
-            | AnswerEvent::Refusal { .. }
-            | AnswerEvent::Finish { .. }
-            | AnswerEvent::Usage(_) => {}
-        }
-        Some(event)
+    /// Whether events may be left although no more is pushed.
+    fn has_unread(&self) -> bool {
+        let is_ending = self.ending.is_some() && self.stage != Stage::Ended;
+        self.answer.has_backlog() || !self.unread.is_empty() || is_ending
     }
 
     /// Forgets the answer and starts with the next. Keeps what it was set to.
     pub fn reset(&mut self) {
-        let Answer { options, out, wants_fragments, .. } = &mut self.answer;
-        let out = Outbox {
-            text_as: out.text_as,
-            tools: out.tools.take(),
-            validator: out.validator.take(),
-            events: Default::default(),
-        };
-        let wants_fragments = *wants_fragments;
+        let Answer { options, out, .. } = &mut self.answer;
+        let out = Outbox { events: Default::default(), ..std::mem::take(out) };
         self.report = Report::new(&options.limits);
-        self.answer = Answer::new(*options, out);
-        self.answer.wants_fragments = wants_fragments;
-        self.sse.reset();
+        self.answer = Answer::new(*options, self.provider.needs_terminator(), out);
+        self.wire.reset();
+        self.decoder.reset();
         self.beginning.clear();
-        self.is_finished = false;
+        self.unread.clear();
+        self.read = 0;
+        (self.ending, self.stage) = (None, Stage::Open);
     }
 
     pub(crate) fn text_is_read(&self) -> bool {
@@ -308,17 +356,17 @@ impl<T> AnswerParser<T> {
     }
 
     pub(crate) fn has_events(&self) -> bool {
-        !self.answer.out.events.is_empty()
+        !self.answer.out.events.is_empty() || self.has_unread()
     }
 }
 
 // What is known of the answer beside its events.
 impl<T> AnswerParser<T> {
-    /// Whether the provider came to its own end in what was pushed so far: a reason for every
+    /// Whether the provider came to its own end, as far as the events are taken: a reason for every
     /// choice that has begun, or the end of its stream, and no error.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.answer.is_complete()
+        self.answer.is_complete() && self.unread.is_empty()
     }
 
     /// What was delivered and rejected, as far as the events are taken.
@@ -351,7 +399,7 @@ impl<T> fmt::Debug for AnswerParser<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AnswerParser")
             .field("provider", &self.provider)
-            .field("sse", &self.sse)
+            .field("wire", &self.wire)
             .field("choices", &self.answer.choices.len())
             .field("events", &self.answer.out.events.len())
             .finish_non_exhaustive()

@@ -1,19 +1,27 @@
 //! An answer as its deltas arrive.
 
-use serde::de::DeserializeOwned;
-use tokenline_core::sse::SseEvent;
-use tokenline_core::{CallDelta, Code, Completion, Diagnostic, Options, Span};
+use std::collections::VecDeque;
+use std::mem;
 
-use super::AnswerEvent;
+use serde::de::DeserializeOwned;
+use tokenline_core::json::SyntaxError;
+use tokenline_core::{CallDelta, Code, Completion, Diagnostic, Options, Origin, Span};
+
 use super::choice::Choice;
+use super::deferred::{Deferred, SLICE};
+use super::halves::Halves;
 use super::outbox::Outbox;
-use super::parser::Decoder;
+use super::{AnswerEvent, TextAs};
 use crate::{Delta, FinishReason, Unknown, Usage};
 
 pub(super) struct Answer<T> {
     pub(super) options: Options,
     pub(super) out: Outbox<T>,
-    pub(super) wants_fragments: bool,
+    /// What has come and waits until the events before it are taken.
+    backlog: VecDeque<Deferred>,
+    halves: Halves,
+    /// Whether the provider ends with an event of its own, and nothing else will do.
+    needs_terminator: bool,
     pub(super) choices: Vec<Choice>,
     pub(super) usage: Option<Usage>,
     pub(super) unknown: Unknown,
@@ -28,11 +36,15 @@ pub(super) struct Answer<T> {
     is_cut: bool,
     /// The provider said that it failed.
     pub(super) has_failed: bool,
+    /// What it said.
+    failure: String,
     /// It did so by a finish reason alone.
     has_error_reason: bool,
     /// An event was lost, and with it perhaps the beginning of a choice.
     has_lost: bool,
     has_too_many_choices: bool,
+    /// The event, which came after the end, was counted.
+    has_counted: bool,
 }
 
 /// Stops a server that makes up choices. OpenAI's limit on how many may be asked for.
@@ -41,11 +53,13 @@ const MAX_CHOICES: usize = 128;
 const MAX_MESSAGE: usize = 500;
 
 impl<T> Answer<T> {
-    pub(super) fn new(options: Options, out: Outbox<T>) -> Self {
+    pub(super) fn new(options: Options, needs_terminator: bool, out: Outbox<T>) -> Self {
         Self {
             options,
             out,
-            wants_fragments: false,
+            backlog: VecDeque::new(),
+            halves: Halves::default(),
+            needs_terminator,
             choices: Vec::new(),
             usage: None,
             unknown: Unknown::default(),
@@ -55,22 +69,30 @@ impl<T> Answer<T> {
             is_terminated: false,
             is_cut: false,
             has_failed: false,
+            failure: String::new(),
             has_error_reason: false,
             has_lost: false,
             has_too_many_choices: false,
+            has_counted: false,
         }
     }
 
     /// Whether the provider came to its own end.
     pub(super) fn is_complete(&self) -> bool {
-        let all_ended = !self.choices.is_empty() && self.choices.iter().all(Choice::is_ended);
-        !self.has_failed && !self.is_cut && (self.is_terminated || all_ended)
+        let all_ended = || !self.choices.is_empty() && self.choices.iter().all(Choice::is_ended);
+        let is_ended = self.is_terminated || (!self.needs_terminator && all_ended());
+        is_ended && !self.has_failed && !self.is_cut && self.backlog.is_empty()
+    }
+
+    /// Whether something has come that was not looked at yet.
+    pub(super) fn has_backlog(&self) -> bool {
+        !self.backlog.is_empty()
     }
 
     /// Says that an event could not be read, and why.
     pub(super) fn lose(&mut self, diagnostic: Diagnostic) {
         (self.line, self.span, self.has_begun) = (diagnostic.line, diagnostic.span, true);
-        self.out.finding(None, diagnostic);
+        self.out.finding(None, 0, diagnostic);
         self.has_lost = true;
         for choice in &mut self.choices {
             choice.lose(&mut self.out);
@@ -78,12 +100,12 @@ impl<T> Answer<T> {
     }
 
     fn wire_finding(&mut self, code: Code, message: impl Into<String>) {
-        self.out.finding(None, self.diagnostic(code, message));
+        self.out.finding(None, 0, self.diagnostic(code, message));
     }
 
     /// A finding about the last event of the wire, or about where there should be one.
     pub(super) fn diagnostic(&self, code: Code, message: impl Into<String>) -> Diagnostic {
-        Diagnostic::new(code, self.line, self.span, 1, message)
+        Diagnostic::new(code, self.line, self.span, 1, message).with_origin(Origin::Wire)
     }
 
     /// Where the choice is, which may be a new one; `None` if there are too many.
@@ -109,36 +131,32 @@ impl<T> Answer<T> {
 }
 
 impl<T: DeserializeOwned> Answer<T> {
-    /// Takes in one event of the wire. `is_cut` tells that the stream ended in it, so that it may
-    /// not be whole.
-    pub(super) fn event(&mut self, decoder: &mut Decoder, event: &SseEvent<'_>, is_cut: bool) {
-        if self.is_terminated {
-            return self.unknown.add("data", "after the end");
+    /// Says where on the wire the next event is.
+    pub(super) fn at(&mut self, line: u64, span: Span) {
+        (self.line, self.span) = (line, span);
+    }
+
+    /// Says that an event of the wire follows, which has something in it.
+    pub(super) fn begin_event(&mut self, line: u64, span: Span) {
+        (self.line, self.span, self.has_begun) = (line, span, true);
+        self.has_counted = false;
+    }
+
+    /// Says that the event is over.
+    pub(super) fn end_event(&mut self) {
+        if self.has_error_reason && !self.has_failed {
+            self.take(Delta::Error { message: "the provider ended the answer with an error".into() }, false);
         }
-        (self.line, self.span) = (event.line, event.span);
-        if event.data.is_empty() {
-            return;
-        }
-        self.has_begun = true;
-        if is_cut && !decoder.may_be_whole(event) {
-            return self.out.finding(None, event.truncated());
-        }
-        let decoded = decoder.decode(event, |delta| self.take(delta, event.lossy));
-        match decoded {
-            Ok(()) if self.has_error_reason && !self.has_failed => {
-                self.fail("the provider ended the answer with an error");
-            }
-            Ok(()) => {}
-            Err(_) if is_cut => self.out.finding(None, event.truncated()),
-            Err(error) => {
-                let message = format!(
-                    "an event that is not JSON: {} (byte {} of its data); its part of the answer is lost",
-                    error.description(),
-                    error.offset
-                );
-                self.lose(Diagnostic::new(Code::MalformedJson, event.line, event.span, 1, message));
-            }
-        }
+    }
+
+    /// Says that the event is not JSON, and why.
+    pub(super) fn lose_event(&mut self, error: &SyntaxError) {
+        let message = format!(
+            "an event that is not JSON: {} (byte {} of its data); its part of the answer is lost",
+            error.description(),
+            error.offset
+        );
+        self.lose(self.diagnostic(Code::MalformedJson, message));
     }
 
     /// Ends the answer where the stream does.
@@ -155,27 +173,89 @@ impl<T: DeserializeOwned> Answer<T> {
         }
     }
 
-    fn take(&mut self, delta: Delta<'_>, lossy: bool) {
+    /// Takes in what an event of the wire came to. A long text is read in slices, each once the
+    /// events of the one before are taken, so that it does not come to be many times as large.
+    pub(super) fn take(&mut self, delta: Delta<'_>, lossy: bool) {
+        match self.halves.is_empty() {
+            true => self.take_joined(delta, lossy),
+            false => self.join(delta, false, lossy),
+        }
+    }
+
+    /// As [`take`](Self::take), of an event that has halves of characters.
+    #[cold]
+    pub(super) fn take_mended(&mut self, delta: Delta<'_>, lossy: bool) {
+        self.join(delta, true, lossy);
+    }
+
+    fn join(&mut self, delta: Delta<'_>, is_mended: bool, lossy: bool) {
+        let mut halves = mem::take(&mut self.halves);
+        halves.join(delta, is_mended, lossy, |delta, lossy| self.take_joined(delta, lossy));
+        self.halves = halves;
+    }
+
+    fn take_joined(&mut self, delta: Delta<'_>, lossy: bool) {
+        let is_long = matches!(delta, Delta::Text { text, .. } if text.len() > SLICE);
+        if self.backlog.is_empty() && !(is_long && self.out.text_as != TextAs::Text) {
+            self.handle(delta, lossy);
+        } else {
+            self.backlog.push_back(Deferred::new(delta, lossy));
+        }
+    }
+
+    /// Looks at the next of what waits.
+    pub(super) fn resume(&mut self) {
+        let Some(mut deferred) = self.backlog.pop_front() else { return };
+        let lossy = deferred.is_lossy();
+        self.handle(deferred.next(), lossy);
+        if deferred.has_more() {
+            self.backlog.push_front(deferred);
+        }
+    }
+
+    fn handle(&mut self, delta: Delta<'_>, lossy: bool) {
+        if self.is_terminated && !matches!(delta, Delta::Restart | Delta::Unknown { .. }) {
+            if !mem::replace(&mut self.has_counted, true) {
+                self.unknown.add("data", "after the end");
+            }
+            return;
+        }
         match delta {
             Delta::Start { choice } => {
                 self.choice(choice);
             }
-            Delta::Text { choice, text } => {
+            Delta::Text { choice, block, text } => {
                 let Some(at) = self.choice(choice) else { return };
-                self.fragment(|text| AnswerEvent::Text { choice, text }, text);
-                self.choices[at].push_text(text, lossy, &mut self.out);
+                self.choices[at].push_text(block, text, lossy, &mut self.out);
             }
             Delta::Reasoning { choice, text } => {
-                self.fragment(|text| AnswerEvent::Reasoning { choice, text }, text);
+                if self.out.wants_fragments {
+                    self.out.events.push_back(AnswerEvent::Reasoning { choice, text: text.to_owned() });
+                }
             }
             Delta::Refusal { choice, text } => {
                 self.out.events.push_back(AnswerEvent::Refusal { choice, text: text.to_owned() });
             }
             Delta::ToolCall { choice, call } => {
                 let Some(at) = self.choice(choice) else { return };
-                self.choices[at].push_call(CallDelta { lossy, ..call }, &mut self.out);
+                self.choices[at].push_call(CallDelta { lossy: lossy || call.lossy, ..call }, &mut self.out);
+            }
+            Delta::PartialArgument { choice, block, part } => {
+                let Some(at) = self.choice(choice) else { return };
+                self.choices[at].push_argument(block, part, lossy, &mut self.out);
+            }
+            Delta::BlockStop { choice, block, completion } => {
+                let Some(at) = self.choice(choice) else { return };
+                self.choices[at].end_block(block, completion, &mut self.out);
             }
             Delta::Finish { choice, reason } => self.finish(choice, reason),
+            Delta::Restart => {
+                self.end(None);
+                self.is_terminated = false;
+                for choice in &mut self.choices {
+                    choice.reopen();
+                }
+            }
             Delta::Usage(usage) => {
                 if self.usage.replace(usage) != Some(usage) {
                     self.out.events.push_back(AnswerEvent::Usage(usage));
@@ -190,12 +270,6 @@ impl<T: DeserializeOwned> Answer<T> {
         }
     }
 
-    fn fragment(&mut self, event: impl FnOnce(String) -> AnswerEvent<T>, text: &str) {
-        if self.wants_fragments {
-            self.out.events.push_back(event(text.to_owned()));
-        }
-    }
-
     fn finish(&mut self, index: u64, reason: FinishReason) {
         let Some(at) = self.choice(index) else { return };
         let choice = &mut self.choices[at];
@@ -206,6 +280,11 @@ impl<T: DeserializeOwned> Answer<T> {
         self.has_error_reason |= reason == FinishReason::Error;
         choice.finish(&reason, &mut self.out);
         choice.reason.get_or_insert_with(|| reason.clone());
+        if reason == FinishReason::MalformedCall {
+            let message =
+                "the model wrote a tool call that the provider could not read; nothing of it was sent";
+            self.out.finding(Some(index), 0, self.diagnostic(Code::MalformedJson, message));
+        }
         self.out.events.push_back(AnswerEvent::Finish { choice: index, reason });
     }
 
@@ -216,7 +295,11 @@ impl<T: DeserializeOwned> Answer<T> {
     }
 
     fn fail(&mut self, message: &str) {
-        self.has_failed = true;
+        // Some say it in two events.
+        if mem::replace(&mut self.has_failed, true) && self.failure == message {
+            return;
+        }
+        message.clone_into(&mut self.failure);
         self.end(None);
         let mut shown: String = message.chars().take(MAX_MESSAGE).collect();
         if shown.len() < message.len() {

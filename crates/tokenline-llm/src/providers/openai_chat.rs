@@ -2,11 +2,11 @@
 //!
 //! The wire format: <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
-use std::borrow::Cow;
-
-use tokenline_core::json::{Number, Parser, SyntaxError, Value};
+use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
+use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the events of a chat completions stream.
@@ -36,13 +36,33 @@ use crate::delta::{Delta, FinishReason, Usage};
 #[derive(Debug)]
 pub struct OpenAiChatDecoder {
     json: Parser,
+    templates: Templates<Piece>,
+}
+
+/// All that a chunk is, after the start of its choice.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    choice: u64,
+    kind: PieceKind,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PieceKind {
+    Text,
+    Reasoning,
+    /// More of a call's arguments, with an id and a name that say nothing.
+    Call {
+        index: Option<u64>,
+        id: Option<&'static str>,
+        name: Option<&'static str>,
+    },
 }
 
 impl OpenAiChatDecoder {
     /// A decoder. Of the limits it uses the depth.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { json: Parser::new().with_limits(limits) }
+        Self { json: Parser::new().with_limits(limits), templates: Templates::default() }
     }
 
     /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
@@ -55,6 +75,23 @@ impl OpenAiChatDecoder {
     /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
     /// named `error`.
     pub fn decode(
+        &mut self,
+        event: &str,
+        data: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        if event == "message"
+            && let Some((piece, text)) = self.templates.read(data)
+        {
+            sink(Delta::Start { choice: piece.choice });
+            sink(piece.with(text));
+            return Ok(());
+        }
+        self.decode_new(event, data, sink)
+    }
+
+    /// Decodes an event that is like none before.
+    fn decode_new(
         &mut self,
         event: &str,
         data: &str,
@@ -73,7 +110,19 @@ impl OpenAiChatDecoder {
                 let said = self.json.parse(data).ok().and_then(Value::as_str);
                 sink(Delta::Error { message: said.unwrap_or(data.into()) });
             }
-            _ if data.starts_with('{') => chunk(self.json.parse(data)?, event == "error", &mut sink),
+            _ if data.starts_with('{') => {
+                let value = self.json.parse(data)?;
+                let (mut deltas, mut piece) = (0, None);
+                chunk(value, event == "error", &mut |delta: Delta<'_>| {
+                    deltas += 1;
+                    piece = Piece::of(&delta);
+                    sink(delta);
+                });
+                if let Some(piece) = piece.filter(|_| deltas == 2 && event == "message") {
+                    let others = ["created", "obfuscation"].map(|name| value.get(name));
+                    self.templates.learn(piece, piece.text_in(value), others);
+                }
+            }
             _ => {
                 let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
                 sink(Delta::Unknown { parent: "data", name: name.into() });
@@ -81,20 +130,53 @@ impl OpenAiChatDecoder {
         }
         Ok(())
     }
+}
 
-    /// What a body that is no event stream says of an error: what servers answer with instead.
-    pub(crate) fn error_of_body(&mut self, body: &str) -> Option<String> {
-        let body = self.json.parse(body.trim_start_matches('\u{feff}').trim()).ok()?;
-        // Gemini's endpoint puts it into an array.
-        let body = match body.as_array() {
-            Some(bodies) => bodies.into_iter().next()?,
-            None => body,
+impl Piece {
+    fn of(delta: &Delta<'_>) -> Option<Self> {
+        let blank = |text: Option<&str>| match text {
+            Some(text) => text.is_empty().then_some(Some("")),
+            None => Some(None),
         };
-        let is_error = || body.get("object").and_then(Value::as_str).is_some_and(|its| its == "error");
-        let error = body.get("error").filter(|error| !is_nothing(*error));
-        let error = error.or_else(|| is_error().then_some(body))?;
-        Some(error_message(error).into_owned())
+        Some(match *delta {
+            Delta::Text { choice, .. } => Self { choice, kind: PieceKind::Text },
+            Delta::Reasoning { choice, .. } => Self { choice, kind: PieceKind::Reasoning },
+            Delta::ToolCall { choice, call } => {
+                let (id, name) = (blank(call.id)?, blank(call.name)?);
+                Self { choice, kind: PieceKind::Call { index: call.index, id, name } }
+            }
+            _ => return None,
+        })
     }
+
+    fn with(self, text: &str) -> Delta<'_> {
+        let choice = self.choice;
+        match self.kind {
+            PieceKind::Text => Delta::Text { choice, block: 0, text },
+            PieceKind::Reasoning => Delta::Reasoning { choice, text },
+            PieceKind::Call { index, id, name } => {
+                let call = CallDelta { index, id, name, arguments: text, ..CallDelta::default() };
+                Delta::ToolCall { choice, call }
+            }
+        }
+    }
+
+    /// Where in its chunk, the deltas of which are a start and this piece, its text is.
+    fn text_in(self, chunk: Value<'_>) -> Option<Value<'_>> {
+        let delta = first(chunk.get("choices")?)?.get("delta")?;
+        match self.kind {
+            PieceKind::Text => delta.get("content"),
+            PieceKind::Reasoning => {
+                let reasoning = delta.get("reasoning_content").filter(|value| !is_nothing(*value));
+                reasoning.or_else(|| delta.get("reasoning"))
+            }
+            PieceKind::Call { .. } => first(delta.get("tool_calls")?)?.get("function")?.get("arguments"),
+        }
+    }
+}
+
+fn first(value: Value<'_>) -> Option<Value<'_>> {
+    value.as_array()?.iter().next()
 }
 
 fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>)) {
@@ -135,14 +217,6 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>
         (None, Some(message)) => unknown("", "message", message, sink),
         (None, None) => {}
     }
-}
-
-fn error_message(error: Value<'_>) -> Cow<'_, str> {
-    let text = |value: Value<'_>| value.as_str().filter(|text| !text.is_empty()).map(Cow::into_owned);
-    let member = |name| error.get(name).and_then(text);
-    let said =
-        text(error).or_else(|| member("message")).or_else(|| member("type")).or_else(|| member("code"));
-    said.map_or(Cow::Borrowed("no message"), Cow::Owned)
 }
 
 fn read_usage(usage: Value<'_>) -> Option<Usage> {
@@ -230,7 +304,7 @@ fn read_delta(choice: u64, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
             Some((_, Some(text))) if text.is_empty() => {}
             Some((_, Some(text))) => sink(match name {
                 "reasoning" => Delta::Reasoning { choice, text: &text },
-                "content" => Delta::Text { choice, text: &text },
+                "content" => Delta::Text { choice, block: 0, text: &text },
                 _ => Delta::Refusal { choice, text: &text },
             }),
             Some((value, None)) if name == "content" && value.as_array().is_some() => {
@@ -256,7 +330,7 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
     match &*kind {
         "text" => {
             if let Some(text) = part.get("text").and_then(Value::as_str) {
-                sink(Delta::Text { choice, text: &text });
+                sink(Delta::Text { choice, block: 0, text: &text });
             }
         }
         "thinking" => {
@@ -310,29 +384,4 @@ fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: 
     }
     let arguments = arguments.as_deref().unwrap_or_default();
     sink(Delta::ToolCall { choice, call: CallDelta { name: tool.as_deref(), arguments, ..header } });
-}
-
-/// The text of a string; of anything else but `null`, such as arguments that are no text but the
-/// object itself, the JSON.
-fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
-    match value.as_str() {
-        Some(text) => Some(text),
-        None => (!value.is_null()).then(|| value.raw().into()),
-    }
-}
-
-fn as_u64(value: Value<'_>) -> Option<u64> {
-    value.as_number().and_then(Number::as_u64)
-}
-
-/// Whether it stands for nothing: `null`, or an empty text.
-fn is_nothing(value: Value<'_>) -> bool {
-    value.is_null() || value.as_str().is_some_and(|text| text.is_empty())
-}
-
-/// Counts a member that is not of the kind it should be, unless it is `null`.
-fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-    if !value.is_null() {
-        sink(Delta::Unknown { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
-    }
 }

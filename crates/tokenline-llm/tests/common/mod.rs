@@ -17,7 +17,11 @@ pub struct Seen {
 }
 
 pub fn parser(text_as: TextAs) -> AnswerParser<Raw> {
-    AnswerParser::new(Provider::OpenAiChat, Options::lenient()).text_as(text_as).with_fragments()
+    parser_of(Provider::OpenAiChat, text_as)
+}
+
+pub fn parser_of(provider: Provider, text_as: TextAs) -> AnswerParser<Raw> {
+    AnswerParser::new(provider, Options::lenient()).text_as(text_as).with_fragments()
 }
 
 /// Decodes an answer that arrives in these pieces.
@@ -83,21 +87,26 @@ impl Seen {
         let of = |choice: &u64| if *choice == 0 { String::new() } else { format!("{choice}: ") };
         for event in &self.events {
             match event {
-                AnswerEvent::Record { choice, record } => {
+                AnswerEvent::Record { choice, record, .. } => {
                     lines.push(format!("{}{} {}", of(choice), record.completion.as_str(), record.value));
                 }
-                AnswerEvent::ToolCall { choice, call, record } => {
-                    let id = call.call_id.as_deref().map_or(String::new(), |id| format!(" {id}"));
+                AnswerEvent::ToolCall { choice, call, record, .. } => {
+                    let minted = if call.has_minted_id { " minted" } else { "" };
+                    let id = call.call_id.as_deref().map_or(String::new(), |id| format!("{minted} {id}"));
                     let kind = if record.is_some() { "textual call" } else { "call" };
                     let (name, completion) = (&call.name, call.completion.as_str());
                     lines.push(format!("{}{kind} {completion} {name} {}{id}", of(choice), call.parameters));
                 }
-                AnswerEvent::Rejected { choice, diagnostic } => {
+                AnswerEvent::RejectedCall { choice, call, .. } => {
+                    let (at, code) = (of(choice), call.diagnostic.code);
+                    lines.push(format!("{at}rejected {code}: {}", call.diagnostic.message));
+                }
+                AnswerEvent::Rejected { choice, diagnostic, .. } => {
                     let (at, code) = (of(&choice.unwrap_or_default()), diagnostic.code);
                     lines.push(format!("{at}rejected {code}: {}", diagnostic.message));
                 }
                 AnswerEvent::Note { diagnostic, .. } => lines.push(format!("note {}", diagnostic.code)),
-                AnswerEvent::Text { choice, text } => join(format!("{}text", of(choice)), text),
+                AnswerEvent::Text { choice, text, .. } => join(format!("{}text", of(choice)), text),
                 AnswerEvent::Reasoning { choice, text } => join(format!("{}reasoning", of(choice)), text),
                 AnswerEvent::Refusal { choice, text } => join(format!("{}refusal", of(choice)), text),
                 AnswerEvent::Finish { choice, reason } => {
@@ -117,8 +126,9 @@ impl Seen {
     }
 }
 
+/// The fixture with this path below `fixtures`.
 pub fn fixture(name: &str) -> Vec<u8> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/openai-chat").join(name);
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(name);
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 

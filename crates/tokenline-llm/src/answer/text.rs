@@ -1,0 +1,191 @@
+//! One text of an answer: what it is read as, and where it is at.
+
+use std::mem;
+
+use serde::de::DeserializeOwned;
+use tokenline_core::{Code, Completion, Event, Options, RecordDecoder};
+
+use super::TextAs;
+use super::beside::Beside;
+use super::outbox::Outbox;
+
+/// The text of a choice, or of one of its blocks.
+pub(super) struct Text {
+    choice: u64,
+    pub(super) block: u64,
+    decoder: RecordDecoder,
+    /// What is no record, where someone wants it.
+    beside: Option<Box<Beside>>,
+    pub(super) is_ended: bool,
+    /// The text so far is empty or ends with a line feed.
+    is_at_line_start: bool,
+    /// Where the text so far ends.
+    pub(super) place: Place,
+    pub(super) loss: Loss,
+}
+
+/// A place in a text.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) line: u64,
+    pub(super) column: u64,
+    pub(super) offset: u64,
+}
+
+/// Whether a part of the text may be missing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Loss {
+    None,
+    /// After what was read.
+    Here,
+    /// On the line being read.
+    OnLine,
+}
+
+/// Stands in the text where a part of it may be missing. It is not UTF-8, so its line is rejected.
+const GAP: &[u8] = b"\xFF";
+const MISSING: &str = "a part of the line may be missing: an event of the stream could not be read";
+
+impl Place {
+    pub(super) const START: Self = Self { line: 1, column: 1, offset: 0 };
+
+    /// Goes past the text.
+    fn pass(&mut self, text: &str) {
+        let bytes = text.as_bytes();
+        match memchr::memrchr(b'\n', bytes) {
+            None => self.column += text.len() as u64,
+            Some(last) => {
+                self.line += memchr::memchr_iter(b'\n', bytes).count() as u64;
+                self.column = (text.len() - last) as u64;
+            }
+        }
+        self.offset += text.len() as u64;
+    }
+}
+
+impl Text {
+    pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &Outbox<T>) -> Self {
+        let hides_calls = out.text_as == TextAs::ToolCalls;
+        let wants = hides_calls || (out.text_as == TextAs::Records && out.wants_fragments);
+        Self {
+            choice,
+            block,
+            decoder: RecordDecoder::new(options),
+            beside: wants.then(|| Box::new(Beside::new(hides_calls))),
+            is_ended: false,
+            is_at_line_start: true,
+            place: Place::START,
+            loss: Loss::None,
+        }
+    }
+
+    /// Makes it the text of another block, or of the same one again.
+    pub(super) fn restart(&mut self, block: u64) {
+        self.block = block;
+        self.decoder.reset();
+        if let Some(beside) = &mut self.beside {
+            beside.reset();
+        }
+        (self.is_ended, self.is_at_line_start) = (false, true);
+        (self.place, self.loss) = (Place::START, Loss::None);
+    }
+
+    /// Reads on. `lossy` tells that a U+FFFD in the text may have been bad bytes.
+    pub(super) fn push<T: DeserializeOwned>(&mut self, text: &str, lossy: bool, out: &mut Outbox<T>) {
+        self.place.pass(text);
+        if out.text_as == TextAs::Text {
+            return out.text(self.choice, self.block, text);
+        }
+        self.fill_gap(out);
+        if lossy && text.contains(char::REPLACEMENT_CHARACTER) {
+            // As bad bytes of the same length, so that the lines they are on are rejected.
+            let mut good_from = 0;
+            for (at, bad) in text.match_indices(char::REPLACEMENT_CHARACTER) {
+                self.read(&text[good_from..at], &text.as_bytes()[good_from..at], out);
+                self.read(bad, b"\xFF\xFF\xFF", out);
+                good_from = at + bad.len();
+            }
+            self.read(&text[good_from..], &text.as_bytes()[good_from..], out);
+        } else {
+            self.read(text, text.as_bytes(), out);
+        }
+        self.is_at_line_start = text.ends_with('\n');
+    }
+
+    /// Ends the text. `evidence` tells that it is whole.
+    pub(super) fn end<T: DeserializeOwned>(&mut self, evidence: Option<Completion>, out: &mut Outbox<T>) {
+        if mem::replace(&mut self.is_ended, true) || out.text_as == TextAs::Text {
+            return;
+        }
+        if !self.is_at_line_start {
+            self.fill_gap(out);
+        }
+        while let Some(event) = self.decoder.finish_with(evidence.unwrap_or(Completion::EndOfInput)) {
+            let event = mend(event, &mut self.loss);
+            out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event);
+        }
+        if let Some(beside) = &mut self.beside {
+            beside.end();
+            out.beside(self.choice, self.block, beside);
+        }
+    }
+
+    fn fill_gap<T: DeserializeOwned>(&mut self, out: &mut Outbox<T>) {
+        if self.loss == Loss::Here {
+            self.loss = Loss::OnLine;
+            self.place.offset += GAP.len() as u64;
+            if let Some(beside) = &mut self.beside {
+                beside.gap(GAP.len() as u64);
+            }
+            self.read("", GAP, out);
+        }
+    }
+
+    /// Reads the bytes, which are those of the text or stand for it.
+    fn read<T: DeserializeOwned>(&mut self, text: &str, bytes: &[u8], out: &mut Outbox<T>) {
+        let base = self.decoder.position();
+        // How much of it is known to be beside records, or to be one.
+        let mut sorted = 0;
+        let mut at = 0;
+        loop {
+            let decoded = self.decoder.decode(&bytes[at..]);
+            at += decoded.consumed;
+            let Some(event) = decoded.event else { break };
+            let event = mend(event, &mut self.loss);
+            if let Some(beside) = &mut self.beside {
+                let end = (end_of(&event).saturating_sub(base) as usize).min(text.len());
+                if end > sorted {
+                    beside.push(&text[sorted..end]);
+                    sorted = end;
+                }
+            }
+            out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event);
+        }
+        if let Some(beside) = &mut self.beside {
+            beside.push(&text[sorted..]);
+            out.beside(self.choice, self.block, beside);
+        }
+    }
+}
+
+/// Where in the text ends what the event is about.
+fn end_of<V>(event: &Event<V>) -> u64 {
+    match event {
+        Event::Record(record) => record.span.end,
+        Event::Rejected(diagnostic) | Event::Note(diagnostic) => diagnostic.span.end,
+        _ => 0,
+    }
+}
+
+/// Says of a line with a gap what is really wrong with it.
+fn mend<V>(event: Event<V>, loss: &mut Loss) -> Event<V> {
+    match event {
+        Event::Rejected(mut diagnostic) if *loss == Loss::OnLine && diagnostic.code == Code::InvalidUtf8 => {
+            *loss = Loss::None;
+            diagnostic.code = Code::MalformedJson;
+            MISSING.clone_into(&mut diagnostic.message);
+            Event::Rejected(diagnostic)
+        }
+        other => other,
+    }
+}

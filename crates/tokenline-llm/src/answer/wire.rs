@@ -1,0 +1,222 @@
+//! How an answer is framed: what on the wire is one event.
+
+use std::borrow::Cow;
+
+use serde::de::DeserializeOwned;
+use tokenline_core::json::SyntaxError;
+use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
+use tokenline_core::{Code, Diagnostic, Limits, Options, Origin, Span};
+
+use super::array::{ArrayDecoder, Element};
+use super::halves;
+use super::lines::LineDecoder;
+use super::provider::{Decoder, Provider, may_be_whole};
+use super::state::Answer;
+
+/// The framing of a stream, as far as it has come.
+#[derive(Debug)]
+pub(super) struct Wire {
+    limits: Limits,
+    framing: Framing,
+}
+
+#[derive(Debug)]
+enum Framing {
+    Events(SseDecoder),
+    /// Server-sent events, unless the first byte that is no white space says otherwise.
+    EventsOrArray(SseDecoder),
+    Array(ArrayDecoder),
+    /// A JSON object a line.
+    Lines(LineDecoder),
+}
+
+impl Wire {
+    pub(super) fn new(provider: Provider, options: &Options) -> Self {
+        let limits = options.limits;
+        let events = SseDecoder::new(limits);
+        let framing = match provider {
+            Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Anthropic => Framing::Events(events),
+            Provider::Gemini => Framing::EventsOrArray(events),
+            Provider::Ollama => Framing::Lines(LineDecoder::new(&limits)),
+        };
+        Self { limits, framing }
+    }
+
+    pub(super) fn reset(&mut self) {
+        match &mut self.framing {
+            Framing::Events(events) | Framing::EventsOrArray(events) => events.reset(),
+            Framing::Array(_) => self.framing = Framing::EventsOrArray(SseDecoder::new(self.limits)),
+            Framing::Lines(lines) => *lines = LineDecoder::new(&self.limits),
+        }
+    }
+
+    /// Decodes up to the next event, or to the end of the input, and says how much that is.
+    pub(super) fn decode<T: DeserializeOwned>(
+        &mut self,
+        input: &[u8],
+        decoder: &mut Decoder,
+        answer: &mut Answer<T>,
+    ) -> usize {
+        if let Framing::EventsOrArray(events) = &mut self.framing {
+            let blank = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            match input.get(blank) {
+                Some(b'[') => {
+                    let lines = memchr::memchr_iter(b'\n', &input[..blank]).count() as u64;
+                    let array = ArrayDecoder::new(&self.limits, events.offset(), lines);
+                    self.framing = Framing::Array(array);
+                }
+                Some(_) => self.framing = Framing::Events(std::mem::take(events)),
+                None => {}
+            }
+        }
+        match &mut self.framing {
+            Framing::Events(events) | Framing::EventsOrArray(events) => {
+                let SseDecoded { consumed, item } = events.decode(input);
+                match item {
+                    None => {}
+                    Some(SseItem::Event(event) | SseItem::Incomplete(event)) => {
+                        sse_event(&event, false, decoder, answer);
+                    }
+                    Some(SseItem::Rejected(diagnostic)) => answer.lose(diagnostic),
+                }
+                consumed
+            }
+            Framing::Array(array) => {
+                let (consumed, element) = array.decode(input);
+                element.map(|element| read_element(element, false, decoder, answer));
+                consumed
+            }
+            Framing::Lines(lines) => {
+                let (consumed, element) = lines.decode(input);
+                element.map(|element| read_element(element, false, decoder, answer));
+                consumed
+            }
+        }
+    }
+
+    /// Ends the stream. An event without its end counts if it is whole.
+    pub(super) fn finish<T: DeserializeOwned>(&mut self, decoder: &mut Decoder, answer: &mut Answer<T>) {
+        let is_whole = match &mut self.framing {
+            Framing::Events(events) | Framing::EventsOrArray(events) => match events.finish() {
+                None => true,
+                Some(SseItem::Event(event) | SseItem::Incomplete(event)) => {
+                    sse_event(&event, true, decoder, answer)
+                }
+                Some(SseItem::Rejected(diagnostic)) => {
+                    answer.lose(diagnostic);
+                    false
+                }
+            },
+            Framing::Array(array) => match array.finish() {
+                None => true,
+                Some((line, span)) => {
+                    answer.begin_event(line, span);
+                    answer.out.finding(None, 0, truncated(line, span));
+                    false
+                }
+            },
+            Framing::Lines(lines) => match lines.finish() {
+                None => true,
+                Some(element) => read_element(element, true, decoder, answer),
+            },
+        };
+        // What is kept back until the stream has ended is none of one that was cut off.
+        if is_whole {
+            decoder.finish(|delta| answer.take(delta, false));
+            answer.end_event();
+        }
+    }
+
+    /// Bytes that came.
+    pub(super) fn offset(&self) -> u64 {
+        match &self.framing {
+            Framing::Events(events) | Framing::EventsOrArray(events) => events.offset(),
+            Framing::Array(array) => array.offset(),
+            Framing::Lines(lines) => lines.offset(),
+        }
+    }
+
+    /// Lines that are not of an event stream.
+    pub(super) fn strange_lines(&self) -> u64 {
+        match &self.framing {
+            Framing::Events(events) | Framing::EventsOrArray(events) => events.unknown_fields(),
+            Framing::Array(_) | Framing::Lines(_) => 0,
+        }
+    }
+}
+
+/// `is_cut` tells that the stream ended in the event, so that it may not be whole. Answers whether it
+/// could be read.
+fn sse_event<T: DeserializeOwned>(
+    event: &SseEvent<'_>,
+    is_cut: bool,
+    decoder: &mut Decoder,
+    answer: &mut Answer<T>,
+) -> bool {
+    answer.at(event.line, event.span);
+    if event.data.is_empty() {
+        return true;
+    }
+    answer.begin_event(event.line, event.span);
+    if is_cut && !may_be_whole(event) {
+        answer.out.finding(None, 0, event.truncated());
+        return false;
+    }
+    let decoded = decode(event.event, event.data, event.lossy, decoder, answer);
+    match &decoded {
+        Ok(()) => answer.end_event(),
+        Err(_) if is_cut => answer.out.finding(None, 0, event.truncated()),
+        Err(error) => answer.lose_event(error),
+    }
+    decoded.is_ok()
+}
+
+fn decode<T: DeserializeOwned>(
+    event: &str,
+    data: &str,
+    lossy: bool,
+    decoder: &mut Decoder,
+    answer: &mut Answer<T>,
+) -> Result<(), SyntaxError> {
+    let decoded = decoder.decode(event, data, |delta| answer.take(delta, lossy));
+    match decoded {
+        Err(error) => match halves::mend(data) {
+            Some(data) => decoder.decode(event, &data, |delta| answer.take_mended(delta, lossy)),
+            None => Err(error),
+        },
+        Ok(()) => Ok(()),
+    }
+}
+
+/// `is_cut` tells that the stream ended in the element, so that it may not be whole. Answers whether it
+/// could be read.
+fn read_element<T: DeserializeOwned>(
+    element: Element<'_>,
+    is_cut: bool,
+    decoder: &mut Decoder,
+    answer: &mut Answer<T>,
+) -> bool {
+    let Element { data, line, span } = element;
+    answer.begin_event(line, span);
+    let data = match data {
+        Ok(data) => String::from_utf8_lossy(data),
+        Err(diagnostic) => {
+            answer.lose(diagnostic);
+            return false;
+        }
+    };
+    let lossy = matches!(data, Cow::Owned(_));
+    let data = data.trim_start_matches('\u{feff}');
+    let decoded = decode("message", data, lossy, decoder, answer);
+    match &decoded {
+        Ok(()) => answer.end_event(),
+        Err(_) if is_cut => answer.out.finding(None, 0, truncated(line, span)),
+        Err(error) => answer.lose_event(error),
+    }
+    decoded.is_ok()
+}
+
+fn truncated(line: u64, span: Span) -> Diagnostic {
+    let message = format!("the stream ended inside an object, {} bytes after its start", span.len());
+    Diagnostic::new(Code::Truncated, line, span, 1, message).with_origin(Origin::Wire)
+}

@@ -1,0 +1,459 @@
+//! Anthropic messages.
+//!
+//! The wire format: <https://docs.anthropic.com/en/docs/build-with-claude/streaming>.
+
+use std::borrow::Cow;
+
+use tokenline_core::json::{Object, Parser, SyntaxError, Value};
+use tokenline_core::{CallDelta, Completion, Limits};
+
+use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use crate::delta::{Delta, FinishReason, Usage};
+
+/// Decodes the events of a messages stream.
+///
+/// A message is one choice, 0, and its content blocks are the blocks. Only the calls that the caller is
+/// to make are calls; those that Anthropic's servers make themselves, and what comes of them, are left
+/// out.
+///
+/// ```
+/// use tokenline_core::Limits;
+/// use tokenline_llm::{AnthropicDecoder, Delta};
+///
+/// let mut decoder = AnthropicDecoder::new(&Limits::default());
+/// let mut text = String::new();
+/// for (event, data) in [
+///     ("message_start", r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#),
+///     (
+///         "content_block_start",
+///         r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#,
+///     ),
+///     (
+///         "content_block_delta",
+///         r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hello"}}"#,
+///     ),
+///     ("content_block_stop", r#"{"type":"content_block_stop","index":0}"#),
+///     ("message_delta", r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#),
+///     ("message_stop", r#"{"type":"message_stop"}"#),
+/// ] {
+///     decoder.decode(event, data, |delta| match delta {
+///         Delta::Text { text: more, .. } => text.push_str(more),
+///         other => eprintln!("{other:?}"),
+///     })?;
+/// }
+/// assert_eq!(text, "Hello");
+/// # Ok::<(), tokenline_core::json::SyntaxError>(())
+/// ```
+#[derive(Debug)]
+pub struct AnthropicDecoder {
+    json: Parser,
+    message: Message,
+}
+
+impl AnthropicDecoder {
+    /// A decoder. Of the limits it uses the depth.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self { json: Parser::new().with_limits(limits), message: Message::default() }
+    }
+
+    /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
+    /// them, and hands over what is in it. What the event is, its `type` tells; its name, where it has
+    /// none.
+    ///
+    /// The [end of a text](Delta::BlockStop) is held back until it is known not to be the token limit's
+    /// doing: until the next block, or the reason why the message stopped.
+    ///
+    /// # Errors
+    ///
+    /// If the data looks like an event, an object, but is not JSON: then a part of the answer may be
+    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
+    /// named `error`.
+    pub fn decode(
+        &mut self,
+        event: &str,
+        data: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        let data = data.trim();
+        match data {
+            // Proxies that end every stream so do it here as well. It proves nothing.
+            "" | "[DONE]" => {}
+            _ if data.starts_with('{') => self.message.event(event, self.json.parse(data)?, &mut sink),
+            // What is named an error need not be JSON.
+            _ if event == "error" => {
+                let said = self.json.parse(data).ok().and_then(Value::as_str);
+                sink(Delta::Error { message: said.unwrap_or(data.into()) });
+            }
+            _ => {
+                let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
+                sink(Delta::Unknown { parent: "data", name: name.into() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the message and starts with the next stream.
+    pub fn reset(&mut self) {
+        self.message = Message::default();
+    }
+}
+
+/// A message as its events arrive.
+#[derive(Debug, Default)]
+struct Message {
+    /// Something of it has come.
+    has_begun: bool,
+    /// Those that are open, and the texts whose end is held back.
+    blocks: Vec<Block>,
+    /// The latest call's arguments as they stood at its start, and its block.
+    input: Option<(u64, String)>,
+    tokens: Tokens,
+}
+
+#[derive(Debug)]
+struct Block {
+    index: u64,
+    kind: Kind,
+    /// Its stop came.
+    is_stopped: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    Text,
+    Call,
+    Thinking,
+    /// Not the caller's business, or not known.
+    Aside,
+}
+
+/// The `tokens` of a message, by how they are billed.
+#[derive(Debug, Default)]
+struct Tokens {
+    input: Option<u64>,
+    cache_creation: Option<u64>,
+    cache_read: Option<u64>,
+    output: Option<u64>,
+}
+
+/// Blocks that are known to be open. Stops a server that opens blocks for ever.
+const MAX_BLOCKS: usize = 64;
+
+// Events.
+impl Message {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        let (mut kind, mut index, mut message, mut block) = (None, 0, None, None);
+        let (mut delta, mut usage, mut error) = (None, None, None);
+        let Some(members) = event.as_object() else { return };
+        for (name, value) in members {
+            match name {
+                "type" => kind = value.as_str(),
+                "message" => message = Some(value),
+                "index" => index = as_u64(value).unwrap_or_default(),
+                "content_block" => block = Some(value),
+                "delta" => delta = Some(value),
+                "usage" => usage = Some(value),
+                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+                "request_id" | "context_management" | "input_transformations" => {}
+                // Bedrock's, in its last event.
+                "amazon-bedrock-invocationMetrics" => {}
+                _ => sink(Delta::Unknown { parent: "", name: name.into() }),
+            }
+        }
+        match kind.as_deref().unwrap_or(name) {
+            "message_start" => self.start(message, sink),
+            "content_block_start" => self.start_block(index, block, false, sink),
+            "content_block_delta" => self.read_delta(index, delta, sink),
+            "content_block_stop" => self.stop_block(index, sink),
+            "message_delta" => self.change(delta, usage, sink),
+            "message_stop" => {
+                self.has_begun = true;
+                self.settle(Some(Completion::ItemStop), sink);
+                sink(Delta::Terminator);
+            }
+            "ping" => {}
+            "error" => error = error.or(Some(event)),
+            _ if kind.is_none() && error.is_some() => {}
+            // Its type may be that of the error.
+            _ if name == "error" => error = error.or(Some(event)),
+            other => sink(Delta::Unknown { parent: "event", name: other.into() }),
+        }
+        if let Some(error) = error {
+            sink(Delta::Error { message: error_message(error) });
+        }
+    }
+
+    fn start(&mut self, message: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "message";
+        if self.has_begun {
+            // A proxy has tried again, in the same stream.
+            sink(Delta::Restart);
+        }
+        *self = Self { has_begun: true, ..Self::default() };
+        sink(Delta::Start { choice: 0 });
+        let (mut content, mut usage, mut reason, mut details) = (None, None, None, None);
+        let members = message.and_then(Value::as_object);
+        for (name, value) in members.into_iter().flatten() {
+            match name {
+                "content" => content = Some(value),
+                "usage" => usage = Some(value),
+                "stop_reason" => reason = value.as_str(),
+                "stop_details" => details = Some(value),
+                "id" | "type" | "role" | "model" | "stop_sequence" => {}
+                "container" | "context_management" | "diagnostics" | "input_transformations" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        match content.map(|content| (content, content.as_array())) {
+            Some((_, Some(blocks))) => {
+                for (index, block) in (0..).zip(blocks) {
+                    self.start_block(index, Some(block), true, sink);
+                    self.stop_block(index, sink);
+                }
+            }
+            Some((content, None)) => unknown(PLACE, "content", content, sink),
+            None => {}
+        }
+        self.count(usage, sink);
+        self.finish(reason, details, sink);
+    }
+
+    /// Changes of the message as a whole: why it stopped, and its tokens.
+    fn change(
+        &mut self,
+        delta: Option<Value<'_>>,
+        usage: Option<Value<'_>>,
+        sink: &mut impl FnMut(Delta<'_>),
+    ) {
+        self.has_begun = true;
+        let (mut reason, mut details) = (None, None);
+        let members = delta.and_then(Value::as_object);
+        for (name, value) in members.into_iter().flatten() {
+            match name {
+                "stop_reason" => reason = value.as_str(),
+                "stop_details" => details = Some(value),
+                "stop_sequence" | "container" => {}
+                _ => sink(Delta::Unknown { parent: "message_delta.delta", name: name.into() }),
+            }
+        }
+        self.count(usage, sink);
+        self.finish(reason, details, sink);
+    }
+
+    fn count(&mut self, usage: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+        if let Some(usage) = usage.filter(|usage| usage.as_object().is_some()) {
+            self.tokens.update(usage);
+            sink(Delta::Usage(self.tokens.sum()));
+        }
+    }
+
+    fn finish(
+        &mut self,
+        reason: Option<Cow<'_, str>>,
+        details: Option<Value<'_>>,
+        sink: &mut impl FnMut(Delta<'_>),
+    ) {
+        let Some(reason) = reason.filter(|reason| !reason.is_empty()) else { return };
+        let reason = finish_reason(&reason);
+        self.settle(reason.is_clean().then_some(Completion::ItemStop), sink);
+        let explanation = details.and_then(|details| details.get("explanation")?.as_str());
+        let explanation = explanation.filter(|_| reason == FinishReason::ContentFilter);
+        if let Some(text) = explanation.filter(|text| !text.is_empty()) {
+            sink(Delta::Refusal { choice: 0, text: &text });
+        }
+        sink(Delta::Finish { choice: 0, reason });
+    }
+
+    /// Ends the texts that have stopped; `completion` tells that they are whole.
+    fn settle(&mut self, completion: Option<Completion>, sink: &mut impl FnMut(Delta<'_>)) {
+        self.give_input(sink);
+        self.blocks.retain(|block| {
+            if block.is_stopped {
+                sink(Delta::BlockStop { choice: 0, block: block.index, completion });
+            }
+            !block.is_stopped
+        });
+    }
+}
+
+fn finish_reason(name: &str) -> FinishReason {
+    match name {
+        "end_turn" | "stop_sequence" => FinishReason::Stop,
+        "tool_use" => FinishReason::ToolCalls,
+        "max_tokens" | "model_context_window_exceeded" => FinishReason::Length,
+        "refusal" => FinishReason::ContentFilter,
+        other => FinishReason::other(other),
+    }
+}
+
+// Content blocks.
+impl Message {
+    /// `is_whole` tells that no deltas of it are to follow.
+    fn start_block(
+        &mut self,
+        index: u64,
+        block: Option<Value<'_>>,
+        is_whole: bool,
+        sink: &mut impl FnMut(Delta<'_>),
+    ) {
+        self.has_begun = true;
+        self.settle(Some(Completion::ItemStop), sink);
+        let start = BlockStart::read(block, sink);
+        self.blocks.retain(|block| block.index != index);
+        if self.blocks.len() == MAX_BLOCKS {
+            self.blocks.remove(0);
+        }
+        self.blocks.push(Block { index, kind: start.kind, is_stopped: false });
+        match (start.kind, start.text.as_deref().unwrap_or_default()) {
+            (Kind::Text, text) if !text.is_empty() => sink(Delta::Text { choice: 0, block: index, text }),
+            (Kind::Thinking, text) if !text.is_empty() => sink(Delta::Reasoning { choice: 0, text }),
+            (Kind::Call, _) => {
+                let (id, name) = (start.id.as_deref(), start.name.as_deref());
+                let call = CallDelta { index: Some(index), id, name, ..CallDelta::default() };
+                sink(Delta::ToolCall { choice: 0, call });
+                // `{}` stands for arguments that are to follow, as they do from Anthropic itself.
+                let is_blank =
+                    |input: Value<'_>| !is_whole && input.as_object().is_some_and(Object::is_empty);
+                let input = start.input.filter(|input| !is_blank(*input)).and_then(text_of);
+                self.input = input.map(|input| (index, input.into_owned()));
+            }
+            (Kind::Text | Kind::Thinking | Kind::Aside, _) => {}
+        }
+    }
+
+    fn read_delta(&mut self, index: u64, delta: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "content_block_delta.delta";
+        self.has_begun = true;
+        if self.blocks.iter().any(|block| block.index == index && block.kind == Kind::Aside) {
+            return;
+        }
+        let kind = delta.and_then(|delta| delta.get("type")?.as_str());
+        let carrier = match kind.as_deref().unwrap_or("no type") {
+            "text_delta" => "text",
+            "input_json_delta" => "partial_json",
+            "thinking_delta" => "thinking",
+            // What vouches for the thinking, and where the text is from.
+            "signature_delta" => "signature",
+            "citations_delta" => "citation",
+            other => return sink(Delta::Unknown { parent: PLACE, name: other.into() }),
+        };
+        let mut fragment = None;
+        for (name, value) in delta.and_then(Value::as_object).into_iter().flatten() {
+            match name {
+                _ if name == carrier => fragment = Some(value),
+                "type" | "estimated_tokens" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        let Some(value) = fragment.filter(|_| !matches!(carrier, "signature" | "citation")) else { return };
+        let Some(text) = value.as_str() else { return unknown(PLACE, carrier, value, sink) };
+        match carrier {
+            _ if text.is_empty() => {}
+            "text" => sink(Delta::Text { choice: 0, block: index, text: &text }),
+            "thinking" => sink(Delta::Reasoning { choice: 0, text: &text }),
+            _ => {
+                self.input.take_if(|(of, _)| *of == index);
+                let call = CallDelta { index: Some(index), arguments: &text, ..CallDelta::default() };
+                sink(Delta::ToolCall { choice: 0, call });
+            }
+        }
+    }
+
+    fn stop_block(&mut self, index: u64, sink: &mut impl FnMut(Delta<'_>)) {
+        self.has_begun = true;
+        self.give_input(sink);
+        let at = self.blocks.iter().position(|block| block.index == index);
+        match at.map(|at| (at, self.blocks[at].kind)) {
+            Some((at, Kind::Text)) => self.blocks[at].is_stopped = true,
+            Some((at, Kind::Call)) => {
+                self.blocks.remove(at);
+                sink(Delta::BlockStop { choice: 0, block: index, completion: Some(Completion::ItemStop) });
+            }
+            Some((at, Kind::Thinking | Kind::Aside)) => drop(self.blocks.remove(at)),
+            // Its start is missing: it may have been a text's.
+            None if self.blocks.len() == MAX_BLOCKS => {}
+            None => self.blocks.push(Block { index, kind: Kind::Text, is_stopped: true }),
+        }
+    }
+
+    /// Hands over the arguments that stood at a call's start, now that no fragments have come.
+    fn give_input(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+        if let Some((index, arguments)) = self.input.take() {
+            // Whether they came with bad bytes is not known any more.
+            let lossy = arguments.contains(char::REPLACEMENT_CHARACTER);
+            let header = CallDelta { index: Some(index), ..CallDelta::default() };
+            let call = CallDelta { arguments: &arguments, is_whole: true, lossy, ..header };
+            sink(Delta::ToolCall { choice: 0, call });
+        }
+    }
+}
+
+/// A content block as it stands at its start.
+struct BlockStart<'a> {
+    kind: Kind,
+    id: Option<Cow<'a, str>>,
+    name: Option<Cow<'a, str>>,
+    text: Option<Cow<'a, str>>,
+    input: Option<Value<'a>>,
+}
+
+impl<'a> BlockStart<'a> {
+    fn read(block: Option<Value<'a>>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
+        const PLACE: &str = "content_block";
+        let mut start = Self { kind: Kind::Aside, id: None, name: None, text: None, input: None };
+        let kind = block.and_then(|block| block.get("type")?.as_str());
+        start.kind = match kind.as_deref().unwrap_or("no type") {
+            "text" => Kind::Text,
+            "thinking" | "redacted_thinking" => Kind::Thinking,
+            "tool_use" => Kind::Call,
+            // The servers' own calls, what they came to, and news about the message.
+            "server_tool_use" | "mcp_tool_use" | "container_upload" | "compaction" | "fallback" => {
+                return start;
+            }
+            kind if kind.ends_with("_tool_result") => return start,
+            other => {
+                sink(Delta::Unknown { parent: PLACE, name: other.into() });
+                return start;
+            }
+        };
+        for (name, value) in block.and_then(Value::as_object).into_iter().flatten() {
+            match name {
+                "id" => start.id = text_of(value),
+                "name" => start.name = text_of(value),
+                "text" | "thinking" => match value.as_str() {
+                    Some(text) => start.text = Some(text),
+                    None => unknown(PLACE, name, value, sink),
+                },
+                "input" => start.input = Some(value),
+                "type" | "citations" | "signature" | "data" => {}
+                // Who calls the tool, the model or a program of its, and the set that the tool is of.
+                "caller" | "toolset_name" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        start
+    }
+}
+
+impl Tokens {
+    /// Takes over what `usage` says: the counts so far, of those that it has.
+    fn update(&mut self, usage: Value<'_>) {
+        let Self { input, cache_creation, cache_read, output } = self;
+        for (tokens, name) in [
+            (input, "input_tokens"),
+            (cache_creation, "cache_creation_input_tokens"),
+            (cache_read, "cache_read_input_tokens"),
+            (output, "output_tokens"),
+        ] {
+            *tokens = usage.get(name).and_then(as_u64).or(*tokens);
+        }
+    }
+
+    fn sum(&self) -> Usage {
+        let read = [self.input, self.cache_creation, self.cache_read].into_iter().flatten();
+        let input_tokens = read.reduce(u64::saturating_add);
+        let total = input_tokens.zip(self.output).map(|(input, output)| input.saturating_add(output));
+        Usage { input_tokens, output_tokens: self.output, total_tokens: total }
+    }
+}

@@ -1,0 +1,60 @@
+//! What the providers' JSON has in common.
+
+use std::borrow::Cow;
+
+use tokenline_core::json::{Number, Parser, Value};
+
+use crate::delta::Delta;
+
+/// What a body that is no stream says of an error: what servers answer with instead.
+pub(crate) fn error_of_body(body: &str) -> Option<String> {
+    let mut json = Parser::new();
+    let body = json.parse(body.trim_start_matches('\u{feff}').trim()).ok()?;
+    // Gemini's endpoint puts it into an array.
+    let body = match body.as_array() {
+        Some(bodies) => bodies.into_iter().next()?,
+        None => body,
+    };
+    let is_error = |name, error| body.get(name).and_then(Value::as_str).is_some_and(|its| its == error);
+    let error = body.get("error").filter(|error| !is_nothing(*error));
+    let error =
+        error.or_else(|| (is_error("object", "error") || is_error("type", "error")).then_some(body))?;
+    Some(error_message(error).into_owned())
+}
+
+/// What an error says, which is a text or an object.
+pub(super) fn error_message(error: Value<'_>) -> Cow<'_, str> {
+    let text = |value: Value<'_>| value.as_str().filter(|text| !text.is_empty()).map(Cow::into_owned);
+    let member = |name| error.get(name).and_then(text);
+    let said = text(error)
+        .or_else(|| member("message"))
+        .or_else(|| member("type"))
+        .or_else(|| member("code"))
+        .or_else(|| member("status"));
+    said.map_or(Cow::Borrowed("no message"), Cow::Owned)
+}
+
+/// The text of a string; of anything else but `null`, such as arguments that are no text but the
+/// object itself, the JSON.
+pub(super) fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
+    match value.as_str() {
+        Some(text) => Some(text),
+        None => (!value.is_null()).then(|| value.to_single_line()),
+    }
+}
+
+pub(super) fn as_u64(value: Value<'_>) -> Option<u64> {
+    value.as_number().and_then(Number::as_u64)
+}
+
+/// Whether it stands for nothing: `null`, or an empty text.
+pub(super) fn is_nothing(value: Value<'_>) -> bool {
+    value.is_null() || value.as_str().is_some_and(|text| text.is_empty())
+}
+
+/// Counts a member that is not of the kind it should be, unless it is `null`.
+pub(super) fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    if !value.is_null() {
+        sink(Delta::Unknown { parent, name: format!("{name}: {}", value.kind().as_str()).into() });
+    }
+}

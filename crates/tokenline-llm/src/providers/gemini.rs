@@ -1,0 +1,403 @@
+//! Gemini `streamGenerateContent`, from the Gemini API, from Vertex AI and from Code Assist.
+//!
+//! The wire format: <https://ai.google.dev/api/generate-content>; streamed arguments are Vertex AI's:
+//! <https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content#FunctionCall>.
+
+use tokenline_core::json::{Kind, Object, Parser, SyntaxError, Value};
+use tokenline_core::{CallDelta, Completion, Limits, PartialArgument, PartialValue};
+
+use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use crate::delta::{Delta, FinishReason, Usage};
+
+/// Decodes the chunks of a `streamGenerateContent` stream: the events of `alt=sse`, or the elements
+/// of the JSON array that the body is without that.
+///
+/// The text is block 0; calls have none of their own and get the blocks 1, 2 and so on, in the order
+/// in which they come. An early `STOP` can precede more content, and there is no last event, so why a
+/// choice ended is told by [`finish`](Self::finish).
+///
+/// ```
+/// use tokenline_core::Limits;
+/// use tokenline_llm::{Delta, FinishReason, GeminiDecoder};
+///
+/// let mut decoder = GeminiDecoder::new(&Limits::default());
+/// let mut text = String::new();
+/// for data in [
+///     r#"{"candidates":[{"content":{"parts":[{"text":"Hel"}],"role":"model"},"index":0}]}"#,
+///     r#"{"candidates":[{"content":{"parts":[{"text":"lo"}],"role":"model"},"finishReason":"STOP","index":0}]}"#,
+/// ] {
+///     decoder.decode("message", data, |delta| match delta {
+///         Delta::Text { text: more, .. } => text.push_str(more),
+///         other => eprintln!("{other:?}"),
+///     })?;
+/// }
+/// assert_eq!(text, "Hello");
+/// decoder.finish(|delta| assert_eq!(delta, Delta::Finish { choice: 0, reason: FinishReason::Stop }));
+/// # Ok::<(), tokenline_core::json::SyntaxError>(())
+/// ```
+#[derive(Debug)]
+pub struct GeminiDecoder {
+    json: Parser,
+    candidates: Candidates,
+}
+
+#[derive(Debug, Default)]
+struct Candidates(Vec<Candidate>);
+
+#[derive(Debug)]
+struct Candidate {
+    index: u64,
+    /// The block of its latest call; 0 before there is one.
+    block: u64,
+    /// Whether that call was said to go on.
+    is_open: bool,
+    /// Why it ended, as far as is known.
+    reason: Option<FinishReason>,
+}
+
+/// Stops a server that makes up candidates. More are not told apart further on either.
+const MAX_CANDIDATES: usize = 128;
+
+impl GeminiDecoder {
+    /// A decoder. Of the limits it uses the depth.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self { json: Parser::new().with_limits(limits), candidates: Candidates::default() }
+    }
+
+    /// Decodes one chunk, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has them
+    /// (an element of the array is a `message`), and hands over what is in it, in the order: each
+    /// candidate's parts; usage; error.
+    ///
+    /// # Errors
+    ///
+    /// If the data looks like a chunk, an object, but is not JSON: then a part of the answer may be
+    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
+    /// named `error`.
+    pub fn decode(
+        &mut self,
+        event: &str,
+        data: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        let data = data.trim();
+        match event {
+            "message" | "error" => {}
+            _ => sink(Delta::Unknown { parent: "event", name: event.into() }),
+        }
+        match data {
+            // The marker is no end of Gemini's: some proxies append it to whatever they pass on.
+            "" | "[DONE]" => {}
+            // What is named an error need not be JSON.
+            _ if event == "error" && !data.starts_with('{') => {
+                let said = self.json.parse(data).ok().and_then(Value::as_str);
+                sink(Delta::Error { message: said.unwrap_or(data.into()) });
+            }
+            _ if data.starts_with('{') => {
+                self.candidates.chunk(self.json.parse(data)?, event == "error", &mut sink);
+            }
+            _ => {
+                let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
+                sink(Delta::Unknown { parent: "data", name: name.into() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Says that the stream has ended, and hands over why each choice did, if a reason was given.
+    pub fn finish(&mut self, mut sink: impl FnMut(Delta<'_>)) {
+        for candidate in &mut self.candidates.0 {
+            if let Some(reason) = candidate.reason.take() {
+                sink(Delta::Finish { choice: candidate.index, reason });
+            }
+        }
+    }
+
+    /// Forgets everything and starts with the next answer.
+    pub fn reset(&mut self) {
+        self.candidates.0.clear();
+    }
+}
+
+impl Candidates {
+    /// The candidate of this index, which may be a new one; `None` if there are too many.
+    fn at(&mut self, index: u64) -> Option<&mut Candidate> {
+        let at = self.0.iter().position(|candidate| candidate.index == index).or_else(|| {
+            let is_room = self.0.len() < MAX_CANDIDATES;
+            is_room.then(|| self.0.push(Candidate { index, block: 0, is_open: false, reason: None }))?;
+            Some(self.0.len() - 1)
+        })?;
+        self.0.get_mut(at)
+    }
+
+    fn chunk(&mut self, chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>)) {
+        let (mut candidates, mut usage, mut feedback, mut error) = (None, None, None, None);
+        let Some(members) = chunk.as_object() else { return unknown("", "response", chunk, sink) };
+        for (name, value) in members {
+            match name {
+                "candidates" => candidates = Some(value),
+                "usageMetadata" => usage = read_usage(value),
+                "promptFeedback" => feedback = Some(value),
+                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+                // Code Assist's envelope around the same.
+                "response" => self.chunk(value, false, sink),
+                "modelVersion" | "responseId" | "createTime" | "modelStatus" | "traceId" => {}
+                _ => sink(Delta::Unknown { parent: "", name: name.into() }),
+            }
+        }
+        match candidates.map(|candidates| (candidates, candidates.as_array())) {
+            Some((_, Some(candidates))) => {
+                let places = 0..candidates.len() as u64;
+                places.zip(candidates).for_each(|(place, value)| self.candidate(place, value, sink));
+            }
+            Some((candidates, None)) => unknown("", "candidates", candidates, sink),
+            None => {}
+        }
+        if let Some(feedback) = feedback {
+            self.feedback(feedback, sink);
+        }
+        if let Some(usage) = usage {
+            sink(Delta::Usage(usage));
+        }
+        if error.is_some() || is_named_error {
+            sink(Delta::Error { message: error_message(error.unwrap_or(chunk)) });
+        }
+    }
+
+    /// What the provider says of the prompt: if that is blocked, there is no candidate.
+    fn feedback(&mut self, feedback: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "promptFeedback";
+        let Some(members) = feedback.as_object() else { return unknown("", PLACE, feedback, sink) };
+        let (mut reason, mut message) = (None, None);
+        for (name, value) in members {
+            match name {
+                "blockReason" => reason = value.as_str(),
+                "blockReasonMessage" => message = value.as_str(),
+                "safetyRatings" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        if reason.is_none_or(|reason| matches!(&*reason, "" | "BLOCK_REASON_UNSPECIFIED")) {
+            return;
+        }
+        sink(Delta::Start { choice: 0 });
+        if let Some(text) = message.filter(|message| !message.is_empty()) {
+            sink(Delta::Refusal { choice: 0, text: &text });
+        }
+        if let Some(candidate) = self.at(0) {
+            candidate.ended(FinishReason::ContentFilter);
+        }
+    }
+
+    fn candidate(&mut self, position: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "candidates[]";
+        let Some(members) = value.as_object() else { return unknown("", PLACE, value, sink) };
+        let (mut index, mut content, mut reason) = (None, None, None);
+        for (name, value) in members {
+            match name {
+                "index" => index = as_u64(value),
+                "content" => content = Some(value),
+                "finishReason" => reason = value.as_str(),
+                "finishMessage" | "tokenCount" | "score" | "safetyRatings" => {}
+                "avgLogprobs" | "logprobsResult" | "citationMetadata" => {}
+                "groundingMetadata" | "groundingAttributions" | "urlContextMetadata" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        let index = index.unwrap_or(position);
+        sink(Delta::Start { choice: index });
+        let Some(candidate) = self.at(index) else { return };
+        if let Some(content) = content {
+            candidate.content(content, sink);
+        }
+        if let Some(reason) = reason.and_then(|reason| finish_reason(&reason)) {
+            candidate.ended(reason);
+        }
+    }
+}
+
+/// `None` if some server leaves everything out but, say, the kind of traffic.
+fn read_usage(usage: Value<'_>) -> Option<Usage> {
+    let tokens = |name| usage.get(name).and_then(as_u64);
+    let sum = |name, other| match (tokens(name), tokens(other)) {
+        (Some(tokens), Some(others)) => Some(tokens.saturating_add(others)),
+        (tokens, others) => tokens.or(others),
+    };
+    let input_tokens = sum("promptTokenCount", "toolUsePromptTokenCount");
+    let output_tokens = sum("candidatesTokenCount", "thoughtsTokenCount");
+    let usage = Usage { input_tokens, output_tokens, total_tokens: tokens("totalTokenCount") };
+    (usage != Usage::default()).then_some(usage)
+}
+
+fn finish_reason(name: &str) -> Option<FinishReason> {
+    Some(match name {
+        "" | "FINISH_REASON_UNSPECIFIED" => return None,
+        "STOP" => FinishReason::Stop,
+        // What servers that imitate it say of calls.
+        "FUNCTION_CALL" => FinishReason::ToolCalls,
+        "MAX_TOKENS" => FinishReason::Length,
+        "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "MODEL_ARMOR" => {
+            FinishReason::ContentFilter
+        }
+        "IMAGE_SAFETY" | "IMAGE_PROHIBITED_CONTENT" | "IMAGE_RECITATION" => FinishReason::ContentFilter,
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => FinishReason::MalformedCall,
+        other => FinishReason::other(other),
+    })
+}
+
+impl Candidate {
+    /// Keeps why it ended. Some servers send `STOP` with every chunk, and it says less than any other.
+    fn ended(&mut self, reason: FinishReason) {
+        if reason != FinishReason::Stop || self.reason.is_none() {
+            self.reason = Some(reason);
+        }
+    }
+
+    fn content(&mut self, content: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "candidates[].content";
+        let Some(members) = content.as_object() else {
+            return unknown("candidates[]", "content", content, sink);
+        };
+        for (name, value) in members {
+            match (name, value.as_array()) {
+                ("parts", Some(parts)) => parts.into_iter().for_each(|part| self.part(part, sink)),
+                ("parts", None) => unknown(PLACE, name, value, sink),
+                ("role", _) => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+    }
+
+    fn part(&mut self, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "candidates[].content.parts[]";
+        let Some(members) = part.as_object() else {
+            return unknown("candidates[].content", "parts[]", part, sink);
+        };
+        let choice = self.index;
+        let (mut text, mut is_thought, mut call) = (None, false, None);
+        for (name, value) in members {
+            match name {
+                "text" => text = Some(value),
+                "thought" => is_thought = value.as_bool() == Some(true),
+                "functionCall" => call = Some(value),
+                "thoughtSignature" | "partMetadata" | "mediaResolution" | "videoMetadata" => {}
+                // What the server itself runs, and what came of it.
+                "executableCode" | "codeExecutionResult" | "toolCall" | "toolResponse" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        match text.map(|text| (text, text.as_str())) {
+            Some((_, Some(text))) if text.is_empty() => {}
+            Some((_, Some(text))) if is_thought => sink(Delta::Reasoning { choice, text: &text }),
+            Some((_, Some(text))) => sink(Delta::Text { choice, block: 0, text: &text }),
+            Some((text, None)) => unknown(PLACE, "text", text, sink),
+            None => {}
+        }
+        if let Some(call) = call {
+            self.call(call, sink);
+        }
+    }
+
+    /// A whole call, or a step of one whose arguments are streamed: `{name, willContinue}` opens it,
+    /// `{partialArgs, willContinue}` goes on with it, and what does not continue, `{}`, ends it.
+    fn call(&mut self, call: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "candidates[].content.parts[].functionCall";
+        let Some(members) = call.as_object() else {
+            return unknown("candidates[].content.parts[]", "functionCall", call, sink);
+        };
+        let (mut id, mut tool, mut arguments, mut parts, mut goes_on) = (None, None, None, None, false);
+        for (name, value) in members {
+            match name {
+                "id" => id = text_of(value),
+                "name" => tool = text_of(value).filter(|name| !name.is_empty()),
+                "args" => arguments = Some(value).filter(|arguments| !arguments.is_null()),
+                "partialArgs" => parts = Some(value).filter(|parts| !parts.is_null()),
+                "willContinue" => goes_on = value.as_bool() == Some(true),
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        let choice = self.index;
+        // Beside arguments that are to be streamed, an empty object stands for none.
+        let is_blank = |value: Value<'_>| value.as_object().is_some_and(Object::is_empty);
+        let arguments = arguments.filter(|value| !(is_blank(*value) && (goes_on || parts.is_some())));
+        if tool.is_some() && self.is_open {
+            self.stop(Completion::NextItem, sink);
+        }
+        if !self.is_open {
+            if tool.is_none() && arguments.is_none() && parts.is_none() {
+                // The end of a call that has ended.
+                return;
+            }
+            self.block += 1;
+            self.is_open = true;
+        }
+        if id.is_some() || tool.is_some() || arguments.is_some() {
+            let header = CallDelta { index: Some(self.block), id: id.as_deref(), ..CallDelta::default() };
+            // The array is printed over many lines.
+            let text = arguments.map(|value| value.as_str().unwrap_or_else(|| value.to_single_line()));
+            let text = text.unwrap_or_default();
+            let is_whole = arguments.is_some() && !goes_on;
+            let call = CallDelta { name: tool.as_deref(), arguments: &text, is_whole, ..header };
+            sink(Delta::ToolCall { choice, call });
+        }
+        match parts.map(|parts| (parts, parts.as_array())) {
+            Some((_, Some(parts))) => parts.into_iter().for_each(|part| self.partial(part, sink)),
+            Some((parts, None)) => {
+                unknown(PLACE, "partialArgs", parts, sink);
+                self.leave_gap(sink);
+            }
+            None => {}
+        }
+        if !goes_on {
+            self.stop(Completion::ItemStop, sink);
+        }
+    }
+
+    /// A value of streamed arguments. Where one is not understood, the call cannot be whole.
+    fn partial(&mut self, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "candidates[].content.parts[].functionCall.partialArgs[]";
+        let Some(members) = part.as_object() else {
+            sink(Delta::Unknown {
+                parent: "candidates[].content.parts[].functionCall",
+                name: "partialArgs[]".into(),
+            });
+            return self.leave_gap(sink);
+        };
+        let (mut path, mut text, mut literal, mut goes_on) = (None, None, None, false);
+        for (name, value) in members {
+            match (name, value.kind()) {
+                ("jsonPath", Kind::String) => path = value.as_str(),
+                ("stringValue", Kind::String) => text = value.as_str(),
+                ("numberValue", Kind::Number) | ("boolValue", Kind::Bool) => literal = Some(value.raw()),
+                // The one value of an enumeration, by name or as JSON.
+                ("nullValue", Kind::Null | Kind::String) => literal = Some("null"),
+                ("willContinue", _) => goes_on = value.as_bool() == Some(true),
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        let value = match (&text, literal) {
+            (Some(text), None) => Some(PartialValue::Text(text)),
+            (None, Some(literal)) => Some(PartialValue::Literal(literal)),
+            _ => None,
+        };
+        let (choice, block) = (self.index, self.block);
+        match (&path, value) {
+            (Some(path), Some(value)) => {
+                let part = PartialArgument { path, value, goes_on };
+                sink(Delta::PartialArgument { choice, block, part });
+            }
+            _ => self.leave_gap(sink),
+        }
+    }
+
+    /// Says that a part of the open call is missing.
+    fn leave_gap(&self, sink: &mut impl FnMut(Delta<'_>)) {
+        sink(Delta::BlockStop { choice: self.index, block: self.block, completion: None });
+    }
+
+    /// Ends the open call.
+    fn stop(&mut self, completion: Completion, sink: &mut impl FnMut(Delta<'_>)) {
+        self.is_open = false;
+        sink(Delta::BlockStop { choice: self.index, block: self.block, completion: Some(completion) });
+    }
+}

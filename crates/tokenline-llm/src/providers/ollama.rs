@@ -1,0 +1,217 @@
+//! Ollama's chat and completions.
+//!
+//! The wire format: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
+
+use tokenline_core::json::Value;
+use tokenline_core::{CallDelta, Completion};
+
+use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use crate::delta::{Delta, FinishReason, Usage};
+
+/// Decodes the lines of `/api/chat`, and of `/api/generate`.
+///
+/// An answer is one choice, 0. Its text is block 0; its calls, each of which comes whole, are the blocks
+/// from 1 on.
+///
+/// ```
+/// use tokenline_core::json::Parser;
+/// use tokenline_llm::{Delta, OllamaDecoder};
+///
+/// let (mut json, mut decoder) = (Parser::new(), OllamaDecoder::new());
+/// let mut text = String::new();
+/// for line in [
+///     r#"{"model":"gemma3","message":{"role":"assistant","content":"Hel"},"done":false}"#,
+///     r#"{"model":"gemma3","message":{"role":"assistant","content":"lo"},"done":false}"#,
+///     r#"{"model":"gemma3","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}"#,
+/// ] {
+///     decoder.decode(json.parse(line)?, |delta| match delta {
+///         Delta::Text { text: more, .. } => text.push_str(more),
+///         other => eprintln!("{other:?}"),
+///     });
+/// }
+/// assert_eq!(text, "Hello");
+/// # Ok::<(), tokenline_core::json::SyntaxError>(())
+/// ```
+#[derive(Debug, Default)]
+pub struct OllamaDecoder {
+    /// How many calls came.
+    calls: u64,
+}
+
+impl OllamaDecoder {
+    /// A decoder.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Decodes one line and hands over what is in it, in the order: thinking, text, calls; error;
+    /// usage and the end.
+    ///
+    /// Never fails: what is not known is [`Delta::Unknown`].
+    pub fn decode(&mut self, line: Value<'_>, mut sink: impl FnMut(Delta<'_>)) {
+        self.line(line, &mut sink);
+    }
+
+    /// Forgets the answer and starts with the next.
+    pub fn reset(&mut self) {
+        *self = Self::default();
+    }
+
+    fn line(&mut self, line: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        let Some(members) = line.as_object() else {
+            return sink(Delta::Unknown { parent: "data", name: line.kind().as_str().into() });
+        };
+        // Without a `message` around it, as `/api/generate` has it.
+        let mut bare = Message::default();
+        let (mut message, mut error, mut done, mut reason) = (None, None, None, None);
+        for (name, value) in members {
+            match name {
+                "message" => message = Some(value),
+                "response" => bare.content = Some(value),
+                "thinking" => bare.thinking = Some(value),
+                "tool_calls" => bare.calls = Some(value),
+                "done" => done = Some(value),
+                "done_reason" => reason = value.as_str(),
+                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+                "prompt_eval_count" | "eval_count" => {}
+                "total_duration" | "load_duration" | "prompt_eval_duration" | "eval_duration" => {}
+                "model" | "created_at" | "remote_model" | "remote_host" | "logprobs" => {}
+                // The conversation so far, as numbers; how a prompt was rendered; where to sign in.
+                "context" | "_debug_info" | "signin_url" => {}
+                _ => sink(Delta::Unknown { parent: "", name: name.into() }),
+            }
+        }
+        if message.is_some() || bare.content.is_some() || done.is_some() {
+            sink(Delta::Start { choice: 0 });
+        }
+        self.give("", &bare, sink);
+        if let Some(message) = message {
+            let message = read_message(message, sink);
+            self.give("message", &message, sink);
+        }
+        if let Some(error) = error {
+            sink(Delta::Error { message: error_message(error) });
+        }
+        match done.map(|done| (done, done.as_bool())) {
+            Some((_, Some(true))) => {
+                if let Some(usage) = read_usage(line) {
+                    sink(Delta::Usage(usage));
+                }
+                // Servers that are too old to give a reason are done all the same.
+                let reason = finish_reason(reason.as_deref().unwrap_or_default());
+                sink(Delta::Finish { choice: 0, reason });
+                sink(Delta::Terminator);
+            }
+            Some((done, None)) => unknown("", "done", done, sink),
+            Some((_, Some(false))) | None => {}
+        }
+    }
+
+    fn give(&mut self, place: &'static str, message: &Message<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        let content = if place.is_empty() { "response" } else { "content" };
+        for (name, value) in [("thinking", message.thinking), (content, message.content)] {
+            match value.map(|value| (value, value.as_str())) {
+                Some((_, Some(text))) if text.is_empty() => {}
+                Some((_, Some(text))) => sink(match name {
+                    "thinking" => Delta::Reasoning { choice: 0, text: &text },
+                    _ => Delta::Text { choice: 0, block: 0, text: &text },
+                }),
+                Some((value, None)) => unknown(place, name, value, sink),
+                None => {}
+            }
+        }
+        match message.calls.map(|calls| (calls, calls.as_array())) {
+            Some((_, Some(calls))) => calls.into_iter().for_each(|call| self.tool_call(call, sink)),
+            Some((calls, None)) => unknown(place, "tool_calls", calls, sink),
+            None => {}
+        }
+    }
+
+    fn tool_call(&mut self, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "message.tool_calls[]";
+        const FUNCTION: &str = "message.tool_calls[].function";
+        let Some(members) = value.as_object() else { return unknown("message", "tool_calls[]", value, sink) };
+        let (mut id, mut function) = (None, None);
+        for (name, value) in members {
+            match name {
+                "id" => id = text_of(value),
+                "function" => function = Some(value),
+                // Servers that speak this format after OpenAI's.
+                "type" | "index" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        let (mut tool, mut arguments) = (None, None);
+        let Some(function) = function else {
+            return sink(Delta::Unknown { parent: PLACE, name: "no function".into() });
+        };
+        let Some(members) = function.as_object() else { return unknown(PLACE, "function", function, sink) };
+        for (name, value) in members {
+            match name {
+                "name" => tool = text_of(value),
+                "arguments" => arguments = text_of(value),
+                // Models that call one tool a line give every call 0.
+                "index" => {}
+                _ => sink(Delta::Unknown { parent: FUNCTION, name: name.into() }),
+            }
+        }
+        self.calls += 1;
+        let call = CallDelta {
+            index: Some(self.calls),
+            id: id.as_deref(),
+            name: tool.as_deref(),
+            arguments: arguments.as_deref().unwrap_or_default(),
+            is_whole: true,
+            lossy: false,
+        };
+        sink(Delta::ToolCall { choice: 0, call });
+        sink(Delta::BlockStop { choice: 0, block: self.calls, completion: Some(Completion::ItemStop) });
+    }
+}
+
+/// The parts of a message that are part of the answer.
+#[derive(Default)]
+struct Message<'a> {
+    thinking: Option<Value<'a>>,
+    content: Option<Value<'a>>,
+    calls: Option<Value<'a>>,
+}
+
+fn read_message<'a>(message: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Message<'a> {
+    let mut parts = Message::default();
+    let Some(members) = message.as_object() else {
+        unknown("", "message", message, sink);
+        return parts;
+    };
+    for (name, value) in members {
+        match name {
+            "content" => parts.content = Some(value),
+            "thinking" => parts.thinking = Some(value),
+            "tool_calls" => parts.calls = Some(value),
+            "role" | "images" | "tool_name" | "tool_call_id" => {}
+            _ => sink(Delta::Unknown { parent: "message", name: name.into() }),
+        }
+    }
+    parts
+}
+
+fn read_usage(line: Value<'_>) -> Option<Usage> {
+    let tokens = |name| line.get(name).and_then(as_u64);
+    let (input_tokens, output_tokens) = (tokens("prompt_eval_count"), tokens("eval_count"));
+    let total = input_tokens.zip(output_tokens).map(|(input, output)| input.saturating_add(output));
+    (input_tokens.or(output_tokens).is_some()).then_some(Usage {
+        input_tokens,
+        output_tokens,
+        total_tokens: total,
+    })
+}
+
+fn finish_reason(name: &str) -> FinishReason {
+    match name {
+        "stop" | "" => FinishReason::Stop,
+        "length" => FinishReason::Length,
+        // `load` and `unload`, where there was nothing to answer.
+        other => FinishReason::other(other),
+    }
+}

@@ -1,0 +1,482 @@
+//! OpenAI Responses, and the servers that speak the same.
+//!
+//! The wire format: <https://platform.openai.com/docs/api-reference/responses-streaming>.
+
+use std::collections::VecDeque;
+use std::fmt::{self, Write as _};
+use std::mem;
+
+mod members;
+
+use tokenline_core::json::{Parser, SyntaxError, Value};
+use tokenline_core::{CallDelta, Completion, Limits};
+
+use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use crate::delta::{Delta, FinishReason, Usage};
+use members::{Item, Members};
+
+/// Decodes the events of a Responses stream.
+///
+/// All of it is choice 0; the blocks are the output items, by `output_index`. (The ids of items tell
+/// nothing: GitHub Copilot makes up new ones for every event.) What comes again at its end, such as
+/// the text in `response.output_text.done`, is taken only where nothing of it had come. The input of a
+/// custom tool, which is text, becomes the parameters `{"input": "..."}`.
+///
+/// ```
+/// use tokenline_core::Limits;
+/// use tokenline_llm::{Delta, OpenAiResponsesDecoder};
+///
+/// let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
+/// let mut text = String::new();
+/// for data in [
+///     r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hel"}"#,
+///     r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"lo"}"#,
+///     r#"{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"Hello"}"#,
+///     r#"{"type":"response.completed","response":{"status":"completed"}}"#,
+/// ] {
+///     decoder.decode("message", data, |delta| match delta {
+///         Delta::Text { text: more, .. } => text.push_str(more),
+///         other => eprintln!("{other:?}"),
+///     })?;
+/// }
+/// assert_eq!(text, "Hello");
+/// # Ok::<(), tokenline_core::json::SyntaxError>(())
+/// ```
+#[derive(Debug)]
+pub struct OpenAiResponsesDecoder {
+    json: Parser,
+    response: Response,
+}
+
+/// What of a response has come.
+#[derive(Debug, Default)]
+struct Response {
+    /// The parts of which something has come, in the order in which they began.
+    begun: VecDeque<Part>,
+    /// The item of the latest event: some servers leave out whose an event is.
+    latest: u64,
+    /// Something of its output has come, or its end.
+    has_begun: bool,
+    has_calls: bool,
+}
+
+/// A text of an item.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Part {
+    item: u64,
+    /// Among the parts of its kind.
+    number: u64,
+    kind: PartKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PartKind {
+    Text,
+    Refusal,
+    Reasoning,
+    ReasoningSummary,
+    /// What a custom tool is called with.
+    Input,
+}
+
+/// Stops a server that makes up items: the oldest are forgotten.
+const MAX_PARTS: usize = 1024;
+
+impl OpenAiResponsesDecoder {
+    /// A decoder. Of the limits it uses the depth.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self { json: Parser::new().with_limits(limits), response: Response::default() }
+    }
+
+    /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
+    /// them, and hands over what is in it. The type in the data decides what it is; the event's name
+    /// does where that is missing.
+    ///
+    /// # Errors
+    ///
+    /// If the data looks like an event, an object, but is not JSON: then a part of the answer may be
+    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
+    /// named `error`.
+    pub fn decode(
+        &mut self,
+        event: &str,
+        data: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        let data = data.trim();
+        match data {
+            // The marker ends chat completions: some proxies append it to whatever they pass on.
+            "" | "[DONE]" => {}
+            // What is named an error need not be JSON.
+            _ if event == "error" && !data.starts_with('{') => {
+                let said = self.json.parse(data).ok().and_then(Value::as_str);
+                sink(Delta::Error { message: said.unwrap_or(data.into()) });
+            }
+            _ if data.starts_with('{') => {
+                let data = self.json.parse(data)?;
+                let error = data.get("error").filter(|error| !is_nothing(*error));
+                match (data.get("type").and_then(Value::as_str), error) {
+                    (Some(name), _) => self.response.event(&name, data, &mut sink),
+                    (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
+                    (None, None) => self.response.event(event, data, &mut sink),
+                }
+            }
+            _ => {
+                let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
+                sink(Delta::Unknown { parent: "data", name: name.into() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets everything and starts with the next answer.
+    pub fn reset(&mut self) {
+        self.response = Response::default();
+    }
+}
+
+// Events.
+impl Response {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        match name {
+            "response.created" | "response.in_progress" | "response.queued" => {
+                // Proxies splice another response in, where one broke off or was followed up.
+                if name == "response.created" && self.has_begun {
+                    *self = Self::default();
+                    sink(Delta::Restart);
+                }
+                sink(Delta::Start { choice: 0 });
+            }
+            "response.output_item.added" => self.item_event(event, false, sink),
+            "response.output_item.done" => self.item_event(event, true, sink),
+            "response.content_part.added" | "response.content_part.done" => self.part_event(event, sink),
+            "response.reasoning_summary_part.added" | "response.reasoning_summary_part.done" => {
+                self.part_event(event, sink);
+            }
+            "response.output_text.delta" => self.text_event(PartKind::Text, event, false, sink),
+            "response.output_text.done" => self.text_event(PartKind::Text, event, true, sink),
+            "response.refusal.delta" => self.text_event(PartKind::Refusal, event, false, sink),
+            "response.refusal.done" => self.text_event(PartKind::Refusal, event, true, sink),
+            "response.reasoning_text.delta" => self.text_event(PartKind::Reasoning, event, false, sink),
+            "response.reasoning_text.done" => self.text_event(PartKind::Reasoning, event, true, sink),
+            "response.reasoning_summary_text.delta" => {
+                self.text_event(PartKind::ReasoningSummary, event, false, sink);
+            }
+            "response.reasoning_summary_text.done" => {
+                self.text_event(PartKind::ReasoningSummary, event, true, sink);
+            }
+            "response.custom_tool_call_input.delta" => self.text_event(PartKind::Input, event, false, sink),
+            "response.custom_tool_call_input.done" => self.text_event(PartKind::Input, event, true, sink),
+            "response.function_call_arguments.delta" => self.arguments_event(event, false, sink),
+            // No proof that they are whole: they are what there was when the model stopped.
+            "response.function_call_arguments.done" => self.arguments_event(event, true, sink),
+            "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
+                self.end_event(name, event, sink);
+            }
+            "error" => {
+                let error = Members::read(event, sink).error;
+                sink(Delta::Error { message: error_message(error.unwrap_or(event)) });
+            }
+            "response.output_text.annotation.added" | "keepalive" => {}
+            _ if is_of_server_tool(name) => {}
+            _ => sink(Delta::Unknown { parent: "event", name: name.into() }),
+        }
+    }
+
+    fn item_event(&mut self, event: Value<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
+        let members = Members::read(event, sink);
+        let index = self.item_of(&members);
+        if let Some(item) = members.item {
+            self.item(index, item, is_done, sink);
+        }
+    }
+
+    fn part_event(&mut self, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        let members = Members::read(event, sink);
+        let item = self.item_of(&members);
+        if let Some(part) = members.part {
+            self.part(item, members.number.unwrap_or(0), part, sink);
+        }
+    }
+
+    fn text_event(
+        &mut self,
+        kind: PartKind,
+        event: Value<'_>,
+        is_whole: bool,
+        sink: &mut impl FnMut(Delta<'_>),
+    ) {
+        let members = Members::read(event, sink);
+        let part = Part { item: self.item_of(&members), number: members.number.unwrap_or(0), kind };
+        match members.text.map(|text| (text, text.as_str())) {
+            Some((_, Some(text))) => self.text(part, &text, is_whole, sink),
+            Some((text, None)) => unknown("", "delta", text, sink),
+            None => {}
+        }
+    }
+
+    fn arguments_event(&mut self, event: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
+        let members = Members::read(event, sink);
+        self.has_calls = true;
+        let arguments = members.text.and_then(text_of).unwrap_or_default();
+        let header = CallDelta { index: Some(self.item_of(&members)), ..CallDelta::default() };
+        call(CallDelta { arguments: &arguments, is_whole, ..header }, sink);
+    }
+
+    fn end_event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        let response = Members::read(event, sink).response.unwrap_or(event);
+        // The rest of its members repeats the request.
+        let text = |name| response.get(name).and_then(Value::as_str);
+        let status = text("status");
+        let end = match status.as_deref() {
+            // Some servers end every response as completed.
+            Some(end @ ("incomplete" | "failed" | "cancelled")) if name == "response.completed" => end,
+            _ => name.strip_prefix("response.").unwrap_or(name),
+        };
+        if !mem::replace(&mut self.has_begun, true) && matches!(end, "completed" | "incomplete") {
+            let items = response.get("output").and_then(Value::as_array).into_iter().flatten();
+            (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink));
+        }
+        if let Some(usage) = response.get("usage").and_then(read_usage) {
+            sink(Delta::Usage(usage));
+        }
+        let reason = match end {
+            "completed" => {
+                self.close_inputs(sink);
+                if self.has_calls { FinishReason::ToolCalls } else { FinishReason::Stop }
+            }
+            "incomplete" => {
+                let reason = response.pointer("/incomplete_details/reason").and_then(Value::as_str);
+                match reason.as_deref().unwrap_or(end) {
+                    "max_output_tokens" | "max_tokens" => FinishReason::Length,
+                    "content_filter" => FinishReason::ContentFilter,
+                    other => FinishReason::other(other),
+                }
+            }
+            "failed" => {
+                let error = response.get("error").filter(|error| !is_nothing(*error));
+                return sink(Delta::Error { message: error_message(error.unwrap_or(response)) });
+            }
+            other => FinishReason::other(other),
+        };
+        sink(Delta::Finish { choice: 0, reason });
+        sink(Delta::Terminator);
+    }
+
+    /// Whose an event is.
+    fn item_of(&mut self, members: &Members<'_>) -> u64 {
+        self.has_begun = true;
+        self.latest = members.item_index.unwrap_or(self.latest);
+        self.latest
+    }
+}
+
+/// Whether an event tells how a tool gets on that the server itself runs.
+fn is_of_server_tool(event: &str) -> bool {
+    const TOOLS: [&str; 8] = [
+        "web_search_call",
+        "file_search_call",
+        "image_generation_call",
+        "code_interpreter_call",
+        "code_interpreter_call_code",
+        "mcp_call",
+        "mcp_call_arguments",
+        "mcp_list_tools",
+    ];
+    let tool = event.strip_prefix("response.").and_then(|event| event.split('.').next());
+    tool.is_some_and(|tool| TOOLS.contains(&tool))
+}
+
+fn read_usage(usage: Value<'_>) -> Option<Usage> {
+    usage.as_object()?;
+    let tokens = |name| usage.get(name).and_then(as_u64);
+    let (input_tokens, output_tokens) = (tokens("input_tokens"), tokens("output_tokens"));
+    Some(Usage { input_tokens, output_tokens, total_tokens: tokens("total_tokens") })
+}
+
+// Items.
+impl Response {
+    fn item(&mut self, index: u64, item: Value<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
+        let of_type = item.get("type").and_then(Value::as_str).unwrap_or_default();
+        match &*of_type {
+            "function_call" => {
+                self.has_calls = true;
+                let item = Item::read(item, sink);
+                let arguments = item.arguments.as_deref().unwrap_or_default();
+                call(CallDelta { arguments, is_whole: is_done, ..item.header(index) }, sink);
+                if is_done {
+                    stop(index, &item, sink);
+                }
+            }
+            "custom_tool_call" => {
+                self.has_calls = true;
+                let item = Item::read(item, sink);
+                self.custom_call(index, &item, is_done, sink);
+                if is_done {
+                    stop(index, &item, sink);
+                }
+            }
+            "message" | "reasoning" => {
+                let item = Item::read(item, sink);
+                if is_done {
+                    self.parts(index, item.summary, sink);
+                    self.parts(index, item.content, sink);
+                }
+                if is_done && of_type == "message" {
+                    stop(index, &item, sink);
+                }
+            }
+            // One that is the client's business.
+            "tool_search_call"
+                if item.get("execution").and_then(Value::as_str).as_deref() == Some("client") =>
+            {
+                sink(Delta::Unknown { parent: "item", name: of_type });
+            }
+            // What the server itself runs, and what came of it.
+            "web_search_call" | "file_search_call" | "image_generation_call" | "code_interpreter_call" => {}
+            "mcp_call" | "mcp_list_tools" | "tool_search_call" | "tool_search_output" => {}
+            "program" | "compaction" => {}
+            // Among them calls that are the client's, but of no function: of a computer, of a shell.
+            other => sink(Delta::Unknown { parent: "item", name: other.into() }),
+        }
+    }
+
+    /// A call whose input is a text. It is in one string of the arguments, which is escaped character by
+    /// character, so that it can be sent on in pieces.
+    fn custom_call(&mut self, index: u64, item: &Item<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
+        let part = Part { item: index, number: 0, kind: PartKind::Input };
+        let is_begun = self.begun.contains(&part);
+        let input = item.input.as_deref();
+        if !is_done || item.is_whole() != Some(true) {
+            call(item.header(index), sink);
+            return self.text(part, input.unwrap_or_default(), is_done, sink);
+        }
+        self.begun.retain(|begun| *begun != part);
+        match input.filter(|input| !(input.is_empty() && is_begun)) {
+            Some(input) => {
+                let arguments = format!("{INPUT_OPENER}{}{INPUT_CLOSER}", Escaped(input));
+                call(CallDelta { arguments: &arguments, is_whole: true, ..item.header(index) }, sink);
+            }
+            None => {
+                let arguments = if is_begun { INPUT_CLOSER } else { "" };
+                call(CallDelta { arguments, ..item.header(index) }, sink);
+            }
+        }
+    }
+
+    /// Ends the inputs whose items were not said to be done: the response is, and it is whole.
+    fn close_inputs(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+        for part in self.begun.iter().filter(|part| part.kind == PartKind::Input) {
+            let header = CallDelta { index: Some(part.item), ..CallDelta::default() };
+            call(CallDelta { arguments: INPUT_CLOSER, ..header }, sink);
+        }
+        self.begun.retain(|part| part.kind != PartKind::Input);
+    }
+}
+
+fn call(call: CallDelta<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    sink(Delta::ToolCall { choice: 0, call });
+}
+
+/// Ends an item that is done, if it says how it ended.
+fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    if let Some(is_whole) = item.is_whole() {
+        let completion = is_whole.then_some(Completion::ItemStop);
+        sink(Delta::BlockStop { choice: 0, block: index, completion });
+    }
+}
+
+// Parts.
+impl Response {
+    fn parts(&mut self, item: u64, parts: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
+        match parts.map(|parts| (parts, parts.as_array())) {
+            Some((_, Some(parts))) => {
+                (0..).zip(parts).for_each(|(number, part)| self.part(item, number, part, sink));
+            }
+            Some((parts, None)) => unknown("item", "content", parts, sink),
+            None => {}
+        }
+    }
+
+    /// A part as a whole.
+    fn part(&mut self, item: u64, number: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        const PLACE: &str = "part";
+        let Some(members) = part.as_object() else { return unknown("", PLACE, part, sink) };
+        let (mut of_type, mut text) = (None, None);
+        for (name, value) in members {
+            match name {
+                "type" => of_type = value.as_str(),
+                "text" | "refusal" => text = value.as_str(),
+                "annotations" | "logprobs" => {}
+                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
+            }
+        }
+        let kind = match of_type.as_deref().unwrap_or_default() {
+            "output_text" => PartKind::Text,
+            "refusal" => PartKind::Refusal,
+            "reasoning_text" => PartKind::Reasoning,
+            "summary_text" => PartKind::ReasoningSummary,
+            other => return sink(Delta::Unknown { parent: PLACE, name: other.into() }),
+        };
+        self.text(Part { item, number, kind }, &text.unwrap_or_default(), true, sink);
+    }
+
+    /// More of a part's text; or all of it, which is nothing new if some of it has come.
+    fn text(&mut self, part: Part, text: &str, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
+        if text.is_empty() {
+            return;
+        }
+        let is_first = self.begin(part);
+        if is_whole && !is_first {
+            return;
+        }
+        let (choice, block) = (0, part.item);
+        match part.kind {
+            PartKind::Text => sink(Delta::Text { choice, block, text }),
+            PartKind::Refusal => sink(Delta::Refusal { choice, text }),
+            PartKind::Reasoning | PartKind::ReasoningSummary => sink(Delta::Reasoning { choice, text }),
+            PartKind::Input => {
+                self.has_calls = true;
+                let opener = if is_first { INPUT_OPENER } else { "" };
+                let arguments = format!("{opener}{}", Escaped(text));
+                call(CallDelta { index: Some(block), arguments: &arguments, ..CallDelta::default() }, sink);
+            }
+        }
+    }
+
+    /// Says that something of a part has come. Answers whether it is the first of it.
+    fn begin(&mut self, part: Part) -> bool {
+        if self.begun.iter().rev().any(|begun| *begun == part) {
+            return false;
+        }
+        if self.begun.len() == MAX_PARTS {
+            self.begun.pop_front();
+        }
+        self.begun.push_back(part);
+        true
+    }
+}
+
+/// What stands around the text in the arguments of a custom tool.
+const INPUT_OPENER: &str = r#"{"input":""#;
+const INPUT_CLOSER: &str = r#""}"#;
+
+/// A text, or a piece of it, as the inside of a JSON string.
+struct Escaped<'a>(&'a str);
+
+impl fmt::Display for Escaped<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for char in self.0.chars() {
+            match char {
+                '"' | '\\' => write!(f, "\\{char}")?,
+                '\n' => f.write_str("\\n")?,
+                '\r' => f.write_str("\\r")?,
+                '\t' => f.write_str("\\t")?,
+                '\0'..' ' => write!(f, "\\u{:04x}", u32::from(char))?,
+                _ => f.write_char(char)?,
+            }
+        }
+        Ok(())
+    }
+}
