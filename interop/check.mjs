@@ -1,0 +1,57 @@
+// Holds tokenline against decoders and servers that others wrote. Usage:
+//   node check.mjs [TOKENLINE [DIRECTORY]]
+// TOKENLINE is the program; DIRECTORY, if given, keeps the bodies that part 2 serves. One line for each case;
+// exit code 1 if anything differs.
+
+import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { checkAgainstMock } from './mock.mjs';
+import { checkReplay } from './replay.mjs';
+import { killChildren } from './servers.mjs';
+
+const here = path.dirname(fileURLToPath(import.meta.url));
+const program = path.resolve(process.argv[2] ?? path.join(here, '../target/debug/tokenline'));
+if (!existsSync(program)) {
+  console.error(`there is no ${program}; build it with: cargo build -p tokenline-cli`);
+  process.exit(1);
+}
+
+// Nothing here takes long. Whatever hangs must not hang what waits for this.
+const LIMIT = 115;
+setTimeout(() => {
+  console.error(`FAIL no end after ${LIMIT} seconds`);
+  process.exit(1);
+}, LIMIT * 1_000).unref();
+process.on('exit', killChildren);
+
+// Ollama's and Google's packages complain on the console about bodies that are broken on purpose.
+console.warn = () => {};
+
+const kept = process.argv[3];
+if (kept) mkdirSync(kept, { recursive: true });
+const directory = kept ?? mkdtempSync(path.join(tmpdir(), 'tokenline-interop-'));
+process.on('exit', () => kept ?? rmSync(directory, { recursive: true, force: true }));
+
+const counts = { passed: 0, failed: 0 };
+
+/** Runs one case and prints its line. */
+async function report(name, run) {
+  let differences;
+  let note;
+  try {
+    ({ differences, note } = await run());
+  } catch (thrown) {
+    differences = [thrown.stack];
+  }
+  const passed = differences.length === 0;
+  counts[passed ? 'passed' : 'failed'] += 1;
+  console.log(`${passed ? 'ok  ' : 'FAIL'} ${name}${note ? ` (${note})` : ''}`);
+  for (const difference of differences) console.log(`    ${difference}`);
+}
+
+const bodies = await checkAgainstMock(program, report);
+await checkReplay(program, bodies, directory, report);
+console.log(`interop: ${counts.passed} passed, ${counts.failed} failed`);
+process.exit(counts.failed > 0 ? 1 : 0);

@@ -1,0 +1,108 @@
+// Part 2: `tokenline replay` serves recorded bodies, the SDK and tokenline read them.
+
+import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { HANDWRITTEN } from './bodies/index.mjs';
+import { compare } from './compare.mjs';
+import { SDKS } from './sdks/index.mjs';
+import { startReplay } from './servers.mjs';
+import { parse } from './tokenline.mjs';
+
+const FIXTURES = fileURLToPath(new URL('../crates/tokenline-llm/fixtures/', import.meta.url));
+
+// Of what aimock said, these bodies are served again.
+const AGAIN = ['text', 'call', 'calls-parallel', 'text-and-call', 'reasoning-and-text'];
+// Of these, also what is left when the body ends early, cleanly, as far as HTTP can tell.
+const CUT_SHORT = ['calls-parallel', 'text-and-call'];
+
+/** How a body is cut and paced: by `tokenline replay`, which needs no program of ours to be believed. */
+const PACES = [
+  { name: 'in sevens', options: ['--chunk-size', '7'] },
+  { name: 'by events', options: ['--delay-ms', '1'] },
+];
+
+/** Fixtures in a dialect that the provider's own SDK cannot read, with why. */
+const DIALECTS = {
+  'openai-chat': {
+    'done-without-finish-reason': 'it takes `[DONE]` alone for no end',
+    'gemini-parallel-calls-share-index': 'it joins calls that share an index',
+    'gemini-parallel-calls-share-index-without-id': 'the same',
+    'mistral-repeats-empty-name': 'without a role it throws',
+    'mistral-whole-call': 'it loses a call without an index',
+    'mistral-whole-parallel-calls-without-index': 'the same',
+  },
+};
+
+/** Serves everything to every SDK. Bodies are written to `directory`, which is there. */
+export async function checkReplay(program, bodies, directory, report) {
+  for (const sdk of SDKS) {
+    const files = [
+      ...recorded(
+        bodies.filter(({ provider }) => provider === sdk.provider),
+        sdk,
+        directory,
+      ),
+      ...handwritten(sdk, directory),
+      ...fixtures(sdk),
+    ];
+    for (const { name: pace, options } of PACES) {
+      const server = await startReplay(program, files, options);
+      try {
+        for (const file of files) {
+          const model = path.parse(file).name;
+          await report(`replay ${sdk.provider} ${model}, ${pace}`, () =>
+            ask(program, sdk, server.url, model, file),
+          );
+        }
+      } finally {
+        await server.close();
+      }
+    }
+  }
+}
+
+async function ask(program, sdk, url, model, file) {
+  const signal = AbortSignal.timeout(15_000);
+  const answer = await sdk.ask({ url, model, prompt: 'anything', signal });
+  const own = await parse(program, sdk.provider, readFileSync(file));
+  return { differences: compare(sdk.provider, answer, own), note: answer.error ?? answer.reason };
+}
+
+function recorded(bodies, { extension }, directory) {
+  const files = [];
+  const keep = (provider, name, body) => {
+    const file = path.join(directory, `${provider}.${name}.${extension}`);
+    writeFileSync(file, body);
+    files.push(file);
+  };
+  for (const { provider, name, body } of bodies) {
+    if (AGAIN.includes(name)) keep(provider, name, body);
+    if (!CUT_SHORT.includes(name)) continue;
+    const places = [1, 2, 3, 4, 5, 6].map((part) => Math.floor((body.length * part) / 7));
+    for (const place of [...places, body.length - 1])
+      keep(provider, `${name}-cut-at-${place}`, body.subarray(0, place));
+  }
+  return files;
+}
+
+function handwritten({ provider, extension }, directory) {
+  return Object.entries(HANDWRITTEN[provider]).map(([name, body]) => {
+    const file = path.join(directory, `${provider}.by-hand-${name}.${extension}`);
+    writeFileSync(file, body);
+    return file;
+  });
+}
+
+/** The project's own fixtures: what servers really send, most of which aimock does not. */
+function fixtures({ provider, extension }) {
+  let names;
+  try {
+    names = readdirSync(path.join(FIXTURES, provider), { recursive: true });
+  } catch {
+    return []; // there are none yet
+  }
+  return names
+    .filter((name) => name.endsWith(`.${extension}`) && !DIALECTS[provider]?.[path.parse(name).name])
+    .map((name) => path.join(FIXTURES, provider, name));
+}

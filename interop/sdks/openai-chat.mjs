@@ -1,0 +1,49 @@
+// OpenAI chat completions, decoded by the `openai` package.
+
+import OpenAI from 'openai';
+import { failure, parsedCalls } from './answer.mjs';
+
+export const provider = 'openai-chat';
+export const extension = 'sse';
+
+/** Asks for a stream and gathers what the SDK makes of it. */
+export async function ask({ url, model, prompt, signal }) {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0, logLevel: 'off' });
+  const stream = client.chat.completions.stream(
+    { model, messages: [{ role: 'user', content: prompt }], stream_options: { include_usage: true } },
+    { signal },
+  );
+  const seen = { reasoning: '', message: {}, reason: null, usage: null };
+  stream.on('chunk', (chunk, snapshot) => {
+    const choice = snapshot.choices[0];
+    // The snapshot is dropped when the stream breaks, so what it held by then is kept here.
+    seen.message = choice?.message ?? seen.message;
+    seen.reason = choice?.finish_reason ?? seen.reason;
+    seen.usage = chunk.usage ?? seen.usage;
+    // The SDK does not know reasoning: it keeps the last fragment only, so they are joined here.
+    const delta = chunk.choices.find(({ index }) => index === 0)?.delta;
+    seen.reasoning += delta?.reasoning_content ?? delta?.reasoning ?? '';
+  });
+  let error = null;
+  try {
+    await stream.finalChatCompletion();
+  } catch (thrown) {
+    error = failure(thrown);
+  }
+  const { message, reason, usage } = seen;
+  const raw = (message.tool_calls ?? []).map((call) => ({
+    id: call.id,
+    name: call.function?.name,
+    text: call.function?.arguments ?? '',
+  }));
+  return {
+    text: message.content ?? '',
+    reasoning: seen.reasoning,
+    refusal: message.refusal ?? '',
+    ...parsedCalls(raw, !error),
+    reason,
+    usage: usage && [usage.prompt_tokens, usage.completion_tokens],
+    ended: !error,
+    error,
+  };
+}

@@ -1,0 +1,66 @@
+// OpenAI responses, decoded by the `openai` package.
+
+import OpenAI from 'openai';
+import { failure, parsedCalls } from './answer.mjs';
+
+export const provider = 'openai-responses';
+export const extension = 'sse';
+
+const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
+
+/** Asks for a stream and gathers what the SDK makes of it. */
+export async function ask({ url, model, prompt, signal }) {
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0, logLevel: 'off' });
+  const stream = client.responses.stream({ model, input: prompt }, { signal });
+  // Fragments count when the stream breaks: the SDK hands out its snapshot at the end only.
+  const fragments = { text: '', reasoning: '', refusal: '', calls: new Map() };
+  let terminal = null;
+  stream.on('event', (event) => {
+    if (TERMINAL.includes(event.type)) terminal = event.type.split('.')[1];
+    if (event.type === 'response.output_text.delta') fragments.text += event.delta;
+    if (event.type === 'response.refusal.delta') fragments.refusal += event.delta;
+    if (event.type === 'response.reasoning_summary_text.delta') fragments.reasoning += event.delta;
+    if (event.type === 'response.reasoning_text.delta') fragments.reasoning += event.delta;
+    if (event.type === 'response.output_item.added' && event.item.type === 'function_call') {
+      const { call_id: id, name, arguments: text } = event.item;
+      fragments.calls.set(event.output_index, { id, name, text });
+    }
+    if (event.type === 'response.function_call_arguments.delta') {
+      fragments.calls.get(event.output_index).text += event.delta;
+    }
+  });
+  let error = null;
+  let response = null;
+  try {
+    response = await stream.finalResponse();
+  } catch (thrown) {
+    error = failure(thrown);
+  }
+  // The SDK throws neither when there was no end nor when it was a failure.
+  if (!error && terminal === 'failed') error = `response.failed: ${response.error?.code}`;
+  const ended = !error && terminal !== null;
+  return { ...(ended ? whole(response, terminal, fragments) : broken(fragments)), ended, error };
+}
+
+function whole(response, terminal, { reasoning }) {
+  const parts = response.output.filter(({ type }) => type === 'message').flatMap(({ content }) => content);
+  const raw = response.output
+    .filter(({ type }) => type === 'function_call')
+    .map(({ call_id: id, name, arguments: text }) => ({ id, name, text }));
+  return {
+    text: response.output_text,
+    reasoning,
+    refusal: parts
+      .filter(({ type }) => type === 'refusal')
+      .map(({ refusal }) => refusal)
+      .join(''),
+    ...parsedCalls(raw, terminal === 'completed'),
+    // aimock ends with the event `response.completed` and another status; that is told apart here.
+    reason: response.incomplete_details?.reason ?? [...new Set([terminal, response.status])].join(' '),
+    usage: response.usage ? [response.usage.input_tokens, response.usage.output_tokens] : null,
+  };
+}
+
+function broken({ text, reasoning, refusal, calls }) {
+  return { text, reasoning, refusal, ...parsedCalls([...calls.values()], false), reason: null, usage: null };
+}
