@@ -8,6 +8,7 @@ mod naive;
 pub mod latency;
 pub mod parse;
 pub mod pipeline;
+pub mod sse;
 pub mod streams;
 mod tokenline;
 pub mod tokens;
@@ -66,6 +67,8 @@ pub enum Unit {
     MegabytesPerSecond,
     /// Nanoseconds for each chunk of [`TOKEN_BYTES`].
     NanosecondsPerToken,
+    /// Nanoseconds for each server-sent event.
+    NanosecondsPerEvent,
     /// Microseconds for the run.
     Microseconds,
 }
@@ -73,7 +76,14 @@ pub enum Unit {
 /// Every timed group over corpora of `bytes` bytes.
 #[must_use]
 pub fn groups(bytes: usize) -> Vec<Group> {
-    vec![parse::group(bytes), pipeline::group(bytes), tokens::group(bytes), latency::group()]
+    vec![
+        parse::group(bytes),
+        pipeline::group(bytes),
+        tokens::group(bytes),
+        latency::group(),
+        sse::calls(bytes),
+        sse::records(bytes),
+    ]
 }
 
 /// A push machine: chunks in, validated records out.

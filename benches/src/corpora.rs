@@ -1,4 +1,5 @@
-//! Deterministic corpora: JSON Lines bytes that are the same on every machine and in every year.
+//! Deterministic corpora, the same bytes on every machine and in every year: JSON Lines, and answers of
+//! models as they come over the wire.
 
 mod conversations;
 mod definitions;
@@ -14,7 +15,7 @@ use bytes::Bytes;
 
 use random::Random;
 
-pub use sse::openai_chat_sse;
+pub use sse::{Wire, openai_chat_sse};
 
 /// The kinds of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,17 +75,20 @@ impl Kind {
     }
 }
 
-/// Lines of JSON, each ended by a line feed, all valid.
+/// Lines of JSON, each ended by a line feed, all valid; or answers of a model in which such records,
+/// or tool calls, are to be found.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     /// The name in tables and benchmark ids.
     pub name: &'static str,
-    /// The lines.
+    /// The lines, or the answers one after another.
     pub bytes: Bytes,
-    /// How many lines, and so records, there are.
+    /// How many records or calls there are: as many as lines.
     pub records: usize,
-    /// The JSON Schema that every line satisfies.
+    /// The JSON Schema that every record satisfies.
     pub schema: &'static str,
+    /// Of answers, what they are on the wire. Empty for lines.
+    pub wire: Wire,
 }
 
 impl Corpus {
@@ -99,7 +103,8 @@ impl Corpus {
             out.push('\n');
             records += 1;
         }
-        Self { name: kind.name(), bytes: out.into(), records, schema: kind.schema() }
+        let wire = Wire::default();
+        Self { name: kind.name(), bytes: out.into(), records, schema: kind.schema(), wire }
     }
 
     /// One corpus of each kind, of `bytes` bytes each.
@@ -120,7 +125,22 @@ impl Corpus {
             bytes: record::line(&mut Random::new(5), bytes).into(),
             records: 1,
             schema: record::SCHEMA,
+            wire: Wire::default(),
         }
+    }
+
+    /// Answers of `bytes` bytes on the wire whose text is records, once for each way of cutting them
+    /// into chunks.
+    #[must_use]
+    pub fn answers_of_records(bytes: usize) -> Vec<Self> {
+        sse::records(bytes)
+    }
+
+    /// Answers of `bytes` bytes on the wire with native tool calls, once for each way of cutting them
+    /// into chunks.
+    #[must_use]
+    pub fn answers_of_calls(bytes: usize) -> Vec<Self> {
+        sse::calls(bytes)
     }
 }
 
@@ -154,6 +174,8 @@ mod tests {
         }
         assert_eq!(checksum(&Corpus::record_of_size("64 KB", 65_536).bytes), 0xd709_7c59_d1cb_fcd2);
         assert_eq!(checksum(&openai_chat_sse("{\"a\": \"é🎉\"}\n", 4)), 0xc478_65e8_32ba_0146);
+        assert_eq!(checksum(&Corpus::answers_of_records(BYTES)[0].bytes), 0x9a1a_403d_e605_e8ff);
+        assert_eq!(checksum(&Corpus::answers_of_calls(BYTES)[0].bytes), 0xe227_d9a9_afe0_c3c9);
     }
 
     #[test]
@@ -191,5 +213,22 @@ mod tests {
             joined.push_str(chunk["choices"][0]["delta"]["content"].as_str().unwrap_or(""));
         }
         assert_eq!(joined, text);
+    }
+
+    #[test]
+    fn answers_are_cut_into_chunks() {
+        for corpora in [Corpus::answers_of_records(BYTES), Corpus::answers_of_calls(BYTES)] {
+            let names: Vec<_> = corpora.iter().map(|corpus| corpus.name).collect();
+            assert_eq!(names, ["64 KiB", "one event", "16 bytes"]);
+            for Corpus { bytes, wire, .. } in &corpora {
+                assert_eq!(wire.answers.concat().concat(), *bytes);
+                assert!(wire.answers.iter().all(|answer| answer.concat().ends_with(b"data: [DONE]\n\n")));
+            }
+            let [large, events, small] = corpora.try_into().expect("three ways of cutting");
+            assert!(large.wire.answers.iter().flatten().all(|chunk| chunk.len() <= 65_536));
+            assert_eq!(events.wire.answers.concat().len(), events.wire.events);
+            assert!(events.wire.answers.iter().flatten().all(|chunk| chunk.ends_with(b"\n\n")));
+            assert!(small.wire.answers.iter().flatten().all(|chunk| chunk.len() <= 16));
+        }
     }
 }

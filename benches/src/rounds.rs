@@ -62,6 +62,7 @@ fn in_unit(unit: Unit, corpus: &Corpus, seconds: f64) -> f64 {
     match unit {
         Unit::MegabytesPerSecond => bytes as f64 / seconds / 1e6,
         Unit::NanosecondsPerToken => seconds * 1e9 / bytes.div_ceil(TOKEN_BYTES) as f64,
+        Unit::NanosecondsPerEvent => seconds * 1e9 / corpus.wire.events as f64,
         Unit::Microseconds => seconds * 1e6,
     }
 }

@@ -32,6 +32,7 @@ fn print(group: &Group, table: &[Vec<Cell>]) {
     let unit = match group.unit {
         Unit::MegabytesPerSecond => "MB/s",
         Unit::NanosecondsPerToken => "ns a chunk",
+        Unit::NanosecondsPerEvent => "ns an event",
         Unit::Microseconds => "us",
     };
     println!("\n`{}`: {}, {unit} (times as fast as the first row)\n", group.name, group.title);

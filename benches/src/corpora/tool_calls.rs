@@ -25,21 +25,38 @@ const PEOPLE: &[&str] = &[
     "rené", "zoë", "maya", "omar", "ingrid", "josé", "li-wei", "anna",
 ];
 
+/// Writes the parameters of a call into the object that is open for them.
+type Parameters = fn(&mut Random, &mut Object<'_>);
+
 /// Appends one object.
 pub(super) fn write(random: &mut Random, out: &mut String) {
     let mut call = Object::open(out, Spacing::Compact, Unicode::Escaped);
-    let (name, parameters): (_, fn(&mut Random, &mut Object<'_>)) = match random.below(5) {
-        0 => ("search_documents", search_documents),
-        1 => ("send_message", send_message),
-        2 => ("create_event", create_event),
-        3 => ("update_record", update_record),
-        _ => ("plan_route", plan_route),
-    };
+    let (name, parameters) = tool(random);
     call.text("name", name);
     call.object("parameters", |object| parameters(random, object));
     let id = format!("call_{:012x}", random.below(1 << 48));
     call.text("call_id", &id);
     call.close();
+}
+
+/// The name of a tool, and parameters for it as JSON.
+pub(super) fn name_and_parameters(random: &mut Random) -> (&'static str, String) {
+    let (name, parameters) = tool(random);
+    let mut out = String::new();
+    let mut object = Object::open(&mut out, Spacing::Compact, Unicode::Escaped);
+    parameters(random, &mut object);
+    object.close();
+    (name, out)
+}
+
+fn tool(random: &mut Random) -> (&'static str, Parameters) {
+    match random.below(5) {
+        0 => ("search_documents", search_documents),
+        1 => ("send_message", send_message),
+        2 => ("create_event", create_event),
+        3 => ("update_record", update_record),
+        _ => ("plan_route", plan_route),
+    }
 }
 
 fn search_documents(random: &mut Random, object: &mut Object<'_>) {

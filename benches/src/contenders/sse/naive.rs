@@ -1,0 +1,171 @@
+//! What one writes without tokenline: the chunk as a type for serde_json, borrowed where it can be,
+//! and the pieces put together by hand.
+
+use std::borrow::Cow;
+use std::hint::black_box;
+
+use memchr::memchr;
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::Found;
+
+/// Puts together what the events of one answer hold.
+pub(super) trait Reader: Default {
+    /// Takes in the data of an event.
+    fn read(&mut self, data: &str);
+
+    /// Ends the answer.
+    fn finish(self) -> Found;
+}
+
+/// The native tool calls. Their arguments are checked to be JSON, as a `RawValue` checks them, and
+/// kept as text.
+#[derive(Default)]
+pub(super) struct Calls {
+    open: Vec<Call>,
+    found: Found,
+}
+
+/// The records of the text, a line each.
+#[derive(Default)]
+pub(super) struct Records {
+    line: String,
+    found: Found,
+}
+
+struct Call {
+    index: u64,
+    id: String,
+    name: String,
+    arguments: String,
+}
+
+/// A record of the text, as all contenders read it.
+#[derive(Deserialize)]
+pub(super) struct Definition {
+    entity: String,
+    definition: String,
+}
+
+#[derive(Deserialize)]
+struct Chunk<'a> {
+    #[serde(borrow)]
+    choices: Vec<Choice<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Choice<'a> {
+    #[serde(borrow)]
+    delta: Delta<'a>,
+    finish_reason: Option<&'a str>,
+}
+
+#[derive(Deserialize)]
+struct Delta<'a> {
+    #[serde(borrow)]
+    content: Option<Text<'a>>,
+    #[serde(borrow)]
+    tool_calls: Option<Vec<CallDelta<'a>>>,
+}
+
+#[derive(Deserialize)]
+struct CallDelta<'a> {
+    index: u64,
+    id: Option<&'a str>,
+    #[serde(borrow)]
+    function: Function<'a>,
+}
+
+#[derive(Deserialize)]
+struct Function<'a> {
+    name: Option<&'a str>,
+    #[serde(borrow)]
+    arguments: Option<Text<'a>>,
+}
+
+/// Borrowed if it has no escapes. As `Option<Cow<str>>`, serde would always copy it.
+#[derive(Deserialize)]
+struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl Definition {
+    pub(super) fn found(self) -> Found {
+        let Self { entity, definition } = black_box(self);
+        Found::one(entity.len() + definition.len())
+    }
+}
+
+impl Reader for Calls {
+    fn read(&mut self, data: &str) {
+        for choice in choices(data) {
+            for delta in choice.delta.tool_calls.into_iter().flatten() {
+                self.push(delta);
+            }
+            if choice.finish_reason.is_some() {
+                self.found = self.open.drain(..).map(Call::found).fold(self.found, |all, its| all + its);
+            }
+        }
+    }
+
+    fn finish(self) -> Found {
+        self.found
+    }
+}
+
+impl Calls {
+    fn push(&mut self, delta: CallDelta<'_>) {
+        let at = self.open.iter().position(|call| call.index == delta.index).unwrap_or_else(|| {
+            let id = delta.id.expect("a call begins with its id").to_owned();
+            let name = delta.function.name.expect("a call begins with its name").to_owned();
+            self.open.push(Call { index: delta.index, id, name, arguments: String::new() });
+            self.open.len() - 1
+        });
+        if let Some(Text(arguments)) = delta.function.arguments {
+            self.open[at].arguments.push_str(&arguments);
+        }
+    }
+}
+
+impl Call {
+    fn found(self) -> Found {
+        let Self { id, name, arguments, .. } = black_box(self);
+        serde_json::from_str::<IgnoredAny>(&arguments).expect("arguments are JSON");
+        Found::one(id.len() + name.len() + arguments.len())
+    }
+}
+
+impl Reader for Records {
+    fn read(&mut self, data: &str) {
+        for choice in choices(data) {
+            if let Some(Text(text)) = choice.delta.content {
+                self.push(&text);
+            }
+        }
+    }
+
+    fn finish(self) -> Found {
+        assert!(self.line.is_empty(), "a line feed ends the text");
+        self.found
+    }
+}
+
+impl Records {
+    fn push(&mut self, mut text: &str) {
+        while let Some(end) = memchr(b'\n', text.as_bytes()) {
+            self.line.push_str(&text[..end]);
+            let record: Definition = serde_json::from_str(&self.line).expect("a record of the type");
+            self.found = self.found + record.found();
+            self.line.clear();
+            text = &text[end + 1..];
+        }
+        self.line.push_str(text);
+    }
+}
+
+fn choices(data: &str) -> Vec<Choice<'_>> {
+    if data == "[DONE]" {
+        return Vec::new();
+    }
+    let chunk: Chunk<'_> = serde_json::from_str(data).expect("a chunk of a chat completion");
+    chunk.choices
+}
