@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use tokenline::Code;
 use tokenline::json::Raw;
 use tokenline::llm::{AnswerEvent, AnswerParser, Provider, TextAs};
 
-use tokenline::Code;
-
-use crate::emit::Emitter;
+use crate::args::What;
+use crate::emit::{Emitter, Of};
 use crate::failure::Failure;
 use crate::parse::Rules;
 use crate::source::Source;
@@ -35,6 +35,9 @@ pub(crate) fn parse(
 fn parser(provider: Provider, rules: &Rules) -> AnswerParser<Raw> {
     let text_as = if rules.wants_calls() { TextAs::ToolCalls } else { TextAs::Records };
     let mut parser = AnswerParser::new(provider, rules.options).text_as(text_as);
+    if rules.what == What::Events {
+        parser = parser.with_fragments();
+    }
     if let Some(schema) = &rules.schema {
         parser = parser.with_validator(schema.clone());
     }
@@ -54,20 +57,30 @@ fn take(parser: &mut AnswerParser<Raw>, emitter: &mut Emitter) -> Result<(), Fai
 /// Writes one event of an answer.
 pub(crate) fn handle(event: &AnswerEvent<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
-        AnswerEvent::Record { record, .. } => emitter.owned_record(record),
-        AnswerEvent::ToolCall { call, record, .. } => emitter.tool_call(call, record.as_ref()),
-        AnswerEvent::Rejected { diagnostic, .. } | AnswerEvent::Note { diagnostic, .. } => {
-            emitter.finding(diagnostic.clone())
+        AnswerEvent::Record { choice, block, record } => {
+            emitter.owned_record(Of::Block(*choice, *block), record)
         }
-        AnswerEvent::Refusal { text, .. } => {
+        AnswerEvent::ToolCall { choice, block, call, record } => {
+            emitter.tool_call(Of::Block(*choice, *block), call, record.as_ref())
+        }
+        AnswerEvent::RejectedCall { choice, block, call } => {
+            emitter.rejected_call(Of::Block(*choice, *block), call)
+        }
+        AnswerEvent::Rejected { choice, block, diagnostic }
+        | AnswerEvent::Note { choice, block, diagnostic } => {
+            let of = choice.map_or(Of::Input, |choice| Of::Block(choice, *block));
+            emitter.finding(of, diagnostic.clone())
+        }
+        AnswerEvent::Refusal { choice, text } => {
             emitter.refusal(text);
-            Ok(())
+            emitter.fragment("refusal", Of::Block(*choice, 0), text)
         }
-        // What is neither a record nor a call nor a finding has no line of its own.
-        AnswerEvent::Text { .. }
-        | AnswerEvent::Reasoning { .. }
-        | AnswerEvent::Finish { .. }
-        | AnswerEvent::Usage(_) => Ok(()),
+        AnswerEvent::Text { choice, block, text } => {
+            emitter.fragment("text", Of::Block(*choice, *block), text)
+        }
+        AnswerEvent::Reasoning { choice, text } => emitter.fragment("reasoning", Of::Block(*choice, 0), text),
+        AnswerEvent::Finish { choice, reason } => emitter.finish(*choice, reason),
+        AnswerEvent::Usage(usage) => emitter.usage(usage),
         other => unreachable!("an event this program does not ask for: {other:?}"),
     }
 }

@@ -67,8 +67,16 @@ pub(crate) enum From {
     /// Text as the model wrote it.
     #[default]
     Text,
-    /// The body of an OpenAI chat completions stream.
+    /// The body of an OpenAI chat completions stream, or of a server that speaks the same.
     OpenaiChat,
+    /// The body of an OpenAI Responses stream.
+    OpenaiResponses,
+    /// The body of an Anthropic messages stream.
+    Anthropic,
+    /// The body of a Gemini streamGenerateContent stream, with alt=sse or without.
+    Gemini,
+    /// The body of an Ollama /api/chat stream.
+    Ollama,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -78,7 +86,8 @@ pub(crate) enum What {
     Records,
     /// Each tool call: name, parameters, and call_id and error where the model sent them.
     ToolCalls,
-    /// Each event, rejects among them, with its place.
+    /// Each event, rejects among them, with its place; of a provider's stream also the text beside
+    /// records and calls, reasoning, finish reasons and usage.
     Events,
 }
 

@@ -1,9 +1,11 @@
 //! What a command writes: data to standard output, findings to standard error.
 
+use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
 use tokenline::json::{Raw, Value};
-use tokenline::{Diagnostic, Limits, Record, Report, Severity, ToolCall};
+use tokenline::llm::{FinishReason, Usage};
+use tokenline::{Diagnostic, Limits, Record, RejectedCall, Report, Severity, ToolCall};
 
 use crate::args::What;
 use crate::failure::Failure;
@@ -16,6 +18,25 @@ pub(crate) struct Emitter {
     source: String,
     report: Report,
     refusal: String,
+}
+
+/// What an event is about.
+#[derive(Clone, Copy)]
+pub(crate) enum Of {
+    /// All there is: the text, or the wire.
+    Input,
+    /// A choice of an answer, and there a block.
+    Block(u64, u64),
+}
+
+impl fmt::Display for Of {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Input => Ok(()),
+            Self::Block(choice, 0) => write!(f, r#""choice":{choice},"#),
+            Self::Block(choice, block) => write!(f, r#""choice":{choice},"block":{block},"#),
+        }
+    }
 }
 
 impl Emitter {
@@ -33,35 +54,40 @@ impl Emitter {
     /// A record, straight from the tape.
     pub(crate) fn record(&mut self, record: &Record<Value<'_>>) -> Result<(), Failure> {
         let value = record.value.to_single_line();
-        self.record_text(&record.map(|_| ()), &value)
+        self.record_text(Of::Input, &record.map(|_| ()), &value)
     }
 
     /// A record that was kept.
-    pub(crate) fn owned_record(&mut self, record: &Record<Raw>) -> Result<(), Failure> {
+    pub(crate) fn owned_record(&mut self, of: Of, record: &Record<Raw>) -> Result<(), Failure> {
         let Record { line, column, span, completion, .. } = *record;
         let place = Record { value: (), line, column, span, completion };
-        self.record_text(&place, &record.value.to_single_line())
+        self.record_text(of, &place, &record.value.to_single_line())
     }
 
-    fn record_text(&mut self, record: &Record<()>, value: &str) -> Result<(), Failure> {
+    fn record_text(&mut self, of: Of, record: &Record<()>, value: &str) -> Result<(), Failure> {
         self.report.count_record();
         match self.what {
             What::Records => writeln!(self.out, "{value}"),
-            What::Events => self.placed_event("record", record, value),
+            What::Events => self.placed_event("record", of, record, value),
             What::ToolCalls => Ok(()),
         }
         .map_err(Failure::output)
     }
 
     /// A tool call; its place is known if it came as a record of the text.
-    pub(crate) fn tool_call(&mut self, call: &ToolCall, record: Option<&Record<()>>) -> Result<(), Failure> {
+    pub(crate) fn tool_call(
+        &mut self,
+        of: Of,
+        call: &ToolCall,
+        record: Option<&Record<()>>,
+    ) -> Result<(), Failure> {
         self.report.count_tool_call();
         match (self.what, record) {
             (What::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
-            (What::Events, Some(record)) => self.placed_event("tool_call", record, &call_json(call)),
+            (What::Events, Some(record)) => self.placed_event("tool_call", of, record, &call_json(call)),
             (What::Events, None) => writeln!(
                 self.out,
-                r#"{{"event":"tool_call","completion":"{}","value":{}}}"#,
+                r#"{{"event":"tool_call",{of}"completion":"{}","value":{}}}"#,
                 call.completion.as_str(),
                 call_json(call)
             ),
@@ -70,10 +96,10 @@ impl Emitter {
         .map_err(Failure::output)
     }
 
-    fn placed_event(&mut self, event: &str, record: &Record<()>, value: &str) -> io::Result<()> {
+    fn placed_event(&mut self, event: &str, of: Of, record: &Record<()>, value: &str) -> io::Result<()> {
         writeln!(
             self.out,
-            r#"{{"event":"{event}","line":{},"start":{},"end":{},"completion":"{}","value":{value}}}"#,
+            r#"{{"event":"{event}",{of}"line":{},"start":{},"end":{},"completion":"{}","value":{value}}}"#,
             record.line,
             record.span.start,
             record.span.end,
@@ -81,15 +107,34 @@ impl Emitter {
         )
     }
 
+    /// A tool call that was not delivered: of the events that of its finding, with what is known of
+    /// the call.
+    pub(crate) fn rejected_call(&mut self, of: Of, call: &RejectedCall) -> Result<(), Failure> {
+        let mut known = of.to_string();
+        let call_id = call.call_id.as_ref().filter(|_| !call.has_minted_id);
+        let members =
+            [("name", call.name.as_ref()), ("call_id", call_id), ("received", Some(&call.received))];
+        for (member, text) in members {
+            if let Some(text) = text {
+                known += &format!(r#""{member}":{},"#, string(text));
+            }
+        }
+        self.found(&known, call.diagnostic.clone())
+    }
+
     /// A finding: an event if those are asked for, and a line for a person, unless it is only
     /// information or there are too many.
-    pub(crate) fn finding(&mut self, diagnostic: Diagnostic) -> Result<(), Failure> {
+    pub(crate) fn finding(&mut self, of: Of, diagnostic: Diagnostic) -> Result<(), Failure> {
+        self.found(&of.to_string(), diagnostic)
+    }
+
+    fn found(&mut self, known: &str, diagnostic: Diagnostic) -> Result<(), Failure> {
         let is_error = diagnostic.severity() == Severity::Error;
         if self.what == What::Events {
             let event = if is_error { "rejected" } else { "note" };
             let text = serde_json::to_string(&diagnostic).unwrap_or_default();
             let members = text.strip_prefix('{').unwrap_or_default();
-            writeln!(self.out, r#"{{"event":"{event}",{members}"#).map_err(Failure::output)?;
+            writeln!(self.out, r#"{{"event":"{event}",{known}{members}"#).map_err(Failure::output)?;
         }
         if is_error {
             let shown = self.report.rejected();
@@ -107,6 +152,43 @@ impl Emitter {
         }
         self.report.add(diagnostic);
         Ok(())
+    }
+
+    /// More of a text: `text`, `reasoning` or `refusal`.
+    pub(crate) fn fragment(&mut self, event: &str, of: Of, text: &str) -> Result<(), Failure> {
+        if self.what != What::Events {
+            return Ok(());
+        }
+        writeln!(self.out, r#"{{"event":"{event}",{of}"text":{}}}"#, string(text)).map_err(Failure::output)
+    }
+
+    /// Why a choice has ended.
+    pub(crate) fn finish(&mut self, choice: u64, reason: &FinishReason) -> Result<(), Failure> {
+        if self.what != What::Events {
+            return Ok(());
+        }
+        let reason = string(reason.as_str());
+        writeln!(self.out, r#"{{"event":"finish","choice":{choice},"reason":{reason}}}"#)
+            .map_err(Failure::output)
+    }
+
+    /// The tokens so far, as far as they are known.
+    pub(crate) fn usage(&mut self, usage: &Usage) -> Result<(), Failure> {
+        if self.what != What::Events {
+            return Ok(());
+        }
+        let mut line = r#"{"event":"usage""#.to_owned();
+        let counts = [
+            ("input_tokens", usage.input_tokens),
+            ("output_tokens", usage.output_tokens),
+            ("total_tokens", usage.total_tokens),
+        ];
+        for (name, count) in counts {
+            if let Some(count) = count {
+                line += &format!(r#","{name}":{count}"#);
+            }
+        }
+        writeln!(self.out, "{line}}}").map_err(Failure::output)
     }
 
     /// More of what the model says in refusing.
@@ -169,10 +251,9 @@ fn count(number: u64, what: &str) -> String {
 /// `{"name","parameters"}`, then `call_id` and `error` where the model sent them; literals as they
 /// came.
 pub(crate) fn call_json(call: &ToolCall) -> String {
-    let string = |text: &str| serde_json::Value::from(text).to_string();
     let mut out =
         format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
-    if let Some(call_id) = &call.call_id {
+    if let Some(call_id) = call.call_id.as_ref().filter(|_| !call.has_minted_id) {
         out += &format!(r#","call_id":{}"#, string(call_id));
     }
     if let Some(error) = &call.error {
@@ -180,4 +261,8 @@ pub(crate) fn call_json(call: &ToolCall) -> String {
     }
     out.push('}');
     out
+}
+
+fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }

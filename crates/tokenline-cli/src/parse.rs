@@ -8,7 +8,7 @@ use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{Emit, Event, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
 
 use crate::args::{From, ModeArg, ParseArgs, What};
-use crate::emit::Emitter;
+use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
 use crate::report_file::ReportFile;
 use crate::source::Source;
@@ -47,6 +47,10 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let outcome = match args.from {
         From::Text => text(&rules, &mut source, &mut emitter),
         From::OpenaiChat => answer::parse(Provider::OpenAiChat, &rules, &mut source, &mut emitter),
+        From::OpenaiResponses => answer::parse(Provider::OpenAiResponses, &rules, &mut source, &mut emitter),
+        From::Anthropic => answer::parse(Provider::Anthropic, &rules, &mut source, &mut emitter),
+        From::Gemini => answer::parse(Provider::Gemini, &rules, &mut source, &mut emitter),
+        From::Ollama => answer::parse(Provider::Ollama, &rules, &mut source, &mut emitter),
     };
     let outcome = outcome.and_then(|()| emitter.flush());
     // What is known is reported even if the source failed.
@@ -106,7 +110,7 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
 fn handle(rules: &Rules, event: Event<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
         Event::Record(record) => handle_record(rules, &record, emitter),
-        Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(diagnostic),
+        Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(Of::Input, diagnostic),
         other => unreachable!("an event this program does not ask for: {other:?}"),
     }
 }
@@ -115,14 +119,14 @@ fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitte
     if let Some(schema) = &rules.schema
         && let Err(violation) = schema.validate(record.value)
     {
-        return emitter.finding(record.diagnose(*violation));
+        return emitter.finding(Of::Input, record.diagnose(*violation));
     }
     if !rules.wants_calls() {
         return emitter.record(record);
     }
     let tools = rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
     match ToolCall::from_record(record, tools) {
-        Ok(call) => emitter.tool_call(&call, Some(&record.map(|_| ()))),
-        Err(diagnostic) => emitter.finding(*diagnostic),
+        Ok(call) => emitter.tool_call(Of::Input, &call, Some(&record.map(|_| ()))),
+        Err(call) => emitter.rejected_call(Of::Input, &call),
     }
 }

@@ -294,6 +294,58 @@ fn an_openai_stream_becomes_records_and_calls() {
 }
 
 #[test]
+fn every_provider_is_read() {
+    for (from, path, text, call) in [
+        ("openai-chat", "openai-chat/quirks/text-then-call.sse", "Let me look that up.", "fjord"),
+        ("openai-responses", "openai-responses/text-then-call.sse", "Let me look that up.", "fjord"),
+        ("anthropic", "anthropic/text-then-tool.sse", "I'll look that up.", "fjord"),
+        ("gemini", "gemini/text-then-call.sse", "Let me look that up.", "fjord"),
+        ("ollama", "ollama/text-then-call.ndjson", "Let me look that up.", "fjord"),
+    ] {
+        let path = format!("{}/../tokenline-llm/fixtures/{path}", env!("CARGO_MANIFEST_DIR"));
+        for chunk_size in ["1", "65536"] {
+            let parse = ["parse", "--from", from, "--chunk-size", chunk_size, &path, "--emit"];
+            let run = tokenline(&[&parse[..], &["tool-calls"]].concat(), "");
+            assert_eq!((run.code, run.lines().len()), (0, 1), "{from}: {}{}", run.out, run.err);
+            let line: serde_json::Value = serde_json::from_str(run.lines()[0]).expect("JSON");
+            assert_eq!(
+                (&line["name"], &line["parameters"]["query"]),
+                (&"search".into(), &call.into()),
+                "{from}"
+            );
+
+            let run = tokenline(&[&parse[..], &["events"]].concat(), "");
+            let events: Vec<serde_json::Value> =
+                run.lines().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+            let texts = events.iter().filter(|event| event["event"] == "text");
+            assert_eq!(texts.filter_map(|event| event["text"].as_str()).collect::<String>(), text, "{from}");
+            assert!(events.iter().any(|event| event["event"] == "finish"), "{from}");
+        }
+        // Without its end the source is incomplete, and a call is not delivered without proof.
+        let whole = std::fs::read(&path).expect("readable");
+        let run = tokenline(&["parse", "--from", from], &whole[..whole.len() / 3]);
+        assert_eq!(run.code, 3, "{from}: {}", run.err);
+        assert!(run.err.contains("stream_incomplete"), "{from}: {}", run.err);
+    }
+}
+
+#[test]
+fn a_rejected_call_is_told_with_what_is_known_of_it() {
+    let path = format!(
+        "{}/../tokenline-llm/fixtures/anthropic/max-tokens-in-tool-without-stop.sse",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let run = tokenline(&["parse", "--from", "anthropic", "--emit", "events", &path], "");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let rejected = run.lines().into_iter().find(|line| line.contains(r#""event":"rejected""#)).expect("one");
+    let rejected: serde_json::Value = serde_json::from_str(rejected).expect("JSON");
+    assert_eq!((&rejected["code"], &rejected["origin"]), (&"truncated".into(), &"arguments".into()));
+    assert!(rejected["call_id"].as_str().is_some_and(|id| id.starts_with("toolu_")), "{rejected}");
+    let received = rejected["received"].as_str().expect("what was received");
+    assert!(received.starts_with('{') && !run.err.contains(received), "{}", run.err);
+}
+
+#[test]
 fn every_code_is_explained_with_an_input_that_triggers_it() {
     use tokenline::{Code, Example};
     let folder = folder();
