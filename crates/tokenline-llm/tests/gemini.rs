@@ -2,17 +2,14 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
-use common::{Seen, at_every_cut, decode, fixture, parser_of};
+use common::fixtures::{Expected, Fixtures, as_records};
 use tokenline_core::{Completion, Limits};
-use tokenline_llm::{AnswerEvent, Delta, FinishReason, GeminiDecoder, Provider, TextAs};
+use tokenline_llm::{Delta, FinishReason, GeminiDecoder, Provider};
 
 /// Name, and what it comes to, its text read as records.
-type Expected = (&'static str, &'static [&'static str]);
+type Simple = (&'static str, &'static [&'static str]);
 
-const CALLS: &[Expected] = &[
+const CALLS: &[Simple] = &[
     (
         "call.sse",
         &[
@@ -98,7 +95,7 @@ const CALLS: &[Expected] = &[
     ),
 ];
 
-const STREAMED_CALLS: &[Expected] = &[
+const STREAMED_CALLS: &[Simple] = &[
     (
         "streamed-arguments.sse",
         &[
@@ -196,7 +193,7 @@ const STREAMED_CALLS: &[Expected] = &[
     ),
 ];
 
-const TEXTS: &[Expected] = &[
+const TEXTS: &[Simple] = &[
     (
         "text.sse",
         &[
@@ -282,7 +279,7 @@ const TEXTS: &[Expected] = &[
     ),
 ];
 
-const ENDS: &[Expected] = &[
+const ENDS: &[Simple] = &[
     (
         "max-tokens-in-text.sse",
         &[
@@ -336,7 +333,7 @@ const ENDS: &[Expected] = &[
 const INCOMPLETE: &str = "rejected stream_incomplete: the stream ended without a `finishReason`";
 
 /// Those whose source is not complete.
-const NO_ENDS: &[Expected] = &[
+const NO_ENDS: &[Simple] = &[
     (
         "error.sse",
         &[
@@ -433,81 +430,45 @@ const UNKNOWN: &[(&str, &str)] = &[
     ),
 ];
 
-fn wire(name: &str) -> Vec<u8> {
-    fixture(&format!("gemini/{name}"))
-}
+const FIXTURES: Fixtures = Fixtures { provider: Provider::Gemini, ending: "", unknown: UNKNOWN };
 
-fn check(&(name, expected): &Expected) {
-    let seen = at_every_cut(parser_of(Provider::Gemini, TextAs::Records), &wire(name));
-    assert_eq!(seen.summary(), expected, "{name}");
-    assert_eq!(seen.is_complete, !NO_ENDS.iter().any(|(other, _)| *other == name), "{name}");
-    let unknown = UNKNOWN.iter().find(|(other, _)| *other == name).map_or("", |(_, unknown)| unknown);
-    assert_eq!(seen.unknown, unknown, "{name}");
+fn all() -> Vec<Expected> {
+    as_records(&[CALLS, STREAMED_CALLS, TEXTS, ENDS, NO_ENDS].concat())
 }
 
 #[test]
 fn calls() {
-    CALLS.iter().for_each(check);
+    FIXTURES.check(&as_records(CALLS), true);
 }
 
 #[test]
 fn streamed_calls() {
-    STREAMED_CALLS.iter().for_each(check);
+    FIXTURES.check(&as_records(STREAMED_CALLS), true);
 }
 
 #[test]
 fn texts() {
-    TEXTS.iter().for_each(check);
+    FIXTURES.check(&as_records(TEXTS), true);
 }
 
 #[test]
 fn ends() {
-    ENDS.iter().for_each(check);
+    FIXTURES.check(&as_records(ENDS), true);
 }
 
 #[test]
 fn ends_that_are_none() {
-    NO_ENDS.iter().for_each(check);
+    FIXTURES.check(&as_records(NO_ENDS), false);
 }
 
 #[test]
 fn no_fixture_is_left_out() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/gemini");
-    let files: BTreeSet<String> = std::fs::read_dir(folder)
-        .expect("the folder is there")
-        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
-        .collect();
-    let checked = [CALLS, STREAMED_CALLS, TEXTS, ENDS, NO_ENDS].concat();
-    assert_eq!(files, checked.iter().map(|(name, _)| (*name).to_owned()).collect());
-}
-
-/// Records and calls, without why they count as complete.
-fn delivered(seen: &Seen) -> Vec<String> {
-    let delivered = seen.events.iter().filter_map(|event| match event {
-        AnswerEvent::Record { choice, record, .. } => Some(format!("{choice} {}", record.value)),
-        AnswerEvent::ToolCall { choice, call, .. } => {
-            Some(format!("{choice} {} {} {:?}", call.name, call.parameters, call.call_id))
-        }
-        _ => None,
-    });
-    delivered.collect()
+    FIXTURES.are_all(&all(), &[]);
 }
 
 #[test]
 fn an_answer_that_breaks_off_anywhere_delivers_nothing_else() {
-    for (name, _) in [CALLS, STREAMED_CALLS, TEXTS, ENDS, NO_ENDS].concat() {
-        let wire = wire(name);
-        let mut parser = parser_of(Provider::Gemini, TextAs::Records);
-        let mut whole = delivered(&decode(&mut parser, [&wire[..]]));
-        whole.sort();
-        for end in 0..wire.len() {
-            let seen = delivered(&decode(&mut parser, [&wire[..end]]));
-            assert!(
-                seen.iter().all(|item| whole.binary_search(item).is_ok()),
-                "{name} up to {end}: {seen:?}"
-            );
-        }
-    }
+    FIXTURES.break_off(&all());
 }
 
 /// The deltas that these data come to.

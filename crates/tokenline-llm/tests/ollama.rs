@@ -2,16 +2,10 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
-use common::{Seen, at_every_cut, decode, fixture, parser_of};
+use common::fixtures::{Expected, Fixtures};
 use tokenline_core::Completion;
 use tokenline_core::json::Parser;
-use tokenline_llm::{AnswerEvent, Delta, OllamaDecoder, Provider, TextAs};
-
-/// Name, what its text is read as, what it comes to.
-type Expected = (&'static str, TextAs, &'static [&'static str]);
+use tokenline_llm::{Delta, OllamaDecoder, Provider, TextAs};
 
 const CALLS: &[Expected] = &[
     (
@@ -339,74 +333,40 @@ const UNKNOWN: &[(&str, &str)] = &[
     ),
 ];
 
-fn wire(name: &str) -> Vec<u8> {
-    fixture(&format!("ollama/{name}.ndjson"))
-}
+const FIXTURES: Fixtures = Fixtures { provider: Provider::Ollama, ending: ".ndjson", unknown: UNKNOWN };
 
-fn check(&(name, text_as, expected): &Expected) -> Seen {
-    let seen = at_every_cut(parser_of(Provider::Ollama, text_as), &wire(name));
-    assert_eq!(seen.summary(), expected, "{name}");
-    let unknown = UNKNOWN.iter().find(|(its, _)| *its == name).map_or("", |(_, unknown)| unknown);
-    assert_eq!(seen.unknown, unknown, "{name}");
-    seen
+fn all() -> Vec<Expected> {
+    [CALLS, TEXTS, ENDS, NO_ENDS].concat()
 }
 
 #[test]
-fn tool_calls() {
-    assert!(CALLS.iter().map(check).all(|seen| seen.is_complete));
+fn calls() {
+    FIXTURES.check(CALLS, true);
 }
 
 #[test]
 fn texts() {
-    assert!(TEXTS.iter().map(check).all(|seen| seen.is_complete));
+    FIXTURES.check(TEXTS, true);
 }
 
 #[test]
 fn ends() {
-    assert!(ENDS.iter().map(check).all(|seen| seen.is_complete));
+    FIXTURES.check(ENDS, true);
 }
 
 #[test]
 fn ends_that_are_none() {
-    assert!(!NO_ENDS.iter().map(check).any(|seen| seen.is_complete));
+    FIXTURES.check(NO_ENDS, false);
 }
 
 #[test]
 fn no_fixture_is_left_out() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/ollama");
-    let files: BTreeSet<String> = std::fs::read_dir(folder)
-        .expect("the folder is there")
-        .map(|entry| entry.expect("an entry").path())
-        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
-        .collect();
-    let checked = [CALLS, TEXTS, ENDS, NO_ENDS].concat();
-    let checked: BTreeSet<String> = checked.iter().map(|(name, ..)| (*name).to_owned()).collect();
-    assert_eq!(files, checked);
-}
-
-/// Records and calls, without why they count as complete.
-fn delivered(seen: &Seen) -> Vec<String> {
-    let delivered = seen.events.iter().filter_map(|event| match event {
-        AnswerEvent::Record { record, .. } => Some(record.value.to_string()),
-        AnswerEvent::ToolCall { call, .. } => {
-            Some(format!("{} {} {:?}", call.name, call.parameters, call.call_id))
-        }
-        _ => None,
-    });
-    delivered.collect()
+    FIXTURES.are_all(&all(), &[]);
 }
 
 #[test]
 fn an_answer_that_breaks_off_anywhere_delivers_nothing_else() {
-    for (name, text_as, _) in [CALLS, TEXTS, ENDS, NO_ENDS].concat() {
-        let wire = wire(name);
-        let mut parser = parser_of(Provider::Ollama, text_as);
-        let whole = delivered(&decode(&mut parser, [&wire[..]]));
-        for end in 0..wire.len() {
-            let cut = delivered(&decode(&mut parser, [&wire[..end]]));
-            assert_eq!(cut, whole[..cut.len()], "{name} up to {end}");
-        }
-    }
+    FIXTURES.break_off(&all());
 }
 
 /// The deltas of these lines.

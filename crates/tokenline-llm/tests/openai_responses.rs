@@ -2,17 +2,15 @@
 
 mod common;
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
-use common::{Seen, at_every_cut, decode, fixture, parser_of};
+use common::fixtures::{Expected, Fixtures, as_records, delivered};
+use common::{decode, parser_of};
 use tokenline_core::Limits;
 use tokenline_llm::{AnswerEvent, Delta, FinishReason, OpenAiResponsesDecoder, Provider, TextAs};
 
 /// Name, and what it comes to, its text read as records.
-type Expected = (&'static str, &'static [&'static str]);
+type Simple = (&'static str, &'static [&'static str]);
 
-const CALLS: &[Expected] = &[
+const CALLS: &[Simple] = &[
     (
         "function-call",
         &[
@@ -207,7 +205,7 @@ const CALLS: &[Expected] = &[
     ("calls-of-no-function", &["usage 41 19 60", "finish stop"]),
 ];
 
-const TEXTS: &[Expected] = &[
+const TEXTS: &[Simple] = &[
     ("text", &[r#"newline {"a":1}"#, r#"item_stop {"a":2}"#, "usage 12 14 26", "finish stop"]),
     (
         "text-parts-are-one-text",
@@ -255,7 +253,7 @@ const TEXTS: &[Expected] = &[
     ("event-names-missing", &[r#"newline {"a":1}"#, r#"item_stop {"a":2}"#, "usage 41 19 60", "finish stop"]),
 ];
 
-const ENDS: &[Expected] = &[
+const ENDS: &[Simple] = &[
     (
         "text-cut",
         &[
@@ -307,7 +305,7 @@ const INCOMPLETE: &str =
     "rejected stream_incomplete: the stream ended without `response.completed`, or another final event";
 
 /// Those whose source is not complete.
-const NO_ENDS: &[Expected] = &[
+const NO_ENDS: &[Simple] = &[
     (
         "failed",
         &[
@@ -367,80 +365,47 @@ const UNKNOWN: &[(&str, &str)] = &[
     ),
 ];
 
-fn wire(name: &str) -> Vec<u8> {
-    fixture(&format!("openai-responses/{name}.sse"))
-}
+const FIXTURES: Fixtures = Fixtures { provider: Provider::OpenAiResponses, ending: ".sse", unknown: UNKNOWN };
 
-fn check(&(name, expected): &Expected) {
-    let seen = at_every_cut(parser_of(Provider::OpenAiResponses, TextAs::Records), &wire(name));
-    assert_eq!(seen.summary(), expected, "{name}");
-    assert_eq!(seen.is_complete, !NO_ENDS.iter().any(|(other, _)| *other == name), "{name}");
-    let unknown = UNKNOWN.iter().find(|(other, _)| *other == name).map_or("", |(_, unknown)| unknown);
-    assert_eq!(seen.unknown, unknown, "{name}");
+fn all() -> Vec<Expected> {
+    as_records(&[CALLS, TEXTS, ENDS, NO_ENDS].concat())
 }
 
 #[test]
 fn calls() {
-    CALLS.iter().for_each(check);
+    FIXTURES.check(&as_records(CALLS), true);
 }
 
 #[test]
 fn texts() {
-    TEXTS.iter().for_each(check);
+    FIXTURES.check(&as_records(TEXTS), true);
 }
 
 #[test]
 fn ends() {
-    ENDS.iter().for_each(check);
+    FIXTURES.check(&as_records(ENDS), true);
 }
 
 #[test]
 fn ends_that_are_none() {
-    NO_ENDS.iter().for_each(check);
+    FIXTURES.check(&as_records(NO_ENDS), false);
 }
 
 #[test]
 fn no_fixture_is_left_out() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures/openai-responses");
-    let files: BTreeSet<String> = std::fs::read_dir(folder)
-        .expect("the folder is there")
-        .map(|entry| entry.expect("an entry").path())
-        .map(|path| path.file_stem().expect("a name").to_string_lossy().into_owned())
-        .collect();
-    let checked = [CALLS, TEXTS, ENDS, NO_ENDS].concat();
-    assert_eq!(files, checked.iter().map(|(name, _)| (*name).to_owned()).collect());
-}
-
-/// Records and calls, without why they count as complete.
-fn delivered(seen: &Seen) -> Vec<String> {
-    let delivered = seen.events.iter().filter_map(|event| match event {
-        AnswerEvent::Record { block, record, .. } => Some(format!("{block} {}", record.value)),
-        AnswerEvent::ToolCall { call, .. } => {
-            Some(format!("{} {} {:?}", call.name, call.parameters, call.call_id))
-        }
-        _ => None,
-    });
-    delivered.collect()
+    FIXTURES.are_all(&all(), &[]);
 }
 
 #[test]
 fn an_answer_that_breaks_off_anywhere_delivers_nothing_else() {
-    for (name, _) in [CALLS, TEXTS, ENDS, NO_ENDS].concat() {
-        let wire = wire(name);
-        let mut parser = parser_of(Provider::OpenAiResponses, TextAs::Records);
-        let whole = delivered(&decode(&mut parser, [&wire[..]]));
-        for end in (0..wire.len()).step_by(3) {
-            let cut = delivered(&decode(&mut parser, [&wire[..end]]));
-            assert_eq!(cut, whole[..cut.len()], "{name} up to {end}");
-        }
-    }
+    FIXTURES.break_off(&all());
 }
 
 #[test]
 fn every_item_has_a_text_of_its_own() {
     let mut parser = parser_of(Provider::OpenAiResponses, TextAs::Records);
-    let seen = decode(&mut parser, [&wire("two-messages")[..]]);
-    assert_eq!(delivered(&seen), [r#"0 {"a":1}"#, r#"0 {"a":2}"#, r#"1 {"b":3}"#]);
+    let seen = decode(&mut parser, [&FIXTURES.wire("two-messages")[..]]);
+    assert_eq!(delivered(&seen), [r#"0 0 {"a":1}"#, r#"0 0 {"a":2}"#, r#"0 1 {"b":3}"#]);
 }
 
 /// The deltas that these data come to.

@@ -4,6 +4,7 @@ mod array;
 mod beside;
 mod choice;
 mod deferred;
+mod element;
 mod event;
 mod halves;
 mod lines;

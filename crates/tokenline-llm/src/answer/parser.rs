@@ -205,11 +205,18 @@ impl<T: DeserializeOwned> AnswerParser<T> {
             self.beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
         let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
-        self.unread.extend_from_slice(&chunk[used..]);
+        if used < chunk.len() {
+            self.unread.extend_from_slice(&chunk[used..]);
+        }
     }
 
     /// The next event of what was pushed, or `None` if more is needed.
+    #[inline]
     pub fn next_event(&mut self) -> Option<AnswerEvent<T>> {
+        if self.has_events() { self.take_event() } else { None }
+    }
+
+    fn take_event(&mut self) -> Option<AnswerEvent<T>> {
         while self.answer.out.events.is_empty() && self.has_unread() {
             self.read_on();
         }

@@ -98,10 +98,7 @@ impl Decoder {
             Self::OpenAiResponses(decoder) => decoder.decode(event, data, sink),
             Self::Anthropic(decoder) => decoder.decode(event, data, sink),
             Self::Gemini(decoder) => decoder.decode(event, data, sink),
-            Self::Ollama { json, decoder } => {
-                decoder.decode(json.parse(data.trim())?, sink);
-                Ok(())
-            }
+            Self::Ollama { json, decoder } => decoder.decode_line(json, data, sink),
         }
     }
 

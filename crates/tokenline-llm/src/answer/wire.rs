@@ -7,7 +7,8 @@ use tokenline_core::json::SyntaxError;
 use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
 use tokenline_core::{Code, Diagnostic, Limits, Options, Origin, Span};
 
-use super::array::{ArrayDecoder, Element};
+use super::array::ArrayDecoder;
+use super::element::Element;
 use super::halves;
 use super::lines::LineDecoder;
 use super::provider::{Decoder, Provider, may_be_whole};

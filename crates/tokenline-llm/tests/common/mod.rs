@@ -1,6 +1,8 @@
 //! The one helper behind every fixture: any cut, same events.
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
 
+pub mod fixtures;
+
 use std::path::Path;
 
 use tokenline_core::json::Raw;

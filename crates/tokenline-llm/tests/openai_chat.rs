@@ -5,7 +5,8 @@ mod common;
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use common::{Seen, at_every_cut, decode, fixture, parser};
+use common::fixtures::delivered;
+use common::{at_every_cut, decode, fixture, parser};
 use tokenline_core::Completion;
 use tokenline_llm::{AnswerEvent, TextAs};
 
@@ -405,18 +406,6 @@ fn no_fixture_is_left_out() {
         .collect();
     let checked = [CALLS, TEXTS, ENDS].concat().iter().map(|(name, ..)| (*name).to_owned()).collect();
     assert_eq!(files, checked);
-}
-
-/// Records and calls, without why they count as complete.
-fn delivered(seen: &Seen) -> Vec<String> {
-    let delivered = seen.events.iter().filter_map(|event| match event {
-        AnswerEvent::Record { choice, record, .. } => Some(format!("{choice} {}", record.value)),
-        AnswerEvent::ToolCall { choice, call, .. } => {
-            Some(format!("{choice} {} {} {:?}", call.name, call.parameters, call.call_id))
-        }
-        _ => None,
-    });
-    delivered.collect()
 }
 
 #[test]

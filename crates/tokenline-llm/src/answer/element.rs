@@ -1,0 +1,77 @@
+//! What a stream that is no event stream has for events.
+
+use std::mem;
+
+use tokenline_core::{Code, Diagnostic, Origin, Span};
+
+/// An event: an object of an array, or a line.
+pub(super) struct Element<'a> {
+    /// Its bytes, or that they are too many.
+    pub(super) data: Result<&'a [u8], Diagnostic>,
+    pub(super) line: u64,
+    pub(super) span: Span,
+}
+
+/// The bytes of an open element that earlier pieces had.
+#[derive(Debug)]
+pub(super) struct Kept {
+    limit: usize,
+    bytes: Vec<u8>,
+    /// They were lent by the last call.
+    are_lent: bool,
+    is_too_large: bool,
+}
+
+/// Bytes for which room is kept between elements.
+const KEEP: usize = 64 * 1024;
+
+impl Kept {
+    /// Of elements that may have so many bytes.
+    pub(super) fn new(limit: usize) -> Self {
+        Self { limit, bytes: Vec::new(), are_lent: false, is_too_large: false }
+    }
+
+    /// Lets go of what was lent.
+    pub(super) fn forget(&mut self) {
+        if mem::take(&mut self.are_lent) {
+            self.clear();
+        }
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.bytes.clear();
+        self.bytes.shrink_to(KEEP);
+    }
+
+    /// Takes in more of the open element.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.is_too_large |= self.bytes.len() + bytes.len() > self.limit;
+        match self.is_too_large {
+            true => self.bytes = Vec::new(),
+            false => self.bytes.extend_from_slice(bytes),
+        }
+    }
+
+    /// Whether there is nothing but white space.
+    pub(super) fn is_blank(&self) -> bool {
+        !self.is_too_large && self.bytes.trim_ascii().is_empty()
+    }
+
+    /// The element that ends with these bytes.
+    pub(super) fn element<'a>(&'a mut self, last: &'a [u8], line: u64, span: Span) -> Element<'a> {
+        let is_too_large = mem::take(&mut self.is_too_large) || span.len() > self.limit as u64;
+        self.are_lent = true;
+        let data = if is_too_large {
+            let (len, limit) = (span.len(), self.limit);
+            let message =
+                format!("an object of {len} bytes is larger than the limit of {limit} bytes; it was dropped");
+            Err(Diagnostic::new(Code::RecordTooLarge, line, span, 1, message).with_origin(Origin::Wire))
+        } else if self.bytes.is_empty() {
+            Ok(last)
+        } else {
+            self.bytes.extend_from_slice(last);
+            Ok(&self.bytes[..])
+        };
+        Element { data, line, span }
+    }
+}
