@@ -3,7 +3,6 @@
 //! `cargo run -p tokenline-examples --example tool_calls`
 
 use std::error::Error;
-use std::sync::Arc;
 
 use futures_util::StreamExt;
 use serde::Deserialize;
@@ -39,8 +38,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         .map(Ok::<_, std::io::Error>),
     );
 
-    let tools = Arc::new(ToolSet::from_json_str(TOOLS)?);
-    let mut calls = JsonlStreamParser::new(body).tool_calls(Some(tools)).infallible();
+    let tools = ToolSet::from_json_str(TOOLS)?;
+    let mut calls = JsonlStreamParser::new(body).with_tools(tools).tool_calls().infallible();
     while let Some(call) = calls.next().await {
         let weather: Weather = call.parse_parameters()?;
         println!("{} in {}, {} days ahead", call.name, weather.city, weather.days);

@@ -22,7 +22,7 @@ pub(crate) enum Command {
     Parse(ParseArgs),
     /// Watch records and tool calls arrive from a recorded model over real HTTP.
     Demo(DemoArgs),
-    /// Serve recorded model streams over HTTP on this machine.
+    /// Serve recorded model streams over HTTP on this machine, at every provider's path.
     Replay(ReplayArgs),
     /// Say what a diagnostic's code means, with an input that triggers it.
     Explain(ExplainArgs),

@@ -44,6 +44,9 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
         server.url(),
         names[0]
     ));
+    say(
+        "  the same at /v1/responses, /v1/messages, /v1beta/models/MODEL:streamGenerateContent and /api/chat",
+    );
     tokio::signal::ctrl_c().await.map_err(|error| Failure::io("cannot wait for Ctrl-C", &error))?;
     server.shutdown().await;
     Ok(Verdict::Good)

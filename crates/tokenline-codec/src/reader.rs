@@ -39,8 +39,8 @@ impl<T: DeserializeOwned> Reader<T> {
 
 impl Reader<ToolCall> {
     /// Reads tool calls, under the rules of another reader.
-    pub(crate) fn tool_calls<T>(of: Reader<T>, tools: Option<Arc<dyn ValidateCall + Send + Sync>>) -> Self {
-        Self { validator: of.validator, tools, read: Self::read_call, count: Report::count_tool_call }
+    pub(crate) fn tool_calls<T>(of: Reader<T>) -> Self {
+        Self { validator: of.validator, tools: of.tools, read: Self::read_call, count: Report::count_tool_call }
     }
 
     fn read_call(&self, record: &Record<Value<'_>>, end: End) -> Result<Record<ToolCall>, Box<Diagnostic>> {
@@ -61,6 +61,10 @@ impl Reader<ToolCall> {
 }
 
 impl<T> Reader<T> {
+    pub(crate) fn set_tools(&mut self, tools: impl ValidateCall + Send + Sync + 'static) {
+        self.tools = Some(Arc::new(tools));
+    }
+
     pub(crate) fn set_validator(&mut self, validator: impl Validate + Send + Sync + 'static) {
         self.validator = Some(Arc::new(validator));
     }

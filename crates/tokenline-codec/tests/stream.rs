@@ -229,7 +229,7 @@ const CALLS: &str = "{\"name\":\"add\",\"parameters\":{\"x\":1}}\n{\"name\":\"su
 
 #[test]
 fn tool_calls_are_held_against_the_tools() {
-    let mut calls = JsonlStreamParser::new(source([CALLS])).tool_calls(Some(Arc::new(Rules)));
+    let mut calls = JsonlStreamParser::new(source([CALLS])).with_tools(Rules).tool_calls();
     let parameters: Vec<_> =
         collect(calls.by_ref()).into_iter().map(|call| call.unwrap().parameters.to_string()).collect();
     assert_eq!(parameters, ["{\"x\":1}", "{\"x\":0.20}"]);
@@ -238,10 +238,10 @@ fn tool_calls_are_held_against_the_tools() {
     assert_eq!((calls.report().tool_calls(), calls.report().records()), (2, 0));
 
     // Without tools any name will do.
-    let calls = JsonlStreamParser::new(source([CALLS])).tool_calls(None);
+    let calls = JsonlStreamParser::new(source([CALLS])).tool_calls();
     assert_eq!(collect(calls.infallible()).len(), 4);
 
-    let events = JsonlStreamParser::new(source([CALLS])).tool_call_events(None);
+    let events = JsonlStreamParser::new(source([CALLS])).tool_call_events();
     let lines: Vec<_> = collect(events.records().infallible()).iter().map(|record| record.line).collect();
     assert_eq!(lines, [1, 2, 4, 5]);
 }
@@ -249,7 +249,7 @@ fn tool_calls_are_held_against_the_tools() {
 #[test]
 fn a_tool_call_at_a_source_error_is_unsealed() {
     for chunks in chunkings(CALLS.as_bytes()) {
-        let mut calls = JsonlStreamParser::new(failing(&chunks)).tool_calls(Some(Arc::new(Rules)));
+        let mut calls = JsonlStreamParser::new(failing(&chunks)).with_tools(Rules).tool_calls();
         let seen = collect(calls.by_ref());
         assert!(matches!(seen[..], [Ok(_), Err(_)]), "{seen:?}");
         let last = calls.report().diagnostics().last().unwrap();
@@ -258,11 +258,11 @@ fn a_tool_call_at_a_source_error_is_unsealed() {
     }
     // What proves it whole may come before the error; and eager is the user's own choice.
     let sealed = format!("{CALLS}\n");
-    assert_eq!(collect(JsonlStreamParser::new(failing([sealed])).tool_calls(None).infallible()).len(), 4);
+    assert_eq!(collect(JsonlStreamParser::new(failing([sealed])).tool_calls().infallible()).len(), 4);
     let eager = JsonlStreamParser::new(failing([CALLS])).with_options(Options::lenient().emit(Emit::Eager));
-    assert_eq!(collect(eager.tool_calls(None).infallible()).len(), 4);
+    assert_eq!(collect(eager.tool_calls().infallible()).len(), 4);
     // What is no call is told as that.
-    let calls = JsonlStreamParser::new(failing(["{\"n\":1}"])).tool_call_events(None);
+    let calls = JsonlStreamParser::new(failing(["{\"n\":1}"])).tool_call_events();
     let seen =
         collect(calls.map_ok(|event| matches!(event, Event::Rejected(d) if d.code == Code::MissingField)));
     assert_eq!(seen[0], Ok(true));
@@ -301,7 +301,7 @@ fn infallible_keeps_the_error() {
     assert_eq!(values.take_error().map(|error| error.offset()), Some(15));
     assert!(values.error().is_none() && !values.report().is_complete());
 
-    let mut calls = JsonlStreamParser::new(source([CALLS])).tool_calls(None).strict().infallible();
+    let mut calls = JsonlStreamParser::new(source([CALLS])).tool_calls().strict().infallible();
     assert_eq!(collect(calls.by_ref()).len(), 2);
     assert!(matches!(calls.error(), Some(StrictError::Rejected(d)) if d.code == Code::MissingField));
 }
@@ -314,7 +314,7 @@ fn every_stream_is_unpin_and_send_if_its_source_is() {
     check(&parser().records());
     check(&parser().values().strict());
     check(&parser().strict().infallible());
-    let calls: ToolCalls<_> = parser().tool_calls(None);
+    let calls: ToolCalls<_> = parser().tool_calls();
     check(&calls);
     check(&calls.infallible());
     // Also around a source that cannot move.

@@ -3,7 +3,15 @@
 //!
 //! [`AnswerParser`] is the machine, sans-IO; [`AnswerStream`] puts it behind any stream of bytes,
 //! such as an HTTP response's body. Both read the text of an answer as records or as tool calls,
-//! and native tool calls beside it.
+//! and native tool calls beside it, whichever [`Provider`] it comes from:
+//!
+//! | provider | body | decoder of its events |
+//! |---|---|---|
+//! | OpenAI chat completions, and servers that speak the same | server-sent events | [`OpenAiChatDecoder`] |
+//! | OpenAI Responses | server-sent events | [`OpenAiResponsesDecoder`] |
+//! | Anthropic messages | server-sent events | [`AnthropicDecoder`] |
+//! | Gemini `streamGenerateContent` | server-sent events, or a JSON array | [`GeminiDecoder`] |
+//! | Ollama `/api/chat` | JSON Lines | [`OllamaDecoder`] |
 //!
 //! ```
 //! use tokenline_core::Options;

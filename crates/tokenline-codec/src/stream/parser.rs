@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use futures_core::stream::{FusedStream, Stream, TryStream};
@@ -108,6 +107,12 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         self
     }
 
+    /// Holds each tool call against the definitions of tools; see [`tool_calls`](Self::tool_calls).
+    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.reader.set_tools(tools);
+        self
+    }
+
     /// The records with their places; rejects go to the report.
     pub fn records(self) -> Records<S, T> {
         Records::new(self, |record| record)
@@ -146,8 +151,8 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
 }
 
 impl<S: TryStream> JsonlStreamParser<S, Raw> {
-    /// Reads each record as a tool call, `{"name", "parameters"}`, and holds it against the tools'
-    /// definitions if there are any.
+    /// Reads each record as a tool call, `{"name", "parameters"}`, and holds it against the
+    /// [tools' definitions](Self::with_tools) if there are any.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -156,7 +161,7 @@ impl<S: TryStream> JsonlStreamParser<S, Raw> {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// # let body = futures_util::stream::iter(["{\"name\":\"weather\",\"parameters\":{\"city\":\"Paris\"}}\n"].map(Ok::<_, std::io::Error>));
-    /// let mut calls = JsonlStreamParser::new(body).tool_calls(None).infallible();
+    /// let mut calls = JsonlStreamParser::new(body).tool_calls().infallible();
     /// while let Some(call) = calls.next().await {
     ///     println!("{}({})", call.name, call.parameters);
     /// }
@@ -164,17 +169,14 @@ impl<S: TryStream> JsonlStreamParser<S, Raw> {
     /// assert_eq!((calls.report().tool_calls(), calls.report().rejected()), (1, 0));
     /// # }
     /// ```
-    pub fn tool_calls(self, tools: Option<Arc<dyn ValidateCall + Send + Sync>>) -> ToolCalls<S> {
-        self.tool_call_events(tools).values()
+    pub fn tool_calls(self) -> ToolCalls<S> {
+        self.tool_call_events().values()
     }
 
     /// As [`tool_calls`](Self::tool_calls), with the rejects among them.
-    pub fn tool_call_events(
-        self,
-        tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
-    ) -> JsonlStreamParser<S, ToolCall> {
+    pub fn tool_call_events(self) -> JsonlStreamParser<S, ToolCall> {
         let Self { source, chunk, at, decoder, state, reader, report } = self;
-        let reader = Reader::tool_calls(reader, tools);
+        let reader = Reader::tool_calls(reader);
         JsonlStreamParser { source, chunk, at, decoder, state, reader, report }
     }
 }
