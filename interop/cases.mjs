@@ -50,6 +50,7 @@ export const CASES = [
   },
   { name: 'call', response: { toolCalls: [NESTED_CALL], usage: USAGE } },
   { name: 'call-in-ones', response: { toolCalls: [NESTED_CALL] }, options: { chunkSize: 1 } },
+  { name: 'call-in-sevens', response: { toolCalls: [NESTED_CALL] }, options: { chunkSize: 7 } },
   {
     name: 'call-in-one-piece',
     response: { toolCalls: [call('search', { query: '😀 "🇳🇴"', '𝒳': NESTED }, 'call_i')] },

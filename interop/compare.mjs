@@ -4,14 +4,17 @@ import { isDeepStrictEqual } from 'node:util';
 
 const DONE = ['stop', 'tool_calls'];
 
+/** Providers with whom a later call may be whole before an earlier one. */
+const OUT_OF_TURN = ['openai-responses', 'gemini'];
+
 /** What tokenline may call an end that a provider calls so: many say the same for an answer and for calls. */
 const REASONS = {
   'openai-responses': {
     completed: DONE,
     max_output_tokens: ['length'],
     content_filter: ['content_filter'],
-    // aimock contradicts itself, so either may be believed.
-    'completed incomplete': ['length', ...DONE],
+    // Only aimock says so, and it says no more.
+    'completed incomplete': ['incomplete'],
   },
   anthropic: {
     end_turn: ['stop'],
@@ -21,7 +24,16 @@ const REASONS = {
     model_context_window_exceeded: ['length'],
     refusal: ['content_filter'],
   },
-  gemini: { STOP: DONE, FUNCTION_CALL: DONE, MAX_TOKENS: ['length'], SAFETY: ['content_filter'] },
+  gemini: {
+    STOP: DONE,
+    FUNCTION_CALL: DONE,
+    MAX_TOKENS: ['length'],
+    SAFETY: ['content_filter'],
+    RECITATION: ['content_filter'],
+    PROHIBITED_CONTENT: ['content_filter'],
+    MALFORMED_FUNCTION_CALL: ['malformed_call'],
+    UNEXPECTED_TOOL_CALL: ['malformed_call'],
+  },
   ollama: { stop: DONE, length: ['length'] },
 };
 
@@ -30,7 +42,7 @@ function reasons(provider, reason) {
   return REASONS[provider]?.[reason] ?? [reason];
 }
 
-/** Compares two answers; each difference is one line or a few. */
+/** Compares two answers; each difference is one line or a few, and begins with what differs. */
 export function compare(provider, sdk, own) {
   const differences = [];
   const differ = (what, theirs, ours) => {
@@ -44,6 +56,8 @@ export function compare(provider, sdk, own) {
   if (sdk.ended && own.exit !== 0) differ('end', sdk.reason, `exit ${own.exit} ${own.complaint.trim()}`);
   if (!sdk.ended && own.exit !== 3) differ('broken off', sdk.error ?? 'no end', `exit ${own.exit}`);
 
+  // The SDK has calls as the model began them, tokenline as they became whole.
+  if (OUT_OF_TURN.includes(provider)) own = { ...own, calls: ordered(own.calls, sdk.calls) };
   if (isWhole && !isDeepStrictEqual(calls(sdk), calls(own, sdk)))
     differ('calls', calls(sdk), calls(own, sdk));
   // What was cut may leave tokenline with fewer: it waits for proof that a call is whole. It never has others.
@@ -55,7 +69,7 @@ export function compare(provider, sdk, own) {
 
   for (const what of ['text', 'reasoning', 'refusal']) {
     let [theirs, ours] = [sdk[what], own[what]];
-    const hasRecords = what === 'text' && theirs.includes('{');
+    const hasRecords = what === 'text' && (theirs.includes('{') || own.records.length > 0);
     if (hasRecords) [theirs, ours] = withoutRecords(theirs, own);
     // A break may cost either side the last of it, never what came before. So may a record that was cut.
     const isCut = !sdk.ended || (hasRecords && own.rejected.length > 0);
@@ -70,6 +84,20 @@ export function compare(provider, sdk, own) {
   return differences;
 }
 
+/** Calls in the order in which their likes are among others, and the rest behind them. */
+function ordered(some, others) {
+  const place = (call) => {
+    const found = others.findIndex(
+      (other) =>
+        (!other.id || other.id === call.id) &&
+        other.name === call.name &&
+        isDeepStrictEqual(other.arguments, call.arguments),
+    );
+    return found < 0 ? others.length : found;
+  };
+  return some.toSorted((one, other) => place(one) - place(other));
+}
+
 /** Calls as both sides can have them; ids count only where the SDK has one. */
 function calls(answer, other = answer) {
   return answer.calls.map(({ id, name, arguments: values }, index) => ({
@@ -81,7 +109,7 @@ function calls(answer, other = answer) {
 
 /**
  * What is text on both sides once tokenline's records are taken out of the SDK's. White space, commas and fences do not
- * count: which of them belong to a record is tokenline's own affair.
+ * count: which of them belong to a record is tokenline's own affair. Nor does how a number is written.
  */
 function withoutRecords(text, own) {
   let rest = squeeze(text);
@@ -94,7 +122,8 @@ function withoutRecords(text, own) {
 }
 
 function squeeze(text) {
-  return text.replace(/```\w*|[\s,]+/g, '');
+  const numbers = text.replace(/-?\d+(\.\d+)?([eE][+-]?\d+)?/g, (number) => String(Number(number)));
+  return numbers.replace(/```\w*|[\s,]+/g, '');
 }
 
 /** A value as JSON; of a long one only what is around `at`. */

@@ -39,16 +39,34 @@ export async function ask({ url, model, prompt, signal }) {
   } catch (thrown) {
     error = failure(thrown);
   }
-  const { text, reasoning, calls, opened, message } = seen;
+  const { message } = seen;
   return {
-    text,
-    reasoning,
-    refusal: '',
-    calls,
-    cut: opened.slice(calls.length).map((name) => ({ name })),
+    ...(error ? broken(seen) : whole(seen)),
+    refusal: message?.stop_details?.explanation ?? '',
     reason: message?.stop_reason ?? null,
-    usage: message && [message.usage.input_tokens, message.usage.output_tokens],
+    usage: message && used(message.usage),
     ended: !error,
     error,
   };
+}
+
+function broken({ text, reasoning, calls, opened }) {
+  return { text, reasoning, calls, cut: opened.slice(calls.length).map((name) => ({ name })) };
+}
+
+function whole(seen) {
+  const of = (type) => seen.message.content.filter((block) => block.type === type);
+  const text = of('text').map((block) => block.text);
+  const thinking = of('thinking').map((block) => block.thinking);
+  const both = { text: text.join(''), reasoning: thinking.join('') };
+  // Only this reason says that the calls in the message are whole; otherwise the last one's input may be cut.
+  if (seen.message.stop_reason !== 'tool_use') return { ...broken(seen), ...both };
+  const calls = of('tool_use').map(({ id, name, input }) => ({ id, name, arguments: structuredClone(input) }));
+  return { ...both, calls, cut: [] };
+}
+
+/** What is read from the cache and written to it is not among Anthropic's `input_tokens`. */
+function used(usage) {
+  const { input_tokens, cache_creation_input_tokens: written, cache_read_input_tokens: read } = usage;
+  return [input_tokens + (written ?? 0) + (read ?? 0), usage.output_tokens];
 }

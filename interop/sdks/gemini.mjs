@@ -13,12 +13,11 @@ export async function ask({ url, model, prompt, signal }) {
     text: '',
     reasoning: '',
     refusal: '',
-    calls: [],
-    cut: [],
     reason: null,
     usage: null,
     error: null,
   };
+  const raw = [];
   try {
     const chunks = await client.models.generateContentStream({
       model,
@@ -29,18 +28,37 @@ export async function ask({ url, model, prompt, signal }) {
       const { content, finishReason } = chunk.candidates?.find(({ index }) => !index) ?? {};
       for (const part of content?.parts ?? []) {
         if (part.text) answer[part.thought ? 'reasoning' : 'text'] += part.text;
-        if (part.functionCall?.args && !part.functionCall.willContinue) {
-          const { id, name, args } = part.functionCall;
-          answer.calls.push({ id, name, arguments: args });
-        } else if (part.functionCall) answer.cut.push({ name: part.functionCall.name });
+        // What has no name is more of a call before it. The SDK hands it on, and leaves joining it to others.
+        if (part.functionCall?.name) raw.push(part.functionCall);
       }
-      answer.reason = finishReason ?? answer.reason;
-      const usage = chunk.usageMetadata;
-      if (usage) answer.usage = [usage.promptTokenCount, usage.candidatesTokenCount];
+      const { blockReason, blockReasonMessage } = chunk.promptFeedback ?? {};
+      answer.refusal += blockReasonMessage ?? '';
+      answer.reason = finishReason ?? blockReason ?? answer.reason;
+      if (chunk.usageMetadata) answer.usage = used(chunk.usageMetadata);
     }
   } catch (thrown) {
     answer.error = failure(thrown);
   }
   // Nothing ends a stream of Gemini's but its last chunk, which says why it is the last.
-  return { ...answer, ended: !answer.error && answer.reason !== null };
+  const ended = !answer.error && answer.reason !== null;
+  return { ...answer, ...sorted(raw, ended && answer.reason !== 'MAX_TOKENS'), ended };
+}
+
+function sorted(raw, isWhole) {
+  const calls = [];
+  const cut = [];
+  for (const { id, name, args, partialArgs, willContinue } of raw) {
+    // No arguments at all are `{}`, but only the end proves that none were to follow.
+    const none = isWhole && !partialArgs ? {} : undefined;
+    if (!willContinue && (args ?? none)) calls.push({ id, name, arguments: args ?? none });
+    else cut.push({ name });
+  }
+  return { calls, cut };
+}
+
+/** Thoughts are not among the candidates' tokens, nor what tools of the server said among the prompt's. */
+function used(usage) {
+  const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage;
+  const sum = (one, other) => (one === undefined ? other : one + (other ?? 0));
+  return [sum(promptTokenCount, toolUsePromptTokenCount), sum(candidatesTokenCount, thoughtsTokenCount)];
 }

@@ -8,7 +8,9 @@ export const extension = 'ndjson';
 
 /** Asks for a stream and gathers what the SDK makes of it. */
 export async function ask({ url, model, prompt, signal }) {
-  const client = new Ollama({ host: url, fetch: (to, init) => fetch(to, { ...init, signal }) });
+  // `tokenline replay` has no `/api/generate`; it serves what was recorded there at `/api/chat`.
+  const send = (to, init) => fetch(to.replace(/generate$/, 'chat'), { ...init, signal });
+  const client = new Ollama({ host: url, fetch: send });
   const answer = {
     text: '',
     reasoning: '',
@@ -20,9 +22,12 @@ export async function ask({ url, model, prompt, signal }) {
     error: null,
   };
   try {
-    const parts = await client.chat({ model, messages: [{ role: 'user', content: prompt }], stream: true });
+    const parts = model.startsWith('generate')
+      ? await client.generate({ model, prompt, stream: true })
+      : await client.chat({ model, messages: [{ role: 'user', content: prompt }], stream: true });
     for await (const part of parts) {
-      const { content, thinking, tool_calls: calls } = part.message ?? {};
+      const { content, thinking, tool_calls: calls } =
+        part.message ?? { content: part.response, thinking: part.thinking };
       answer.text += content ?? '';
       answer.reasoning += thinking ?? '';
       for (const { id, function: call } of calls ?? []) {

@@ -6,6 +6,7 @@ import { failure, parsedCalls } from './answer.mjs';
 export const provider = 'openai-responses';
 export const extension = 'sse';
 
+const CALLS = ['function_call', 'custom_tool_call'];
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
 
 /** Asks for a stream and gathers what the SDK makes of it. */
@@ -21,12 +22,14 @@ export async function ask({ url, model, prompt, signal }) {
     if (event.type === 'response.refusal.delta') fragments.refusal += event.delta;
     if (event.type === 'response.reasoning_summary_text.delta') fragments.reasoning += event.delta;
     if (event.type === 'response.reasoning_text.delta') fragments.reasoning += event.delta;
-    if (event.type === 'response.output_item.added' && event.item.type === 'function_call') {
-      const { call_id: id, name, arguments: text } = event.item;
-      fragments.calls.set(event.output_index, { id, name, text });
+    if (event.type === 'response.output_item.added' && CALLS.includes(event.item.type)) {
+      fragments.calls.set(event.output_index, rawCall(event.item));
     }
     if (event.type === 'response.function_call_arguments.delta') {
       fragments.calls.get(event.output_index).text += event.delta;
+    }
+    if (event.type === 'response.output_item.done' && event.item.type === 'custom_tool_call') {
+      fragments.calls.set(event.output_index, rawCall(event.item));
     }
   });
   let error = null;
@@ -43,13 +46,14 @@ export async function ask({ url, model, prompt, signal }) {
 }
 
 function whole(response, terminal, { reasoning }) {
-  const parts = response.output.filter(({ type }) => type === 'message').flatMap(({ content }) => content);
-  const raw = response.output
-    .filter(({ type }) => type === 'function_call')
-    .map(({ call_id: id, name, arguments: text }) => ({ id, name, text }));
+  const of = (type) => response.output.filter((item) => item.type === type);
+  const parts = of('message').flatMap(({ content }) => content);
+  const thoughts = of('reasoning').flatMap(({ summary, content }) => [...summary, ...(content ?? [])]);
+  const raw = response.output.filter(({ type }) => CALLS.includes(type)).map(rawCall);
   return {
     text: response.output_text,
-    reasoning,
+    // aimock does not repeat it.
+    reasoning: thoughts.map(({ text }) => text).join('') || reasoning,
     refusal: parts
       .filter(({ type }) => type === 'refusal')
       .map(({ refusal }) => refusal)
@@ -59,6 +63,11 @@ function whole(response, terminal, { reasoning }) {
     reason: response.incomplete_details?.reason ?? [...new Set([terminal, response.status])].join(' '),
     usage: response.usage ? [response.usage.input_tokens, response.usage.output_tokens] : null,
   };
+}
+
+/** The input of a custom tool, any text, is `{"input": "..."}` in tokenline. */
+function rawCall({ type, call_id: id, name, input, arguments: text }) {
+  return { id, name, text: type === 'custom_tool_call' ? JSON.stringify({ input }) : text };
 }
 
 function broken({ text, reasoning, refusal, calls }) {

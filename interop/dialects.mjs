@@ -1,0 +1,142 @@
+// Fixtures that a provider's own SDK does not read as their server meant them: most are not its provider's, but those
+// of a compatible server or of a proxy. Each is still run, and the SDK must differ from tokenline in just what `differs`
+// says. Whatever else is here would hide a mistake.
+
+const DIALECTS = {
+  'openai-chat': [
+    {
+      why: 'it takes `[DONE]` alone for no end',
+      differs: ['broken off'],
+      fixtures: ['done-without-finish-reason'],
+    },
+    { why: 'without a role it throws', differs: ['broken off'], fixtures: ['mistral-repeats-empty-name'] },
+    {
+      why: 'it joins calls that share an index',
+      differs: ['calls', 'cut calls'],
+      fixtures: ['gemini-parallel-calls-share-index', 'gemini-parallel-calls-share-index-without-id'],
+    },
+    {
+      why: 'it loses calls without an index',
+      differs: ['calls'],
+      fixtures: ['mistral-whole-call', 'mistral-whole-parallel-calls-without-index'],
+    },
+    {
+      why: 'parts of content become `[object Object]`',
+      differs: ['text', 'reasoning'],
+      fixtures: ['mistral-content-parts'],
+    },
+    {
+      why: 'it passes over `native_finish_reason`',
+      differs: ['reason'],
+      fixtures: ['openrouter-cut-arguments-called-tool-calls'],
+    },
+  ],
+  'openai-responses': [
+    {
+      why: 'without `response.output_item.added` it throws',
+      differs: ['broken off', 'calls'],
+      fixtures: ['call-only-in-item-done', 'custom-tool-call-only-in-item-done'],
+    },
+    {
+      why: 'without `response.output_item.added` it throws',
+      differs: ['broken off'],
+      fixtures: ['reasoning-only-in-item-done', 'text-only-in-item-done'],
+    },
+    {
+      why: 'without `output_index` it throws',
+      differs: ['broken off', 'calls'],
+      fixtures: ['output-index-missing'],
+    },
+    {
+      why: 'it does not take the type from the event name',
+      differs: ['broken off'],
+      fixtures: ['type-missing'],
+    },
+    {
+      why: 'it throws at an event it does not know',
+      differs: ['broken off'],
+      fixtures: ['cancelled', 'unknown-things'],
+    },
+    {
+      why: 'it takes the last word on a call, not the fragments before it',
+      differs: ['calls'],
+      fixtures: ['custom-tool-call-not-repeated', 'item-done-with-other-arguments'],
+    },
+    {
+      why: 'it forgets the first of two responses',
+      differs: ['text'],
+      fixtures: ['second-response-after-the-first'],
+    },
+  ],
+  anthropic: [
+    {
+      why: 'without `content_block_start` it throws',
+      differs: ['broken off'],
+      fixtures: ['block-start-missing'],
+    },
+    {
+      why: 'it needs both the event name and the type',
+      differs: ['broken off'],
+      fixtures: ['event-names-missing', 'type-missing'],
+    },
+    {
+      why: 'it throws at a second `message_start`',
+      differs: ['broken off'],
+      fixtures: ['second-message-after-stop', 'second-message-start'],
+    },
+    {
+      why: 'it throws at a second `message_start`',
+      differs: ['broken off', 'calls'],
+      fixtures: ['second-message-start-in-tool'],
+    },
+  ],
+  gemini: [
+    {
+      why: 'it hands on the pieces of streamed arguments as they are',
+      differs: ['calls', 'cut calls'],
+      fixtures: [
+        'streamed-arguments',
+        'streamed-arguments-end-in-the-last-part',
+        'streamed-arguments-in-one-chunk',
+        'streamed-arguments-none',
+        'streamed-arguments-of-every-kind',
+        'streamed-arguments-then-whole-call',
+        'streamed-arguments-without-end',
+      ],
+    },
+    {
+      why: 'it does not know the envelope of Code Assist',
+      differs: ['broken off', 'calls'],
+      fixtures: ['code-assist-envelope'],
+    },
+    { why: 'it reads `[DONE]` as JSON', differs: ['broken off'], fixtures: ['done-marker-appended'] },
+    {
+      why: 'it hands on every reason, and the last is not the one that matters',
+      differs: ['reason'],
+      fixtures: ['stop-after-max-tokens'],
+    },
+  ],
+  ollama: [
+    {
+      why: 'it hands on arguments that are no object as they are',
+      differs: ['calls'],
+      fixtures: ['arguments-as-text', 'arguments-that-are-no-object', 'call-with-null-arguments'],
+    },
+    { why: 'it takes `error: null` for an error', differs: ['broken off'], fixtures: ['error-null-is-none'] },
+    {
+      why: 'servers of early 2024 gave no reason, and it has none',
+      differs: ['reason'],
+      fixtures: ['done-reason-missing'],
+    },
+  ],
+};
+
+/** What is known of a fixture, if its SDK does not read it: `{ why, differs }`. */
+export function dialect(provider, name) {
+  return DIALECTS[provider].find(({ fixtures }) => fixtures.includes(name));
+}
+
+/** The names of all of a provider. */
+export function dialectNames(provider) {
+  return DIALECTS[provider].flatMap(({ fixtures }) => fixtures);
+}
