@@ -40,7 +40,12 @@ impl<T: DeserializeOwned> Reader<T> {
 impl Reader<ToolCall> {
     /// Reads tool calls, under the rules of another reader.
     pub(crate) fn tool_calls<T>(of: Reader<T>) -> Self {
-        Self { validator: of.validator, tools: of.tools, read: Self::read_call, count: Report::count_tool_call }
+        Self {
+            validator: of.validator,
+            tools: of.tools,
+            read: Self::read_call,
+            count: Report::count_tool_call,
+        }
     }
 
     fn read_call(&self, record: &Record<Value<'_>>, end: End) -> Result<Record<ToolCall>, Box<Diagnostic>> {

@@ -43,8 +43,8 @@ use crate::{Code, Completion, Options, RejectedCall, ToolCall, ValidateCall, Vio
 /// limit, an error or a silent close ([`cut_item`](Self::cut_item), [`cut`](Self::cut)) it is not.
 /// Where calls are not told apart by an index, because they share one or have none, they come
 /// one after another: there the next call proves the one before ([`Completion::NextItem`]). Calls of
-/// several indexes may come interleaved, and prove nothing about each other. With [`Emit::Eager`] a
-/// balanced root is enough.
+/// several indexes may come interleaved, and prove nothing about each other. With
+/// [`Emit::Eager`](crate::Emit::Eager) a balanced root is enough.
 ///
 /// Arguments that never came are `{}` only where the answer's end was clean. The arguments of all open calls
 /// together, and their names and ids, may take [`Limits::line_bytes`](crate::Limits::line_bytes).
@@ -52,7 +52,7 @@ use crate::{Code, Completion, Options, RejectedCall, ToolCall, ValidateCall, Vio
 /// # Ids
 ///
 /// A call keeps the provider's id. Where there is none it gets one, so that its result can be told
-/// from others: `call_1` for the answer's first call, and so on, the same in every run.
+/// from others: `minted_1` for the answer's first call, and so on, the same in every run.
 ///
 /// # Places
 ///
@@ -96,6 +96,8 @@ pub struct ToolCallAssembler {
 
 /// Calls that are remembered. Stops a server that opens calls for ever.
 const MAX_CALLS: usize = 256;
+/// Bytes that there is room for when a call begins: few take more.
+const ROOM: usize = 256;
 /// A text larger than this is given back once its call has ended: one long call must not pin memory.
 const KEEP: usize = 64 * 1024;
 
@@ -231,6 +233,18 @@ impl ToolCallAssembler {
         }
     }
 
+    /// Says that the answer begins anew, and that calls which were rejected may come again. Those that
+    /// were released are remembered, so that they are not delivered twice.
+    pub fn forget_rejected(&mut self) {
+        self.calls.retain(|call| {
+            let is_kept = !matches!(call.state, State::Rejected);
+            if !is_kept {
+                self.held -= call.header_len() as u64;
+            }
+            is_kept
+        });
+    }
+
     /// How many bytes of arguments were looked at: each once, whatever the fragments.
     #[must_use]
     pub fn examined(&self) -> u64 {
@@ -245,12 +259,12 @@ impl ToolCallAssembler {
         let current = || self.calls.iter().rposition(|call| call.ordinal == self.current);
         let is_either = |own: Option<&str>, its: Option<&str>| own.is_none() || its.is_none() || own == its;
         let has_id = |call: &Call| {
-            delta.id.is_some()
-                && call.id.as_deref() == delta.id
+            call.id.as_deref() == delta.id
                 && is_either(call.name.as_deref(), delta.name)
                 && (call.index.is_none() || delta.index.is_none() || call.index == delta.index)
         };
-        let at = self.calls.iter().rposition(has_id).or_else(|| match delta.index {
+        let of_id = delta.id.and_then(|_| self.calls.iter().rposition(has_id));
+        let at = of_id.or_else(|| match delta.index {
             Some(_) => self.calls.iter().rposition(|call| call.index == delta.index),
             None => current(),
         })?;
@@ -277,7 +291,7 @@ impl ToolCallAssembler {
         self.opened += 1;
         let arguments = self.spare.take().unwrap_or_else(|| {
             let json = Parser::new().with_limits(&self.options.limits);
-            Box::new(Arguments { json, text: String::new(), folded: None, folded_bytes: 0 })
+            Box::new(Arguments { json, text: String::with_capacity(ROOM), folded: None, folded_bytes: 0 })
         });
         let state = State::Open(arguments);
         let (id, name, sequel) = (None, None, Sequel::Nothing);
@@ -287,6 +301,9 @@ impl ToolCallAssembler {
 
     /// Takes over an id and a name that are new. Answers whether there was room, and they are sound.
     fn complete_header(&mut self, at: usize, delta: &CallDelta<'_>) -> bool {
+        if delta.id.is_none() && delta.name.is_none() {
+            return self.admit(at, 0);
+        }
         let call = &self.calls[at];
         let id = delta.id.filter(|_| call.id.is_none() && !call.has_ended());
         let name = delta.name.filter(|_| call.name.is_none() && !call.has_ended());
@@ -365,7 +382,7 @@ impl ToolCallAssembler {
         if call.id.is_some() {
             return (call.id.clone(), false);
         }
-        let mut id = format!("call_{}", call.ordinal);
+        let mut id = format!("minted_{}", call.ordinal);
         // A provider may give some of its calls an id, and mean something like this.
         while self.calls.iter().any(|call| call.id.as_deref() == Some(&id)) {
             id.push('_');

@@ -674,9 +674,56 @@ fn arguments_may_come_as_values() {
 }
 
 #[test]
+fn what_is_held_is_given_back() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    // White space, and then values, the last of which is cut.
+    let blank = " ".repeat(50);
+    calls.push(CallDelta { index: Some(1), name: Some("f"), arguments: &blank, ..CallDelta::default() });
+    let part = PartialArgument { path: "$.a", value: PartialValue::Text("x"), goes_on: true };
+    calls.push_partial(Some(1), part, false);
+    calls.cut_item(1);
+    assert_eq!(calls.next_event().unwrap().unwrap_err().received, r#"{"a":"x"}"#);
+    calls.push(CallDelta { index: Some(2), name: Some("g"), arguments: "{}", ..CallDelta::default() });
+    calls.seal_item(2, Completion::ItemStop);
+    assert!(calls.next_event().unwrap().is_ok());
+    // Values take more than their text: so much is counted.
+    let mut paths = (0..200_000).map(|name| format!("$.x{name}.a.a.a.a.a.a.a.a.a.a"));
+    calls.push(CallDelta { index: Some(3), name: Some("h"), ..CallDelta::default() });
+    let taken = paths.position(|path| {
+        let part = PartialArgument { path: &path, value: PartialValue::Literal("1"), goes_on: false };
+        calls.push_partial(Some(3), part, false);
+        calls.next_event().is_some_and(|outcome| outcome.is_err())
+    });
+    assert!(taken.is_some_and(|taken| taken < 8 * 1024 * 1024 / (11 * 192)), "{taken:?}");
+}
+
+#[test]
+fn what_was_rejected_may_come_again_in_an_answer_that_begins_anew() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    let push = |calls: &mut ToolCallAssembler, arguments| {
+        calls.push(CallDelta {
+            index: Some(0),
+            id: Some("c"),
+            name: Some("f"),
+            arguments,
+            ..CallDelta::default()
+        });
+    };
+    push(&mut calls, "{\"a\"");
+    calls.cut();
+    calls.forget_rejected();
+    push(&mut calls, "{\"a\":1}");
+    calls.seal_item(0, Completion::ItemStop);
+    calls.forget_rejected();
+    push(&mut calls, "{\"a\":1}");
+    calls.seal(Completion::FinishReason);
+    assert_eq!(drain(&mut calls).len(), 2, "cut, then delivered once");
+}
+
+#[test]
 fn every_call_has_an_id() {
     let mut calls = ToolCallAssembler::new(Options::default());
-    let wire = [at(0, "", "f", "{}"), at(1, "call_1", "g", "{}"), at(2, "", "h", "{"), Seal];
+    let wire = [at(0, "", "f", "{}"), at(1, "minted_1", "g", "{}"), at(2, "", "h", "{"), Seal];
     for _ in 0..2 {
         for wire in wire {
             match wire {
@@ -690,7 +737,7 @@ fn every_call_has_an_id() {
                 Err(call) => (call.call_id.unwrap(), call.has_minted_id),
             })
             .collect();
-        let expected = [("call_1_", true), ("call_1", false), ("call_3", true)];
+        let expected = [("minted_1_", true), ("minted_1", false), ("minted_3", true)];
         assert_eq!(ids, expected.map(|(id, is_minted)| (id.to_owned(), is_minted)));
         calls.reset();
     }

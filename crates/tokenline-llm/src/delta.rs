@@ -95,6 +95,13 @@ pub enum Delta<'a> {
     },
 }
 
+impl Delta<'_> {
+    /// Whether it is more of a text, of reasoning or of a call.
+    pub(crate) fn is_piece(&self) -> bool {
+        matches!(self, Self::Text { .. } | Self::Reasoning { .. } | Self::ToolCall { .. })
+    }
+}
+
 /// Why a choice has ended.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

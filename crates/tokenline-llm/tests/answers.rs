@@ -193,7 +193,7 @@ fn calls_of_several_indexes_may_be_interleaved() {
         lines(TextAs::Records, &wire),
         [
             "rejected trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`",
-            "call finish_reason g {} minted call_2",
+            "call finish_reason g {} minted minted_2",
             "finish tool_calls",
         ]
     );
@@ -293,9 +293,9 @@ fn each_choice_has_its_own_calls_and_its_own_end() {
     assert_eq!(
         lines(TextAs::Records, &complete),
         [
-            r#"1: call finish_reason f {"b":2} minted call_1"#,
+            r#"1: call finish_reason f {"b":2} minted minted_1"#,
             "1: finish tool_calls",
-            r#"call finish_reason f {"a":1} minted call_1"#,
+            r#"call finish_reason f {"a":1} minted minted_1"#,
             "finish stop"
         ]
     );
@@ -386,7 +386,7 @@ fn what_is_not_known_is_counted_and_no_error() {
         "data: {\"error\":\"after the end\"}\n\n".to_owned(),
     ];
     let seen = seen_as(TextAs::Records, &wire);
-    assert_eq!(seen.summary(), ["call finish_reason f {} minted call_1", "finish stop"]);
+    assert_eq!(seen.summary(), ["call finish_reason f {} minted minted_1", "finish stop"]);
     assert!(seen.is_complete);
     assert_eq!(
         seen.unknown,
@@ -415,8 +415,8 @@ fn other_shapes_of_the_same() {
     // Arguments as the object itself; a number for an id; the old single call; no stream at all.
     for (delta, expected) in [
         (chunk(r#"{"tool_calls":[{"id":7,"function":{"name":"f","arguments":{"a":1.0}}}]}"#, ""), r#"call finish_reason f {"a":1.0} 7"#),
-        (chunk(r#"{"tool_calls":[{"function":{"name":"f","arguments":null}}]}"#, ""), "call finish_reason f {} minted call_1"),
-        (chunk(r#"{"function_call":{"name":"f","arguments":"{\"a\":1}"}}"#, ""), r#"call finish_reason f {"a":1} minted call_1"#),
+        (chunk(r#"{"tool_calls":[{"function":{"name":"f","arguments":null}}]}"#, ""), "call finish_reason f {} minted minted_1"),
+        (chunk(r#"{"function_call":{"name":"f","arguments":"{\"a\":1}"}}"#, ""), r#"call finish_reason f {"a":1} minted minted_1"#),
         (
             "data: {\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\n\n".to_owned(),
             "call finish_reason f {} c",
@@ -492,7 +492,7 @@ fn a_character_that_was_cut_in_half_is_put_together() {
     ];
     assert_eq!(
         lines(TextAs::Records, &wire),
-        [r#"newline {"a":"x😀"}"#, r#"call finish_reason f {"b":"😁!"} minted call_1"#, "finish stop"]
+        [r#"newline {"a":"x😀"}"#, r#"call finish_reason f {"b":"😁!"} minted minted_1"#, "finish stop"]
     );
     // A half without its other harms its line, or its call.
     let alone = [
@@ -508,9 +508,95 @@ fn a_character_that_was_cut_in_half_is_put_together() {
 }
 
 #[test]
+fn half_a_character_in_a_name_is_a_bad_name() {
+    let stop = chunk("{}", "stop");
+    for call in [
+        r#"{"index":0,"id":"c","function":{"name":"rm\ud83d","arguments":"{}"}}"#,
+        r#"{"index":0,"id":"c\ude00","function":{"name":"rm","arguments":"{}"}}"#,
+    ] {
+        let wire = [chunk(&format!(r#"{{"tool_calls":[{call}]}}"#), ""), stop.clone()];
+        let seen = seen_as(TextAs::Records, &wire);
+        assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0), "{call}");
+    }
+    let error = "data: {\"error\":{\"message\":\"down\\ud83d\"}}\n\n".to_owned();
+    assert_eq!(lines(TextAs::Records, &[error]), ["rejected provider_error: down\u{fffd}"]);
+    // The end of one choice does not end what another waits for.
+    let choice = |index: u32, delta: &str, reason: &str| {
+        format!(
+            "data: {{\"choices\":[{{\"index\":{index},\"delta\":{delta},\"finish_reason\":{reason}}}]}}\n\n"
+        )
+    };
+    let wire = [
+        choice(0, r#"{"content":"{\"a\":\"\ud83d"}"#, "null"),
+        choice(1, "{}", "\"stop\""),
+        choice(0, r#"{"content":"\ude00\"}\n"}"#, "\"stop\""),
+    ];
+    assert_eq!(lines(TextAs::Records, &wire), ["1: finish stop", r#"newline {"a":"😀"}"#, "finish stop"]);
+}
+
+#[test]
+fn all_of_a_text_is_in_its_events() {
+    let rejected = |wire: &str| {
+        let deltas: Vec<String> = wire.split('|').map(text).chain([chunk("{}", "stop")]).collect();
+        let seen = seen_as(TextAs::ToolCalls, &deltas);
+        let received = seen.events.iter().filter_map(|event| match event {
+            AnswerEvent::RejectedCall { call, .. } => {
+                Some(format!("{}={}", call.name.as_deref().unwrap_or("?"), call.received))
+            }
+            _ => None,
+        });
+        let received: Vec<String> = received.collect();
+        let text = seen.summary().into_iter().find_map(|line| line.strip_prefix("text ").map(str::to_owned));
+        (received, text.unwrap_or_default())
+    };
+    for (wire, calls, beside) in [
+        ("{\"name\":\"f\",x} {\"name\":\"g\",y}\n", &[r#"f={"name":"f",x}"#, r#"g={"name":"g",y}"#][..], ""),
+        (
+            "{\"name\":\"f\",\"parameters\":{\"a\":NaN}} {\"name\":\"g\",\"parameters\":{}}\n",
+            &[r#"f={"name":"f","parameters":{"a":NaN}}"#],
+            "",
+        ),
+        (
+            "{\"name\":\"f\",\"parameters\":{\"a\":NaN}} then| more| words\n",
+            &[r#"f={"name":"f","parameters":{"a":NaN}}"#],
+            " then more words⏎",
+        ),
+        (
+            "{\"name\":\"f\",\"parameters\":{\"a\":|NaN}} then more words\n",
+            &[r#"f={"name":"f","parameters":{"a":NaN}}"#],
+            " then more words⏎",
+        ),
+        (
+            "So: {\"id\":\"x\",\"name\":\"f\",\"parameters\":{\"secret\":NaN}}\n",
+            &[r#"f={"id":"x","name":"f","parameters":{"secret":NaN}}"#],
+            "So:⏎",
+        ),
+        ("I call {\"name\":\"f\",\"para", &[r#"f={"name":"f","para"#], "I call"),
+        ("{\"entity\":\"DNA\"}\nis text\n", &[], "{\"entity\":\"DNA\"}⏎is text⏎"),
+    ] {
+        let calls: Vec<String> = calls.iter().map(|call| (*call).to_owned()).collect();
+        assert_eq!(rejected(wire), (calls, beside.to_owned()), "{wire}");
+    }
+}
+
+#[test]
+fn what_follows_a_cut_is_not_what_was_inside() {
+    let wire = [
+        text("{\"name\":\"batch\",\"parameters\":{\"calls\":["),
+        chunk("{}", "stop"),
+        text("{\"name\":\"rm\",\"parameters\":{}},{\"name\":\"rm2\",\"parameters\":{}}]}}\n"),
+        text("{\"name\":\"ls\",\"parameters\":{}}\n"),
+        chunk("{}", "stop"),
+    ];
+    let seen = seen_as(TextAs::ToolCalls, &wire);
+    let calls: Vec<_> = seen.summary().into_iter().filter(|line| line.starts_with("textual")).collect();
+    assert_eq!(calls, ["textual call newline ls {}"]);
+}
+
+#[test]
 fn a_lost_event_makes_nothing_up() {
     let finding = "rejected malformed_json: an event that is not JSON: expected an escape: one of `\"\\/bfnrtu`, found a letter (byte 44 of its data); its part of the answer is lost";
-    let gap = "rejected malformed_json: a part of the line may be missing: an event of the stream could not be read";
+    let gap = "rejected malformed_json: a part of the line may be missing: what came before it was cut off or could not be read";
     let lost = LOST.to_owned();
     let finish = chunk("{}", "stop");
     let check = |wire: &[&String], expected: &[&str]| {

@@ -13,7 +13,7 @@ const CALLS: &[Simple] = &[
     (
         "call.sse",
         &[
-            r#"call item_stop get_weather {"city":"Zürich","unit":"c"} minted call_1"#,
+            r#"call item_stop get_weather {"city":"Zürich","unit":"c"} minted minted_1"#,
             "usage 29 60 89",
             "finish stop",
         ],
@@ -21,8 +21,8 @@ const CALLS: &[Simple] = &[
     (
         "two-calls-in-one-chunk.sse",
         &[
-            r#"call item_stop get_weather {"city":"Lima"} minted call_1"#,
-            r#"call item_stop get_time {"zone":"America/Lima"} minted call_2"#,
+            r#"call item_stop get_weather {"city":"Lima"} minted minted_1"#,
+            r#"call item_stop get_time {"zone":"America/Lima"} minted minted_2"#,
             "usage 40 30 70",
             "finish stop",
         ],
@@ -30,9 +30,9 @@ const CALLS: &[Simple] = &[
     (
         "two-calls-in-turn.sse",
         &[
-            r#"call item_stop get_weather {"city":"Accra"} minted call_1"#,
+            r#"call item_stop get_weather {"city":"Accra"} minted minted_1"#,
             "usage 40 15 55",
-            r#"call item_stop get_weather {"city":"Accra"} minted call_2"#,
+            r#"call item_stop get_weather {"city":"Accra"} minted minted_2"#,
             "usage 40 30 70",
             "finish stop",
         ],
@@ -49,9 +49,9 @@ const CALLS: &[Simple] = &[
     (
         "calls-without-arguments.sse",
         &[
-            "call item_stop list_folders {} minted call_2",
+            "call item_stop list_folders {} minted minted_2",
             "usage 12 8 20",
-            "call finish_reason list_files {} minted call_1",
+            "call finish_reason list_files {} minted minted_1",
             "finish stop",
         ],
     ),
@@ -67,7 +67,7 @@ const CALLS: &[Simple] = &[
     (
         "call-then-cut.sse",
         &[
-            r#"call item_stop search {"query":"lichen"} minted call_1"#,
+            r#"call item_stop search {"query":"lichen"} minted minted_1"#,
             "usage 12 16 28",
             "note prose",
             "rejected truncated: the answer was cut by its token limit",
@@ -78,7 +78,7 @@ const CALLS: &[Simple] = &[
     (
         "call-with-literals.sse",
         &[
-            r#"call item_stop pay {"amount": 0.90, "big": 12345678901234567890, "note": "caf\u00e9"} minted call_1"#,
+            r#"call item_stop pay {"amount": 0.90, "big": 12345678901234567890, "note": "caf\u00e9"} minted minted_1"#,
             "usage 9 4 13",
             "finish stop",
         ],
@@ -86,7 +86,7 @@ const CALLS: &[Simple] = &[
     (
         "text-then-call.sse",
         &[
-            r#"call item_stop search {"query":"fjord"} minted call_1"#,
+            r#"call item_stop search {"query":"fjord"} minted minted_1"#,
             "usage 31 20 51",
             "note prose",
             "finish stop",
@@ -99,8 +99,8 @@ const STREAMED_CALLS: &[Simple] = &[
     (
         "streamed-arguments.sse",
         &[
-            r#"call item_stop getWeather {"location":"Boston"} minted call_1"#,
-            r#"call item_stop getWeather {"location":"San Francisco"} minted call_2"#,
+            r#"call item_stop getWeather {"location":"Boston"} minted minted_1"#,
+            r#"call item_stop getWeather {"location":"San Francisco"} minted minted_2"#,
             "usage 26 155 181",
             "finish stop",
         ],
@@ -111,7 +111,7 @@ const STREAMED_CALLS: &[Simple] = &[
             concat!(
                 r#"call item_stop plan_trip {"title":"Fjord \"tour\"\n","#,
                 r#""stops":[{"city":"Bergen","nights":2},{"city":"Ålesund","nights":1.50,"notes":null}],"#,
-                r#""limits":{"per day":[[-1e3,false]]},"car":true,"guide":null} minted call_1"#
+                r#""limits":{"per day":[[-1e3,false]]},"car":true,"guide":null} minted minted_1"#
             ),
             "usage 26 155 181",
             "finish stop",
@@ -120,7 +120,7 @@ const STREAMED_CALLS: &[Simple] = &[
     (
         "streamed-arguments-in-one-chunk.sse",
         &[
-            r#"call item_stop getWeather {"location":"Oslo"} minted call_1"#,
+            r#"call item_stop getWeather {"location":"Oslo"} minted minted_1"#,
             "usage 26 155 181",
             "finish stop",
         ],
@@ -128,7 +128,7 @@ const STREAMED_CALLS: &[Simple] = &[
     (
         "streamed-arguments-end-in-the-last-part.sse",
         &[
-            r#"call item_stop getWeather {"location":"Oslo"} minted call_1"#,
+            r#"call item_stop getWeather {"location":"Oslo"} minted minted_1"#,
             "usage 26 155 181",
             "finish stop",
         ],
@@ -136,24 +136,24 @@ const STREAMED_CALLS: &[Simple] = &[
     (
         "streamed-arguments-without-end.sse",
         &[
-            r#"call next_item getWeather {"location":"Oslo"} minted call_1"#,
+            r#"call next_item getWeather {"location":"Oslo"} minted minted_1"#,
             "usage 26 155 181",
-            r#"call finish_reason getTime {"zone":"Europe/Oslo"} minted call_2"#,
+            r#"call finish_reason getTime {"zone":"Europe/Oslo"} minted minted_2"#,
             "finish stop",
         ],
     ),
     (
         "streamed-arguments-then-whole-call.sse",
         &[
-            r#"call next_item getWeather {"location":"Oslo"} minted call_1"#,
-            r#"call item_stop getTime {"zone":"Europe/Oslo"} minted call_2"#,
+            r#"call next_item getWeather {"location":"Oslo"} minted minted_1"#,
+            r#"call item_stop getTime {"zone":"Europe/Oslo"} minted minted_2"#,
             "usage 26 155 181",
             "finish stop",
         ],
     ),
     (
         "streamed-arguments-none.sse",
-        &["usage 26 155 181", "call finish_reason listFiles {} minted call_1", "finish stop"],
+        &["usage 26 155 181", "call finish_reason listFiles {} minted minted_1", "finish stop"],
     ),
     (
         "streamed-arguments-cut.sse",
@@ -233,7 +233,7 @@ const TEXTS: &[Simple] = &[
     (
         "two-candidates.sse",
         &[
-            r#"1: call item_stop search {"query":"x"} minted call_1"#,
+            r#"1: call item_stop search {"query":"x"} minted minted_1"#,
             r#"1: newline {"b":2}"#,
             r#"newline {"a":1}"#,
             "usage 9 12 21",
@@ -248,7 +248,7 @@ const TEXTS: &[Simple] = &[
         "code-assist-envelope.sse",
         &[
             r#"newline {"a":1}"#,
-            r#"call item_stop search {"query":"wool"} minted call_1"#,
+            r#"call item_stop search {"query":"wool"} minted minted_1"#,
             "usage 9 12 21",
             "finish stop",
         ],
@@ -259,7 +259,7 @@ const TEXTS: &[Simple] = &[
             "usage 9 3 12",
             r#"newline {"a":1}"#,
             "usage 9 11 20",
-            r#"call item_stop search {"query":"[{\"x"} minted call_1"#,
+            r#"call item_stop search {"query":"[{\"x"} minted minted_1"#,
             "usage 9 20 29",
             r#"finish_reason {"brackets":"]}["}"#,
             "finish stop",
@@ -271,7 +271,7 @@ const TEXTS: &[Simple] = &[
             "usage 9 3 12",
             r#"newline {"a":1}"#,
             "usage 9 11 20",
-            r#"call item_stop search {"query":"[{\"x"} minted call_1"#,
+            r#"call item_stop search {"query":"[{\"x"} minted minted_1"#,
             "usage 9 20 29",
             r#"finish_reason {"brackets":"]}["}"#,
             "finish stop",
@@ -345,7 +345,7 @@ const NO_ENDS: &[Simple] = &[
     (
         "error-after-call.sse",
         &[
-            r#"call item_stop search {"query":"lichen"} minted call_1"#,
+            r#"call item_stop search {"query":"lichen"} minted minted_1"#,
             "rejected provider_error: An internal error has occurred.",
         ],
     ),
@@ -369,7 +369,7 @@ const NO_ENDS: &[Simple] = &[
     ),
     (
         "silent-close-after-call.sse",
-        &[r#"call item_stop search {"query":"lichen"} minted call_1"#, "usage 9 12 21", INCOMPLETE],
+        &[r#"call item_stop search {"query":"lichen"} minted minted_1"#, "usage 9 12 21", INCOMPLETE],
     ),
     (
         "streamed-arguments-silent-close.sse",

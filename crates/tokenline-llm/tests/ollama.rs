@@ -20,7 +20,7 @@ const CALLS: &[Expected] = &[
     (
         "call-without-id",
         TextAs::Records,
-        &[r#"call item_stop get_weather {"city":"Oslo"} minted call_1"#, "usage 161 24 185", "finish stop"],
+        &[r#"call item_stop get_weather {"city":"Oslo"} minted minted_1"#, "usage 161 24 185", "finish stop"],
     ),
     (
         "calls-in-one-line",
@@ -47,8 +47,8 @@ const CALLS: &[Expected] = &[
         "same-call-twice-without-id",
         TextAs::Records,
         &[
-            r#"call item_stop roll_dice {"sides":6} minted call_1"#,
-            r#"call item_stop roll_dice {"sides":6} minted call_2"#,
+            r#"call item_stop roll_dice {"sides":6} minted minted_1"#,
+            r#"call item_stop roll_dice {"sides":6} minted minted_2"#,
             "usage 120 40 160",
             "finish stop",
         ],
@@ -61,13 +61,13 @@ const CALLS: &[Expected] = &[
     (
         "call-with-null-arguments",
         TextAs::Records,
-        &["usage 133 15 148", "call finish_reason list_files {} minted call_1", "finish stop"],
+        &["usage 133 15 148", "call finish_reason list_files {} minted minted_1", "finish stop"],
     ),
     (
         "arguments-as-text",
         TextAs::Records,
         &[
-            r#"call item_stop search {"query": "fjord", "limit": 1.50} minted call_1"#,
+            r#"call item_stop search {"query": "fjord", "limit": 1.50} minted minted_1"#,
             "usage 133 22 155",
             "finish stop",
         ],
@@ -245,7 +245,7 @@ const ENDS: &[Expected] = &[
         &[
             r#"newline {"a":1}"#,
             "rejected malformed_json: an event that is not JSON: expected a value, found another character (byte 0 of its data); its part of the answer is lost",
-            "rejected malformed_json: a part of the line may be missing: an event of the stream could not be read",
+            "rejected malformed_json: a part of the line may be missing: what came before it was cut off or could not be read",
             r#"newline {"a":3}"#,
             "usage 26 14 40",
             "finish stop",
@@ -258,7 +258,7 @@ const ENDS: &[Expected] = &[
         TextAs::Records,
         &[
             r#"newline {"a":1}"#,
-            r#"call item_stop search {"query":"fjord"} minted call_1"#,
+            r#"call item_stop search {"query":"fjord"} minted minted_1"#,
             r#"newline {"a":2}"#,
             "usage 26 14 40",
             "finish stop",

@@ -157,8 +157,8 @@ const CALLS: &[Expected] = &[
         "gemini-parallel-calls-share-index-without-id",
         TextAs::Records,
         &[
-            r#"call next_item get_weather {"city":"Turin"} minted call_1"#,
-            r#"call finish_reason get_weather {"city":"Genoa"} minted call_2"#,
+            r#"call next_item get_weather {"city":"Turin"} minted minted_1"#,
+            r#"call finish_reason get_weather {"city":"Genoa"} minted minted_2"#,
             "finish tool_calls",
         ],
     ),

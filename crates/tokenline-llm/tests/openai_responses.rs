@@ -153,8 +153,8 @@ const CALLS: &[Simple] = &[
     (
         "custom-tool-call-without-deltas",
         &[
-            r#"call item_stop write_sql {"input":"SELECT 1"} call_Qq7jG3"#,
             "usage 41 19 60",
+            r#"call finish_reason write_sql {"input":"SELECT 1"} call_Qq7jG3"#,
             "finish tool_calls",
         ],
     ),
@@ -487,7 +487,7 @@ fn a_custom_tools_input_is_escaped_in_pieces_of_any_size() {
         let data = serde_json::json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": piece});
         data.to_string()
     };
-    let whole = serde_json::json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": input});
+    let whole = serde_json::json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": input, "status": "completed"});
     let done = serde_json::json!({"type": "response.output_item.done", "output_index": 0, "item": whole})
         .to_string();
     let mut wire: String =
@@ -496,4 +496,42 @@ fn a_custom_tools_input_is_escaped_in_pieces_of_any_size() {
     let seen = decode(&mut parser_of(Provider::OpenAiResponses, TextAs::Text), [wire.as_bytes()]);
     let AnswerEvent::ToolCall { call, .. } = &seen.events[0] else { panic!("{seen:?}") };
     assert_eq!(call.parameters.to_value().expect("numbers are none")["input"], input);
+}
+
+#[test]
+fn a_custom_tools_input_that_was_cut_is_no_call() {
+    let event = |data: serde_json::Value| format!("data: {data}\n\n");
+    let added = serde_json::json!({"type": "response.output_item.added", "output_index": 0,
+        "item": {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": ""}});
+    let delta = serde_json::json!({"type": "response.custom_tool_call_input.delta", "output_index": 0, "delta": "rm -rf /tm"});
+    let item = |input: &str, status: Option<&str>| {
+        let mut item =
+            serde_json::json!({"type": "custom_tool_call", "call_id": "c", "name": "f", "input": input});
+        if let Some(status) = status {
+            item["status"] = status.into();
+        }
+        serde_json::json!({"type": "response.output_item.done", "output_index": 0, "item": item})
+    };
+    let done = serde_json::json!({"type": "response.custom_tool_call_input.done", "output_index": 0, "input": "rm -rf /tmp/x"});
+    let other =
+        serde_json::json!({"type": "response.custom_tool_call_input.done", "output_index": 0, "input": "ls"});
+    let completed = serde_json::json!({"type": "response.completed", "response": {"status": "completed"}});
+    let incomplete = serde_json::json!({"type": "response.incomplete", "response": {
+        "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}});
+    let calls = |events: &[&serde_json::Value]| {
+        let wire: String = [&added, &delta].iter().chain(events).map(|data| event((*data).clone())).collect();
+        let mut parser = parser_of(Provider::OpenAiResponses, TextAs::Text);
+        delivered(&decode(&mut parser, [wire.as_bytes()]))
+    };
+    let none: [&str; 0] = [];
+    let whole = [r#"0 f {"input":"rm -rf /tmp/x"} Some("c")"#];
+    // Without a status nothing but the end of the response proves it.
+    assert_eq!(calls(&[&item("rm -rf /tm", None), &incomplete]), none);
+    assert_eq!(calls(&[&item("rm -rf /tm", Some("in_progress")), &incomplete]), none);
+    assert_eq!(calls(&[&item("rm -rf /tmp/x", None), &completed]), whole);
+    assert_eq!(calls(&[&item("rm -rf /tmp/x", Some("completed")), &incomplete]), whole);
+    // What is said of it at last counts, if what came is a part of that.
+    assert_eq!(calls(&[&done, &completed]), whole);
+    assert_eq!(calls(&[&done, &incomplete]), none);
+    assert_eq!(calls(&[&other, &completed]), none);
 }

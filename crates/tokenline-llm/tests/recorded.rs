@@ -109,8 +109,8 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         "gemini.stream-tool-call-arguments",
         true,
         &[
-            r#"call item_stop getWeather {"location":"Boston"} minted call_1"#,
-            r#"call item_stop getWeather {"location":"San Francisco"} minted call_2"#,
+            r#"call item_stop getWeather {"location":"Boston"} minted minted_1"#,
+            r#"call item_stop getWeather {"location":"San Francisco"} minted minted_2"#,
             "usage 26 155 181",
             "finish stop",
         ],
@@ -129,7 +129,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         "gemini.tool-call",
         true,
         &[
-            r#"call item_stop weather {"location":"San Francisco"} minted call_1"#,
+            r#"call item_stop weather {"location":"San Francisco"} minted minted_1"#,
             "usage 29 60 89",
             "finish stop",
         ],

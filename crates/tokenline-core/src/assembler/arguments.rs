@@ -41,6 +41,11 @@ impl ToolCallAssembler {
             }
             if let State::Open(arguments) = &mut self.calls[at].state {
                 arguments.text.push_str(rest);
+                // Most fragments are a few plain characters inside a string: nothing to decide.
+                if is_plain(rest) && arguments.json.continue_string(rest.len()) {
+                    self.examined += rest.len() as u64;
+                    return;
+                }
             }
             let Some(after) = self.parse(at, Parser::resume) else { return };
             rest = &rest[rest.len() - after..];
@@ -191,4 +196,11 @@ impl ToolCallAssembler {
         }
         is_admitted
     }
+}
+
+/// Whether a fragment is short, and inside a string no more than characters of it.
+fn is_plain(fragment: &str) -> bool {
+    const SHORT: usize = 16;
+    let is_plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';
+    fragment.len() <= SHORT && fragment.bytes().all(is_plain)
 }

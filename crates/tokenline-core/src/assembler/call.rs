@@ -172,7 +172,10 @@ impl Call {
         let diagnostic = self.diagnose(violation);
         let arguments = match &mut self.state {
             State::Open(arguments) | State::Balanced(arguments) => match &arguments.folded {
-                Some(folded) => folded.to_json(),
+                Some(folded) => {
+                    arguments.text.clear();
+                    folded.to_json()
+                }
                 None => mem::take(&mut arguments.text),
             },
             State::Released(_) | State::Rejected => String::new(),

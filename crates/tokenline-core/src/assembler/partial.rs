@@ -38,9 +38,15 @@ enum Node {
     Nothing,
     Literal(Box<str>),
     Text(String),
-    /// By name, with the place among the members.
-    Object(BTreeMap<Box<str>, (usize, Node)>),
+    Object(Box<Members>),
     Array(Vec<Node>),
+}
+
+#[derive(Default)]
+struct Members {
+    list: Vec<(Box<str>, Node)>,
+    /// Where in the list a name is; once there are many.
+    places: BTreeMap<Box<str>, usize>,
 }
 
 /// Why a value cannot be where its path says.
@@ -65,8 +71,33 @@ impl Misplaced {
     }
 }
 
-/// Bytes that a node is counted as, beside its texts.
-const NODE: usize = 32;
+/// Bytes that a node is counted as, beside its texts: what it takes is at most that.
+const NODE: usize = 192;
+/// Members that are searched one by one.
+const FEW: usize = 16;
+
+impl Members {
+    /// The member of this name, and whether it is new.
+    fn member(&mut self, name: &str) -> (&mut Node, bool) {
+        let known = match self.places.is_empty() {
+            true => self.list.iter().position(|(its, _)| **its == *name),
+            false => self.places.get(name).copied(),
+        };
+        let at = known.unwrap_or(self.list.len());
+        if known.is_none() {
+            if at < FEW {
+                self.list.reserve_exact(1);
+            }
+            self.list.push((name.into(), Node::Nothing));
+            if at == FEW {
+                self.places = (0..).zip(&self.list).map(|(at, (name, _))| (name.clone(), at)).collect();
+            } else if at > FEW {
+                self.places.insert(name.into(), at);
+            }
+        }
+        (&mut self.list[at].1, known.is_none())
+    }
+}
 
 impl Folded {
     /// Whether a text was said to go on, and did not.
@@ -93,14 +124,14 @@ impl Folded {
             node = match step {
                 Step::Name(name) => {
                     if matches!(node, Node::Nothing) {
-                        *node = Node::Object(BTreeMap::new());
+                        *node = Node::Object(Box::default());
                     }
                     let Node::Object(members) = node else { return Err(Misplaced::Conflict) };
-                    if !members.contains_key(&*name) {
-                        held += name.len() + NODE;
-                        members.insert(name.as_ref().into(), (members.len(), Node::Nothing));
+                    let (member, is_new) = members.member(&name);
+                    if is_new {
+                        held += 2 * name.len() + NODE;
                     }
-                    &mut members.get_mut(&*name).ok_or(Misplaced::Path)?.1
+                    member
                 }
                 Step::Index(index) => {
                     if matches!(node, Node::Nothing) {
@@ -109,6 +140,9 @@ impl Folded {
                     let Node::Array(elements) = node else { return Err(Misplaced::Conflict) };
                     if index == elements.len() {
                         held += NODE;
+                        if index < FEW {
+                            elements.reserve_exact(1);
+                        }
                         elements.push(Node::Nothing);
                     }
                     elements.get_mut(index).ok_or(Misplaced::Gap)?
@@ -148,10 +182,8 @@ impl Node {
             Self::Literal(literal) => out.push_str(literal),
             Self::Text(text) => write_text(text, out),
             Self::Object(members) => {
-                let mut members: Vec<_> = members.iter().collect();
-                members.sort_by_key(|(_, (place, _))| *place);
                 out.push('{');
-                for (name, (_, node)) in members {
+                for (name, node) in &members.list {
                     out.push_str(std::mem::replace(&mut comma, ","));
                     write_text(name, out);
                     out.push(':');

@@ -12,6 +12,7 @@ use crate::Limits;
 
 pub(crate) use token::is_space;
 use token::{expected_in_unicode, is_whole_number, number_flags};
+pub(super) use token::{is_simple_escape, unicode_escape};
 
 /// What a [`Parser`] answers when it has read what there is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

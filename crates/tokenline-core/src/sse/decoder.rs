@@ -8,10 +8,12 @@ use std::time::Duration;
 use memchr::memchr;
 
 use super::block::Block;
-use super::line::{digits, line_end, push_lossy, set_text, split_field};
+use super::line::{digits, has_line_end, line_end, push_lossy, set_text, split_field};
 use super::{SseDecoded, SseEvent, SseItem};
 use crate::{Limits, Span};
 
+/// Bytes of a piece in which the end of a line is looked for block by block, without a call.
+const SHORT: usize = 32;
 const BOM: &[u8; 3] = b"\xEF\xBB\xBF";
 
 /// A resumable decoder of one event stream. See the [module](super) for an example.
@@ -122,6 +124,9 @@ impl SseDecoder {
     /// the next chunk. It never fails, and an `input` that is not empty is always consumed by at
     /// least one byte, so that the loop ends.
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> SseDecoded<'a> {
+        if self.extend_line(input) {
+            return SseDecoded { consumed: input.len(), item: None };
+        }
         let (consumed, step) = self.scan(input);
         self.offset += consumed as u64;
         let item = match step {
@@ -159,6 +164,32 @@ impl SseDecoder {
         } else {
             Some(SseItem::Incomplete(self.lend(None)))
         }
+    }
+
+    /// Takes in a short piece that is no more than a part of the open line, and answers whether it is.
+    ///
+    /// If it is not, nothing was done. If it is, that was what [`decode`](Self::decode) does with it,
+    /// without an item. Where a transport hands over a few bytes at a time most pieces are, and this is
+    /// the fastest way to tell.
+    #[inline]
+    pub fn extend_line(&mut self, piece: &[u8]) -> bool {
+        let open_bytes = self.open_bytes + piece.len() as u64;
+        let goes_on = self.open_bytes > 0
+            && piece.len() <= SHORT
+            && matches!(self.open_line, OpenLine::Kept)
+            && open_bytes <= self.limits.sse_line_bytes as u64
+            && !has_line_end(piece);
+        if goes_on {
+            // Block by block too, for a copy of any length is a call.
+            let (blocks, rest) = piece.as_chunks::<16>();
+            blocks.iter().for_each(|block| self.buffer.extend_from_slice(block));
+            if !rest.is_empty() {
+                self.buffer.extend_from_slice(rest);
+            }
+            self.open_bytes = open_bytes;
+            self.offset += piece.len() as u64;
+        }
+        goes_on
     }
 
     /// Finds the end of the next item in `input`, and takes in what lies before it.

@@ -1,6 +1,7 @@
 //! One line: its end, its field, its text.
 
 use memchr::{memchr, memchr2};
+use wide::u8x16;
 
 /// The length of the line that `bytes` begins with, if it ends in them.
 #[inline]
@@ -9,6 +10,17 @@ pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
         b'\n' | b'\r' => Some(0),
         _ => memchr2(b'\n', b'\r', bytes),
     }
+}
+
+/// Whether a line ends in a short piece.
+#[inline]
+pub(super) fn has_line_end(piece: &[u8]) -> bool {
+    let (blocks, rest) = piece.as_chunks::<16>();
+    let ends = |block: &[u8; 16]| {
+        let block = u8x16::new(*block);
+        (block.simd_eq(u8x16::splat(b'\n')) | block.simd_eq(u8x16::splat(b'\r'))).to_bitmask() != 0
+    };
+    blocks.iter().any(ends) || rest.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
 }
 
 /// Where in a line, that is no comment, its field's name ends and its value starts.

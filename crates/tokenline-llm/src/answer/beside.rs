@@ -1,6 +1,7 @@
 //! What of a text is part of no record, and of no call.
 
 use std::mem;
+use std::ops::Range;
 
 use tokenline_core::Span;
 use tokenline_core::json::Parser;
@@ -20,6 +21,11 @@ pub(super) struct Beside {
     start: u64,
     /// Bytes of the open line that are missing.
     missing: u64,
+    /// The number of the open line, counted from 0, and where it begins.
+    number: u64,
+    line_start: u64,
+    /// What looked like a call and is none, with its place; no finding is about it yet.
+    hidden: Vec<Hidden>,
     stage: Stage,
     /// A record was taken out of the open line.
     has_record: bool,
@@ -52,6 +58,17 @@ enum Fence {
     Kept,
     /// Around records.
     Dropped,
+}
+
+/// What looks like a call, and could not be read.
+#[derive(Debug)]
+pub(super) struct Hidden {
+    /// The line, counted from 1.
+    pub(super) line: u64,
+    /// The place on it, counted from 1.
+    pub(super) column: u64,
+    pub(super) span: Span,
+    pub(super) text: String,
 }
 
 /// A line that waits for its end is cut short here. The decoder's limit rejects it too.
@@ -101,14 +118,19 @@ impl Beside {
         self.take_out();
     }
 
-    /// Takes out what was rejected from this place on, if it looks like a call.
-    pub(super) fn rejected(&mut self, start: u64) -> Option<String> {
-        let from = self.index(start)?;
-        let at = from + find_call(&self.line[from..]).filter(|_| self.hides_calls)?;
-        self.settle(at, true);
-        self.start += self.line.len() as u64;
-        self.take_out();
-        Some(mem::take(&mut self.line))
+    /// Takes out what was rejected of the open line, all of which was pushed, if it looks like a call.
+    pub(super) fn rejected(&mut self) -> Option<String> {
+        if self.hidden.is_empty() && self.hides_calls {
+            let call = find_call(&self.line)?;
+            self.settle(call.end, false);
+        }
+        (!self.hidden.is_empty()).then(|| self.hidden.remove(0).text)
+    }
+
+    /// What of the lines that have ended looked like a call, could not be read, and is in no finding.
+    pub(super) fn take_hidden(&mut self) -> Option<Hidden> {
+        let is_over = self.hidden.first().is_some_and(|hidden| hidden.line <= self.number);
+        is_over.then(|| self.hidden.remove(0))
     }
 
     /// Ends the text.
@@ -153,7 +175,7 @@ impl Beside {
 
     /// Decides on a line of which too much waits.
     fn stop_waiting(&mut self) {
-        let hides = self.hides_calls && find_call(&self.line).is_some();
+        let hides = self.hides_calls && find_call(&self.line).is_some_and(|call| call.end == self.line.len());
         self.settle(self.line.len(), false);
         self.stage = if hides { Stage::Dropping } else { Stage::Passing };
     }
@@ -170,18 +192,22 @@ impl Beside {
 
     /// Passes on the open line's first bytes.
     fn pass(&mut self, len: usize) {
-        if len == 0 {
-            return;
-        }
+        let rest = self.line.split_off(len);
+        let part = mem::replace(&mut self.line, rest);
+        self.show(&part);
+        self.start += len as u64;
+    }
+
+    fn show(&mut self, text: &str) {
+        let is_blank = text.trim().is_empty();
         if let Fence::Opened(lines) = &self.fence
-            && !self.line[..len].trim().is_empty()
+            && !is_blank
         {
             self.out.push_str(lines);
             self.fence = Fence::Kept;
         }
-        self.has_text |= !self.line[..len].trim().is_empty();
-        self.out.push_str(&self.line[..len]);
-        self.drop_front(len);
+        self.has_text |= !is_blank;
+        self.out.push_str(text);
     }
 
     fn drop_front(&mut self, len: usize) {
@@ -191,25 +217,26 @@ impl Beside {
 
     /// Decides on the open line's first bytes, in which no record stands; one may follow them.
     fn settle(&mut self, len: usize, is_before_record: bool) {
-        let part = &self.line[..len];
-        let hidden = find_call(part).filter(|_| self.hides_calls);
-        let mut shown = &part[..hidden.unwrap_or(len)];
-        if shown.chars().all(|char| self.is_separator(char)) && !self.has_text {
-            shown = "";
-        } else if is_before_record || hidden.is_some() {
-            shown = shown.trim_end();
-        }
-        let shown = shown.len();
-        self.pass(shown);
-        let rest = &self.line[..len - shown];
-        let ends = hidden.is_some() && self.has_text && rest.ends_with('\n');
-        self.drop_front(rest.len() - usize::from(ends));
-        if hidden.is_some() {
+        let rest = self.line.split_off(len);
+        let part = mem::replace(&mut self.line, rest);
+        let mut from = 0;
+        loop {
+            let call = find_call(&part[from..]).filter(|_| self.hides_calls);
+            let call = call.map(|call| from + call.start..from + call.end);
+            let shown = &part[from..call.as_ref().map_or(len, |call| call.start)];
+            if !shown.chars().all(|char| self.is_separator(char)) || self.has_text {
+                // White space before a record goes with it.
+                let is_before = is_before_record || call.is_some();
+                self.show(if is_before { shown.trim_end() } else { shown });
+            }
+            let Some(call) = call else { break };
+            let span = Span::new(self.start + call.start as u64, self.start + call.end as u64);
+            let (line, column) = (self.number + 1, span.start - self.line_start + 1);
+            self.hidden.push(Hidden { line, column, span, text: part[call.clone()].to_owned() });
             self.take_out();
+            from = call.end;
         }
-        if ends {
-            self.pass(1);
-        }
+        self.start += len as u64;
     }
 
     fn take_out(&mut self) {
@@ -222,70 +249,146 @@ impl Beside {
 
     fn end_line(&mut self) {
         let line = self.line.trim();
-        let is_fence =
-            !self.has_record && !self.has_text && (line.starts_with("```") || line.starts_with("~~~"));
-        let is_blank = line.is_empty() && !self.has_record && !self.has_text;
+        let is_alone = !self.has_record && !self.has_text;
+        let is_blank = line.is_empty() && is_alone;
+        let opens = is_alone && (line.starts_with("```") || line.starts_with("~~~"));
+        // A fence is closed by its marks alone.
+        let closes = opens && line.chars().all(|char| matches!(char, '`' | '~'));
         match &mut self.fence {
             Fence::Opened(lines) if is_blank => {
                 lines.push_str(&self.line);
                 self.drop_front(self.line.len());
             }
-            Fence::Dropped if is_fence => {
+            Fence::Dropped if closes => {
                 self.fence = Fence::None;
                 self.drop_front(self.line.len());
             }
-            Fence::Opened(_) | Fence::Kept if is_fence => {
+            Fence::Opened(_) | Fence::Kept if closes => {
                 self.pass(self.line.len());
                 self.fence = Fence::None;
             }
-            Fence::None if is_fence => {
+            Fence::None if opens => {
                 self.start += self.line.len() as u64;
                 self.fence = Fence::Opened(mem::take(&mut self.line));
             }
-            _ if self.has_record && !self.has_text => self.settle(self.line.len(), false),
             _ => {
-                let hidden = self.hides_calls && find_call(&self.line).is_some();
-                match hidden {
+                let is_hiding = self.hides_calls && find_call(&self.line).is_some();
+                match (self.has_record || is_hiding) && !self.has_text || is_hiding {
                     true => self.settle(self.line.len(), false),
                     false => self.pass(self.line.len()),
                 }
             }
         }
         self.start += mem::take(&mut self.missing);
+        (self.number, self.line_start) = (self.number + 1, self.start);
         (self.stage, self.has_record, self.has_text) = (Stage::Blank, false, false);
     }
 }
 
-/// The name of what looks like a call, if that is its first member.
+/// The name of what looks like a call.
 pub(super) fn name_in(call: &str) -> Option<String> {
-    let rest = call.strip_prefix('{')?.trim_start().strip_prefix("\"name\"")?;
-    let rest = rest.trim_start().strip_prefix(':')?.trim_start().strip_prefix('"')?;
-    let mut is_escaped = false;
-    let end = rest.bytes().position(|byte| {
-        let is_end = byte == b'"' && !is_escaped;
-        is_escaped = byte == b'\\' && !is_escaped;
-        is_end
-    })?;
-    let name = format!("\"{}\"", &rest[..end]);
-    Some(Parser::new().parse(&name).ok()?.as_str()?.into_owned())
+    let value = root_member(call, &["name"]).found?;
+    let text = &call[value..];
+    let end = string_end(text)?;
+    Some(Parser::new().parse(&text[..end]).ok()?.as_str()?.into_owned())
 }
 
 fn floor_char_boundary(text: &str, at: usize) -> usize {
     (0..=at.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0)
 }
 
-/// Where in a text something begins that looks like a call: an object whose first member has one of
-/// the names that a call's have, or that is cut off before that can be told.
-fn find_call(text: &str) -> Option<usize> {
-    const NAMES: [&str; 4] = ["\"name\"", "\"parameters\"", "\"call_id\"", "\"error\""];
-    let is_call = |at: usize| {
-        let first = text[at + 1..].trim_start();
-        NAMES.iter().any(|name| match first.strip_prefix(name) {
-            Some(rest) => rest.trim_start().starts_with(':') || rest.trim_start().is_empty(),
-            None => first.len() > 1 && name.starts_with(first),
-        })
-    };
-    text.match_indices('{').map(|(at, _)| at).find(|at| is_call(*at))
+/// Where in a text something is that looks like a call: an object with a member of its own that has one
+/// of the names that a call's have, or that is cut off before that can be told. It ends where its
+/// brackets balance, or with the text.
+fn find_call(text: &str) -> Option<Range<usize>> {
+    // Stops a text of nothing but openers.
+    let mut budget = 4 * text.len() + 1024;
+    let mut from = 0;
+    while let Some(at) = text[from..].find('{').map(|at| from + at) {
+        let object = root_member(&text[at..], &["name", "parameters"]);
+        if object.found.is_some() || object.is_cut_in_name {
+            return Some(at..at + object.end);
+        }
+        budget = budget.checked_sub(object.end)?;
+        // What is inside an object that is none may be one.
+        from = if object.is_balanced { at + object.end } else { at + 1 };
+    }
+    None
+}
+
+/// What is known of an object that need not be JSON.
+struct Object {
+    /// Where the value is of the member that was asked for.
+    found: Option<usize>,
+    end: usize,
+    is_balanced: bool,
+    /// The text ends in the first name, which may become one of those that were asked for.
+    is_cut_in_name: bool,
+}
+
+/// Looks for a member of the object that a text begins with, of one of these names.
+fn root_member(text: &str, names: &[&str]) -> Object {
+    let bytes = text.as_bytes();
+    let mut object = Object { found: None, end: text.len(), is_balanced: false, is_cut_in_name: false };
+    let (mut depth, mut at, mut is_name_next) = (0_u32, 0, false);
+    while let Some(&byte) = bytes.get(at) {
+        match byte {
+            b'"' => {
+                let Some(len) = string_end(&text[at..]) else {
+                    let open = &text[at + 1..];
+                    object.is_cut_in_name =
+                        is_name_next && !open.is_empty() && names.iter().any(|name| name.starts_with(open));
+                    return object;
+                };
+                let name = &text[at + 1..at + len - 1];
+                at += len;
+                let after = at + (text.len() - at - text[at..].trim_start().len());
+                if depth == 1 && is_name_next && object.found.is_none() && names.contains(&name) {
+                    match bytes.get(after) {
+                        Some(b':') => {
+                            let value = &text[after + 1..];
+                            object.found = Some(after + 1 + (value.len() - value.trim_start().len()));
+                        }
+                        None => object.is_cut_in_name = true,
+                        Some(_) => {}
+                    }
+                }
+                is_name_next = false;
+                continue;
+            }
+            b'{' | b'[' => {
+                depth += 1;
+                is_name_next = depth == 1;
+            }
+            b'}' | b']' => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    object.end = at + 1;
+                    object.is_balanced = true;
+                    return object;
+                }
+            }
+            b',' => is_name_next = depth == 1,
+            _ if byte.is_ascii_whitespace() => {}
+            _ => is_name_next = false,
+        }
+        at += 1;
+    }
+    object
+}
+
+/// Where the string ends that a text begins with, its quote included.
+fn string_end(text: &str) -> Option<usize> {
+    let mut is_escaped = true;
+    for (at, byte) in text.bytes().enumerate() {
+        match byte {
+            _ if is_escaped => is_escaped = false,
+            b'"' => return Some(at + 1),
+            b'\\' => is_escaped = true,
+            _ => {}
+        }
+    }
+    None
 }
 
 #[cfg(test)]
@@ -320,7 +423,7 @@ mod tests {
                 push_to(&mut beside, span.end as usize);
                 match is_record {
                     true => beside.record(*span),
-                    false => drop(beside.rejected(span.start)),
+                    false => drop(beside.rejected()),
                 }
             }
             push_to(&mut beside, text.len());
@@ -364,6 +467,11 @@ mod tests {
             ("```json\n‹{\"parameters\":{›", ""),
             ("‹{\"city\":›\n", "{\"city\":\n"),
             ("{\"name\":x} «{\"name\":\"f\"}»\n", ""),
+            ("{\"name\":\"f\",x} and {\"name\":\"g\",y} then\n", " and then\n"),
+            ("{\"id\":1,\"name\":\"f\",\"parameters\":{\"a\":NaN}} so\n", " so\n"),
+            ("{ {\"name\":\"f\",x}\n", "{\n"),
+            ("{\"a\":{\"name\":x}}\n", "{\"a\":{\"name\":x}}\n"),
+            ("```json\n«{}»\n```Now the rest.\n", "```Now the rest.\n"),
             ("‹{\"names\":1,}›\n", "{\"names\":1,}\n"),
         ] {
             assert_eq!(shown(marked), expected, "{marked}");

@@ -60,9 +60,13 @@ impl Choice {
         self.is_ended
     }
 
-    /// Says that it goes on after its end.
-    pub(super) fn reopen(&mut self) {
+    /// Says that it begins anew: what was rejected may come again.
+    pub(super) fn restart(&mut self) {
         self.is_ended = false;
+        for text in &mut self.texts {
+            text.was_cut = false;
+        }
+        self.calls.forget_rejected();
     }
 
     /// Says that an event was lost, which may have been about this choice: what is open is not
@@ -81,7 +85,9 @@ impl Choice {
     pub(super) fn push_call<T>(&mut self, delta: CallDelta<'_>, out: &mut Outbox<T>) {
         // What says nothing does not begin anything anew.
         let says_something = |text: Option<&str>| text.is_some_and(|text| !text.trim_ascii().is_empty());
-        self.is_ended &= ![delta.id, delta.name, Some(delta.arguments)].into_iter().any(says_something);
+        if self.is_ended {
+            self.is_ended = ![delta.id, delta.name, Some(delta.arguments)].into_iter().any(says_something);
+        }
         self.calls.push(delta);
         self.take_calls(out);
     }

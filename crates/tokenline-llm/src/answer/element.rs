@@ -43,8 +43,11 @@ impl Kept {
         self.bytes.shrink_to(KEEP);
     }
 
-    /// Takes in more of the open element.
+    /// Takes in more of the open element. White space before it is not kept.
     pub(super) fn push(&mut self, bytes: &[u8]) {
+        if self.bytes.is_empty() && !self.is_too_large && bytes.trim_ascii().is_empty() {
+            return;
+        }
         self.is_too_large |= self.bytes.len() + bytes.len() > self.limit;
         match self.is_too_large {
             true => self.bytes = Vec::new(),

@@ -79,6 +79,18 @@ enum Place {
     Argument(u64, u64),
 }
 
+impl Place {
+    /// Whether it is in the choice, and there in the block, if one is asked for.
+    fn is_in(self, choice: u64, block: Option<u64>) -> bool {
+        let (its, its_block) = match self {
+            Self::Text(choice, block) | Self::Argument(choice, block) => (choice, Some(block)),
+            Self::Call(choice, index) => (choice, index),
+            Self::Reasoning(choice) | Self::Refusal(choice) => (choice, None),
+        };
+        its == choice && (block.is_none() || its_block == block)
+    }
+}
+
 /// Halves that wait for the other one.
 #[derive(Debug, Default)]
 pub(super) struct Halves {
@@ -103,14 +115,39 @@ impl Halves {
         lossy: bool,
         mut sink: impl FnMut(Delta<'_>, bool),
     ) {
-        let place = place_of(&delta);
-        let (Some(place), Some(text)) = (place, text_of(&delta)) else {
-            if matches!(
-                delta,
-                Delta::BlockStop { .. } | Delta::Finish { .. } | Delta::Restart | Delta::Terminator
-            ) {
-                self.give_up(&mut sink);
+        match delta {
+            Delta::BlockStop { choice, block, .. } => {
+                self.give_up(|place| place.is_in(choice, Some(block)), &mut sink)
             }
+            Delta::Finish { choice, .. } => self.give_up(|place| place.is_in(choice, None), &mut sink),
+            Delta::Restart | Delta::Terminator => self.give_up(|_| true, &mut sink),
+            // Only a text goes on; a name, a path or a message with half a character is a bad one.
+            Delta::ToolCall { choice, call } if is_mended && (has_half(call.id) || has_half(call.name)) => {
+                let (id, name) = (call.id.map(without_halves), call.name.map(without_halves));
+                let call = CallDelta { id: id.as_deref(), name: name.as_deref(), ..call };
+                return self.join_text(Delta::ToolCall { choice, call }, is_mended, true, sink);
+            }
+            Delta::PartialArgument { choice, block, part } if is_mended && has_half(Some(part.path)) => {
+                let path = without_halves(part.path);
+                let part = PartialArgument { path: &path, ..part };
+                return self.join_text(Delta::PartialArgument { choice, block, part }, is_mended, true, sink);
+            }
+            Delta::Error { message } if is_mended => {
+                return sink(Delta::Error { message: without_halves(&message).into() }, lossy);
+            }
+            _ => {}
+        }
+        self.join_text(delta, is_mended, lossy, sink);
+    }
+
+    fn join_text(
+        &mut self,
+        delta: Delta<'_>,
+        is_mended: bool,
+        lossy: bool,
+        mut sink: impl FnMut(Delta<'_>, bool),
+    ) {
+        let (Some(place), Some(text)) = (place_of(&delta), text_of(&delta)) else {
             return sink(delta, lossy);
         };
         let first = self.waiting.iter().position(|(other, _)| *other == place);
@@ -154,10 +191,10 @@ impl Halves {
         sink(with_text(delta, &joined), lossy || is_bad);
     }
 
-    /// What still waits will not be whole.
-    fn give_up(&mut self, sink: &mut impl FnMut(Delta<'_>, bool)) {
+    /// What still waits there will not be whole.
+    fn give_up(&mut self, is_there: impl Fn(Place) -> bool, sink: &mut impl FnMut(Delta<'_>, bool)) {
         const BAD: &str = "\u{fffd}";
-        for (place, _) in self.waiting.drain(..) {
+        for (place, _) in self.waiting.extract_if(.., |(place, _)| is_there(*place)) {
             let delta = match place {
                 Place::Text(choice, block) => Delta::Text { choice, block, text: BAD },
                 Place::Reasoning(choice) => Delta::Reasoning { choice, text: BAD },
@@ -174,6 +211,15 @@ impl Halves {
             sink(delta, true);
         }
     }
+}
+
+fn has_half(text: Option<&str>) -> bool {
+    text.is_some_and(|text| text.chars().any(|char| half_of(char).is_some()))
+}
+
+fn without_halves(text: &str) -> String {
+    let whole = |char| if half_of(char).is_some() { char::REPLACEMENT_CHARACTER } else { char };
+    text.chars().map(whole).collect()
 }
 
 fn place_of(delta: &Delta<'_>) -> Option<Place> {

@@ -9,7 +9,7 @@ use tokenline_core::{
     Code, Completion, Diagnostic, Event, Record, RejectedCall, ToolCall, Validate, ValidateCall,
 };
 
-use super::beside::{self, Beside};
+use super::beside::{self, Beside, Hidden};
 use super::{AnswerEvent, TextAs};
 
 pub(super) struct Outbox<T> {
@@ -49,13 +49,25 @@ impl<T> Outbox<T> {
         }
     }
 
-    /// The text beside records, as far as it is sorted.
+    /// The text beside records, as far as it is sorted, and what only looks like a call.
     pub(super) fn beside(&mut self, choice: u64, block: u64, beside: &mut Beside) {
         if let Some(text) = beside.take()
             && self.wants_fragments
         {
             self.events.push_back(AnswerEvent::Text { choice, block, text });
         }
+        while let Some(Hidden { line, column, span, text }) = beside.take_hidden() {
+            let message = "looks like a tool call, but is not JSON";
+            let diagnostic = Diagnostic::new(Code::MalformedJson, line, span, column, message);
+            self.rejected_call(choice, block, diagnostic, text);
+        }
+    }
+
+    /// A call in a text that could not be read, of which this was received.
+    fn rejected_call(&mut self, choice: u64, block: u64, diagnostic: Diagnostic, received: String) {
+        let mut call = Box::new(RejectedCall::new(diagnostic, received));
+        call.name = beside::name_in(&call.received);
+        self.events.push_back(AnswerEvent::RejectedCall { choice, block, call });
     }
 
     pub(super) fn take(&mut self) -> Option<AnswerEvent<T>> {
@@ -92,18 +104,15 @@ impl<T: DeserializeOwned> Outbox<T> {
                 }
                 event
             }
-            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+            Event::Note(diagnostic) => AnswerEvent::from_diagnostic(Some(choice), block, diagnostic),
+            Event::Rejected(diagnostic) => {
                 let received = beside.and_then(|beside| {
-                    let received = beside.rejected(diagnostic.span.start)?;
+                    let received = beside.rejected()?;
                     self.beside(choice, block, beside);
                     Some(received)
                 });
                 match received {
-                    Some(received) => {
-                        let mut call = Box::new(RejectedCall::new(diagnostic, received));
-                        call.name = beside::name_in(&call.received);
-                        AnswerEvent::RejectedCall { choice, block, call }
-                    }
+                    Some(received) => return self.rejected_call(choice, block, diagnostic, received),
                     None => AnswerEvent::from_diagnostic(Some(choice), block, diagnostic),
                 }
             }

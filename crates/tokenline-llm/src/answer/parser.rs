@@ -196,6 +196,7 @@ impl<T> AnswerParser<T> {
 impl<T: DeserializeOwned> AnswerParser<T> {
     /// Reads on. Take the events after each piece: they queue up until then, and once there are many,
     /// what follows is kept as it is. What comes after [`finish`](Self::finish) is not looked at.
+    #[inline]
     pub fn push(&mut self, chunk: &[u8]) {
         if self.ending.is_some() {
             return;
@@ -203,6 +204,9 @@ impl<T: DeserializeOwned> AnswerParser<T> {
         if !self.answer.has_begun {
             let room = MAX_BODY - self.beginning.len();
             self.beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
+        }
+        if self.unread.is_empty() && self.wire.extend_line(chunk) {
+            return;
         }
         let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
         if used < chunk.len() {

@@ -109,11 +109,14 @@ impl<T> Answer<T> {
     }
 
     /// Where the choice is, which may be a new one; `None` if there are too many.
+    #[inline]
     fn choice(&mut self, index: u64) -> Option<usize> {
         let known = self.choices.iter().position(|choice| choice.index == index);
-        if known.is_some() {
-            return known;
-        }
+        if known.is_some() { known } else { self.begin_choice(index) }
+    }
+
+    #[cold]
+    fn begin_choice(&mut self, index: u64) -> Option<usize> {
         if self.choices.len() == MAX_CHOICES {
             if !std::mem::replace(&mut self.has_too_many_choices, true) {
                 let message = format!("more than {MAX_CHOICES} choices; the others are left out");
@@ -175,11 +178,24 @@ impl<T: DeserializeOwned> Answer<T> {
 
     /// Takes in what an event of the wire came to. A long text is read in slices, each once the
     /// events of the one before are taken, so that it does not come to be many times as large.
+    #[inline]
     pub(super) fn take(&mut self, delta: Delta<'_>, lossy: bool) {
+        if self.is_known(&delta) {
+            return;
+        }
         match self.halves.is_empty() {
             true => self.take_joined(delta, lossy),
             false => self.join(delta, false, lossy),
         }
+    }
+
+    /// Whether it is the start of a choice that has begun, as at the head of nearly every event of some
+    /// providers: nothing comes of it, unless the answer may be at its end.
+    #[inline]
+    fn is_known(&self, delta: &Delta<'_>) -> bool {
+        let Delta::Start { choice } = delta else { return false };
+        let has_begun = || self.choices.iter().any(|its| its.index == *choice);
+        !self.is_terminated && self.backlog.is_empty() && has_begun()
     }
 
     /// As [`take`](Self::take), of an event that has halves of characters.
@@ -195,6 +211,13 @@ impl<T: DeserializeOwned> Answer<T> {
     }
 
     fn take_joined(&mut self, delta: Delta<'_>, lossy: bool) {
+        // Nothing depends on when these are seen.
+        let is_known = |index| self.choices.iter().any(|choice| choice.index == index);
+        match &delta {
+            Delta::Unknown { parent, name } => return self.unknown.add(parent, name),
+            Delta::Start { choice } if !self.backlog.is_empty() && is_known(*choice) => return,
+            _ => {}
+        }
         let is_long = matches!(delta, Delta::Text { text, .. } if text.len() > SLICE);
         if self.backlog.is_empty() && !(is_long && self.out.text_as != TextAs::Text) {
             self.handle(delta, lossy);
@@ -253,7 +276,7 @@ impl<T: DeserializeOwned> Answer<T> {
                 self.end(None);
                 self.is_terminated = false;
                 for choice in &mut self.choices {
-                    choice.reopen();
+                    choice.restart();
                 }
             }
             Delta::Usage(usage) => {

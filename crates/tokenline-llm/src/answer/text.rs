@@ -22,6 +22,8 @@ pub(super) struct Text {
     /// Where the text so far ends.
     pub(super) place: Place,
     pub(super) loss: Loss,
+    /// It ended inside a record.
+    pub(super) was_cut: bool,
 }
 
 /// A place in a text.
@@ -44,7 +46,8 @@ pub(super) enum Loss {
 
 /// Stands in the text where a part of it may be missing. It is not UTF-8, so its line is rejected.
 const GAP: &[u8] = b"\xFF";
-const MISSING: &str = "a part of the line may be missing: an event of the stream could not be read";
+const MISSING: &str =
+    "a part of the line may be missing: what came before it was cut off or could not be read";
 
 impl Place {
     pub(super) const START: Self = Self { line: 1, column: 1, offset: 0 };
@@ -76,18 +79,22 @@ impl Text {
             is_at_line_start: true,
             place: Place::START,
             loss: Loss::None,
+            was_cut: false,
         }
     }
 
     /// Makes it the text of another block, or of the same one again.
     pub(super) fn restart(&mut self, block: u64) {
+        // What follows a cut in the same text may belong to what was cut.
+        let is_inside = self.was_cut && self.block == block;
         self.block = block;
         self.decoder.reset();
         if let Some(beside) = &mut self.beside {
             beside.reset();
         }
         (self.is_ended, self.is_at_line_start) = (false, true);
-        (self.place, self.loss) = (Place::START, Loss::None);
+        (self.place, self.was_cut) = (Place::START, false);
+        self.loss = if is_inside { Loss::Here } else { Loss::None };
     }
 
     /// Reads on. `lossy` tells that a U+FFFD in the text may have been bad bytes.
@@ -122,6 +129,7 @@ impl Text {
         }
         while let Some(event) = self.decoder.finish_with(evidence.unwrap_or(Completion::EndOfInput)) {
             let event = mend(event, &mut self.loss);
+            self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
             out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event);
         }
         if let Some(beside) = &mut self.beside {
@@ -153,7 +161,11 @@ impl Text {
             let Some(event) = decoded.event else { break };
             let event = mend(event, &mut self.loss);
             if let Some(beside) = &mut self.beside {
-                let end = (end_of(&event).saturating_sub(base) as usize).min(text.len());
+                let end = match &event {
+                    Event::Record(record) => (record.span.end.saturating_sub(base) as usize).min(text.len()),
+                    // All of its line, which ends here.
+                    _ => text[..at.min(text.len())].trim_end_matches('\n').len(),
+                };
                 if end > sorted {
                     beside.push(&text[sorted..end]);
                     sorted = end;
@@ -165,15 +177,6 @@ impl Text {
             beside.push(&text[sorted..]);
             out.beside(self.choice, self.block, beside);
         }
-    }
-}
-
-/// Where in the text ends what the event is about.
-fn end_of<V>(event: &Event<V>) -> u64 {
-    match event {
-        Event::Record(record) => record.span.end,
-        Event::Rejected(diagnostic) | Event::Note(diagnostic) => diagnostic.span.end,
-        _ => 0,
     }
 }
 

@@ -51,6 +51,15 @@ impl Wire {
         }
     }
 
+    /// Takes in a short piece that is no more than a part of a line, and answers whether it is.
+    #[inline]
+    pub(super) fn extend_line(&mut self, piece: &[u8]) -> bool {
+        match &mut self.framing {
+            Framing::Events(events) => events.extend_line(piece),
+            Framing::EventsOrArray(_) | Framing::Array(_) | Framing::Lines(_) => false,
+        }
+    }
+
     /// Decodes up to the next event, or to the end of the input, and says how much that is.
     pub(super) fn decode<T: DeserializeOwned>(
         &mut self,

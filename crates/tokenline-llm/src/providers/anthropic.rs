@@ -8,6 +8,7 @@ use tokenline_core::json::{Object, Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits};
 
 use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the events of a messages stream.
@@ -48,13 +49,15 @@ use crate::delta::{Delta, FinishReason, Usage};
 pub struct AnthropicDecoder {
     json: Parser,
     message: Message,
+    templates: Templates<Piece>,
 }
 
 impl AnthropicDecoder {
     /// A decoder. Of the limits it uses the depth.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { json: Parser::new().with_limits(limits), message: Message::default() }
+        let json = Parser::new().with_limits(limits);
+        Self { json, message: Message::default(), templates: Templates::default() }
     }
 
     /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
@@ -75,11 +78,28 @@ impl AnthropicDecoder {
         data: &str,
         mut sink: impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
+        if let Some((piece, text)) = self.templates.read(data) {
+            if self.message.listens_to(piece.index) {
+                self.message.piece(piece, text, &mut sink);
+            }
+            return Ok(());
+        }
         let data = data.trim();
         match data {
             // Proxies that end every stream so do it here as well. It proves nothing.
             "" | "[DONE]" => {}
-            _ if data.starts_with('{') => self.message.event(event, self.json.parse(data)?, &mut sink),
+            _ if data.starts_with('{') => {
+                let value = self.json.parse(data)?;
+                let (mut deltas, mut is_piece) = (0, false);
+                self.message.event(event, value, &mut |delta: Delta<'_>| {
+                    deltas += 1;
+                    is_piece = delta.is_piece();
+                    sink(delta);
+                });
+                if deltas == 1 && is_piece {
+                    self.templates.learn(|| Piece::find(value));
+                }
+            }
             // What is named an error need not be JSON.
             _ if event == "error" => {
                 let said = self.json.parse(data).ok().and_then(Value::as_str);
@@ -117,6 +137,13 @@ struct Block {
     kind: Kind,
     /// Its stop came.
     is_stopped: bool,
+}
+
+/// More of a block, all that an event is.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    index: u64,
+    kind: Kind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -324,19 +351,13 @@ impl Message {
 
     fn read_delta(&mut self, index: u64, delta: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "content_block_delta.delta";
-        self.has_begun = true;
-        if self.blocks.iter().any(|block| block.index == index && block.kind == Kind::Aside) {
+        if !self.listens_to(index) {
             return;
         }
-        let kind = delta.and_then(|delta| delta.get("type")?.as_str());
-        let carrier = match kind.as_deref().unwrap_or("no type") {
-            "text_delta" => "text",
-            "input_json_delta" => "partial_json",
-            "thinking_delta" => "thinking",
-            // What vouches for the thinking, and where the text is from.
-            "signature_delta" => "signature",
-            "citations_delta" => "citation",
-            other => return sink(Delta::Unknown { parent: PLACE, name: other.into() }),
+        let name = delta.and_then(|delta| delta.get("type")?.as_str());
+        let name = name.as_deref().unwrap_or("no type");
+        let Some((kind, carrier)) = kind_and_carrier(name) else {
+            return sink(Delta::Unknown { parent: PLACE, name: name.into() });
         };
         let mut fragment = None;
         for (name, value) in delta.and_then(Value::as_object).into_iter().flatten() {
@@ -346,17 +367,32 @@ impl Message {
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }
         }
-        let Some(value) = fragment.filter(|_| !matches!(carrier, "signature" | "citation")) else { return };
-        let Some(text) = value.as_str() else { return unknown(PLACE, carrier, value, sink) };
-        match carrier {
+        let Some(value) = fragment.filter(|_| kind != Kind::Aside) else { return };
+        match value.as_str() {
+            Some(text) => self.piece(Piece { index, kind }, &text, sink),
+            None => unknown(PLACE, carrier, value, sink),
+        }
+    }
+
+    /// Whether what a block goes on with is the caller's business.
+    fn listens_to(&mut self, index: u64) -> bool {
+        self.has_begun = true;
+        !self.blocks.iter().any(|block| block.index == index && block.kind == Kind::Aside)
+    }
+
+    /// Takes in more of a block that is.
+    fn piece(&mut self, piece: Piece, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
+        let Piece { index, kind } = piece;
+        match kind {
             _ if text.is_empty() => {}
-            "text" => sink(Delta::Text { choice: 0, block: index, text: &text }),
-            "thinking" => sink(Delta::Reasoning { choice: 0, text: &text }),
-            _ => {
+            Kind::Text => sink(Delta::Text { choice: 0, block: index, text }),
+            Kind::Thinking => sink(Delta::Reasoning { choice: 0, text }),
+            Kind::Call => {
                 self.input.take_if(|(of, _)| *of == index);
-                let call = CallDelta { index: Some(index), arguments: &text, ..CallDelta::default() };
+                let call = CallDelta { index: Some(index), arguments: text, ..CallDelta::default() };
                 sink(Delta::ToolCall { choice: 0, call });
             }
+            Kind::Aside => {}
         }
     }
 
@@ -386,6 +422,30 @@ impl Message {
             let call = CallDelta { arguments: &arguments, is_whole: true, lossy, ..header };
             sink(Delta::ToolCall { choice: 0, call });
         }
+    }
+}
+
+/// What a delta of this type is of, and which of its members has it.
+fn kind_and_carrier(delta: &str) -> Option<(Kind, &'static str)> {
+    Some(match delta {
+        "text_delta" => (Kind::Text, "text"),
+        "input_json_delta" => (Kind::Call, "partial_json"),
+        "thinking_delta" => (Kind::Thinking, "thinking"),
+        // What vouches for the thinking, and where the text is from.
+        "signature_delta" => (Kind::Aside, "signature"),
+        "citations_delta" => (Kind::Aside, "citation"),
+        _ => return None,
+    })
+}
+
+impl Piece {
+    /// The piece that an event is, its text, and what is ignored beside it.
+    fn find(event: Value<'_>) -> Option<(Self, Value<'_>, [Option<Value<'_>>; 1])> {
+        let is_type = |value: Value<'_>| value.as_str().is_some_and(|name| name == "content_block_delta");
+        let delta = event.get("type").filter(|name| is_type(*name)).and(event.get("delta"))?;
+        let index = event.get("index").and_then(as_u64).unwrap_or_default();
+        let (kind, carrier) = kind_and_carrier(&delta.get("type")?.as_str()?)?;
+        Some((Self { index, kind }, delta.get(carrier)?, [delta.get("estimated_tokens")]))
     }
 }
 
@@ -455,5 +515,28 @@ impl Tokens {
         let input_tokens = read.reduce(u64::saturating_add);
         let total = input_tokens.zip(self.output).map(|(input, output)| input.saturating_add(output));
         Usage { input_tokens, output_tokens: self.output, total_tokens: total }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_deltas_are_like_the_one_before() {
+        for delta in [
+            r#"{"type":"text_delta","text":"TEXT"}"#,
+            r#"{"type":"thinking_delta","thinking":"TEXT","estimated_tokens":5}"#,
+            r#"{"type":"input_json_delta","partial_json":"TEXT"}"#,
+        ] {
+            let event = |text: &str, tokens: &str| {
+                let delta = delta.replace("TEXT", text).replace('5', tokens);
+                format!(r#"{{"type":"content_block_delta","index":1,"delta":{delta}      }}"#)
+            };
+            let mut decoder = AnthropicDecoder::new(&Limits::default());
+            decoder.decode("content_block_delta", &event("one", "5"), |_| {}).unwrap();
+            let read = decoder.templates.read(&event("two", "12")).map(|(_, text)| text.to_owned());
+            assert_eq!(read.as_deref(), Some("two"), "{delta}");
+        }
     }
 }

@@ -2,10 +2,11 @@
 //!
 //! The wire format: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
 
-use tokenline_core::json::Value;
+use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion};
 
 use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the lines of `/api/chat`, and of `/api/generate`.
@@ -36,6 +37,14 @@ use crate::delta::{Delta, FinishReason, Usage};
 pub struct OllamaDecoder {
     /// How many calls came.
     calls: u64,
+    templates: Templates<Piece>,
+}
+
+/// All that a line is, after the start of its choice.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    Text,
+    Thinking,
 }
 
 impl OllamaDecoder {
@@ -53,9 +62,42 @@ impl OllamaDecoder {
         self.line(line, &mut sink);
     }
 
+    /// As [`decode`](Self::decode), of a line that was not parsed yet.
+    pub(crate) fn decode_line(
+        &mut self,
+        json: &mut Parser,
+        line: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        if let Some((piece, text)) = self.templates.read(line) {
+            sink(Delta::Start { choice: 0 });
+            sink(match piece {
+                Piece::Text => Delta::Text { choice: 0, block: 0, text },
+                Piece::Thinking => Delta::Reasoning { choice: 0, text },
+            });
+            return Ok(());
+        }
+        let line = json.parse(line.trim())?;
+        let (mut deltas, mut starts, mut piece) = (0, 0, None);
+        self.line(line, &mut |delta: Delta<'_>| {
+            deltas += 1;
+            piece = match delta {
+                Delta::Text { .. } => Some(Piece::Text),
+                Delta::Reasoning { .. } => Some(Piece::Thinking),
+                _ => None,
+            };
+            starts += u32::from(matches!(delta, Delta::Start { .. }));
+            sink(delta);
+        });
+        if let Some(piece) = piece.filter(|_| deltas == 2 && starts == 1) {
+            self.templates.learn(|| Some((piece, piece.text_in(line)?, [line.get("created_at")])));
+        }
+        Ok(())
+    }
+
     /// Forgets the answer and starts with the next.
     pub fn reset(&mut self) {
-        *self = Self::default();
+        self.calls = 0;
     }
 
     fn line(&mut self, line: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
@@ -170,6 +212,19 @@ impl OllamaDecoder {
     }
 }
 
+impl Piece {
+    /// Where in its line, which says nothing else, its text is.
+    fn text_in(self, line: Value<'_>) -> Option<Value<'_>> {
+        let message = line.get("message");
+        let (bare, name) = match self {
+            Self::Text => ("response", "content"),
+            Self::Thinking => ("thinking", "thinking"),
+        };
+        let texts = [line.get(bare), message.and_then(|message| message.get(name))];
+        texts.into_iter().flatten().find(|text| !is_nothing(*text))
+    }
+}
+
 /// The parts of a message that are part of the answer.
 #[derive(Default)]
 struct Message<'a> {
@@ -213,5 +268,26 @@ fn finish_reason(name: &str) -> FinishReason {
         "length" => FinishReason::Length,
         // `load` and `unload`, where there was nothing to answer.
         other => FinishReason::other(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_lines_are_like_the_one_before() {
+        for line in [
+            r#"{"created_at":"NOW","message":{"role":"assistant","content":"TEXT"},"done":false}"#,
+            r#"{"created_at":"NOW","message":{"role":"assistant","content":"","thinking":"TEXT"},"done":false}"#,
+            r#"{"created_at":"NOW","response":"TEXT","done":false}"#,
+            r#"{"created_at":"NOW","response":"","thinking":"TEXT","done":false}"#,
+        ] {
+            let line = |now: &str, text: &str| line.replace("NOW", now).replace("TEXT", text);
+            let (mut json, mut decoder) = (Parser::new(), OllamaDecoder::new());
+            decoder.decode_line(&mut json, &line("2026-11-22T02:46:00.5Z", "one"), |_| {}).unwrap();
+            let next = line("2026-11-22T02:46:00Z", "two");
+            assert_eq!(decoder.templates.read(&next).map(|(_, text)| text), Some("two"));
+        }
     }
 }

@@ -119,8 +119,8 @@ impl OpenAiChatDecoder {
                     sink(delta);
                 });
                 if let Some(piece) = piece.filter(|_| deltas == 2 && event == "message") {
-                    let others = ["created", "obfuscation"].map(|name| value.get(name));
-                    self.templates.learn(piece, piece.text_in(value), others);
+                    let others = || ["id", "created", "obfuscation"].map(|name| value.get(name));
+                    self.templates.learn(|| Some((piece, piece.text_in(value)?, others())));
                 }
             }
             _ => {
@@ -377,11 +377,38 @@ fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: 
     };
     for (name, value) in members {
         match name {
-            "name" => tool = text_of(value),
+            "name" => tool = value.as_str(),
             "arguments" => arguments = text_of(value),
             _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
         }
     }
     let arguments = arguments.as_deref().unwrap_or_default();
     sink(Delta::ToolCall { choice, call: CallDelta { name: tool.as_deref(), arguments, ..header } });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_chunks_are_like_the_one_before() {
+        for delta in [
+            r#"{"content":"TEXT"}"#,
+            r#"{"role":"assistant","content":null,"reasoning_content":"TEXT"}"#,
+            r#"{"content":"","reasoning":"TEXT","reasoning_content":null}"#,
+            r#"{"tool_calls":[{"index":1,"function":{"arguments":"TEXT"}}]}"#,
+            r#"{"tool_calls":[{"id":"","type":"function","function":{"name":null,"arguments":"TEXT"}}]}"#,
+        ] {
+            let chunk = |id: &str, text: &str, padding: &str| {
+                let delta = delta.replace("TEXT", text);
+                format!(
+                    r#"{{"id":"{id}","created":17,"choices":[{{"index":2,"delta":{delta}}}],"obfuscation":"{padding}"}}"#
+                )
+            };
+            let mut decoder = OpenAiChatDecoder::new(&Limits::default());
+            decoder.decode("message", &chunk("a", "one", "xyz"), |_| {}).unwrap();
+            let read = decoder.templates.read(&chunk("b", "two", "")).map(|(_, text)| text.to_owned());
+            assert_eq!(read.as_deref(), Some("two"), "{delta}");
+        }
+    }
 }

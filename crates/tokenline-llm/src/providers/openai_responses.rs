@@ -12,6 +12,7 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits};
 
 use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 use members::{Item, Members};
 
@@ -46,6 +47,7 @@ use members::{Item, Members};
 pub struct OpenAiResponsesDecoder {
     json: Parser,
     response: Response,
+    templates: Templates<Piece>,
 }
 
 /// What of a response has come.
@@ -79,6 +81,13 @@ enum PartKind {
     Input,
 }
 
+/// More of something, all that an event is.
+#[derive(Clone, Copy, Debug)]
+enum Piece {
+    Text(Part),
+    Arguments { item: u64 },
+}
+
 /// Stops a server that makes up items: the oldest are forgotten.
 const MAX_PARTS: usize = 1024;
 
@@ -86,7 +95,8 @@ impl OpenAiResponsesDecoder {
     /// A decoder. Of the limits it uses the depth.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { json: Parser::new().with_limits(limits), response: Response::default() }
+        let json = Parser::new().with_limits(limits);
+        Self { json, response: Response::default(), templates: Templates::default() }
     }
 
     /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
@@ -104,6 +114,10 @@ impl OpenAiResponsesDecoder {
         data: &str,
         mut sink: impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
+        if let Some((piece, text)) = self.templates.read(data) {
+            self.response.piece(piece, text, &mut sink);
+            return Ok(());
+        }
         let data = data.trim();
         match data {
             // The marker ends chat completions: some proxies append it to whatever they pass on.
@@ -117,7 +131,17 @@ impl OpenAiResponsesDecoder {
                 let data = self.json.parse(data)?;
                 let error = data.get("error").filter(|error| !is_nothing(*error));
                 match (data.get("type").and_then(Value::as_str), error) {
-                    (Some(name), _) => self.response.event(&name, data, &mut sink),
+                    (Some(name), _) => {
+                        let (mut deltas, mut is_piece) = (0, false);
+                        self.response.event(&name, data, &mut |delta: Delta<'_>| {
+                            deltas += 1;
+                            is_piece = delta.is_piece();
+                            sink(delta);
+                        });
+                        if deltas == 1 && is_piece {
+                            self.templates.learn(|| Piece::find(&name, data));
+                        }
+                    }
                     (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
                     (None, None) => self.response.event(event, data, &mut sink),
                 }
@@ -224,6 +248,19 @@ impl Response {
         call(CallDelta { arguments: &arguments, is_whole, ..header }, sink);
     }
 
+    /// Takes in what an event that is like one before is read as.
+    fn piece(&mut self, piece: Piece, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
+        let (Piece::Arguments { item } | Piece::Text(Part { item, .. })) = piece;
+        (self.has_begun, self.latest) = (true, item);
+        match piece {
+            Piece::Text(part) => self.text(part, text, false, sink),
+            Piece::Arguments { item } => {
+                self.has_calls = true;
+                call(CallDelta { index: Some(item), arguments: text, ..CallDelta::default() }, sink);
+            }
+        }
+    }
+
     fn end_event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let response = Members::read(event, sink).response.unwrap_or(event);
         // The rest of its members repeats the request.
@@ -272,6 +309,28 @@ impl Response {
     }
 }
 
+impl Piece {
+    /// The piece that an event is which says itself whose it is, its text, and what is ignored.
+    fn find<'v>(name: &str, event: Value<'v>) -> Option<(Self, Value<'v>, [Option<Value<'v>>; 3])> {
+        let kind = match name {
+            "response.output_text.delta" => Some(PartKind::Text),
+            "response.reasoning_text.delta" => Some(PartKind::Reasoning),
+            "response.reasoning_summary_text.delta" => Some(PartKind::ReasoningSummary),
+            "response.custom_tool_call_input.delta" => Some(PartKind::Input),
+            "response.function_call_arguments.delta" => None,
+            _ => return None,
+        };
+        let members = Members::read(event, &mut |_| {});
+        let (item, number) = (members.item_index?, members.number.unwrap_or(0));
+        let piece = match kind {
+            Some(kind) => Self::Text(Part { item, number, kind }),
+            None => Self::Arguments { item },
+        };
+        let ignored = ["sequence_number", "item_id", "obfuscation"].map(|name| event.get(name));
+        Some((piece, members.text?, ignored))
+    }
+}
+
 /// Whether an event tells how a tool gets on that the server itself runs.
 fn is_of_server_tool(event: &str) -> bool {
     const TOOLS: [&str; 8] = [
@@ -313,7 +372,7 @@ impl Response {
                 self.has_calls = true;
                 let item = Item::read(item, sink);
                 self.custom_call(index, &item, is_done, sink);
-                if is_done {
+                if is_done && item.status.is_some() {
                     stop(index, &item, sink);
                 }
             }
@@ -343,12 +402,13 @@ impl Response {
     }
 
     /// A call whose input is a text. It is in one string of the arguments, which is escaped character by
-    /// character, so that it can be sent on in pieces.
+    /// character, so that it can be sent on in pieces. That it is whole has to be said, as it is not to
+    /// be seen: without a status the end of the response says it.
     fn custom_call(&mut self, index: u64, item: &Item<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let part = Part { item: index, number: 0, kind: PartKind::Input };
         let is_begun = self.begun.contains(&part);
         let input = item.input.as_deref();
-        if !is_done || item.is_whole() != Some(true) {
+        if !is_done || !item.is_completed() {
             call(item.header(index), sink);
             return self.text(part, input.unwrap_or_default(), is_done, sink);
         }
@@ -428,7 +488,7 @@ impl Response {
             return;
         }
         let is_first = self.begin(part);
-        if is_whole && !is_first {
+        if is_whole && !is_first && part.kind != PartKind::Input {
             return;
         }
         let (choice, block) = (0, part.item);
@@ -438,9 +498,11 @@ impl Response {
             PartKind::Reasoning | PartKind::ReasoningSummary => sink(Delta::Reasoning { choice, text }),
             PartKind::Input => {
                 self.has_calls = true;
-                let opener = if is_first { INPUT_OPENER } else { "" };
+                let opener = if is_first || is_whole { INPUT_OPENER } else { "" };
                 let arguments = format!("{opener}{}", Escaped(text));
-                call(CallDelta { index: Some(block), arguments: &arguments, ..CallDelta::default() }, sink);
+                // All of it is held against what has come.
+                let header = CallDelta { index: Some(block), is_whole, ..CallDelta::default() };
+                call(CallDelta { arguments: &arguments, ..header }, sink);
             }
         }
     }
@@ -478,5 +540,31 @@ impl fmt::Display for Escaped<'_> {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn most_deltas_are_like_the_one_before() {
+        for name in [
+            "output_text",
+            "reasoning_text",
+            "reasoning_summary_text",
+            "custom_tool_call_input",
+            "function_call_arguments",
+        ] {
+            let event = |number: u64, item: &str, text: &str| {
+                format!(
+                    r#"{{"type":"response.{name}.delta","sequence_number":{number},"item_id":"{item}","output_index":1,"delta":"{text}"}}"#
+                )
+            };
+            let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
+            decoder.decode("", &event(9, "a", "one"), |_| {}).unwrap();
+            let read = decoder.templates.read(&event(10, "bc", "two")).map(|(_, text)| text.to_owned());
+            assert_eq!(read.as_deref(), Some("two"), "{name}");
+        }
     }
 }

@@ -6,50 +6,44 @@
 //! it, and values that nothing comes of, such as a time stamp. An event that differs nowhere else has
 //! the same members, each of the same kind, and so is read as the same, with its own text.
 
+use std::fmt;
+use std::ops::Range;
+
 use tokenline_core::json::{Kind, RawStr, Value};
 
 /// The latest events that others may be like, and what they were read as. There are two, as calls may
 /// come side by side, and text beside reasoning.
-#[derive(Debug)]
 pub(super) struct Templates<P> {
     templates: [Template<P>; 2],
     /// Which of them an event was last like, or made.
     latest: usize,
-    /// Events that no other was like yet, since one was.
+    /// Events that were like none; for each that was like one, two less.
     in_vain: u32,
     unescaped: String,
 }
 
-#[derive(Debug)]
 struct Template<P> {
     found: Option<P>,
     data: String,
-    /// In the order of their places.
-    holes: Vec<Hole>,
+    /// Where the text is that is what came of the event.
+    text: Range<usize>,
+    /// The other values in which events that are alike may differ, in the order of their places.
+    before: Vec<Hole>,
+    after: Vec<Hole>,
 }
 
-/// A place where events that are alike may differ.
-#[derive(Clone, Copy, Debug)]
+/// The place of a value that nothing comes of: of what is between a string's quotes, or of an integer
+/// without a sign.
 struct Hole {
-    start: usize,
-    end: usize,
-    kind: HoleKind,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum HoleKind {
-    /// The text that is what came of the event.
-    Text,
-    /// Another string.
-    String,
-    /// An integer without a sign.
-    Integer,
+    range: Range<usize>,
+    is_string: bool,
 }
 
 /// Bytes of an event that is kept, or compared. It bounds the memory, and a larger event is not read
 /// faster for it.
 const MAX_BYTES: usize = 16 * 1024;
-/// Where no event is like another, only one in so many is kept, after as many that all were.
+/// Where so many events were like none, as with many choices side by side, only one in so many is kept,
+/// and only the latest is compared.
 const PATIENCE: u32 = 16;
 
 impl<P> Default for Templates<P> {
@@ -61,7 +55,7 @@ impl<P> Default for Templates<P> {
 
 impl<P> Default for Template<P> {
     fn default() -> Self {
-        Self { found: None, data: String::new(), holes: Vec::new() }
+        Self { found: None, data: String::new(), text: 0..0, before: Vec::new(), after: Vec::new() }
     }
 }
 
@@ -71,33 +65,37 @@ impl<P: Copy> Templates<P> {
     pub(super) fn read<'a>(&'a mut self, data: &'a str) -> Option<(P, &'a str)> {
         let (found, text) = match self.templates[self.latest].read(data) {
             Some(read) => read,
+            None if self.in_vain > PATIENCE => return None,
             None => {
                 let read = self.templates[1 - self.latest].read(data)?;
                 self.latest = 1 - self.latest;
                 read
             }
         };
-        self.in_vain = 0;
+        self.in_vain = self.in_vain.saturating_sub(2);
         Some((found, text.unescape_in(&mut self.unescaped)))
     }
 
-    /// Keeps an event, a whole document, with what it was `found` to be: nothing else, and the same
-    /// whatever state its decoder is in.
+    /// Keeps an event, if it is worth it: what it was found to be, whatever state its decoder is in, and
+    /// nothing else; its text; and other values of it, which nothing depends on.
     ///
-    /// The `text` is where what was found is from, and has to be a string. An event without text may
-    /// be found to be something else. Of the `others`, values that nothing depends on, those count that
+    /// The text is where what was found is from, and has to be a string. If it is empty, nothing is
+    /// kept: an event without text may be read as something else. Of the other values those count that
     /// are strings or integers without a sign.
-    pub(super) fn learn<'v>(
+    pub(super) fn learn<'v, const OTHERS: usize>(
         &mut self,
-        found: P,
-        text: Option<Value<'v>>,
-        others: impl IntoIterator<Item = Option<Value<'v>>>,
+        find: impl FnOnce() -> Option<(P, Value<'v>, [Option<Value<'v>>; OTHERS])>,
     ) {
-        let Some(text) = text else { return };
-        self.in_vain = self.in_vain.saturating_add(1);
-        let is_kept = self.in_vain <= PATIENCE || self.in_vain.is_multiple_of(PATIENCE);
+        self.in_vain += 1;
+        let is_turn = self.in_vain == 2 * PATIENCE;
+        if is_turn {
+            self.in_vain = PATIENCE;
+        } else if self.in_vain > PATIENCE {
+            return;
+        }
+        let Some((found, text, others)) = find() else { return };
         // Which member a repeated name is of, only its reader knows.
-        if is_kept && text.document().len() <= MAX_BYTES && text.repeated_name().is_none() {
+        if text.document().len() <= MAX_BYTES && text.repeated_name().is_none() {
             self.latest = 1 - self.latest;
             self.templates[self.latest].learn(found, text, others.into_iter().flatten());
         }
@@ -112,56 +110,222 @@ impl<P: Copy> Template<P> {
         if data.len() > MAX_BYTES {
             return None;
         }
-        let (mut rest, mut at) = (data, 0);
-        let mut text = None;
-        for hole in &self.holes {
-            rest = rest.strip_prefix(&self.data[at..hole.start])?;
-            let len = match hole.kind {
-                HoleKind::Text => text.insert(RawStr::at_start(rest)?).len(),
-                HoleKind::String => RawStr::at_start(rest)?.len(),
-                HoleKind::Integer => integer_len(rest)?,
-            };
-            rest = &rest[len..];
-            at = hole.end;
+        // The values before the text seldom change.
+        let is_same = |end: usize| data.as_bytes().starts_with(&self.data.as_bytes()[..end]);
+        let start = if is_same(self.text.start) {
+            self.text.start
+        } else if is_same(self.before.last()?.range.end) {
+            return None;
+        } else {
+            self.pass(0..self.text.start, &self.before, data, 0)?
+        };
+        let text = RawStr::at_start(data.get(start..)?).filter(|text| !text.is_empty())?;
+        let end = self.pass(self.text.end..self.data.len(), &self.after, data, start + text.len())?;
+        (end == data.len()).then_some((found, text))
+    }
+
+    /// Goes past what the event has from `at` on, if that is like a part of this one, with its holes.
+    #[inline]
+    fn pass(&self, part: Range<usize>, holes: &[Hole], data: &str, mut at: usize) -> Option<usize> {
+        let own = &self.data.as_bytes()[..part.end];
+        let mut from = part.start;
+        for Hole { range, is_string } in holes {
+            at += len_of_same(data, at, &own[from..range.start])?;
+            let rest = data.get(at..)?;
+            at += if *is_string { RawStr::at_start(rest)?.len() } else { len_of_integer(rest)? };
+            from = range.end;
         }
-        let text = text.filter(|text| !text.is_empty() && *rest == self.data[at..])?;
-        Some((found, text))
+        Some(at + len_of_same(data, at, &own[from..])?)
     }
 
     fn learn<'v>(&mut self, found: P, text: Value<'v>, others: impl Iterator<Item = Value<'v>>) {
         self.found = None;
-        self.holes.clear();
-        let Some(text_hole) = Hole::of(text, HoleKind::Text) else { return };
-        self.holes.push(text_hole);
-        self.holes.extend(others.filter_map(|value| Hole::of(value, HoleKind::String)));
-        self.holes.sort_unstable_by_key(|hole| hole.start);
+        let Some(Hole { range, is_string: true }) = Hole::of(text) else { return };
+        if range.is_empty() {
+            return;
+        }
+        self.before.clear();
+        self.after.clear();
+        for hole in others.filter_map(Hole::of) {
+            let holes = if hole.range.start < range.start { &mut self.before } else { &mut self.after };
+            holes.push(hole);
+        }
+        self.before.sort_unstable_by_key(|hole| hole.range.start);
+        self.after.sort_unstable_by_key(|hole| hole.range.start);
         self.data.clear();
         self.data.push_str(text.document());
+        self.text = range;
         self.found = Some(found);
     }
 }
 
+/// No data: what is kept may be private.
+impl<P> fmt::Debug for Templates<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Templates").finish_non_exhaustive()
+    }
+}
+
 impl Hole {
-    fn of(value: Value<'_>, string: HoleKind) -> Option<Self> {
+    fn of(value: Value<'_>) -> Option<Self> {
         let range = value.range();
-        match value.as_number() {
-            _ if value.kind() == Kind::String => {
-                Some(Self { start: range.start + 1, end: range.end - 1, kind: string })
-            }
-            Some(number) if string != HoleKind::Text => {
-                integer_len(number.as_str()).filter(|len| *len == range.len())?;
-                Some(Self { start: range.start, end: range.end, kind: HoleKind::Integer })
+        match value.kind() {
+            Kind::String => Some(Self { range: range.start + 1..range.end - 1, is_string: true }),
+            Kind::Number if len_of_integer(value.raw()) == Some(range.len()) => {
+                Some(Self { range, is_string: false })
             }
             _ => None,
         }
     }
 }
 
+/// The length of what is the same in an event from `at` on.
+#[inline]
+fn len_of_same(data: &str, at: usize, own: &[u8]) -> Option<usize> {
+    data.as_bytes().get(at..)?.starts_with(own).then_some(own.len())
+}
+
 /// The length of the integer without a sign that the document goes on with. What follows it is not
 /// looked at.
 #[inline]
-fn integer_len(rest: &str) -> Option<usize> {
+fn len_of_integer(rest: &str) -> Option<usize> {
     let len = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let has_leading_zero = rest.starts_with('0') && len > 1;
+    let has_leading_zero = len > 1 && rest.starts_with('0');
     (len > 0 && !has_leading_zero).then_some(len)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokenline_core::json::Parser;
+
+    use super::*;
+
+    const EVENT: &str = r#"{"t":17,"id":"a\"b","text":"one","n":0,"pad":"","end":[1.5]}"#;
+
+    fn learned(event: &str, found: u8) -> Templates<u8> {
+        let mut templates = Templates::default();
+        learn(&mut templates, event, found);
+        templates
+    }
+
+    fn learn(templates: &mut Templates<u8>, event: &str, found: u8) {
+        let mut json = Parser::new();
+        let value = json.parse(event).unwrap();
+        // In no order, and some that are no holes.
+        let others = ["pad", "n", "end", "missing", "id", "t"].map(|name| value.get(name));
+        templates.learn(|| Some((found, value.get("text").unwrap(), others)));
+    }
+
+    #[test]
+    fn an_event_is_like_another_but_for_its_holes() {
+        let mut templates = learned(EVENT, 7);
+        for (event, text) in [
+            (EVENT, "one"),
+            (r#"{"t":17,"id":"a\"b","text":"\ud83d\ude00 \n","n":0,"pad":"","end":[1.5]}"#, "😀 \n"),
+            (r#"{"t":0,"id":"","text":"é","n":18446744073709551616,"pad":"\u0041","end":[1.5]}"#, "é"),
+        ] {
+            assert_eq!(templates.read(event), Some((7, text)), "{event}");
+        }
+    }
+
+    #[test]
+    fn an_event_is_not_like_another() {
+        let mut templates = learned(EVENT, 7);
+        for (from, to) in [
+            ("one", ""),
+            ("one", "\\ud83d"),
+            ("one", "\\ude00"),
+            ("one", "\\x"),
+            ("one", "\t"),
+            ("one", "one\",\"x\":\""),
+            (r#""one""#, "1"),
+            (r#""one""#, "null"),
+            ("17", "017"),
+            ("17", "-17"),
+            ("17", "1.7"),
+            ("17", "1e7"),
+            ("17", ""),
+            ("17", r#""17""#),
+            ("1.5", "1.6"),
+            ("pad", "PAD"),
+            (r#""pad":"""#, r#""pad":"\u12""#),
+            (r#""pad":"""#, r#""pad":null"#),
+            ("{", " {"),
+            ("]}", "] }"),
+            ("]}", "]}}"),
+            ("]}", "]"),
+            ("]}", ""),
+        ] {
+            let event = EVENT.replacen(from, to, 1);
+            assert_eq!(templates.read(&event), None, "{event}");
+        }
+        for len in 0..EVENT.len() {
+            assert_eq!(templates.read(&EVENT[..len]), None);
+        }
+    }
+
+    #[test]
+    fn what_is_not_kept() {
+        let long = format!(r#"{{"text":"one","x":"{}"}}"#, "x".repeat(MAX_BYTES));
+        for event in [
+            &long,
+            r#"{"text":""}"#,
+            r#"{"text":1}"#,
+            r#"{"text":["one"]}"#,
+            r#"{"text":"one","text":"two"}"#,
+            r#"{"text":"one","x":{"y":1,"y":2}}"#,
+        ] {
+            assert_eq!(learned(event, 7).read(event), None, "{event:.60}");
+        }
+        let mut templates = learned(r#"{"text":"one"}"#, 7);
+        assert_eq!(templates.read(&format!(r#"{{"text":"{}"}}"#, "x".repeat(MAX_BYTES))), None);
+    }
+
+    #[test]
+    fn two_are_known() {
+        let event = |number: u8| format!(r#"{{"x":{number},"text":"one"}}"#);
+        let mut templates = learned(&event(1), 1);
+        learn(&mut templates, &event(2), 2);
+        for number in [1, 2, 2, 1, 1, 2] {
+            assert_eq!(templates.read(&event(number)), Some((number, "one")));
+        }
+        // The one that an event was last like is kept.
+        learn(&mut templates, &event(3), 3);
+        assert_eq!(templates.read(&event(1)), None);
+        assert_eq!(templates.read(&event(2)), Some((2, "one")));
+        assert_eq!(templates.read(&event(3)), Some((3, "one")));
+    }
+
+    #[test]
+    fn where_none_is_like_another_few_are_kept() {
+        let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
+        let mut templates = Templates::default();
+        let mut kept = 0;
+        for number in 1..=PATIENCE * 100 {
+            assert_eq!(templates.read(&event(number)), None);
+            learn(&mut templates, &event(number), 7);
+            kept += u32::from(templates.templates[templates.latest].data == event(number));
+        }
+        assert_eq!(kept, PATIENCE + 99);
+        // The last one was its turn.
+        for _ in 0..PATIENCE {
+            assert_eq!(templates.read(&event(PATIENCE * 100)), Some((7, "one")));
+        }
+        learn(&mut templates, &event(1), 7);
+        assert_eq!(templates.read(&event(1)), Some((7, "one")));
+    }
+
+    #[test]
+    fn of_many_side_by_side_one_is_known() {
+        let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
+        let mut templates = Templates::default();
+        let mut known = 0;
+        for number in (0..4).cycle().take(4000) {
+            match templates.read(&event(number)) {
+                Some(_) => known += 1,
+                None => learn(&mut templates, &event(number), 7),
+            }
+        }
+        assert!(known > 900, "{known}");
+    }
 }

@@ -58,7 +58,7 @@ pub(crate) fn is_space(byte: u8, single_line: bool) -> bool {
 
 /// An escape of one character after the backslash.
 #[inline(always)]
-pub(super) fn is_simple_escape(byte: u8) -> bool {
+pub(in crate::json) fn is_simple_escape(byte: u8) -> bool {
     matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
 }
 
@@ -130,6 +130,18 @@ pub(super) fn unicode_step(progress: u8, unit: &mut u32, byte: u8) -> Result<u8,
         unicode::LAST => Err(Expected::LowSurrogate),
         _ => Ok(progress + 1),
     }
+}
+
+/// The length of the `\u` escape that `bytes` begin with, of both halves if it is of a pair.
+pub(in crate::json) fn unicode_escape(bytes: &[u8]) -> Option<usize> {
+    let (mut progress, mut unit) = (0, 0);
+    for (len, &byte) in (3..).zip(bytes.get(2..)?) {
+        progress = unicode_step(progress, &mut unit, byte).ok()?;
+        if progress == unicode::WHOLE {
+            return Some(len);
+        }
+    }
+    None
 }
 
 pub(super) fn expected_in_unicode(progress: u8) -> Expected {

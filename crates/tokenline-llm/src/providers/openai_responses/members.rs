@@ -83,6 +83,11 @@ impl<'a> Item<'a> {
         CallDelta { index: Some(index), id, name: self.name.as_deref(), ..CallDelta::default() }
     }
 
+    /// Whether it says itself that it is whole.
+    pub(super) fn is_completed(&self) -> bool {
+        self.status.as_deref() == Some("completed")
+    }
+
     /// Whether it is whole now that it is done; `None` if that is left open. So it is where a program
     /// of the model's makes the call.
     pub(super) fn is_whole(&self) -> Option<bool> {

@@ -1,0 +1,81 @@
+//! An answer's events are the same however the bytes are cut, and whenever the events are taken.
+#![no_main]
+
+use libfuzzer_sys::fuzz_target;
+use tokenline_core::json::Raw;
+use tokenline_core::{Emit, Limits, Options};
+use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+
+/// What the first byte chooses.
+fn parser(mut settings: usize) -> AnswerParser<Raw> {
+    let mut choose = |among: usize| {
+        let choice = settings % among;
+        settings /= among;
+        choice
+    };
+    let provider = Provider::ALL[choose(Provider::ALL.len())];
+    let text_as = [TextAs::ToolCalls, TextAs::Records, TextAs::Text][choose(3)];
+    let has_fragments = choose(2) == 0;
+    let emit = [Emit::Sealed, Emit::Eager][choose(2)];
+    let limits = match choose(2) {
+        0 => Limits::default(),
+        _ => Limits { line_bytes: 48, depth: 6, sse_line_bytes: 400, sse_event_bytes: 410, diagnostics: 4 },
+    };
+    let options = if choose(2) == 0 { Options::lenient() } else { Options::strict() };
+    let parser = AnswerParser::new(provider, options.emit(emit).limits(limits)).text_as(text_as);
+    if has_fragments { parser.with_fragments() } else { parser }
+}
+
+/// Takes the events after each piece, or all of them at the end.
+fn decode<'a>(
+    parser: &mut AnswerParser<Raw>,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+    takes_at_once: bool,
+) -> Vec<String> {
+    let mut seen = Vec::new();
+    for piece in pieces {
+        parser.push(piece);
+        if takes_at_once {
+            take(parser, &mut seen);
+        }
+    }
+    parser.finish();
+    take(parser, &mut seen);
+    assert!(parser.next_event().is_none());
+    seen.push(format!("{} {:?}", parser.is_complete(), parser.usage()));
+    seen.push(format!("{} {:?}", parser.unknown(), parser.report()));
+    seen
+}
+
+fn take(parser: &mut AnswerParser<Raw>, seen: &mut Vec<String>) {
+    while let Some(event) = parser.next_event() {
+        if let AnswerEvent::ToolCall { call, .. } = &event {
+            assert!(call.parameters.as_str().starts_with('{'));
+        }
+        seen.push(format!("{event:?}"));
+    }
+}
+
+fuzz_target!(|data: &[u8]| {
+    let [settings, input @ ..] = data else { return };
+    let settings = usize::from(*settings);
+    let mut whole_parser = parser(settings);
+    let whole = decode(&mut whole_parser, [input], true);
+
+    // The pieces' sizes come of the input itself.
+    let mut state = input.iter().fold(1_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    let mut pieces = Vec::new();
+    let mut rest = input;
+    while !rest.is_empty() {
+        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        let most = if state & 0x100 == 0 { 9 } else { 300 };
+        let (piece, left) = rest.split_at(((state >> 16) as usize % most).min(rest.len()));
+        pieces.push(piece);
+        rest = left;
+    }
+    assert_eq!(decode(&mut parser(settings), pieces.iter().copied(), false), whole);
+    assert_eq!(decode(&mut parser(settings), pieces, true), whole);
+    assert_eq!(decode(&mut parser(settings), input.chunks(1), true), whole);
+    whole_parser.reset();
+    assert_eq!(decode(&mut whole_parser, [input], false), whole, "after a reset");
+});
