@@ -273,7 +273,7 @@ impl Beside {
             }
             _ => {
                 let is_hiding = self.hides_calls && find_call(&self.line).is_some();
-                match (self.has_record || is_hiding) && !self.has_text || is_hiding {
+                match is_hiding || (self.has_record && !self.has_text) {
                     true => self.settle(self.line.len(), false),
                     false => self.pass(self.line.len()),
                 }

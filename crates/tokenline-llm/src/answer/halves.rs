@@ -117,7 +117,7 @@ impl Halves {
     ) {
         match delta {
             Delta::BlockStop { choice, block, .. } => {
-                self.give_up(|place| place.is_in(choice, Some(block)), &mut sink)
+                self.give_up(|place| place.is_in(choice, Some(block)), &mut sink);
             }
             Delta::Finish { choice, .. } => self.give_up(|place| place.is_in(choice, None), &mut sink),
             Delta::Restart | Delta::Terminator => self.give_up(|_| true, &mut sink),

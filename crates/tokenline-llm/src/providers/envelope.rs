@@ -22,6 +22,19 @@ pub(crate) fn error_of_body(body: &str) -> Option<String> {
     Some(error_message(error).into_owned())
 }
 
+/// Says of an event's data, which is no object, what it comes to. What is named an error need not be
+/// JSON; anything else is not known.
+pub(super) fn no_object(json: &mut Parser, event: &str, data: &str, sink: &mut impl FnMut(Delta<'_>)) {
+    let value = json.parse(data).ok();
+    sink(match event {
+        "error" => Delta::Error { message: value.and_then(Value::as_str).unwrap_or(data.into()) },
+        _ => Delta::Unknown {
+            parent: "data",
+            name: value.map_or("text", |value| value.kind().as_str()).into(),
+        },
+    });
+}
+
 /// What an error says, which is a text or an object.
 pub(super) fn error_message(error: Value<'_>) -> Cow<'_, str> {
     let text = |value: Value<'_>| value.as_str().filter(|text| !text.is_empty()).map(Cow::into_owned);

@@ -6,7 +6,7 @@
 use tokenline_core::json::{Kind, Object, Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits, PartialArgument, PartialValue};
 
-use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, no_object, text_of, unknown};
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the chunks of a `streamGenerateContent` stream: the events of `alt=sse`, or the elements
@@ -88,18 +88,10 @@ impl GeminiDecoder {
         match data {
             // The marker is no end of Gemini's: some proxies append it to whatever they pass on.
             "" | "[DONE]" => {}
-            // What is named an error need not be JSON.
-            _ if event == "error" && !data.starts_with('{') => {
-                let said = self.json.parse(data).ok().and_then(Value::as_str);
-                sink(Delta::Error { message: said.unwrap_or(data.into()) });
-            }
             _ if data.starts_with('{') => {
                 self.candidates.chunk(self.json.parse(data)?, event == "error", &mut sink);
             }
-            _ => {
-                let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
-                sink(Delta::Unknown { parent: "data", name: name.into() });
-            }
+            _ => no_object(&mut self.json, event, data, &mut sink),
         }
         Ok(())
     }

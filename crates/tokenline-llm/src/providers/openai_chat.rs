@@ -5,7 +5,7 @@
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, no_object, text_of, unknown};
 use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 
@@ -105,11 +105,6 @@ impl OpenAiChatDecoder {
         match data {
             "" => {}
             "[DONE]" => sink(Delta::Terminator),
-            // What is named an error need not be JSON.
-            _ if event == "error" && !data.starts_with('{') => {
-                let said = self.json.parse(data).ok().and_then(Value::as_str);
-                sink(Delta::Error { message: said.unwrap_or(data.into()) });
-            }
             _ if data.starts_with('{') => {
                 let value = self.json.parse(data)?;
                 let (mut deltas, mut piece) = (0, None);
@@ -123,10 +118,7 @@ impl OpenAiChatDecoder {
                     self.templates.learn(|| Some((piece, piece.text_in(value)?, others())));
                 }
             }
-            _ => {
-                let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
-                sink(Delta::Unknown { parent: "data", name: name.into() });
-            }
+            _ => no_object(&mut self.json, event, data, &mut sink),
         }
         Ok(())
     }

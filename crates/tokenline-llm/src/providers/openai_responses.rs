@@ -3,18 +3,19 @@
 //! The wire format: <https://platform.openai.com/docs/api-reference/responses-streaming>.
 
 use std::collections::VecDeque;
-use std::fmt::{self, Write as _};
 use std::mem;
 
+mod items;
 mod members;
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
-use tokenline_core::{CallDelta, Completion, Limits};
+use tokenline_core::{CallDelta, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, no_object, text_of, unknown};
 use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
-use members::{Item, Members};
+use items::call;
+use members::Members;
 
 /// Decodes the events of a Responses stream.
 ///
@@ -122,11 +123,6 @@ impl OpenAiResponsesDecoder {
         match data {
             // The marker ends chat completions: some proxies append it to whatever they pass on.
             "" | "[DONE]" => {}
-            // What is named an error need not be JSON.
-            _ if event == "error" && !data.starts_with('{') => {
-                let said = self.json.parse(data).ok().and_then(Value::as_str);
-                sink(Delta::Error { message: said.unwrap_or(data.into()) });
-            }
             _ if data.starts_with('{') => {
                 let data = self.json.parse(data)?;
                 let error = data.get("error").filter(|error| !is_nothing(*error));
@@ -146,10 +142,7 @@ impl OpenAiResponsesDecoder {
                     (None, None) => self.response.event(event, data, &mut sink),
                 }
             }
-            _ => {
-                let name = self.json.parse(data).map_or("text", |value| value.kind().as_str());
-                sink(Delta::Unknown { parent: "data", name: name.into() });
-            }
+            _ => no_object(&mut self.json, event, data, &mut sink),
         }
         Ok(())
     }
@@ -352,195 +345,6 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
     let tokens = |name| usage.get(name).and_then(as_u64);
     let (input_tokens, output_tokens) = (tokens("input_tokens"), tokens("output_tokens"));
     Some(Usage { input_tokens, output_tokens, total_tokens: tokens("total_tokens") })
-}
-
-// Items.
-impl Response {
-    fn item(&mut self, index: u64, item: Value<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
-        let of_type = item.get("type").and_then(Value::as_str).unwrap_or_default();
-        match &*of_type {
-            "function_call" => {
-                self.has_calls = true;
-                let item = Item::read(item, sink);
-                let arguments = item.arguments.as_deref().unwrap_or_default();
-                call(CallDelta { arguments, is_whole: is_done, ..item.header(index) }, sink);
-                if is_done {
-                    stop(index, &item, sink);
-                }
-            }
-            "custom_tool_call" => {
-                self.has_calls = true;
-                let item = Item::read(item, sink);
-                self.custom_call(index, &item, is_done, sink);
-                if is_done && item.status.is_some() {
-                    stop(index, &item, sink);
-                }
-            }
-            "message" | "reasoning" => {
-                let item = Item::read(item, sink);
-                if is_done {
-                    self.parts(index, item.summary, sink);
-                    self.parts(index, item.content, sink);
-                }
-                if is_done && of_type == "message" {
-                    stop(index, &item, sink);
-                }
-            }
-            // One that is the client's business.
-            "tool_search_call"
-                if item.get("execution").and_then(Value::as_str).as_deref() == Some("client") =>
-            {
-                sink(Delta::Unknown { parent: "item", name: of_type });
-            }
-            // What the server itself runs, and what came of it.
-            "web_search_call" | "file_search_call" | "image_generation_call" | "code_interpreter_call" => {}
-            "mcp_call" | "mcp_list_tools" | "tool_search_call" | "tool_search_output" => {}
-            "program" | "compaction" => {}
-            // Among them calls that are the client's, but of no function: of a computer, of a shell.
-            other => sink(Delta::Unknown { parent: "item", name: other.into() }),
-        }
-    }
-
-    /// A call whose input is a text. It is in one string of the arguments, which is escaped character by
-    /// character, so that it can be sent on in pieces. That it is whole has to be said, as it is not to
-    /// be seen: without a status the end of the response says it.
-    fn custom_call(&mut self, index: u64, item: &Item<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
-        let part = Part { item: index, number: 0, kind: PartKind::Input };
-        let is_begun = self.begun.contains(&part);
-        let input = item.input.as_deref();
-        if !is_done || !item.is_completed() {
-            call(item.header(index), sink);
-            return self.text(part, input.unwrap_or_default(), is_done, sink);
-        }
-        self.begun.retain(|begun| *begun != part);
-        match input.filter(|input| !(input.is_empty() && is_begun)) {
-            Some(input) => {
-                let arguments = format!("{INPUT_OPENER}{}{INPUT_CLOSER}", Escaped(input));
-                call(CallDelta { arguments: &arguments, is_whole: true, ..item.header(index) }, sink);
-            }
-            None => {
-                let arguments = if is_begun { INPUT_CLOSER } else { "" };
-                call(CallDelta { arguments, ..item.header(index) }, sink);
-            }
-        }
-    }
-
-    /// Ends the inputs whose items were not said to be done: the response is, and it is whole.
-    fn close_inputs(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
-        for part in self.begun.iter().filter(|part| part.kind == PartKind::Input) {
-            let header = CallDelta { index: Some(part.item), ..CallDelta::default() };
-            call(CallDelta { arguments: INPUT_CLOSER, ..header }, sink);
-        }
-        self.begun.retain(|part| part.kind != PartKind::Input);
-    }
-}
-
-fn call(call: CallDelta<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-    sink(Delta::ToolCall { choice: 0, call });
-}
-
-/// Ends an item that is done, if it says how it ended.
-fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-    if let Some(is_whole) = item.is_whole() {
-        let completion = is_whole.then_some(Completion::ItemStop);
-        sink(Delta::BlockStop { choice: 0, block: index, completion });
-    }
-}
-
-// Parts.
-impl Response {
-    fn parts(&mut self, item: u64, parts: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
-        match parts.map(|parts| (parts, parts.as_array())) {
-            Some((_, Some(parts))) => {
-                (0..).zip(parts).for_each(|(number, part)| self.part(item, number, part, sink));
-            }
-            Some((parts, None)) => unknown("item", "content", parts, sink),
-            None => {}
-        }
-    }
-
-    /// A part as a whole.
-    fn part(&mut self, item: u64, number: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-        const PLACE: &str = "part";
-        let Some(members) = part.as_object() else { return unknown("", PLACE, part, sink) };
-        let (mut of_type, mut text) = (None, None);
-        for (name, value) in members {
-            match name {
-                "type" => of_type = value.as_str(),
-                "text" | "refusal" => text = value.as_str(),
-                "annotations" | "logprobs" => {}
-                _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
-            }
-        }
-        let kind = match of_type.as_deref().unwrap_or_default() {
-            "output_text" => PartKind::Text,
-            "refusal" => PartKind::Refusal,
-            "reasoning_text" => PartKind::Reasoning,
-            "summary_text" => PartKind::ReasoningSummary,
-            other => return sink(Delta::Unknown { parent: PLACE, name: other.into() }),
-        };
-        self.text(Part { item, number, kind }, &text.unwrap_or_default(), true, sink);
-    }
-
-    /// More of a part's text; or all of it, which is nothing new if some of it has come.
-    fn text(&mut self, part: Part, text: &str, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
-        if text.is_empty() {
-            return;
-        }
-        let is_first = self.begin(part);
-        if is_whole && !is_first && part.kind != PartKind::Input {
-            return;
-        }
-        let (choice, block) = (0, part.item);
-        match part.kind {
-            PartKind::Text => sink(Delta::Text { choice, block, text }),
-            PartKind::Refusal => sink(Delta::Refusal { choice, text }),
-            PartKind::Reasoning | PartKind::ReasoningSummary => sink(Delta::Reasoning { choice, text }),
-            PartKind::Input => {
-                self.has_calls = true;
-                let opener = if is_first || is_whole { INPUT_OPENER } else { "" };
-                let arguments = format!("{opener}{}", Escaped(text));
-                // All of it is held against what has come.
-                let header = CallDelta { index: Some(block), is_whole, ..CallDelta::default() };
-                call(CallDelta { arguments: &arguments, ..header }, sink);
-            }
-        }
-    }
-
-    /// Says that something of a part has come. Answers whether it is the first of it.
-    fn begin(&mut self, part: Part) -> bool {
-        if self.begun.iter().rev().any(|begun| *begun == part) {
-            return false;
-        }
-        if self.begun.len() == MAX_PARTS {
-            self.begun.pop_front();
-        }
-        self.begun.push_back(part);
-        true
-    }
-}
-
-/// What stands around the text in the arguments of a custom tool.
-const INPUT_OPENER: &str = r#"{"input":""#;
-const INPUT_CLOSER: &str = r#""}"#;
-
-/// A text, or a piece of it, as the inside of a JSON string.
-struct Escaped<'a>(&'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for char in self.0.chars() {
-            match char {
-                '"' | '\\' => write!(f, "\\{char}")?,
-                '\n' => f.write_str("\\n")?,
-                '\r' => f.write_str("\\r")?,
-                '\t' => f.write_str("\\t")?,
-                '\0'..' ' => write!(f, "\\u{:04x}", u32::from(char))?,
-                _ => f.write_char(char)?,
-            }
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -63,7 +63,7 @@ impl Fixtures {
                 match self.provider {
                     // What ends only with the stream may come after what would follow it.
                     Provider::Gemini => {
-                        assert!(cut.iter().all(|item| whole.contains(item)), "{name} up to {end}")
+                        assert!(cut.iter().all(|item| whole.contains(item)), "{name} up to {end}");
                     }
                     _ => assert_eq!(cut, whole[..cut.len()], "{name} up to {end}"),
                 }
