@@ -26,8 +26,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
     let (provider, body) = match (args.next(), args.next()) {
         (Some(name), Some(file)) => {
-            let named = |provider: &&Provider| provider.as_str() == name;
-            (*Provider::ALL.iter().find(named).ok_or("no such provider")?, std::fs::read(file)?)
+            (Provider::from_name(&name).ok_or("no such provider")?, std::fs::read(file)?)
         }
         _ => (Provider::Anthropic, ANSWER.into()),
     };
@@ -58,6 +57,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
             AnswerEvent::RejectedCall { call, .. } => {
                 println!("\n{}: error: {}", call.call_id.unwrap_or_default(), call.diagnostic.message);
             }
+            AnswerEvent::Refusal { text, .. } => println!("refused: {text}"),
+            // Among them the provider's own errors.
             AnswerEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
             AnswerEvent::Finish { reason, .. } => println!("({reason})"),
             _ => {}

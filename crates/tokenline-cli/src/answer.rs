@@ -9,6 +9,7 @@ use tokenline::llm::{AnswerEvent, AnswerParser, Provider, TextAs};
 use crate::args::What;
 use crate::emit::{Emitter, Of};
 use crate::failure::Failure;
+use crate::guess;
 use crate::parse::Rules;
 use crate::source::Source;
 
@@ -20,7 +21,11 @@ pub(crate) fn parse(
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
     let mut parser = parser(provider, rules);
+    let mut beginning = Vec::new();
     while let Some(chunk) = source.read()? {
+        if beginning.len() < guess::LOOKED_AT {
+            beginning.extend_from_slice(&chunk[..chunk.len().min(guess::LOOKED_AT)]);
+        }
         parser.push(chunk);
         take(&mut parser, emitter)?;
         // What is complete is out before the next read waits.
@@ -28,6 +33,11 @@ pub(crate) fn parse(
     }
     parser.finish();
     take(&mut parser, emitter)?;
+    if !parser.is_complete()
+        && let Some(other) = guess::provider(&beginning).filter(|other| *other != provider)
+    {
+        emitter.remark(&format!("this looks like --from {}", other.as_str()));
+    }
     complete(&parser, source.name(), emitter)
 }
 

@@ -45,7 +45,8 @@ pub(crate) struct ParseArgs {
     /// A JSON Schema that every record must satisfy.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// The tools that may be called: a JSON array of {name, description?, parameters}.
+    /// The tools that may be called: a JSON array of {name, description?, parameters}, of OpenAI's
+    /// {type, function} or of Anthropic's {name, input_schema}.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
     /// Release a record as soon as its brackets balance, before anything proves it whole.

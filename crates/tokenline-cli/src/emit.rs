@@ -231,10 +231,14 @@ impl Emitter {
         if has_found && report.rejected() == 0 && !io::stderr().is_terminal() {
             return;
         }
-        let mut line = format!("{}: {}", self.source, count(report.records(), "record"));
-        if report.tool_calls() > 0 {
-            line += &format!(", {}", count(report.tool_calls(), "tool call"));
+        let mut counts = Vec::new();
+        if report.records() > 0 || (self.what != What::ToolCalls && report.tool_calls() == 0) {
+            counts.push(count(report.records(), "record"));
         }
+        if report.tool_calls() > 0 || self.what == What::ToolCalls {
+            counts.push(count(report.tool_calls(), "tool call"));
+        }
+        let mut line = format!("{}: {}", self.source, counts.join(", "));
         line += &format!(", {} rejected", report.rejected());
         if report.notes() > 0 {
             line += &format!(", {} of prose", count(report.notes(), "line"));

@@ -7,6 +7,7 @@ mod demo;
 mod emit;
 mod explain;
 mod failure;
+mod guess;
 mod load;
 mod parse;
 mod replay;

@@ -12,7 +12,7 @@ use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
 use crate::report_file::ReportFile;
 use crate::source::Source;
-use crate::{answer, load};
+use crate::{answer, guess, load};
 
 /// What the input is read as, apart from where it comes from.
 pub(crate) struct Rules {
@@ -41,7 +41,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let report_file = report_file.map(|path| ReportFile::create(path, &args.file)).transpose()?;
     let mut emitter = Emitter::new(rules.what, source.name());
     if rules.tools.is_some() && rules.what == What::Records {
-        emitter.remark("--tools is for --emit tool-calls and --emit events; records are not held against it");
+        emitter.remark("--tools is for tool calls: records are not held against it");
     }
 
     let outcome = match args.from {
@@ -84,9 +84,14 @@ fn rules(args: &ParseArgs) -> Result<Rules, Failure> {
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
     let mut decoder = RecordDecoder::new(rules.options);
     while let Some(chunk) = source.read()? {
-        if decoder.position() == 0 && [&b"data:"[..], b"event:"].iter().any(|field| chunk.starts_with(field))
-        {
-            emitter.remark("this looks like a provider's stream of events: see --from");
+        if decoder.position() == 0 {
+            match guess::provider(chunk) {
+                Some(other) => emitter.remark(&format!("this looks like --from {}", other.as_str())),
+                None if [&b"data:"[..], b"event:"].iter().any(|field| chunk.starts_with(field)) => {
+                    emitter.remark("this looks like a provider's stream of events: see --from");
+                }
+                None => {}
+            }
         }
         let mut rest = chunk;
         loop {

@@ -5,10 +5,12 @@ use std::net::{SocketAddr, ToSocketAddrs as _};
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use tokenline::llm::Provider;
 use tokenline::llm::replay::{self, Cut, Pace, Recording, ReplayServer};
 
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Verdict};
+use crate::guess;
 use crate::say::say;
 
 pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
@@ -23,6 +25,9 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
         recordings.extend(replay::builtin().into_iter().map(|recording| recording.pace(pace)));
     }
     let names: Vec<String> = recordings.iter().map(|recording| recording.name().to_owned()).collect();
+
+    let provider = guess::provider(recordings[0].bytes()).unwrap_or(Provider::OpenAiChat);
+    let path = guess::path(provider).replace("MODEL", &names[0]);
 
     let address = address(&args.listen)?;
     if !args.public && !address.ip().is_loopback() {
@@ -40,13 +45,11 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     writeln!(std::io::stdout(), "{}", server.url()).map_err(Failure::output)?;
     say(format_args!("serving {} at {}; stop with Ctrl-C", names.join(", "), server.url()));
     say(format_args!(
-        "  curl -sN {}/v1/chat/completions -d '{{\"model\":\"{}\"}}' | tokenline parse --from openai-chat",
+        "  curl -sN {}{path} -d '{{\"model\":\"{}\"}}' | tokenline parse --from {}",
         server.url(),
-        names[0]
+        names[0],
+        provider.as_str()
     ));
-    say(
-        "  the same at /v1/responses, /v1/messages, /v1beta/models/MODEL:streamGenerateContent and /api/chat",
-    );
     tokio::signal::ctrl_c().await.map_err(|error| Failure::io("cannot wait for Ctrl-C", &error))?;
     server.shutdown().await;
     Ok(Verdict::Good)

@@ -330,6 +330,26 @@ fn every_provider_is_read() {
 }
 
 #[test]
+fn a_stream_taken_for_another_is_named() {
+    for (path, named) in [
+        ("openai-chat/definitions.sse", "openai-chat"),
+        ("openai-responses/text.sse", "openai-responses"),
+        ("anthropic/text.sse", "anthropic"),
+        ("gemini/text.sse", "gemini"),
+        ("gemini/array-pretty.json", "gemini"),
+        ("ollama/text.ndjson", "ollama"),
+    ] {
+        let path = format!("{}/../tokenline-llm/fixtures/{path}", env!("CARGO_MANIFEST_DIR"));
+        for from in ["text", "openai-chat", "openai-responses", "anthropic", "gemini", "ollama"] {
+            let run = tokenline(&["parse", "--from", from, &path], "");
+            let hint = format!("this looks like --from {named}\n");
+            assert_eq!(run.err.contains(&hint), from != named, "{path} as {from}: {}", run.err);
+        }
+    }
+    assert!(!tokenline(&["parse"], "{\"choices\": 1}\n{\"a\":1}\n").err.contains("--from"));
+}
+
+#[test]
 fn a_rejected_call_is_told_with_what_is_known_of_it() {
     let path = format!(
         "{}/../tokenline-llm/fixtures/anthropic/max-tokens-in-tool-without-stop.sse",

@@ -34,7 +34,8 @@ pub struct ToolCall {
     pub parameters: Raw,
     /// The model's or the provider's id of the call. A native call has one in any case.
     pub call_id: Option<String>,
-    /// Whether the id was made up here, because the provider gives its calls none.
+    /// Whether the id was made up here, because the provider gives its calls none. It is one of a kind
+    /// within its answer, not within a conversation.
     pub has_minted_id: bool,
     /// What the model itself says is wrong with the call, where it does; mostly a string.
     pub error: Option<Raw>,

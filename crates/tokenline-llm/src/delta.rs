@@ -102,7 +102,8 @@ impl Delta<'_> {
     }
 }
 
-/// Why a choice has ended.
+/// Why a choice has ended, as the provider says it: some, such as Gemini and Ollama, say
+/// [`Stop`](Self::Stop) where the model calls tools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FinishReason {

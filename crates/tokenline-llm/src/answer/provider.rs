@@ -42,6 +42,17 @@ impl Provider {
         }
     }
 
+    /// The provider of this name.
+    ///
+    /// ```
+    /// use tokenline_llm::Provider;
+    /// assert_eq!(Provider::from_name("anthropic"), Some(Provider::Anthropic));
+    /// ```
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|provider| provider.as_str() == name)
+    }
+
     /// What such a stream ends with, for messages.
     pub(super) const fn ends_with(self) -> &'static str {
         match self {

@@ -69,7 +69,8 @@ impl<S: TryStream, T> AnswerStream<S, T> {
     }
 
     /// The tool calls, native or written in the text (unless that is read as
-    /// [`TextAs::Text`]). Rejects are left in the report.
+    /// [`TextAs::Text`]). Rejects are left in the report, as findings alone: who has to answer a
+    /// [rejected call](AnswerEvent::RejectedCall), or to show a refusal, takes the events.
     pub fn tool_calls(mut self) -> ToolCalls<S, T> {
         if self.parser.text_is_read() {
             self.parser.set_text_as(TextAs::ToolCalls);
