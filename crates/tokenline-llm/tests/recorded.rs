@@ -142,7 +142,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
             r#"call finish_reason weather {"location": "San Francisco"} call_00_ioIn7yN9p1ZOMNpDLwd4MgAF"#,
             "finish tool_calls",
             "usage 339 83 422",
-            "reasoning 191 The user is asking for the weather in San ... set to \"San Francisco\".",
+            "reasoning 191 The user is asking for the weather in Sa ... et to \"San Francisco\".",
         ],
     ),
     (
@@ -174,7 +174,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         &[
             "finish stop",
             "usage 16 300 316",
-            "text 1730 **Holiday Name:** Harmony Day⏎⏎**Date:** Cele ... and mutual respect.",
+            "text 1730 **Holiday Name:** Harmony Day⏎⏎**Date:** ... es and mutual respect.",
         ],
     ),
     (
@@ -219,7 +219,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         &[
             "rejected malformed_json: an event that is not JSON: expected `,` or `}`, found the end of the input (byte 507 of its data); its part of the answer is lost",
             r#"call item_stop parallel {"tool_uses":[{"recipient_name":"functions.weather","parameters":{"location":"San Francisco"}},{"recipient_name":"functions.cityAttractions","parameters":{"city":"Rome"}}]} call_parallel"#,
-            "rejected malformed_json: an event that is not JSON: expected `,` or `}`, found the end of the input (byte 626 of its data); its part of the answer is lost",
+            "rejected malformed_json: an event that is not JSON: expected `,` or `}`, found the end of the input (byte 649 of its data); its part of the answer is lost",
             "rejected stream_incomplete: the stream ended without `response.completed`, or another final event",
         ],
     ),

@@ -164,6 +164,7 @@ impl RecordDecoder {
         plain
     }
 
+    #[inline]
     pub(crate) fn lend<'a>(&'a self, plain: Plain<'a>) -> Event<Value<'a>> {
         match plain {
             Plain::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),

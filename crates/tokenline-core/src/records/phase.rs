@@ -265,6 +265,7 @@ impl Machine {
     }
 
     /// Holds the limit against the line that ends at `at`. Returns where its content ends.
+    #[inline]
     fn check_length(&mut self, window: &Window<'_>, at: usize) -> u64 {
         let content_end = self.content_end(window, at);
         if content_end - self.line.start > self.limit {
@@ -291,6 +292,7 @@ impl Machine {
 
     /// Releases a balanced value, if it is an object, within the limit, and UTF-8. On a fault the
     /// phase says how to go on.
+    #[inline]
     fn release<'w>(
         &mut self,
         window: &Window<'w>,
