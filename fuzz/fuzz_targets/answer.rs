@@ -63,7 +63,8 @@ fuzz_target!(|data: &[u8]| {
     let whole = decode(&mut whole_parser, [input], true);
 
     // The pieces' sizes come of the input itself.
-    let mut state = input.iter().fold(1_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
+    let mut state =
+        input.iter().fold(1_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
     let mut pieces = Vec::new();
     let mut rest = input;
     while !rest.is_empty() {
