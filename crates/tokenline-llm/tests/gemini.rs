@@ -554,3 +554,12 @@ fn a_server_that_makes_up_candidates_fills_no_memory() {
     decoder.reset();
     assert!(format!("{decoder:?}").contains("Candidates([])"));
 }
+
+#[test]
+fn lines_before_an_array_are_counted_once() {
+    let seen = common::at_every_cut(
+        common::parser_of(Provider::Gemini, tokenline_llm::TextAs::Records),
+        b"\n[\n\n{\n\n[\n\n\n",
+    );
+    assert_eq!(seen.report.diagnostics()[0].line, 4);
+}

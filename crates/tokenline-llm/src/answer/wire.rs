@@ -19,6 +19,8 @@ use super::state::Answer;
 pub(super) struct Wire {
     limits: Limits,
     framing: Framing,
+    /// Line feeds that came before it was decided what the framing is.
+    blank_lines: u64,
 }
 
 #[derive(Debug)]
@@ -40,10 +42,11 @@ impl Wire {
             Provider::Gemini => Framing::EventsOrArray(events),
             Provider::Ollama => Framing::Lines(LineDecoder::new(&limits)),
         };
-        Self { limits, framing }
+        Self { limits, framing, blank_lines: 0 }
     }
 
     pub(super) fn reset(&mut self) {
+        self.blank_lines = 0;
         match &mut self.framing {
             Framing::Events(events) | Framing::EventsOrArray(events) => events.reset(),
             Framing::Array(_) => self.framing = Framing::EventsOrArray(SseDecoder::new(self.limits)),
@@ -71,12 +74,11 @@ impl Wire {
             let blank = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
             match input.get(blank) {
                 Some(b'[') => {
-                    let lines = memchr::memchr_iter(b'\n', &input[..blank]).count() as u64;
-                    let array = ArrayDecoder::new(&self.limits, events.offset(), lines);
+                    let array = ArrayDecoder::new(&self.limits, events.offset(), self.blank_lines);
                     self.framing = Framing::Array(array);
                 }
                 Some(_) => self.framing = Framing::Events(std::mem::take(events)),
-                None => {}
+                None => self.blank_lines += memchr::memchr_iter(b'\n', input).count() as u64,
             }
         }
         match &mut self.framing {
