@@ -31,14 +31,8 @@ async fn main() -> Result<(), Box<dyn Error>> {
         _ => (Provider::Anthropic, ANSWER.into()),
     };
     let server = ReplayServer::bind(([127, 0, 0, 1], 0).into(), [Recording::new("recorded", body)]).await?;
-    let path = match provider {
-        Provider::OpenAiResponses => "/v1/responses",
-        Provider::Anthropic => "/v1/messages",
-        Provider::Gemini => "/v1beta/models/recorded:streamGenerateContent?alt=sse",
-        Provider::Ollama => "/api/chat",
-        _ => "/v1/chat/completions",
-    };
-    let response = reqwest::Client::new().post(server.url() + path).body("{}").send().await?;
+    let path = provider.path().replace('*', "recorded");
+    let response = reqwest::Client::new().post(server.url() + &path).body("{}").send().await?;
 
     let parser = AnswerParser::<Raw>::new(provider, Options::lenient())
         .with_tools(ToolSet::from_json_str(TOOLS)?)

@@ -4,6 +4,7 @@ use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
+use tokenline::llm::Provider;
 
 /// Validated records and tool calls out of a language model's byte stream.
 ///
@@ -78,6 +79,20 @@ pub(crate) enum From {
     Gemini,
     /// The body of an Ollama /api/chat stream.
     Ollama,
+}
+
+impl From {
+    /// Whose stream it is, if it is one.
+    pub(crate) fn provider(self) -> Option<Provider> {
+        match self {
+            Self::Text => None,
+            Self::OpenaiChat => Some(Provider::OpenAiChat),
+            Self::OpenaiResponses => Some(Provider::OpenAiResponses),
+            Self::Anthropic => Some(Provider::Anthropic),
+            Self::Gemini => Some(Provider::Gemini),
+            Self::Ollama => Some(Provider::Ollama),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

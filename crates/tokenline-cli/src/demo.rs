@@ -31,7 +31,7 @@ pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = ReplayServer::bind(address, recordings).await;
     let server = server.map_err(|error| Failure::io("cannot start the demo's server", &error))?;
-    let url = format!("{}/v1/chat/completions", server.url());
+    let url = server.url() + Provider::OpenAiChat.path();
 
     let client = reqwest::Client::builder().no_proxy().build().map_err(|error| failed(&error))?;
     for (model, text_as) in REQUESTS {

@@ -134,7 +134,7 @@ impl Emitter {
             let event = if is_error { "rejected" } else { "note" };
             let text = serde_json::to_string(&diagnostic).unwrap_or_default();
             let members = text.strip_prefix('{').unwrap_or_default();
-            writeln!(self.out, r#"{{"event":"{event}",{known}{members}"#).map_err(Failure::output)?;
+            self.event(format_args!(r#"{{"event":"{event}",{known}{members}"#))?;
         }
         if is_error {
             let shown = self.report.rejected();
@@ -156,27 +156,17 @@ impl Emitter {
 
     /// More of a text: `text`, `reasoning` or `refusal`.
     pub(crate) fn fragment(&mut self, event: &str, of: Of, text: &str) -> Result<(), Failure> {
-        if self.what != What::Events {
-            return Ok(());
-        }
-        writeln!(self.out, r#"{{"event":"{event}",{of}"text":{}}}"#, string(text)).map_err(Failure::output)
+        self.event(format_args!(r#"{{"event":"{event}",{of}"text":{}}}"#, string(text)))
     }
 
     /// Why a choice has ended.
     pub(crate) fn finish(&mut self, choice: u64, reason: &FinishReason) -> Result<(), Failure> {
-        if self.what != What::Events {
-            return Ok(());
-        }
         let reason = string(reason.as_str());
-        writeln!(self.out, r#"{{"event":"finish","choice":{choice},"reason":{reason}}}"#)
-            .map_err(Failure::output)
+        self.event(format_args!(r#"{{"event":"finish","choice":{choice},"reason":{reason}}}"#))
     }
 
     /// The tokens so far, as far as they are known.
     pub(crate) fn usage(&mut self, usage: &Usage) -> Result<(), Failure> {
-        if self.what != What::Events {
-            return Ok(());
-        }
         let mut line = r#"{"event":"usage""#.to_owned();
         let counts = [
             ("input_tokens", usage.input_tokens),
@@ -188,7 +178,15 @@ impl Emitter {
                 line += &format!(r#","{name}":{count}"#);
             }
         }
-        writeln!(self.out, "{line}}}").map_err(Failure::output)
+        self.event(format_args!("{line}}}"))
+    }
+
+    /// A line of its own, if events are asked for.
+    fn event(&mut self, line: fmt::Arguments<'_>) -> Result<(), Failure> {
+        match self.what {
+            What::Events => writeln!(self.out, "{line}").map_err(Failure::output),
+            What::Records | What::ToolCalls => Ok(()),
+        }
     }
 
     /// More of what the model says in refusing.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 
 use tokenline::json::Value;
-use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{Emit, Event, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
 
-use crate::args::{From, ModeArg, ParseArgs, What};
+use crate::args::{ModeArg, ParseArgs, What};
 use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
 use crate::report_file::ReportFile;
@@ -44,13 +43,9 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         emitter.remark("--tools is for tool calls: records are not held against it");
     }
 
-    let outcome = match args.from {
-        From::Text => text(&rules, &mut source, &mut emitter),
-        From::OpenaiChat => answer::parse(Provider::OpenAiChat, &rules, &mut source, &mut emitter),
-        From::OpenaiResponses => answer::parse(Provider::OpenAiResponses, &rules, &mut source, &mut emitter),
-        From::Anthropic => answer::parse(Provider::Anthropic, &rules, &mut source, &mut emitter),
-        From::Gemini => answer::parse(Provider::Gemini, &rules, &mut source, &mut emitter),
-        From::Ollama => answer::parse(Provider::Ollama, &rules, &mut source, &mut emitter),
+    let outcome = match args.from.provider() {
+        None => text(&rules, &mut source, &mut emitter),
+        Some(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
     };
     let outcome = outcome.and_then(|()| emitter.flush());
     // What is known is reported even if the source failed.

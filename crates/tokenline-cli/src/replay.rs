@@ -27,7 +27,7 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     let names: Vec<String> = recordings.iter().map(|recording| recording.name().to_owned()).collect();
 
     let provider = guess::provider(recordings[0].bytes()).unwrap_or(Provider::OpenAiChat);
-    let path = guess::path(provider).replace("MODEL", &names[0]);
+    let path = provider.path().replace('*', &names[0]);
 
     let address = address(&args.listen)?;
     if !args.public && !address.ip().is_loopback() {

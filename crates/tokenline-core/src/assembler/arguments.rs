@@ -4,7 +4,7 @@ use std::mem;
 
 use super::ToolCallAssembler;
 use super::call::{CallDelta, State, is_same_json, trim, trim_start};
-use super::partial::{Folded, Misplaced, PartialArgument, PartialValue};
+use super::partial::{Folded, MAX_DEPTH, Misplaced, PartialArgument, PartialValue};
 use super::repetition::{Digest, Sequel};
 use crate::json::{Kind, Parser, Step, error};
 use crate::{Code, Completion, Emit, Violation};
@@ -82,7 +82,8 @@ impl ToolCallAssembler {
     /// Takes in a value of the arguments.
     pub(super) fn fold(&mut self, at: usize, part: &PartialArgument<'_>, lossy: bool) {
         let is_corrupted = |text: &str| lossy && text.contains(char::REPLACEMENT_CHARACTER);
-        let max_depth = self.options.limits.effective_depth().clamp(1, 1024) as usize - 1;
+        // One container is that of the arguments themselves.
+        let max_depth = (self.options.limits.effective_depth() as usize).min(MAX_DEPTH).saturating_sub(1);
         let State::Open(arguments) = &mut self.calls[at].state else {
             return if !matches!(self.calls[at].state, State::Rejected) {
                 self.reject_at_end(at, Code::TrailingData, "the arguments are balanced, but a value follows");
@@ -91,7 +92,7 @@ impl ToolCallAssembler {
         if is_corrupted(part.path) || matches!(part.value, PartialValue::Text(text) if is_corrupted(text)) {
             return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
         }
-        if !trim_start(&arguments.text).is_empty() {
+        if arguments.folded.is_none() && !trim_start(&arguments.text).is_empty() {
             let message = "the arguments come as text, and then as values";
             return self.reject_at_end(at, Code::TrailingData, message);
         }

@@ -1,5 +1,6 @@
 //! What of a text is part of no record, and of no call.
 
+use std::collections::VecDeque;
 use std::mem;
 use std::ops::Range;
 
@@ -25,7 +26,7 @@ pub(super) struct Beside {
     number: u64,
     line_start: u64,
     /// What looked like a call and is none, with its place; no finding is about it yet.
-    hidden: Vec<Hidden>,
+    hidden: VecDeque<Hidden>,
     stage: Stage,
     /// A record was taken out of the open line.
     has_record: bool,
@@ -124,13 +125,13 @@ impl Beside {
             let call = find_call(&self.line)?;
             self.settle(call.end, false);
         }
-        (!self.hidden.is_empty()).then(|| self.hidden.remove(0).text)
+        self.hidden.pop_front().map(|hidden| hidden.text)
     }
 
     /// What of the lines that have ended looked like a call, could not be read, and is in no finding.
     pub(super) fn take_hidden(&mut self) -> Option<Hidden> {
-        let is_over = self.hidden.first().is_some_and(|hidden| hidden.line <= self.number);
-        is_over.then(|| self.hidden.remove(0))
+        self.hidden.front().filter(|hidden| hidden.line <= self.number)?;
+        self.hidden.pop_front()
     }
 
     /// Ends the text.
@@ -144,6 +145,11 @@ impl Beside {
     /// What is to be shown of what was pushed.
     pub(super) fn take(&mut self) -> Option<String> {
         (!self.out.is_empty()).then(|| mem::take(&mut self.out))
+    }
+
+    /// Shows nothing of it.
+    pub(super) fn discard(&mut self) {
+        self.out.clear();
     }
 }
 
@@ -192,10 +198,10 @@ impl Beside {
 
     /// Passes on the open line's first bytes.
     fn pass(&mut self, len: usize) {
-        let rest = self.line.split_off(len);
-        let part = mem::replace(&mut self.line, rest);
-        self.show(&part);
-        self.start += len as u64;
+        let line = mem::take(&mut self.line);
+        self.show(&line[..len]);
+        self.line = line;
+        self.drop_front(len);
     }
 
     fn show(&mut self, text: &str) {
@@ -217,8 +223,8 @@ impl Beside {
 
     /// Decides on the open line's first bytes, in which no record stands; one may follow them.
     fn settle(&mut self, len: usize, is_before_record: bool) {
-        let rest = self.line.split_off(len);
-        let part = mem::replace(&mut self.line, rest);
+        let line = mem::take(&mut self.line);
+        let part = &line[..len];
         let mut from = 0;
         loop {
             let call = find_call(&part[from..]).filter(|_| self.hides_calls);
@@ -232,11 +238,12 @@ impl Beside {
             let Some(call) = call else { break };
             let span = Span::new(self.start + call.start as u64, self.start + call.end as u64);
             let (line, column) = (self.number + 1, span.start - self.line_start + 1);
-            self.hidden.push(Hidden { line, column, span, text: part[call.clone()].to_owned() });
+            self.hidden.push_back(Hidden { line, column, span, text: part[call.clone()].to_owned() });
             self.take_out();
             from = call.end;
         }
-        self.start += len as u64;
+        self.line = line;
+        self.drop_front(len);
     }
 
     fn take_out(&mut self) {
@@ -476,6 +483,19 @@ mod tests {
         ] {
             assert_eq!(shown(marked), expected, "{marked}");
         }
+    }
+
+    #[test]
+    fn a_line_of_many_calls_takes_linear_time() {
+        let mut beside = Beside::new(true);
+        beside.push(&"{\"name\":x}".repeat(200_000));
+        beside.push("\n");
+        assert_eq!(std::iter::from_fn(|| beside.take_hidden()).count(), 200_000);
+        assert_eq!(beside.take(), None);
+        // Nor does one of nothing but openers.
+        beside.push(&"{".repeat(2_000_000));
+        beside.end();
+        assert_eq!(beside.take().map(|text| text.len()), Some(2_000_000));
     }
 
     #[test]

@@ -15,8 +15,7 @@ pub(super) struct Choice {
     /// Why it ended, when it first did.
     pub(super) reason: Option<FinishReason>,
     options: Options,
-    /// In the order in which they began; the first is for the block 0. Those that have ended are
-    /// used again.
+    /// Those that have ended are used again.
     texts: Vec<Text>,
     calls: ToolCallAssembler,
     /// It has come to an end, and nothing came after that.
@@ -106,8 +105,6 @@ impl Choice {
 
     fn take_calls<T>(&mut self, out: &mut Outbox<T>) {
         while let Some(outcome) = self.calls.next_event() {
-            let is_cut = |code| matches!(code, Code::Truncated | Code::Unsealed);
-            self.has_said_cut |= outcome.as_ref().is_err_and(|call| is_cut(call.diagnostic.code));
             out.native_call(self.index, outcome);
         }
     }
@@ -176,12 +173,12 @@ impl Choice {
         for text in self.texts.iter_mut().filter(|text| text.block == block) {
             text.end(evidence, out);
         }
-        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
         match evidence {
             Some(completion) => self.calls.seal_item(block, completion),
             None => self.calls.cut_item(block),
         }
         self.take_calls(out);
+        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
     }
 
     /// Ends the choice for a reason that the provider gives.
@@ -205,12 +202,12 @@ impl Choice {
         for text in &mut self.texts {
             text.end(evidence, out);
         }
-        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
         self.has_lost = false;
         match evidence {
             Some(completion) => self.calls.seal(completion),
             None => self.calls.cut(),
         }
         self.take_calls(out);
+        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
     }
 }

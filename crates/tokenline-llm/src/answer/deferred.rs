@@ -2,7 +2,7 @@
 
 use tokenline_core::{CallDelta, PartialArgument, PartialValue};
 
-use crate::{Delta, FinishReason};
+use crate::Delta;
 
 /// A delta that waits.
 pub(super) struct Deferred {
@@ -17,7 +17,7 @@ pub(super) const SLICE: usize = 8 * 1024;
 
 /// As [`Delta`], with texts of its own.
 enum Held {
-    /// Without text.
+    /// What borrows nothing.
     Plain(Delta<'static>),
     Text {
         choice: u64,
@@ -47,17 +47,6 @@ enum Held {
         is_text: bool,
         goes_on: bool,
     },
-    Finish {
-        choice: u64,
-        reason: FinishReason,
-    },
-    Error {
-        message: String,
-    },
-    Unknown {
-        parent: &'static str,
-        name: String,
-    },
 }
 
 impl Deferred {
@@ -85,12 +74,14 @@ impl Deferred {
             Delta::BlockStop { choice, block, completion } => {
                 Held::Plain(Delta::BlockStop { choice, block, completion })
             }
-            Delta::Finish { choice, reason } => Held::Finish { choice, reason },
+            Delta::Finish { choice, reason } => Held::Plain(Delta::Finish { choice, reason }),
             Delta::Restart => Held::Plain(Delta::Restart),
             Delta::Usage(usage) => Held::Plain(Delta::Usage(usage)),
-            Delta::Error { message } => Held::Error { message: message.into_owned() },
+            Delta::Error { message } => Held::Plain(Delta::Error { message: message.into_owned().into() }),
             Delta::Terminator => Held::Plain(Delta::Terminator),
-            Delta::Unknown { parent, name } => Held::Unknown { parent, name: name.into_owned() },
+            Delta::Unknown { parent, name } => {
+                Held::Plain(Delta::Unknown { parent, name: name.into_owned().into() })
+            }
         };
         Self { held, lossy, read: 0 }
     }
@@ -121,9 +112,6 @@ impl Deferred {
                 let part = PartialArgument { path, value, goes_on: *goes_on };
                 Delta::PartialArgument { choice: *choice, block: *block, part }
             }
-            Held::Finish { choice, reason } => Delta::Finish { choice: *choice, reason: reason.clone() },
-            Held::Error { message } => Delta::Error { message: message.into() },
-            Held::Unknown { parent, name } => Delta::Unknown { parent, name: name.into() },
         }
     }
 

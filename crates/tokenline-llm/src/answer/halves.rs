@@ -5,8 +5,6 @@
 //! character, so neither is JSON that a text can be read from. Such an event is mended first: each half
 //! becomes a character of its own, which is put together with its other half when that comes.
 
-use std::borrow::Cow;
-
 use tokenline_core::{CallDelta, PartialArgument, PartialValue};
 
 use crate::Delta;
@@ -147,9 +145,7 @@ impl Halves {
         lossy: bool,
         mut sink: impl FnMut(Delta<'_>, bool),
     ) {
-        let (Some(place), Some(text)) = (place_of(&delta), text_of(&delta)) else {
-            return sink(delta, lossy);
-        };
+        let Some((place, text)) = text_of(&delta) else { return sink(delta, lossy) };
         let first = self.waiting.iter().position(|(other, _)| *other == place);
         if !is_mended && (first.is_none() || text.is_empty()) {
             return sink(delta, lossy);
@@ -222,28 +218,19 @@ fn without_halves(text: &str) -> String {
     text.chars().map(whole).collect()
 }
 
-fn place_of(delta: &Delta<'_>) -> Option<Place> {
-    match *delta {
-        Delta::Text { choice, block, .. } => Some(Place::Text(choice, block)),
-        Delta::Reasoning { choice, .. } => Some(Place::Reasoning(choice)),
-        Delta::Refusal { choice, .. } => Some(Place::Refusal(choice)),
-        Delta::ToolCall { choice, call } => Some(Place::Call(choice, call.index)),
-        Delta::PartialArgument { choice, block, .. } => Some(Place::Argument(choice, block)),
-        _ => None,
-    }
-}
-
-fn text_of<'a>(delta: &Delta<'a>) -> Option<Cow<'a, str>> {
-    match *delta {
-        Delta::Text { text, .. } | Delta::Reasoning { text, .. } | Delta::Refusal { text, .. } => {
-            Some(text.into())
-        }
-        Delta::ToolCall { call, .. } => Some(call.arguments.into()),
-        Delta::PartialArgument { part: PartialArgument { value: PartialValue::Text(text), .. }, .. } => {
-            Some(text.into())
-        }
-        _ => None,
-    }
+/// The text of a delta that goes on with another, and what it is a part of.
+fn text_of<'a>(delta: &Delta<'a>) -> Option<(Place, &'a str)> {
+    Some(match *delta {
+        Delta::Text { choice, block, text } => (Place::Text(choice, block), text),
+        Delta::Reasoning { choice, text } => (Place::Reasoning(choice), text),
+        Delta::Refusal { choice, text } => (Place::Refusal(choice), text),
+        Delta::ToolCall { choice, call } => (Place::Call(choice, call.index), call.arguments),
+        Delta::PartialArgument { choice, block, part } => match part.value {
+            PartialValue::Text(text) => (Place::Argument(choice, block), text),
+            PartialValue::Literal(_) => return None,
+        },
+        _ => return None,
+    })
 }
 
 /// The delta with another text.

@@ -51,9 +51,9 @@ impl<T> Outbox<T> {
 
     /// The text beside records, as far as it is sorted, and what only looks like a call.
     pub(super) fn beside(&mut self, choice: u64, block: u64, beside: &mut Beside) {
-        if let Some(text) = beside.take()
-            && self.wants_fragments
-        {
+        if !self.wants_fragments {
+            beside.discard();
+        } else if let Some(text) = beside.take() {
             self.events.push_back(AnswerEvent::Text { choice, block, text });
         }
         while let Some(Hidden { line, column, span, text }) = beside.take_hidden() {

@@ -1,7 +1,7 @@
 //! Which wire format an answer has, and who decodes it.
 
 use tokenline_core::Options;
-use tokenline_core::json::{Parser, SyntaxError};
+use tokenline_core::json::SyntaxError;
 use tokenline_core::sse::SseEvent;
 
 use crate::{
@@ -53,6 +53,18 @@ impl Provider {
         Self::ALL.iter().copied().find(|provider| provider.as_str() == name)
     }
 
+    /// The path at which it is asked for an answer; `*` stands for the model, where the path names it.
+    #[must_use]
+    pub const fn path(self) -> &'static str {
+        match self {
+            Self::OpenAiChat => "/v1/chat/completions",
+            Self::OpenAiResponses => "/v1/responses",
+            Self::Anthropic => "/v1/messages",
+            Self::Gemini => "/v1beta/models/*:streamGenerateContent",
+            Self::Ollama => "/api/chat",
+        }
+    }
+
     /// What such a stream ends with, for messages.
     pub(super) const fn ends_with(self) -> &'static str {
         match self {
@@ -80,7 +92,7 @@ pub(super) enum Decoder {
     OpenAiResponses(OpenAiResponsesDecoder),
     Anthropic(AnthropicDecoder),
     Gemini(GeminiDecoder),
-    Ollama { json: Parser, decoder: OllamaDecoder },
+    Ollama(OllamaDecoder),
 }
 
 impl Decoder {
@@ -91,9 +103,7 @@ impl Decoder {
             Provider::OpenAiResponses => Self::OpenAiResponses(OpenAiResponsesDecoder::new(limits)),
             Provider::Anthropic => Self::Anthropic(AnthropicDecoder::new(limits)),
             Provider::Gemini => Self::Gemini(GeminiDecoder::new(limits)),
-            Provider::Ollama => {
-                Self::Ollama { json: Parser::new().with_limits(limits), decoder: OllamaDecoder::new() }
-            }
+            Provider::Ollama => Self::Ollama(OllamaDecoder::new(limits)),
         }
     }
 
@@ -109,7 +119,7 @@ impl Decoder {
             Self::OpenAiResponses(decoder) => decoder.decode(event, data, sink),
             Self::Anthropic(decoder) => decoder.decode(event, data, sink),
             Self::Gemini(decoder) => decoder.decode(event, data, sink),
-            Self::Ollama { json, decoder } => decoder.decode_line(json, data, sink),
+            Self::Ollama(decoder) => decoder.decode(data, sink),
         }
     }
 
@@ -117,7 +127,7 @@ impl Decoder {
     pub(super) fn finish(&mut self, sink: impl FnMut(Delta<'_>)) {
         match self {
             Self::Gemini(decoder) => decoder.finish(sink),
-            Self::OpenAiChat(_) | Self::OpenAiResponses(_) | Self::Anthropic(_) | Self::Ollama { .. } => {}
+            Self::OpenAiChat(_) | Self::OpenAiResponses(_) | Self::Anthropic(_) | Self::Ollama(_) => {}
         }
     }
 
@@ -128,7 +138,7 @@ impl Decoder {
             Self::OpenAiResponses(decoder) => decoder.reset(),
             Self::Anthropic(decoder) => decoder.reset(),
             Self::Gemini(decoder) => decoder.reset(),
-            Self::Ollama { decoder, .. } => decoder.reset(),
+            Self::Ollama(decoder) => decoder.reset(),
         }
     }
 }

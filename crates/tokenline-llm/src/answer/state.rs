@@ -176,26 +176,13 @@ impl<T: DeserializeOwned> Answer<T> {
         }
     }
 
-    /// Takes in what an event of the wire came to. A long text is read in slices, each once the
-    /// events of the one before are taken, so that it does not come to be many times as large.
+    /// Takes in what an event of the wire came to.
     #[inline]
     pub(super) fn take(&mut self, delta: Delta<'_>, lossy: bool) {
-        if self.is_known(&delta) {
-            return;
-        }
         match self.halves.is_empty() {
             true => self.take_joined(delta, lossy),
             false => self.join(delta, false, lossy),
         }
-    }
-
-    /// Whether it is the start of a choice that has begun, as at the head of nearly every event of some
-    /// providers: nothing comes of it, unless the answer may be at its end.
-    #[inline]
-    fn is_known(&self, delta: &Delta<'_>) -> bool {
-        let Delta::Start { choice } = delta else { return false };
-        let has_begun = || self.choices.iter().any(|its| its.index == *choice);
-        !self.is_terminated && self.backlog.is_empty() && has_begun()
     }
 
     /// As [`take`](Self::take), of an event that has halves of characters.
@@ -210,20 +197,25 @@ impl<T: DeserializeOwned> Answer<T> {
         self.halves = halves;
     }
 
+    /// A long text is read in slices, each once the events of the one before are taken, so that it does
+    /// not come to be many times as large; what comes after it waits.
+    #[inline]
     fn take_joined(&mut self, delta: Delta<'_>, lossy: bool) {
-        // Nothing depends on when these are seen.
-        let is_known = |index| self.choices.iter().any(|choice| choice.index == index);
-        match &delta {
-            Delta::Unknown { parent, name } => return self.unknown.add(parent, name),
-            Delta::Start { choice } if !self.backlog.is_empty() && is_known(*choice) => return,
-            _ => {}
+        let waits = match &delta {
+            // Nothing comes of it, and it is at the head of nearly every event of some providers.
+            Delta::Start { choice } if !self.is_terminated && self.has_choice(*choice) => return,
+            Delta::Unknown { .. } => false,
+            Delta::Text { text, .. } if text.len() > SLICE && self.out.text_as != TextAs::Text => true,
+            _ => !self.backlog.is_empty(),
+        };
+        match waits {
+            true => self.backlog.push_back(Deferred::new(delta, lossy)),
+            false => self.handle(delta, lossy),
         }
-        let is_long = matches!(delta, Delta::Text { text, .. } if text.len() > SLICE);
-        if self.backlog.is_empty() && !(is_long && self.out.text_as != TextAs::Text) {
-            self.handle(delta, lossy);
-        } else {
-            self.backlog.push_back(Deferred::new(delta, lossy));
-        }
+    }
+
+    fn has_choice(&self, index: u64) -> bool {
+        self.choices.iter().any(|choice| choice.index == index)
     }
 
     /// Looks at the next of what waits.

@@ -17,6 +17,7 @@ use super::state::Answer;
 /// The framing of a stream, as far as it has come.
 #[derive(Debug)]
 pub(super) struct Wire {
+    provider: Provider,
     limits: Limits,
     framing: Framing,
     /// Line feeds that came before it was decided what the framing is.
@@ -33,24 +34,30 @@ enum Framing {
     Lines(LineDecoder),
 }
 
+impl Framing {
+    fn new(provider: Provider, limits: &Limits) -> Self {
+        match provider {
+            Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Anthropic => {
+                Self::Events(SseDecoder::new(*limits))
+            }
+            Provider::Gemini => Self::EventsOrArray(SseDecoder::new(*limits)),
+            Provider::Ollama => Self::Lines(LineDecoder::new(limits)),
+        }
+    }
+}
+
 impl Wire {
     pub(super) fn new(provider: Provider, options: &Options) -> Self {
         let limits = options.limits;
-        let events = SseDecoder::new(limits);
-        let framing = match provider {
-            Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Anthropic => Framing::Events(events),
-            Provider::Gemini => Framing::EventsOrArray(events),
-            Provider::Ollama => Framing::Lines(LineDecoder::new(&limits)),
-        };
-        Self { limits, framing, blank_lines: 0 }
+        Self { provider, limits, framing: Framing::new(provider, &limits), blank_lines: 0 }
     }
 
     pub(super) fn reset(&mut self) {
         self.blank_lines = 0;
         match &mut self.framing {
-            Framing::Events(events) | Framing::EventsOrArray(events) => events.reset(),
-            Framing::Array(_) => self.framing = Framing::EventsOrArray(SseDecoder::new(self.limits)),
-            Framing::Lines(lines) => *lines = LineDecoder::new(&self.limits),
+            // Keeps its memory.
+            Framing::Events(events) if self.provider != Provider::Gemini => events.reset(),
+            framing => *framing = Framing::new(self.provider, &self.limits),
         }
     }
 

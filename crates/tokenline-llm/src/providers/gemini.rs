@@ -301,7 +301,7 @@ impl Candidate {
         for (name, value) in members {
             match name {
                 "id" => id = text_of(value),
-                "name" => tool = text_of(value).filter(|name| !name.is_empty()),
+                "name" => tool = value.as_str().filter(|name| !name.is_empty()),
                 "args" => arguments = Some(value).filter(|arguments| !arguments.is_null()),
                 "partialArgs" => parts = Some(value).filter(|parts| !parts.is_null()),
                 "willContinue" => goes_on = value.as_bool() == Some(true),

@@ -3,7 +3,7 @@
 //! The wire format: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
-use tokenline_core::{CallDelta, Completion};
+use tokenline_core::{CallDelta, Completion, Limits};
 
 use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
 use super::template::Templates;
@@ -15,30 +15,34 @@ use crate::delta::{Delta, FinishReason, Usage};
 /// from 1 on.
 ///
 /// ```
-/// use tokenline_core::json::Parser;
+/// use tokenline_core::Limits;
 /// use tokenline_llm::{Delta, OllamaDecoder};
 ///
-/// let (mut json, mut decoder) = (Parser::new(), OllamaDecoder::new());
+/// let mut decoder = OllamaDecoder::new(&Limits::default());
 /// let mut text = String::new();
 /// for line in [
 ///     r#"{"model":"gemma3","message":{"role":"assistant","content":"Hel"},"done":false}"#,
 ///     r#"{"model":"gemma3","message":{"role":"assistant","content":"lo"},"done":false}"#,
 ///     r#"{"model":"gemma3","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}"#,
 /// ] {
-///     decoder.decode(json.parse(line)?, |delta| match delta {
+///     decoder.decode(line, |delta| match delta {
 ///         Delta::Text { text: more, .. } => text.push_str(more),
 ///         other => eprintln!("{other:?}"),
-///     });
+///     })?;
 /// }
 /// assert_eq!(text, "Hello");
 /// # Ok::<(), tokenline_core::json::SyntaxError>(())
 /// ```
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct OllamaDecoder {
-    /// How many calls came.
-    calls: u64,
+    json: Parser,
+    calls: Calls,
     templates: Templates<Piece>,
 }
+
+/// How many calls came.
+#[derive(Debug, Default)]
+struct Calls(u64);
 
 /// All that a line is, after the start of its choice.
 #[derive(Clone, Copy, Debug)]
@@ -48,27 +52,24 @@ enum Piece {
 }
 
 impl OllamaDecoder {
-    /// A decoder.
+    /// A decoder. Of the limits it uses the depth.
     #[must_use]
-    pub fn new() -> Self {
-        Self::default()
+    pub fn new(limits: &Limits) -> Self {
+        Self {
+            json: Parser::new().with_limits(limits),
+            calls: Calls::default(),
+            templates: Templates::default(),
+        }
     }
 
     /// Decodes one line and hands over what is in it, in the order: thinking, text, calls; error;
     /// usage and the end.
     ///
-    /// Never fails: what is not known is [`Delta::Unknown`].
-    pub fn decode(&mut self, line: Value<'_>, mut sink: impl FnMut(Delta<'_>)) {
-        self.line(line, &mut sink);
-    }
-
-    /// As [`decode`](Self::decode), of a line that was not parsed yet.
-    pub(crate) fn decode_line(
-        &mut self,
-        json: &mut Parser,
-        line: &str,
-        mut sink: impl FnMut(Delta<'_>),
-    ) -> Result<(), SyntaxError> {
+    /// # Errors
+    ///
+    /// If it is not JSON: then a part of the answer may be lost. What is no object is
+    /// [`Delta::Unknown`].
+    pub fn decode(&mut self, line: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
         if let Some((piece, text)) = self.templates.read(line) {
             sink(Delta::Start { choice: 0 });
             sink(match piece {
@@ -77,9 +78,9 @@ impl OllamaDecoder {
             });
             return Ok(());
         }
-        let line = json.parse(line.trim())?;
+        let line = self.json.parse(line.trim())?;
         let (mut deltas, mut starts, mut piece) = (0, 0, None);
-        self.line(line, &mut |delta: Delta<'_>| {
+        self.calls.line(line, &mut |delta: Delta<'_>| {
             deltas += 1;
             piece = match delta {
                 Delta::Text { .. } => Some(Piece::Text),
@@ -97,9 +98,11 @@ impl OllamaDecoder {
 
     /// Forgets the answer and starts with the next.
     pub fn reset(&mut self) {
-        self.calls = 0;
+        self.calls = Calls::default();
     }
+}
 
+impl Calls {
     fn line(&mut self, line: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(members) = line.as_object() else {
             return sink(Delta::Unknown { parent: "data", name: line.kind().as_str().into() });
@@ -191,16 +194,16 @@ impl OllamaDecoder {
         let Some(members) = function.as_object() else { return unknown(PLACE, "function", function, sink) };
         for (name, value) in members {
             match name {
-                "name" => tool = text_of(value),
+                "name" => tool = value.as_str(),
                 "arguments" => arguments = text_of(value),
                 // Models that call one tool a line give every call 0.
                 "index" => {}
                 _ => sink(Delta::Unknown { parent: FUNCTION, name: name.into() }),
             }
         }
-        self.calls += 1;
+        self.0 += 1;
         let call = CallDelta {
-            index: Some(self.calls),
+            index: Some(self.0),
             id: id.as_deref(),
             name: tool.as_deref(),
             arguments: arguments.as_deref().unwrap_or_default(),
@@ -208,7 +211,7 @@ impl OllamaDecoder {
             lossy: false,
         };
         sink(Delta::ToolCall { choice: 0, call });
-        sink(Delta::BlockStop { choice: 0, block: self.calls, completion: Some(Completion::ItemStop) });
+        sink(Delta::BlockStop { choice: 0, block: self.0, completion: Some(Completion::ItemStop) });
     }
 }
 
@@ -284,8 +287,8 @@ mod tests {
             r#"{"created_at":"NOW","response":"","thinking":"TEXT","done":false}"#,
         ] {
             let line = |now: &str, text: &str| line.replace("NOW", now).replace("TEXT", text);
-            let (mut json, mut decoder) = (Parser::new(), OllamaDecoder::new());
-            decoder.decode_line(&mut json, &line("2026-11-22T02:46:00.5Z", "one"), |_| {}).unwrap();
+            let mut decoder = OllamaDecoder::new(&Limits::default());
+            decoder.decode(&line("2026-11-22T02:46:00.5Z", "one"), |_| {}).unwrap();
             let next = line("2026-11-22T02:46:00Z", "two");
             assert_eq!(decoder.templates.read(&next).map(|(_, text)| text), Some("two"));
         }

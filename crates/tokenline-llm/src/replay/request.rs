@@ -9,27 +9,12 @@ use serde_json::{Value, json};
 
 use super::body::{Body, whole};
 use super::recording::{ContentType, Recording};
+use crate::Provider;
 
 /// Stops a client that never ends its request; long conversations with many tools stay well below.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
 
-/// A path that is served.
-struct Route {
-    /// The path; `*` stands for the model.
-    pattern: &'static str,
-    content_type: ContentType,
-}
-
-/// One entry for each provider.
-const ROUTES: [Route; 5] = [
-    Route { pattern: "/v1/chat/completions", content_type: ContentType::EventStream },
-    Route { pattern: "/v1/responses", content_type: ContentType::EventStream },
-    Route { pattern: "/v1/messages", content_type: ContentType::EventStream },
-    Route { pattern: "/v1beta/models/*:streamGenerateContent", content_type: ContentType::EventStream },
-    Route { pattern: "/api/chat", content_type: ContentType::Ndjson },
-];
-
-/// How a path matches a route.
+/// How a path matches a provider's.
 #[derive(Debug, PartialEq, Eq)]
 enum Match<'p> {
     /// It names no model, the request's body does.
@@ -38,14 +23,27 @@ enum Match<'p> {
     Model(&'p str),
 }
 
-impl Route {
-    fn matches<'p>(&self, path: &'p str) -> Option<Match<'p>> {
-        match self.pattern.split_once('*') {
-            None => (path == self.pattern).then_some(Match::Plain),
-            Some((before, after)) => {
-                let model = path.strip_prefix(before)?.strip_suffix(after)?;
-                (!model.is_empty() && !model.contains('/')).then_some(Match::Model(model))
-            }
+/// The provider that is asked at this path.
+fn route(path: &str) -> Option<(Provider, Match<'_>)> {
+    Provider::ALL.iter().find_map(|provider| Some((*provider, matches(provider.path(), path)?)))
+}
+
+fn matches<'p>(pattern: &str, path: &'p str) -> Option<Match<'p>> {
+    match pattern.split_once('*') {
+        None => (path == pattern).then_some(Match::Plain),
+        Some((before, after)) => {
+            let model = path.strip_prefix(before)?.strip_suffix(after)?;
+            (!model.is_empty() && !model.contains('/')).then_some(Match::Model(model))
+        }
+    }
+}
+
+/// What a provider's answers are, unless a recording says otherwise.
+fn usual_content_type(provider: Provider) -> ContentType {
+    match provider {
+        Provider::Ollama => ContentType::Ndjson,
+        Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Anthropic | Provider::Gemini => {
+            ContentType::EventStream
         }
     }
 }
@@ -57,10 +55,7 @@ pub(super) async fn select(
 ) -> Result<(&Recording, ContentType), Refusal> {
     let (head, body) = request.into_parts();
     let path = head.uri.path();
-    let (route, matched) = ROUTES
-        .iter()
-        .find_map(|route| Some((route, route.matches(path)?)))
-        .ok_or_else(|| Refusal::unknown_path(path))?;
+    let (provider, matched) = route(path).ok_or_else(|| Refusal::unknown_path(path))?;
     if head.method != Method::POST {
         return Err(Refusal::method(&head.method, path));
     }
@@ -71,7 +66,7 @@ pub(super) async fn select(
         (_, Match::Model(model)) => named(recordings, model)?,
         (_, Match::Plain) => named(recordings, &model_of(&body)?)?,
     };
-    Ok((recording, recording.content_type_at(route.content_type)))
+    Ok((recording, recording.content_type_at(usual_content_type(provider))))
 }
 
 async fn read(body: Incoming) -> Result<Bytes, Refusal> {
@@ -108,7 +103,7 @@ pub(super) struct Refusal {
 
 impl Refusal {
     fn unknown_path(path: &str) -> Self {
-        let known: Vec<_> = ROUTES.iter().map(|route| route.pattern).collect();
+        let known: Vec<_> = Provider::ALL.iter().map(|provider| provider.path()).collect();
         Self {
             status: StatusCode::NOT_FOUND,
             code: Some("unknown_url"),
@@ -166,7 +161,8 @@ mod tests {
     use super::*;
 
     fn route(path: &str) -> Option<(&'static str, Match<'_>)> {
-        ROUTES.iter().find_map(|route| Some((route.content_type.as_str(), route.matches(path)?)))
+        let (provider, matched) = super::route(path)?;
+        Some((usual_content_type(provider).as_str(), matched))
     }
 
     #[test]

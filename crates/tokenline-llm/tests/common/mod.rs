@@ -1,8 +1,6 @@
 //! The one helper behind every fixture: any cut, same events.
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
 
-pub mod fixtures;
-
 use std::path::Path;
 
 use tokenline_core::json::Raw;
@@ -134,10 +132,15 @@ pub fn fixture(name: &str) -> Vec<u8> {
     std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The chunk of a choice with this delta and, if there is one, finish reason.
+/// The chunk of the first choice with this delta and, if there is one, finish reason.
 pub fn chunk(delta: &str, reason: &str) -> String {
+    chunk_of(0, delta, reason)
+}
+
+/// The chunk of the choice with this index.
+pub fn chunk_of(index: u64, delta: &str, reason: &str) -> String {
     let reason = if reason.is_empty() { "null".to_owned() } else { format!("{reason:?}") };
-    format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{delta},\"finish_reason\":{reason}}}]}}\n\n")
+    format!("data: {{\"choices\":[{{\"index\":{index},\"delta\":{delta},\"finish_reason\":{reason}}}]}}\n\n")
 }
 
 /// The chunk with this text.
@@ -149,4 +152,16 @@ pub fn text(text: &str) -> String {
 pub fn call(id: &str, name: &str, arguments: &str) -> String {
     let call = serde_json::json!({"index": 0, "id": id, "function": {"name": name, "arguments": arguments}});
     chunk(&serde_json::json!({"tool_calls": [call]}).to_string(), "")
+}
+
+/// Records and calls, without why they count as complete.
+pub fn delivered(seen: &Seen) -> Vec<String> {
+    let delivered = seen.events.iter().filter_map(|event| match event {
+        AnswerEvent::Record { choice, block, record } => Some(format!("{choice} {block} {}", record.value)),
+        AnswerEvent::ToolCall { choice, call, .. } => {
+            Some(format!("{choice} {} {} {:?}", call.name, call.parameters, call.call_id))
+        }
+        _ => None,
+    });
+    delivered.collect()
 }

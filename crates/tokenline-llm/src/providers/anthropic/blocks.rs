@@ -180,7 +180,7 @@ impl<'a> BlockStart<'a> {
         for (name, value) in block.and_then(Value::as_object).into_iter().flatten() {
             match name {
                 "id" => start.id = text_of(value),
-                "name" => start.name = text_of(value),
+                "name" => start.name = value.as_str(),
                 "text" | "thinking" => match value.as_str() {
                     Some(text) => start.text = Some(text),
                     None => unknown(PLACE, name, value, sink),

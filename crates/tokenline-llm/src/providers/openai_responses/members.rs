@@ -64,7 +64,7 @@ impl<'a> Item<'a> {
             match name {
                 "id" => members.id = value.as_str(),
                 "call_id" => members.call_id = text_of(value).filter(|id| !id.is_empty()),
-                "name" => members.name = text_of(value),
+                "name" => members.name = value.as_str(),
                 "arguments" => members.arguments = text_of(value),
                 "input" => members.input = text_of(value),
                 "status" => members.status = value.as_str().filter(|status| !status.is_empty()),

@@ -1,0 +1,82 @@
+//! What is held at once, and that it is given back.
+
+use tokenline_core::{
+    CallDelta, Code, Completion, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
+};
+
+use crate::drain;
+
+#[test]
+fn memory_is_bounded() {
+    let limits = Limits { line_bytes: 1000, ..Limits::default() };
+    let mut calls = ToolCallAssembler::new(Options::default().limits(limits));
+    let push = |calls: &mut ToolCallAssembler, index, name, arguments: &str| {
+        calls.push(CallDelta { index: Some(index), name: Some(name), arguments, ..CallDelta::default() });
+    };
+    // One call beyond the limit, in pieces and at once.
+    push(&mut calls, 0, "f", "{\"a\":\"");
+    for _ in 0..100 {
+        push(&mut calls, 0, "", &"x".repeat(99));
+    }
+    let diagnostic = calls.next_event().unwrap().unwrap_err().diagnostic;
+    assert_eq!(
+        diagnostic.to_string(),
+        "1:997 of the arguments: record_too_large: call 1 (`f`): the open calls are larger than 1000 bytes"
+    );
+    push(&mut calls, 1, "g", &format!("{{\"a\":\"{}\"}}", "x".repeat(1000)));
+    assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
+    // Those around them are delivered.
+    push(&mut calls, 2, "h", "{}");
+    calls.seal(Completion::FinishReason);
+    assert_eq!(drain(&mut calls), ["h {} finish_reason"]);
+    // Many open calls, together beyond the limit; an endless name.
+    calls.reset();
+    for index in 0..100 {
+        push(&mut calls, index, "f", "{\"a\":\"xxxxxxxxxxxx");
+    }
+    assert_eq!(drain(&mut calls).len(), 100 - 1000 / 19);
+    calls.reset();
+    push(&mut calls, 0, &"n".repeat(1001), "{}");
+    assert_eq!(drain(&mut calls).len(), 1);
+}
+
+#[test]
+fn many_calls_are_not_remembered_for_ever() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    for index in 0..10_000 {
+        calls.push(CallDelta { index: Some(0), name: Some("f"), arguments: "{}", ..CallDelta::default() });
+        let seen = drain(&mut calls);
+        assert_eq!(seen.len(), usize::from(index > 0), "{seen:?}");
+    }
+    calls.reset();
+    for index in 0..1_000 {
+        calls.push(CallDelta { index: Some(index), name: Some("f"), arguments: "{", ..CallDelta::default() });
+    }
+    let seen = drain(&mut calls);
+    assert_eq!(seen.len(), 1_000 - 256);
+    assert_eq!(seen[0], "1:1: record_too_large: call 1 (`f`): more than 256 calls are open at once");
+}
+
+#[test]
+fn what_is_held_is_given_back() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    // White space, and then values, the last of which is cut.
+    let blank = " ".repeat(50);
+    calls.push(CallDelta { index: Some(1), name: Some("f"), arguments: &blank, ..CallDelta::default() });
+    let part = PartialArgument { path: "$.a", value: PartialValue::Text("x"), goes_on: true };
+    calls.push_partial(Some(1), part, false);
+    calls.cut_item(1);
+    assert_eq!(calls.next_event().unwrap().unwrap_err().received, r#"{"a":"x"}"#);
+    calls.push(CallDelta { index: Some(2), name: Some("g"), arguments: "{}", ..CallDelta::default() });
+    calls.seal_item(2, Completion::ItemStop);
+    assert!(calls.next_event().unwrap().is_ok());
+    // Values take more than their text: so much is counted.
+    let mut paths = (0..200_000).map(|name| format!("$.x{name}.a.a.a.a.a.a.a.a.a.a"));
+    calls.push(CallDelta { index: Some(3), name: Some("h"), ..CallDelta::default() });
+    let taken = paths.position(|path| {
+        let part = PartialArgument { path: &path, value: PartialValue::Literal("1"), goes_on: false };
+        calls.push_partial(Some(3), part, false);
+        calls.next_event().is_some_and(|outcome| outcome.is_err())
+    });
+    assert!(taken.is_some_and(|taken| taken < 8 * 1024 * 1024 / (11 * 192)), "{taken:?}");
+}

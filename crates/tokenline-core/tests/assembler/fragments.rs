@@ -1,0 +1,102 @@
+//! The fragments of one call: its header and its arguments, however they are cut.
+
+use tokenline_core::{
+    CallDelta, Code, Completion, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
+};
+
+use crate::{Cut, Seal, SealItem, at, check, more, of, part, run};
+
+#[test]
+fn fragments_of_one_call() {
+    let wire =
+        [at(0, "c1", "search", ""), at(0, "", "", r#"{"que"#), at(0, "", "", r#"ry":"fj"#), more(r#"ord"}"#)];
+    check(&wire, &[]);
+    check(&[&wire[..], &[Seal]].concat(), &[r#"c1:search {"query":"fjord"} finish_reason"#]);
+    check(&[at(0, "", "f", " \n{ \"a\" : 1e999 }\r\n "), Seal], &[r#"f { "a" : 1e999 } finish_reason"#]);
+    check(&[at(0, "", "f", r#"{"ab":"\u00e9"}"#), Seal], &[r#"f {"ab":"\u00e9"} finish_reason"#]);
+}
+
+#[test]
+fn a_header_may_come_in_parts_or_again() {
+    let call = &[r#"c1:f {"a":1} finish_reason"#];
+    check(&[at(0, "c1", "", ""), at(0, "", "f", ""), at(0, "", "", r#"{"a":1}"#), Seal], call);
+    check(&[at(0, "", "f", ""), at(0, "c1", "", ""), at(0, "", "", r#"{"a":1}"#), Seal], call);
+    check(&[at(0, "", "f", ""), at(0, "c1", "f", r#"{"a":1}"#), Seal], call);
+    check(&[at(0, "c1", "f", r#"{"a""#), at(0, "c1", "f", ":1}"), at(0, "c1", "f", ""), Seal], call);
+    check(&[of("", "f", ""), of("c1", "", r#"{"a":1}"#), Seal], call);
+    check(&[of("c1", "f", r#"{"a""#), of("c1", "", ":1"), of("", "f", "}"), Seal], call);
+    // An id minted for every fragment, as vLLM once did.
+    check(
+        &[at(0, "c1", "f", ""), at(0, "x", "", r#"{"a":"#), at(0, "y", "", "1}"), at(0, "z", "", ""), Seal],
+        call,
+    );
+}
+
+#[test]
+fn where_the_arguments_are_cut_makes_no_difference() {
+    for arguments in [
+        " {\"query\": \"fj\u{f8}rd {}\", \"a\": [1, -0.5e3, true, {\"\\u00e9\\ud83d\\ude00\": null}]} \n",
+        r#"{"query":"test"} , "limit": 10}"#,
+        r#"{"a":NaN} {"#,
+        "[{}] {",
+    ] {
+        let whole = run(&[at(0, "", "f", arguments), Seal]);
+        assert_eq!(whole.len(), 1);
+        for cut in (0..arguments.len()).filter(|&cut| arguments.is_char_boundary(cut)) {
+            let (left, right) = arguments.split_at(cut);
+            check(&[at(0, "", "f", left), at(0, "", "", right), Seal], &[&whole[0]]);
+        }
+        let pieces = arguments.split_inclusive(|_: char| true).map(|piece| at(0, "", "", piece));
+        let wire: Vec<_> = [at(0, "", "f", "")].into_iter().chain(pieces).chain([Seal]).collect();
+        check(&wire, &[&whole[0]]);
+    }
+}
+
+#[test]
+fn arguments_may_come_as_values() {
+    let open = at(1, "", "f", "");
+    let values = [open, part(1, "$.a[0].b", "x\"…"), part(1, "$.a[0].b", "y"), part(1, "$.n", "#1.0")];
+    check(&[&values[..], &[SealItem(1)]].concat(), &[r#"f {"a":[{"b":"x\"y"}],"n":1.0} item_stop"#]);
+    check(&[&values[..], &[Seal]].concat(), &[r#"f {"a":[{"b":"x\"y"}],"n":1.0} finish_reason"#]);
+    check(
+        &[&values[..], &[Cut]].concat(),
+        &["1:1: truncated: call 1 (`f`): the arguments were to go on, found the end"],
+    );
+    check(
+        &[open, part(1, "$.a", "x…"), SealItem(1), Seal],
+        &["1:1: truncated: call 1 (`f`): the arguments were to go on, found the end"],
+    );
+    for (second, message) in [
+        (part(1, "$.a", "y"), "malformed_json: call 1 (`f`): two arguments are at one place"),
+        (
+            part(1, "$.b[1]", "y"),
+            "malformed_json: call 1 (`f`): an argument's path leaves out an element of an array",
+        ),
+        (at(1, "", "", "{}"), "trailing_data: call 1 (`f`): the arguments come as values, and then as text"),
+    ] {
+        let seen = run(&[open, part(1, "$.a", "x"), second, Seal]);
+        assert_eq!(seen, [format!("1:1: {message}")]);
+    }
+    check(
+        &[at(1, "", "f", "{\"x\""), part(1, "$.a", "x"), Seal],
+        &["1:5: trailing_data: call 1 (`f`): the arguments come as text, and then as values"],
+    );
+    // What is too much is refused, and all of it is given back.
+    let mut calls =
+        ToolCallAssembler::new(Options::default().limits(Limits { line_bytes: 1000, ..Limits::default() }));
+    for _ in 0..3 {
+        calls.push(CallDelta { index: Some(1), name: Some("f"), ..CallDelta::default() });
+        for path in ["$.a", "$.b", "$.c", "$.d"] {
+            let value = PartialValue::Text("0123456789");
+            calls.push_partial(Some(1), PartialArgument { path, value, goes_on: false }, false);
+        }
+        calls.seal_item(1, Completion::ItemStop);
+        assert!(calls.next_event().unwrap().is_ok());
+        calls.push(CallDelta { index: Some(2), name: Some("g"), ..CallDelta::default() });
+        let long = "x".repeat(1001);
+        let value = PartialValue::Text(&long);
+        calls.push_partial(Some(2), PartialArgument { path: "$.a", value, goes_on: false }, false);
+        assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
+        calls.reset();
+    }
+}

@@ -1,0 +1,111 @@
+//! Native tool calls put together from their fragments.
+
+mod again;
+mod bounds;
+mod fragments;
+mod parallel;
+mod rejected;
+mod release;
+
+use tokenline_core::{
+    CallDelta, Completion, Options, PartialArgument, PartialValue, RejectedCall, ToolCall, ToolCallAssembler,
+};
+
+/// What a provider sends.
+#[derive(Clone, Copy)]
+enum Wire {
+    Delta(CallDelta<'static>),
+    Partial(u64, PartialArgument<'static>),
+    SealItem(u64),
+    CutItem(u64),
+    Seal,
+    Cut,
+}
+use Wire::{Cut, CutItem, Seal, SealItem};
+
+/// A fragment of the call with this index.
+fn at(index: u64, id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
+    Wire::Delta(CallDelta {
+        index: Some(index),
+        id: Some(id),
+        name: Some(name),
+        arguments,
+        ..CallDelta::default()
+    })
+}
+
+/// A fragment without an index.
+fn of(id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
+    Wire::Delta(CallDelta { index: None, id: Some(id), name: Some(name), arguments, ..CallDelta::default() })
+}
+
+fn more(arguments: &'static str) -> Wire {
+    Wire::Delta(CallDelta { arguments, ..CallDelta::default() })
+}
+
+/// All the arguments of the call with this index.
+fn whole(index: u64, id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
+    let (index, id, name) = (Some(index), Some(id), Some(name));
+    Wire::Delta(CallDelta { index, id, name, arguments, is_whole: true, lossy: false })
+}
+
+/// A text in the arguments, which goes on where it ends with `…`, or a literal after `#`.
+fn part(index: u64, path: &'static str, value: &'static str) -> Wire {
+    let text = value.strip_suffix('…');
+    let goes_on = text.is_some();
+    let value = match value.strip_prefix('#') {
+        Some(literal) => PartialValue::Literal(literal),
+        None => PartialValue::Text(text.unwrap_or(value)),
+    };
+    Wire::Partial(index, PartialArgument { path, value, goes_on })
+}
+
+fn line(outcome: Result<ToolCall, Box<RejectedCall>>) -> String {
+    match outcome {
+        Ok(call) => {
+            let id = call.call_id.filter(|_| !call.has_minted_id);
+            let id = id.map_or_else(String::new, |id| format!("{id}:"));
+            format!("{id}{} {} {}", call.name, call.parameters, call.completion.as_str())
+        }
+        Err(call) => call.to_string().replacen(" of the arguments", "", 1),
+    }
+}
+
+fn drain(calls: &mut ToolCallAssembler) -> Vec<String> {
+    std::iter::from_fn(|| calls.next_event()).map(line).collect()
+}
+
+/// What comes of it; the arguments' bytes are looked at once.
+fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
+    let mut bytes = 0;
+    let before = calls.examined();
+    for wire in wire {
+        match *wire {
+            Wire::Delta(delta) => {
+                bytes += delta.arguments.len() as u64;
+                calls.push(delta);
+            }
+            Wire::Partial(index, part) => {
+                // The text that they are put together as is parsed in the end.
+                bytes += 2 * (part.path.len() as u64 + 8);
+                calls.push_partial(Some(index), part, false);
+            }
+            SealItem(index) => calls.seal_item(index, Completion::ItemStop),
+            CutItem(index) => calls.cut_item(index),
+            Seal => calls.seal(Completion::FinishReason),
+            Cut => calls.cut(),
+        }
+    }
+    // Arguments that never came are parsed as `{}`.
+    assert!(calls.examined() - before <= bytes + 2);
+    drain(calls)
+}
+
+fn run(wire: &[Wire]) -> Vec<String> {
+    run_with(&mut ToolCallAssembler::new(Options::default()), wire)
+}
+
+#[track_caller]
+fn check(wire: &[Wire], expected: &[&str]) {
+    assert_eq!(run(wire), expected);
+}

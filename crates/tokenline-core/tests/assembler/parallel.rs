@@ -1,0 +1,104 @@
+//! Several calls in one answer, and what tells them apart.
+
+use tokenline_core::{Completion, Options, ToolCallAssembler};
+
+use crate::{Seal, Wire, at, check, more, of};
+
+#[test]
+fn parallel_calls() {
+    let two = &[r#"a:f {"x":1} next_item"#, r#"b:g {"y":2} finish_reason"#];
+    // By index, where the next call proves nothing; by id; by name.
+    check(
+        &[at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Seal],
+        &[r#"a:f {"x":1} finish_reason"#, two[1]],
+    );
+    check(&[of("a", "f", r#"{"x":1}"#), of("b", "g", r#"{"y""#), more(":2}"), Seal], two);
+    check(
+        &[of("", "f", r#"{"x":1}"#), of("", "g", r#"{"y""#), more(":2}"), Seal],
+        &[r#"f {"x":1} next_item"#, r#"g {"y":2} finish_reason"#],
+    );
+    // Interleaved: nothing proves that a call is whole while its header is not the last.
+    check(
+        &[
+            at(0, "a", "f", ""),
+            at(1, "b", "g", ""),
+            at(0, "", "", r#"{"x""#),
+            at(1, "", "", r#"{"y":2}"#),
+            at(0, "", "", ":1}"),
+            Seal,
+        ],
+        &[r#"a:f {"x":1} finish_reason"#, r#"b:g {"y":2} finish_reason"#],
+    );
+    check(
+        &[of("a", "f", r#"{"x""#), of("b", "g", r#"{"y""#), of("a", "", ":1}"), of("b", "", ":2}"), Seal],
+        &[r#"a:f {"x":1} finish_reason"#, r#"b:g {"y":2} finish_reason"#],
+    );
+}
+
+#[test]
+fn parallel_calls_that_share_an_index() {
+    let same =
+        |first: Wire, rest: &[Wire], expected: &[&str]| check(&[&[first], rest, &[Seal]].concat(), expected);
+    let first = at(0, "a", "f", r#"{"x":1}"#);
+    let second = r#"f {"x":2} finish_reason"#;
+    // By id.
+    same(first, &[at(0, "b", "f", r#"{"x":2}"#)], &[r#"a:f {"x":1} next_item"#, &format!("b:{second}")]);
+    same(
+        first,
+        &[at(0, "b", "f", ""), at(0, "", "", r#"{"x":2}"#)],
+        &[r#"a:f {"x":1} next_item"#, &format!("b:{second}")],
+    );
+    // By a balanced root and then `{`, with the name in the same fragment or in one of its own.
+    let first = at(0, "", "f", r#"{"x":1}"#);
+    same(first, &[at(0, "", "f", r#"{"x"#), at(0, "", "", r#"":2}"#)], &[r#"f {"x":1} next_item"#, second]);
+    same(first, &[at(0, "", "f", ""), at(0, "", "", r#" {"x":2}"#)], &[r#"f {"x":1} next_item"#, second]);
+    // By another name.
+    same(
+        first,
+        &[at(0, "", "g", ""), at(0, "", "", "{}")],
+        &[r#"f {"x":1} next_item"#, "g {} finish_reason"],
+    );
+    // Without any name it is not known whose arguments they are.
+    let nameless = "1:1: missing_field: call 2: arguments follow without the name of a tool";
+    let more_at = |arguments| at(0, "", "", arguments);
+    same(first, &[more_at(r#"{"x":2}"#), more_at("{}")], &[r#"f {"x":1} next_item"#, nameless]);
+    same(first, &[more(r#"{"x":2}"#), more("{}")], &[nameless, r#"f {"x":1} finish_reason"#]);
+    same(at(0, "", "f", "{}{}{}{}"), &[], &["f {} next_item", nameless]);
+    // What a nameless or a broken call leaves behind does not hide the next one.
+    same(
+        first,
+        &[more_at("{"), at(0, "", "g", ""), more("{}")],
+        &[r#"f {"x":1} next_item"#, nameless, "g {} finish_reason"],
+    );
+    same(
+        at(0, "", "f", "{x"),
+        &[at(0, "", "f", r#"{"x":2}"#)],
+        &[
+            "1:2: malformed_json: call 1 (`f`): expected a name in double quotes or `}`, found a letter",
+            second,
+        ],
+    );
+}
+
+#[test]
+fn every_call_has_an_id() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    let wire = [at(0, "", "f", "{}"), at(1, "minted_1", "g", "{}"), at(2, "", "h", "{"), Seal];
+    for _ in 0..2 {
+        for wire in wire {
+            match wire {
+                Wire::Delta(delta) => calls.push(delta),
+                _ => calls.seal(Completion::FinishReason),
+            }
+        }
+        let ids: Vec<_> = std::iter::from_fn(|| calls.next_event())
+            .map(|outcome| match outcome {
+                Ok(call) => (call.call_id.unwrap(), call.has_minted_id),
+                Err(call) => (call.call_id.unwrap(), call.has_minted_id),
+            })
+            .collect();
+        let expected = [("minted_1_", true), ("minted_1", false), ("minted_3", true)];
+        assert_eq!(ids, expected.map(|(id, is_minted)| (id.to_owned(), is_minted)));
+        calls.reset();
+    }
+}

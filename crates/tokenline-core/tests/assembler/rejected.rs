@@ -1,0 +1,165 @@
+//! What is no call, and what is said of it.
+
+use std::sync::Arc;
+
+use tokenline_core::{
+    CallDelta, Code, Completion, Options, ToolCallAssembler, ValidateCall, Violation, json,
+};
+
+use crate::{Cut, Seal, Wire, at, check, drain, more, of, run, run_with};
+
+#[test]
+fn what_is_no_call() {
+    for (arguments, expected) in [
+        (r#"{"a":NaN}"#, "1:6: malformed_json: call 1 (`f`): expected a value, found a letter"),
+        ("{\n \"a\":\n  01}", "3:4: malformed_json: call 1 (`f`): expected `,` or `}`, found a number"),
+        ("[1]", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found array"),
+        (r#""{}""#, "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found string"),
+        ("null", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found null"),
+        ("5", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found number"),
+        ("5 ", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found number"),
+        ("call me", "1:1: malformed_json: call 1 (`f`): expected a value, found a letter"),
+    ] {
+        check(&[at(0, "", "f", arguments), at(0, "", "", "more"), Seal], &[expected]);
+        // This call alone.
+        let seen = run(&[at(0, "", "f", arguments), at(1, "", "g", "{}"), Seal]);
+        assert_eq!(seen.len(), 2, "{seen:?}");
+        assert!(
+            seen.contains(&expected.to_owned()) && seen.contains(&"g {} finish_reason".to_owned()),
+            "{seen:?}"
+        );
+    }
+    check(&[at(0, "c1", "", r#"{"a":1}"#), Seal], &["1:1: missing_field: call 1: it does not name a tool"]);
+    check(&[more(r#"{"a":1}"#), Seal], &["1:1: missing_field: call 1: it does not name a tool"]);
+    // Fragments that say nothing open nothing.
+    check(&[at(0, "", "", ""), more(" "), of("", "", ""), Seal], &[]);
+}
+
+#[test]
+fn arguments_too_deep() {
+    let deep = |depth: usize| format!("{}{}", "[".repeat(depth - 1), "]".repeat(depth - 1));
+    let run = |arguments: &str| {
+        let mut calls = ToolCallAssembler::new(Options::default());
+        calls.push(CallDelta { name: Some("f"), arguments, ..CallDelta::default() });
+        calls.seal(Completion::FinishReason);
+        drain(&mut calls).join("")
+    };
+    assert!(run(&format!("{{\"a\":{}}}", deep(127))).starts_with("f {"));
+    assert!(
+        run(&format!("{{\"a\":{}}}", deep(128))).contains("too_deep: call 1 (`f`): expected less nesting")
+    );
+}
+
+#[test]
+fn bytes_that_were_not_utf8() {
+    let lossy =
+        |arguments| Wire::Delta(CallDelta { index: Some(0), arguments, lossy: true, ..CallDelta::default() });
+    let bad = "1:6: invalid_utf8: call 1 (`f`): the arguments are not UTF-8";
+    check(&[at(0, "", "f", r#"{"a":"#), lossy("\"\u{fffd}\"}"), Seal], &[bad]);
+    // The model may well write U+FFFD itself, and the bad byte may be elsewhere in the event.
+    check(&[at(0, "", "f", r#"{"a":"#), lossy("1}"), Seal], &[r#"f {"a":1} finish_reason"#]);
+    check(&[at(0, "", "f", "{\"a\":\"\u{fffd}\"}"), Seal], &["f {\"a\":\"\u{fffd}\"} finish_reason"]);
+    // A name or an id that is not what was sent; whatever else comes of such a call.
+    let header = |id, name, arguments| {
+        Wire::Delta(CallDelta {
+            index: Some(0),
+            id: Some(id),
+            name: Some(name),
+            arguments,
+            lossy: true,
+            is_whole: false,
+        })
+    };
+    let bad = "1:1: invalid_utf8: call 1 (`f`): the name or the id is not UTF-8";
+    check(&[header("c\u{fffd}", "f", "{}"), Seal], &[bad]);
+    check(&[header("c\u{fffd}", "f", ""), at(0, "", "", "{}"), more(" "), Seal], &[bad]);
+    check(&[header("c1", "f\u{fffd}", "{}"), Seal], &[&bad.replace("`f`", "`f\u{fffd}`")]);
+    check(&[header("c1", "f", "{}"), Seal], &["c1:f {} finish_reason"]);
+    check(&[at(0, "c1", "f\u{fffd}", "{}"), Seal], &["c1:f\u{fffd} {} finish_reason"]);
+    // It proves nothing about the call before it.
+    check(
+        &[at(0, "c1", "f", "{}"), header("c\u{fffd}", "f", "{}"), Cut],
+        &[
+            &bad.replace("call 1", "call 2"),
+            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole",
+        ],
+    );
+}
+
+/// Knows one tool, which takes a `city`.
+struct Weather;
+
+impl ValidateCall for Weather {
+    fn validate_call(&self, name: &str, parameters: json::Value<'_>) -> Result<(), Box<Violation>> {
+        if name != "weather" {
+            return Err(Box::new(Violation::new(Code::UnknownTool, 0, "no such tool")));
+        }
+        if let Some(violation) = Violation::duplicate_key(parameters) {
+            return Err(violation);
+        }
+        match parameters.get("city") {
+            Some(city) if city.as_str().is_none() => {
+                let violation = Violation::new(Code::InvalidParameters, city.range().start, "no string");
+                Err(Box::new(violation.with_instance_path("/city").with_schema_path("/properties/city/type")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn calls_are_held_against_their_tools() {
+    let mut calls = ToolCallAssembler::new(Options::default()).with_tools(Arc::new(Weather));
+    let wire = [
+        at(0, "", "weather", r#"{"city":"Oslo"}"#),
+        at(1, "", "wether", r#"{"city":"Oslo"}"#),
+        at(2, "", "weather", "{\"days\":3,\n \"city\":7}"),
+        at(3, "", "weather", r#"{"city":"Oslo","city":"Rome"}"#),
+        Seal,
+    ];
+    assert_eq!(
+        run_with(&mut calls, &wire),
+        [
+            r#"weather {"city":"Oslo"} finish_reason"#,
+            "1:1: unknown_tool: call 2 (`wether`): no such tool (at /name)",
+            "2:9: invalid_parameters: call 3 (`weather`): no string (at /parameters/city)",
+            "1:16: duplicate_key: call 4 (`weather`): an object has two members of this name (at /parameters/city)",
+        ]
+    );
+    calls.reset();
+    calls.push(CallDelta { name: Some("weather"), arguments: "{\n \"city\":7}", ..CallDelta::default() });
+    calls.seal(Completion::Terminator);
+    let diagnostic = calls.next_event().unwrap().unwrap_err().diagnostic;
+    assert_eq!(
+        (diagnostic.line, diagnostic.column, diagnostic.span.start, diagnostic.span.end),
+        (2, 9, 0, 12)
+    );
+    assert_eq!(diagnostic.instance_path.as_deref(), Some("/parameters/city"));
+    assert_eq!(diagnostic.schema_path.as_deref(), Some("/properties/city/type"));
+}
+
+#[test]
+fn a_rejected_call_has_what_was_received() {
+    let mut calls = ToolCallAssembler::new(Options::default());
+    calls.push(CallDelta {
+        id: Some("c"),
+        name: Some("f"),
+        arguments: "{\"a\":\"se",
+        ..CallDelta::default()
+    });
+    calls.cut();
+    let call = calls.next_event().unwrap().unwrap_err();
+    assert_eq!(
+        (call.name.as_deref(), call.call_id.as_deref(), call.has_minted_id),
+        (Some("f"), Some("c"), false)
+    );
+    assert_eq!((call.received.as_str(), call.diagnostic.code), ("{\"a\":\"se", Code::Truncated));
+    assert!(!call.to_string().contains("se\"") && calls.next_event().is_none());
+}
+
+#[test]
+fn messages_do_not_repeat_endless_names() {
+    let name: &'static str = Box::leak(format!("a\n{}", "n".repeat(500)).into_boxed_str());
+    let seen = run(&[at(0, "", name, "{x")]);
+    assert!(seen[0].contains(&format!("(`a\\n{}`)", "n".repeat(62))), "{seen:?}");
+}

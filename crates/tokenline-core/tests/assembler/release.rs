@@ -1,0 +1,133 @@
+//! What proves that a call is whole, and what happens without it.
+
+use tokenline_core::{Emit, Options, ToolCallAssembler};
+
+use crate::{Cut, CutItem, Seal, SealItem, at, check, more, run, run_with};
+
+#[test]
+fn a_parsable_prefix_is_not_a_call() {
+    let conflict = "1:17: trailing_data: call 1 (`search`): the arguments are balanced, but go on with `,`";
+    let first = at(0, "c1", "search", r#"{"query":"test"}"#);
+    check(&[first, at(0, "", "", r#", "limit": 10}"#), Seal], &[conflict]);
+    check(&[first, more(" \n"), more(r#", "limit": 10}"#), Seal], &[conflict]);
+    check(&[at(0, "c1", "search", r#"{"query":"test"}, "limit": 10}"#), Seal], &[conflict]);
+    // The calls beside it are not harmed.
+    let next = at(1, "c2", "f", "{}");
+    check(&[first, more(","), next, Seal], &[conflict, "c2:f {} finish_reason"]);
+    // The call of another index proves nothing, because fragments may be interleaved.
+    let rest = [at(0, "", "", r#", "limit": 10}"#), at(0, "", "", "}"), Seal];
+    check(&[&[first, next][..], &rest].concat(), &[conflict, "c2:f {} finish_reason"]);
+    // Too late to withhold: it was released at the end.
+    check(
+        &[&[first, Seal][..], &rest].concat(),
+        &[
+            r#"c1:search {"query":"test"} finish_reason"#,
+            "1:1: trailing_data: call 1 (`search`): the call was released, but its arguments go on with `,`",
+        ],
+    );
+}
+
+#[test]
+fn a_truncated_call_is_never_a_call() {
+    let text = r#"{"path":"a.md","lines":[1,2,{"n":null}],"text":"\u00e9 {}"}"#;
+    for end in [Seal, Cut] {
+        for cut in 1..text.len() {
+            let seen = run(&[at(0, "c1", "write", &text[..cut]), end]);
+            assert_eq!(seen.len(), 1);
+            assert!(seen[0].contains(": truncated: call 1 (`write`): expected "), "{seen:?}");
+            assert!(seen[0].ends_with(", found the end of the input"), "{seen:?}");
+        }
+    }
+    check(
+        &[at(0, "c1", "write", text), Cut],
+        &[
+            "1:1: unsealed: call 1 (`write`): the arguments are balanced, but the answer ended without proof that they are whole",
+        ],
+    );
+    // What another call sealed before stays released, and what comes after is not.
+    let calls = [at(0, "a", "f", "{}"), at(0, "b", "g", r#"{"a"#), Cut, at(0, "", "", r#"":1}"#), Seal];
+    check(
+        &calls,
+        &[
+            "a:f {} next_item",
+            "1:4: truncated: call 2 (`g`): expected the rest of the string, found the end of the input",
+        ],
+    );
+}
+
+#[test]
+fn arguments_that_never_came() {
+    let ended = ": truncated: call 1 (`now`): the answer ended before the arguments began";
+    for arguments in ["", " ", "\n"] {
+        check(&[at(0, "c1", "now", ""), at(0, "", "", arguments), Seal], &["c1:now {} finish_reason"]);
+        let seen = run(&[at(0, "c1", "now", ""), at(0, "", "", arguments), Cut]);
+        assert!(seen[0].ends_with(ended), "{seen:?}");
+    }
+    // That another call begins does not prove it, the clean end does.
+    check(
+        &[at(0, "a", "now", ""), at(1, "b", "f", "{}"), Seal],
+        &["a:now {} finish_reason", "b:f {} finish_reason"],
+    );
+    let seen = run(&[at(0, "a", "now", ""), at(1, "b", "f", "{}"), Cut]);
+    assert!(seen[0].contains("truncated") && seen[1].contains("unsealed"), "{seen:?}");
+}
+
+#[test]
+fn eager_calls_are_released_at_the_last_brace() {
+    let eager = || ToolCallAssembler::new(Options::default().emit(Emit::Eager));
+    let mut calls = eager();
+    assert_eq!(run_with(&mut calls, &[at(0, "a", "f", r#"{"x":1"#)]), [""; 0]);
+    assert_eq!(run_with(&mut calls, &[more("}")]), [r#"a:f {"x":1} balanced"#]);
+    assert_eq!(run_with(&mut calls, &[Seal, Cut]), [""; 0]);
+    assert_eq!(
+        run_with(&mut eager(), &[at(0, "a", "f", r#"{"x":1}, "y":2}"#), Seal]),
+        [
+            r#"a:f {"x":1} balanced"#,
+            "1:1: trailing_data: call 1 (`f`): the call was released, but its arguments go on with `,`"
+        ]
+    );
+}
+
+#[test]
+fn the_end_may_come_twice_and_early() {
+    let call = "c1:f {} finish_reason";
+    check(&[at(0, "c1", "f", "{}"), Seal, Seal], &[call]);
+    check(&[at(0, "c1", "f", "{}"), Seal, Cut], &[call]);
+    check(
+        &[at(0, "c1", "f", "{}"), Seal, at(0, "", "", " "), at(1, "c2", "g", "{}"), Seal],
+        &[call, "c2:g {} finish_reason"],
+    );
+    let seen = run(&[at(0, "c1", "f", "{}"), Seal, at(1, "c2", "g", "{}"), Cut]);
+    assert!(seen[1].starts_with("1:1: unsealed: call 2 (`g`)"), "{seen:?}");
+}
+
+#[test]
+fn an_item_that_has_stopped_is_released() {
+    let wire =
+        [at(0, "a", "f", "{\"x\":"), at(1, "b", "g", "{}"), SealItem(1), at(0, "", "", "1}"), SealItem(0)];
+    check(&wire, &["b:g {} item_stop", "a:f {\"x\":1} item_stop"]);
+    // Its end releases nothing twice.
+    check(
+        &[&wire[..], &[Seal, SealItem(0), Cut]].concat(),
+        &run(&wire).iter().map(|line| &**line).collect::<Vec<_>>(),
+    );
+    // What was not balanced is truncated, whatever the item says.
+    check(
+        &[at(0, "a", "f", "{\"x\":48151"), SealItem(0), Seal],
+        &["1:11: truncated: call 1 (`f`): expected `,` or `}`, found the end of the input"],
+    );
+    check(
+        &[at(0, "a", "f", "{}"), CutItem(0), Seal],
+        &[
+            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole",
+        ],
+    );
+    // Arguments that never came are left for the end of the answer to judge.
+    let never = [at(0, "a", "f", ""), SealItem(0)];
+    check(&never, &[]);
+    check(&[&never[..], &[Seal]].concat(), &["a:f {} finish_reason"]);
+    check(
+        &[&never[..], &[Cut]].concat(),
+        &["1:1: truncated: call 1 (`f`): the answer ended before the arguments began"],
+    );
+}

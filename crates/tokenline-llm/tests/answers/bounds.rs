@@ -1,0 +1,67 @@
+//! What is held at once.
+
+use tokenline_core::{Code, json};
+use tokenline_llm::{AnswerEvent, AnswerParser, TextAs};
+
+use crate::common::{decode, parser, text};
+use crate::{DONE, codes};
+
+#[test]
+fn memory_is_bounded() {
+    // Choices without end; each has its text.
+    let wire: String = (0..1000)
+        .map(|index| {
+            format!("data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{{}}\\n\"}}}}]}}\n\n")
+        })
+        .collect();
+    let seen = decode(&mut parser(TextAs::Records), [wire.as_bytes(), DONE.as_bytes()]);
+    assert_eq!((codes(&seen), seen.report.records()), (vec![Code::RecordTooLarge], 128));
+    // A line without end; one diagnostic, and what follows is delivered.
+    let mut parser = parser(TextAs::Records);
+    let piece = text(&"x".repeat(100_000));
+    let wire = [text("{\"a\":\"")]
+        .into_iter()
+        .chain(vec![piece; 200])
+        .chain([text("\"}\n{\"b\":2}\n"), DONE.to_owned()]);
+    let wire = wire.collect::<String>();
+    let seen = decode(&mut parser, wire.as_bytes().chunks(4096));
+    assert_eq!((codes(&seen), seen.report.records()), (vec![Code::LineTooLong], 1));
+    // An event of 64 MB; it is lost, and with it the line.
+    let wire =
+        [text("{\"a\":1}\n"), text(&"x".repeat(64 << 20)), text("\n{\"b\":2}\n"), DONE.to_owned()].concat();
+    let seen = decode(&mut parser, wire.as_bytes().chunks(1 << 16));
+    assert_eq!((codes(&seen), seen.report.records()), (vec![Code::LineTooLong, Code::MalformedJson], 2));
+}
+
+#[test]
+fn an_event_of_tiny_records_is_read_as_they_are_taken() {
+    let one = text(&"{}\n".repeat(300_000));
+    let mut parser = parser(TextAs::Records);
+    for _ in 0..3 {
+        parser.push(one.as_bytes());
+    }
+    parser.push(DONE.as_bytes());
+    parser.finish();
+    let waiting = |parser: &AnswerParser<json::Raw>| {
+        let debug = format!("{parser:?}");
+        let count = debug.split_once("events: ").expect("it is told").1;
+        count
+            .split(|char: char| !char.is_ascii_digit())
+            .next()
+            .expect("a number")
+            .parse::<usize>()
+            .expect("a number")
+    };
+    let mut records = 0;
+    let mut most = waiting(&parser);
+    while let Some(event) = parser.next_event() {
+        records += usize::from(matches!(event, AnswerEvent::Record { .. }));
+        if records % 1000 == 0 {
+            most = most.max(waiting(&parser));
+            assert!(records == 900_000 || !parser.is_complete());
+        }
+    }
+    assert!((1000..5000).contains(&most), "{most}");
+    assert_eq!(records, 900_000);
+    assert!(parser.is_complete() && parser.report().is_complete());
+}

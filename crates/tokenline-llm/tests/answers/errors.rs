@@ -1,0 +1,94 @@
+//! The errors of a provider, in the stream and instead of it.
+
+use tokenline_core::Code;
+use tokenline_llm::TextAs;
+
+use crate::common::{call, text};
+use crate::{DONE, codes, seen_as};
+
+#[test]
+fn what_servers_call_an_error() {
+    let message = |data: &str| {
+        let seen = seen_as(TextAs::Records, &[text("{}\n"), format!("{data}\n\n"), DONE.to_owned()]);
+        assert!(codes(&seen).iter().all(|code| *code == Code::ProviderError), "{seen:?}");
+        assert!(!seen.is_complete && seen.report.records() == 1);
+        seen.report.diagnostics().first().map(|diagnostic| diagnostic.message.clone())
+    };
+    for (data, expected) in [
+        (r#"data: {"error":{"message":"overloaded","type":"x"}}"#, "overloaded"),
+        (r#"data: {"error":"over\u006Coaded"}"#, "overloaded"),
+        (r#"data: {"error":{"message":"","type":"server_error"}}"#, "server_error"),
+        (r#"data: {"error":{"code":500}}"#, "no message"),
+        (r#"data: {"object":"error","message":"overloaded","code":500}"#, "overloaded"),
+        (
+            r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"error","error":{"code":502,"message":"overloaded"}}]}"#,
+            "overloaded",
+        ),
+        (
+            r#"data: {"choices":[{"delta":{},"error":{"message":"hm"}}],"error":{"message":"overloaded"}}"#,
+            "overloaded",
+        ),
+        ("event: error\ndata: overloaded", "overloaded"),
+        ("event: error\ndata: \"over\\u006coaded\"", "overloaded"),
+        ("event: error\ndata: [1]", "[1]"),
+        ("event: error\ndata: {\"message\":\"overloaded\"}", "overloaded"),
+        ("event: error\ndata: {\"error\":{\"message\":\"overloaded\"}}", "overloaded"),
+    ] {
+        assert_eq!(message(data).as_deref(), Some(expected), "{data}");
+    }
+    // The stream may end in it.
+    let cut = seen_as(TextAs::Records, &[text("{}\n"), "event: error\ndata: overloaded".to_owned()]);
+    assert_eq!(codes(&cut), [Code::ProviderError]);
+    let long = "é".repeat(600);
+    let shown = message(&format!("data: {{\"error\":{{\"message\":\"{long}\"}}}}")).expect("a message");
+    assert_eq!(shown, format!("{}…", "é".repeat(500)));
+}
+
+#[test]
+fn an_error_is_said_once_and_keeps_what_was_whole() {
+    // No second finding that the stream is incomplete, and no call that the error may have cut.
+    let wire =
+        [text("{\"a\":1}\n{\"b\""), call("c1", "f", "{}"), "data: {\"error\":\"down\"}\n\n".to_owned()];
+    let seen = seen_as(TextAs::Records, &wire);
+    assert_eq!(codes(&seen), [Code::Truncated, Code::Unsealed, Code::ProviderError]);
+    assert_eq!(seen.report.records(), 1);
+    // `[DONE]` after it seals nothing.
+    let more = [&wire[..], &[call("c2", "g", "{}"), DONE.to_owned()]].concat();
+    assert_eq!(
+        codes(&seen_as(TextAs::Records, &more)),
+        [Code::Truncated, Code::Unsealed, Code::ProviderError, Code::Unsealed]
+    );
+}
+
+#[test]
+fn a_body_that_is_an_error_is_the_providers() {
+    let error = |body: &str| {
+        let seen = seen_as(TextAs::Records, &[body.to_owned()]);
+        assert!(!seen.is_complete && seen.events.len() == 1, "{seen:?}");
+        let its = seen.report.diagnostics()[0].clone();
+        (its.code, its.message, (its.line, its.span.start, its.span.end))
+    };
+    for body in [
+        r#"{"error":{"message":"no such model","type":"invalid_request_error"}}"#,
+        "{\n  \"error\": {\n    \"message\": \"no such model\"\n  }\n}\n",
+        "\u{feff}\n\n{\"error\":\n\n\"no such model\"}\n\n\n",
+        r#"[{"error":{"code":404,"message":"no such model"}}]"#,
+        r#"{"object":"error","message":"no such model"}"#,
+    ] {
+        let place = (1, 0, body.len() as u64);
+        assert_eq!(error(body), (Code::ProviderError, "no such model".to_owned(), place), "{body}");
+    }
+    for body in [
+        r#"{"error":null}"#,
+        r#"{"error":{"message":"cut"#,
+        "[]",
+        "<html>error</html>",
+        &format!(r#"{{"error":"{}"}}"#, "x".repeat(5000)),
+    ] {
+        assert_eq!(error(body).0, Code::StreamIncomplete, "{body}");
+    }
+    assert_eq!(error(&format!(r#"{{"error":"{}"}}"#, "x".repeat(2000))).1, "x".repeat(500) + "…");
+    // Beside events it is no body.
+    let seen = seen_as(TextAs::Records, &[": hi\n\n".to_owned(), text("{}\n"), "{\"error\":1}".to_owned()]);
+    assert_eq!(codes(&seen), [Code::StreamIncomplete]);
+}

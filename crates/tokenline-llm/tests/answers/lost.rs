@@ -1,0 +1,168 @@
+//! What is cut off, lost or no UTF-8 harms its line or its call, and makes nothing up.
+
+use tokenline_core::{Code, Limits, Options};
+use tokenline_llm::{AnswerParser, Provider, TextAs};
+
+use crate::common::{at_every_cut, call, chunk, chunk_of, decode, parser, text};
+use crate::{DONE, codes, lines, seen_as};
+
+const LOST: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\x\"}}]}\n\n";
+
+#[test]
+fn a_character_that_was_cut_in_half_is_put_together() {
+    let raw_text = |text: &str| chunk(&format!(r#"{{"content":"{text}"}}"#), "");
+    let raw_call = |arguments: &str| {
+        chunk(
+            &format!(
+                r#"{{"tool_calls":[{{"index":0,"function":{{"name":"f","arguments":"{arguments}"}}}}]}}"#
+            ),
+            "",
+        )
+    };
+    let stop = chunk("{}", "stop");
+    let wire = [
+        raw_text(r#"{\"a\":\"x\ud83d"#),
+        raw_text(""),
+        raw_call(r#"{\"b\":\"\uD83D"#),
+        raw_text(r#"\ude00\"}\n"#),
+        raw_call(r#"\uDE01!\"}"#),
+        stop.clone(),
+    ];
+    assert_eq!(
+        lines(TextAs::Records, &wire),
+        [r#"newline {"a":"x😀"}"#, r#"call finish_reason f {"b":"😁!"} minted minted_1"#, "finish stop"]
+    );
+    // A half without its other harms its line, or its call.
+    let alone = [
+        raw_text(r#"{\"a\":1}\n{\"b\":\"\ud83d"#),
+        raw_text(r#"\"}\n{\"c\":3}\n{\"d\":\"\ude00\"}\n"#),
+        raw_call(r#"{\"b\":\"\ud83d"#),
+        raw_call(r#"\"}"#),
+        stop,
+    ];
+    let seen = seen_as(TextAs::Records, &alone);
+    assert_eq!(codes(&seen), [Code::InvalidUtf8, Code::InvalidUtf8, Code::InvalidUtf8]);
+    assert_eq!(seen.report.records(), 2);
+}
+
+#[test]
+fn half_a_character_in_a_name_is_a_bad_name() {
+    let stop = chunk("{}", "stop");
+    for call in [
+        r#"{"index":0,"id":"c","function":{"name":"rm\ud83d","arguments":"{}"}}"#,
+        r#"{"index":0,"id":"c\ude00","function":{"name":"rm","arguments":"{}"}}"#,
+    ] {
+        let wire = [chunk(&format!(r#"{{"tool_calls":[{call}]}}"#), ""), stop.clone()];
+        let seen = seen_as(TextAs::Records, &wire);
+        assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0), "{call}");
+    }
+    let error = "data: {\"error\":{\"message\":\"down\\ud83d\"}}\n\n".to_owned();
+    assert_eq!(lines(TextAs::Records, &[error]), ["rejected provider_error: down\u{fffd}"]);
+    // The end of one choice does not end what another waits for.
+    let wire = [
+        chunk(r#"{"content":"{\"a\":\"\ud83d"}"#, ""),
+        chunk_of(1, "{}", "stop"),
+        chunk(r#"{"content":"\ude00\"}\n"}"#, "stop"),
+    ];
+    assert_eq!(lines(TextAs::Records, &wire), ["1: finish stop", r#"newline {"a":"😀"}"#, "finish stop"]);
+}
+
+#[test]
+fn what_follows_a_cut_is_not_what_was_inside() {
+    let wire = [
+        text("{\"name\":\"batch\",\"parameters\":{\"calls\":["),
+        chunk("{}", "stop"),
+        text("{\"name\":\"rm\",\"parameters\":{}},{\"name\":\"rm2\",\"parameters\":{}}]}}\n"),
+        text("{\"name\":\"ls\",\"parameters\":{}}\n"),
+        chunk("{}", "stop"),
+    ];
+    let seen = seen_as(TextAs::ToolCalls, &wire);
+    let calls: Vec<_> = seen.summary().into_iter().filter(|line| line.starts_with("textual")).collect();
+    assert_eq!(calls, ["textual call newline ls {}"]);
+}
+
+#[test]
+fn a_lost_event_makes_nothing_up() {
+    let finding = "rejected malformed_json: an event that is not JSON: expected an escape: one of `\"\\/bfnrtu`, found a letter (byte 44 of its data); its part of the answer is lost";
+    let gap = "rejected malformed_json: a part of the line may be missing: what came before it was cut off or could not be read";
+    let lost = LOST.to_owned();
+    let finish = chunk("{}", "stop");
+    let check = |wire: &[&String], expected: &[&str]| {
+        let wire: Vec<String> = wire.iter().map(|wire| (*wire).clone()).chain([finish.clone()]).collect();
+        assert_eq!(lines(TextAs::Records, &wire), [expected, &["finish stop"]].concat(), "{wire:?}");
+    };
+    // The line it is in is lost, those around it are not.
+    check(
+        &[&text("{\"a\":1}\n{\"b\":"), &lost, &text("2}\n{\"c\":3}\n")],
+        &[r#"newline {"a":1}"#, finding, gap, r#"newline {"c":3}"#],
+    );
+    check(&[&text("{\"a\":1}"), &lost, &text("\n{\"c\":3}\n")], &[finding, gap, r#"newline {"c":3}"#]);
+    check(
+        &[&text("{\"a\":1}\n"), &lost, &text("{\"b\":2}\n{\"c\":3}\n")],
+        &[r#"newline {"a":1}"#, finding, gap, r#"newline {"c":3}"#],
+    );
+    // At the end too, if anything was open.
+    check(&[&text("{\"a\":1}"), &lost], &[finding, gap]);
+    check(&[&text("{\"a\":1}\n"), &lost], &[r#"newline {"a":1}"#, finding]);
+    // Nor is the beginning of a choice known that begins after it.
+    check(&[&lost, &text("{\"a\":1}\n{\"c\":3}\n")], &[finding, gap, r#"newline {"c":3}"#]);
+    // An open call is given up; those after it are not.
+    check(
+        &[&call("a", "f", "{\"x\":"), &lost, &call("", "", "1}")],
+        &[finding, "rejected truncated: call 1 (`f`): expected a value, found the end of the input"],
+    );
+    let unsealed = "rejected unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole";
+    check(
+        &[&call("a", "f", "{}"), &lost, &call("b", "g", "{}")],
+        &[finding, unsealed, "call finish_reason g {} b"],
+    );
+    // Two in a row are one gap.
+    check(
+        &[&text("{\"a\":1}"), &lost, &lost, &text("\n{\"c\":3}\n")],
+        &[finding, finding, gap, r#"newline {"c":3}"#],
+    );
+}
+
+#[test]
+fn an_event_beyond_the_limit_is_a_lost_event() {
+    let limits = Limits { sse_event_bytes: 300, ..Limits::default() };
+    let options = Options::lenient().limits(limits);
+    let wire =
+        [text("{\"a\":1}\n{\"b\":\""), text(&"x".repeat(300)), text("\"}\n{\"c\":3}\n"), chunk("{}", "stop")]
+            .concat();
+    let seen = at_every_cut(AnswerParser::new(Provider::OpenAiChat, options), wire.as_bytes());
+    assert_eq!(codes(&seen), [Code::RecordTooLarge, Code::MalformedJson]);
+    assert_eq!(seen.report.records(), 2);
+}
+
+#[test]
+fn bytes_that_are_not_utf8_harm_their_line_or_call() {
+    let wire = |before: &str, bad: &str| {
+        let mut wire = [before.to_owned(), bad.to_owned(), chunk("{}", "stop")].concat().into_bytes();
+        let at = wire.windows(3).position(|window| window == "…".as_bytes()).expect("a place for it");
+        wire.splice(at..at + 3, [0xFF, 0xE2, 0x82]);
+        at_every_cut(parser(TextAs::Records), &wire)
+    };
+    let seen = wire("", &text("{\"a\":1}\n{\"b\":\"…\"}\n{\"c\":3}\n"));
+    assert_eq!((codes(&seen), seen.report.records()), (vec![Code::InvalidUtf8], 2));
+    assert_eq!(seen.report.diagnostics()[0].line, 2);
+    let seen = wire(&call("a", "f", "{\"x\":"), &call("", "", "\"…\"}"));
+    assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0));
+    for (id, name) in [("c…", "f"), ("c", "f…")] {
+        let seen = wire("", &call(id, name, "{}"));
+        assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0));
+    }
+    // Elsewhere in the event it harms nothing.
+    let seen = wire("", &text("{\"a\":1}\n").replace("choices", "model\":\"…\",\"choices"));
+    assert_eq!((codes(&seen), seen.report.records()), (vec![], 1));
+}
+
+#[test]
+fn deep_events_are_lost_not_fatal() {
+    let deep = format!("data: {{\"x\":{}}}\n\n", "[".repeat(100_000));
+    let seen = decode(
+        &mut parser(TextAs::Records),
+        [deep.as_bytes(), text("\n{\"a\":1}\n").as_bytes(), DONE.as_bytes()],
+    );
+    assert_eq!((codes(&seen), seen.report.records()), (vec![Code::MalformedJson, Code::MalformedJson], 1));
+}

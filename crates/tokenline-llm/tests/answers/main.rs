@@ -1,0 +1,37 @@
+//! What an answer comes to: ends, errors, what is lost, what is not known.
+
+mod bounds;
+mod calls;
+#[path = "../common/mod.rs"]
+mod common;
+mod ends;
+mod errors;
+mod findings;
+mod lost;
+mod rules;
+mod shapes;
+
+use common::{Seen, at_every_cut, parser};
+use tokenline_core::{Code, Severity, json};
+use tokenline_llm::{AnswerEvent, TextAs};
+
+const DONE: &str = "data: [DONE]\n\n";
+
+fn seen_as(text_as: TextAs, wire: &[String]) -> Seen {
+    at_every_cut(parser(text_as), wire.concat().as_bytes())
+}
+
+/// A line an event, without those of the text itself.
+fn lines(text_as: TextAs, wire: &[String]) -> Vec<String> {
+    let mut lines = seen_as(text_as, wire).summary();
+    lines.retain(|line| !line.starts_with("text "));
+    lines
+}
+
+fn codes(seen: &Seen) -> Vec<Code> {
+    let code = |event: &AnswerEvent<json::Raw>| {
+        let diagnostic = event.diagnostic()?;
+        (diagnostic.severity() == Severity::Error).then_some(diagnostic.code)
+    };
+    seen.events.iter().filter_map(code).collect()
+}

@@ -1,0 +1,83 @@
+//! Records and calls held against rules, and records read into a type.
+
+use serde::Deserialize;
+use tokenline_core::{Code, Options, Validate, ValidateCall, Violation, json};
+use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+
+use crate::common::{at_every_cut, call, chunk, parser, text};
+use crate::{DONE, codes};
+
+struct Weather;
+
+impl ValidateCall for Weather {
+    fn validate_call(&self, name: &str, parameters: json::Value<'_>) -> Result<(), Box<Violation>> {
+        let refuse = |code, path: &str| {
+            Err(Box::new(Violation::new(code, parameters.range().start, "no").with_instance_path(path)))
+        };
+        match (name, parameters.get("city").and_then(json::Value::as_str)) {
+            ("weather", Some(_)) => Ok(()),
+            ("weather", None) => refuse(Code::InvalidParameters, "/city"),
+            _ => refuse(Code::UnknownTool, ""),
+        }
+    }
+}
+
+impl Validate for Weather {
+    fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>> {
+        match value.get("city") {
+            Some(_) => Ok(()),
+            None => Err(Box::new(Violation::new(Code::SchemaViolation, 0, "no city"))),
+        }
+    }
+}
+
+#[test]
+fn calls_and_records_are_held_against_their_rules() {
+    let wire = [
+        call("a", "weather", "{\"city\":\"Oslo\"}"),
+        call("b", "weather", "{}"),
+        call("c", "time", "{}"),
+        text("{\"name\":\"weather\",\"parameters\":{}}\n{\"name\":\"weather\",\"parameters\":{\"city\":\"Bari\"}}\n{\"a\":1}\n"),
+        chunk("{}", "stop"),
+    ]
+    .concat();
+    let with_tools = parser(TextAs::ToolCalls).with_tools(Weather);
+    let seen = at_every_cut(with_tools, wire.as_bytes());
+    let paths: Vec<_> =
+        seen.report.diagnostics().iter().map(|its| (its.code, its.instance_path.as_deref())).collect();
+    assert_eq!(
+        paths,
+        [
+            (Code::InvalidParameters, Some("/parameters/city")),
+            (Code::InvalidParameters, Some("/parameters/city")),
+            (Code::MissingField, Some("")),
+            (Code::UnknownTool, Some("/name")),
+        ]
+    );
+    assert_eq!(seen.report.tool_calls(), 2);
+
+    let wire = [text("{\"city\":1}\n{\"town\":2}\n{\"city\":3}\n"), chunk("{}", "stop")].concat();
+    let seen = at_every_cut(parser(TextAs::Records).with_validator(Weather), wire.as_bytes());
+    assert_eq!((codes(&seen), seen.report.records()), (vec![Code::SchemaViolation], 2));
+}
+
+#[test]
+fn records_are_read_into_a_type() {
+    #[derive(Debug, Deserialize, PartialEq)]
+    struct Item {
+        a: u8,
+    }
+    let mut parser = AnswerParser::<Item>::new(Provider::OpenAiChat, Options::lenient());
+    parser.push([text("{\"a\":1}\n{\"a\":\"x\"}\n{\"a\":3}\n"), DONE.to_owned()].concat().as_bytes());
+    parser.finish();
+    let mut items = Vec::new();
+    while let Some(event) = parser.next_event() {
+        match event {
+            AnswerEvent::Record { record, .. } => items.push(record.value),
+            AnswerEvent::Rejected { diagnostic, .. } => assert_eq!(diagnostic.code, Code::SchemaViolation),
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(items, [Item { a: 1 }, Item { a: 3 }]);
+    assert_eq!(parser.report().rejected(), 1);
+}
