@@ -2,37 +2,17 @@
 
 mod common;
 
-use std::path::{Path, PathBuf};
-
-use common::{decode, parser_of};
+use common::{decode, fixtures, parser_of, random};
 use tokenline_llm::{AnswerEvent, Provider, TextAs};
 
-/// The fixtures of a provider.
-fn fixtures(provider: Provider) -> Vec<PathBuf> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(provider.as_str());
-    let mut folders = vec![folder.clone(), folder.join("quirks")];
-    folders.retain(|folder| folder.is_dir());
-    let entries = folders.iter().flat_map(|folder| std::fs::read_dir(folder).expect("it can be read"));
-    let mut files: Vec<_> = entries.map(|entry| entry.expect("an entry").path()).collect();
-    // The long recordings have nothing that the others have not.
-    files.retain(|file| file.extension().is_some_and(|extension| extension != "txt"));
-    files.retain(|file| file.metadata().is_ok_and(|data| data.is_file() && data.len() < 20_000));
-    files.sort();
-    assert!(files.len() > 20, "{folder:?}");
-    files
-}
-
 fn mangled(provider: Provider) {
-    // xorshift64, so that a failure can be repeated.
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
-    let mut random = |below: usize| {
-        state ^= state << 13;
-        state ^= state >> 7;
-        state ^= state << 17;
-        usize::try_from(state % below as u64).expect("it is below")
-    };
+    let mut random = random();
     for file in fixtures(provider) {
         let fixture = std::fs::read(&file).expect("it can be read");
+        // The long recordings have nothing that the others have not.
+        if fixture.len() >= 20_000 {
+            continue;
+        }
         for round in 0..40 {
             let text_as = [TextAs::Records, TextAs::ToolCalls, TextAs::Text][round % 3];
             let mut parser = parser_of(provider, text_as);

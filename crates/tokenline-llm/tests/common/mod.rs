@@ -1,7 +1,7 @@
 //! The one helper behind every fixture: any cut, same events.
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Report};
@@ -123,6 +123,40 @@ impl Seen {
         }
         lines.extend(texts.into_iter().map(|(kind, text)| format!("{kind} {}", text.replace('\n', "⏎"))));
         lines
+    }
+}
+
+/// The folder of a provider's fixtures.
+pub fn folder(provider: Provider) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(provider.as_str())
+}
+
+/// The fixtures of a provider, all that are in its folder and below, in the order of their names.
+pub fn fixtures(provider: Provider) -> Vec<PathBuf> {
+    let mut files = Vec::new();
+    let mut folders = vec![folder(provider)];
+    while let Some(folder) = folders.pop() {
+        let entries = std::fs::read_dir(folder).expect("it can be read");
+        let (inner, found): (Vec<_>, Vec<_>) =
+            entries.map(|entry| entry.expect("an entry").path()).partition(|path| path.is_dir());
+        folders.extend(inner);
+        files.extend(found);
+    }
+    // What they come to.
+    files.retain(|file| file.extension().is_some_and(|extension| extension != "txt"));
+    files.sort();
+    assert!(files.len() > 20, "{provider:?}");
+    files
+}
+
+/// Numbers below what is asked for, by chance, but the same in every run: xorshift64.
+pub fn random() -> impl FnMut(usize) -> usize {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    move |below| {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        usize::try_from(state % below as u64).expect("it is below")
     }
 }
 
