@@ -2,7 +2,8 @@
 
 use serde::de::{Deserialize, Deserializer, Error};
 use serde::{Deserialize as DeriveDeserialize, Serialize};
-use serde_json::{Value, json};
+
+use crate::json::Raw;
 
 /// A tool that a model may call.
 ///
@@ -16,8 +17,9 @@ pub struct ToolDefinition {
     /// What it does, for the model to read.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// JSON Schema of its parameters, an object. Where a definition has none, any object will do.
-    pub parameters: Value,
+    /// JSON Schema of its parameters, an object, as it was written: models fill in parameters in the
+    /// order in which the schema has them. Where a definition has none, any object will do.
+    pub parameters: Raw,
 }
 
 impl ToolDefinition {
@@ -33,15 +35,16 @@ impl ToolDefinition {
         Self { description: Some(description.into()), ..self }
     }
 
-    /// The same with a JSON Schema of its parameters.
+    /// The same with a JSON Schema of its parameters: a [`Raw`] or a `serde_json::Value`, which may
+    /// have forgotten the order of its members.
     #[must_use]
-    pub fn with_parameters(self, parameters: Value) -> Self {
-        Self { parameters, ..self }
+    pub fn with_parameters(self, parameters: impl Into<Raw>) -> Self {
+        Self { parameters: parameters.into(), ..self }
     }
 }
 
-fn any_object() -> Value {
-    json!({"type": "object"})
+fn any_object() -> Raw {
+    Raw::from(serde_json::json!({"type": "object"}))
 }
 
 /// Every member that one of the forms may have.
@@ -54,7 +57,7 @@ struct Form {
     name: Option<String>,
     description: Option<String>,
     #[serde(alias = "input_schema", alias = "inputSchema")]
-    parameters: Option<Value>,
+    parameters: Option<Raw>,
 }
 
 #[derive(DeriveDeserialize)]
@@ -62,7 +65,7 @@ struct Form {
 struct Function {
     name: String,
     description: Option<String>,
-    parameters: Option<Value>,
+    parameters: Option<Raw>,
 }
 
 impl<'de> Deserialize<'de> for ToolDefinition {
@@ -85,7 +88,10 @@ impl<'de> Deserialize<'de> for ToolDefinition {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::json::Parser;
 
     fn read(text: &str) -> Result<ToolDefinition, String> {
         serde_json::from_str(text).map_err(|error| error.to_string())
@@ -105,6 +111,15 @@ mod tests {
             assert_eq!(read(&form.to_string()).unwrap(), expected, "{form}");
         }
         assert_eq!(read(&serde_json::to_string(&expected).unwrap()).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_order_of_a_schema_is_kept() {
+        let schema = r#"{"type":"object","properties":{"reason":{},"answer":{}}}"#;
+        let text = format!(r#"{{"name":"a","input_schema":{schema}}}"#);
+        let mut parser = Parser::new();
+        let definition: ToolDefinition = parser.parse(&text).unwrap().deserialize().unwrap();
+        assert_eq!(definition.parameters, schema);
     }
 
     #[test]

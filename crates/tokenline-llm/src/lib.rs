@@ -42,18 +42,23 @@
 //! assert_eq!(entities, ["DNA"]);
 //! ```
 //!
-//! It sends no request: that is the business of whichever HTTP client is at hand. It does not mend
-//! what a model wrote, and it releases nothing that may have been cut.
+//! The bytes may come from whichever HTTP client is at hand; [`request`] writes what a provider is
+//! asked. With the feature `client` the module of that name sends it: one call from a prompt to a stream.
+//! Nothing here mends what a model wrote, or releases what may have been cut.
 //!
 //! With the feature `replay`, the module of that name serves recorded model streams over real HTTP: for tests, for the
 //! program's `demo` and `replay`, and wherever a model that always says the same is wanted.
 #![forbid(unsafe_code)]
 
 mod answer;
+#[cfg(feature = "client")]
+pub mod client;
 mod delta;
 mod providers;
 #[cfg(feature = "replay")]
 pub mod replay;
+pub mod request;
+mod secrets;
 mod stream;
 mod unknown;
 

@@ -7,7 +7,7 @@ use tokenline_core::{Code, ToolDefinition, Validate, ValidateCall, Violation};
 
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::text::{list, quoted};
-use crate::validator::{SchemaValidator, place};
+use crate::validator::{SchemaValidator, place, to_schema};
 
 /// Judges tool calls by the tools' definitions.
 ///
@@ -88,7 +88,8 @@ impl ToolSet {
         if self.validators.contains_key(name) {
             return Err(fault("two tools have this name"));
         }
-        let allows_object = match definition.parameters.get("type") {
+        let parameters = definition.parameters.with_value(to_schema).map_err(|error| error.in_tool(name))?;
+        let allows_object = match parameters.get("type") {
             Some(serde_json::Value::String(name)) => name == "object" || !is_type(name),
             Some(serde_json::Value::Array(names)) => {
                 names.is_empty() || names.iter().any(|name| name == "object")
@@ -99,7 +100,7 @@ impl ToolSet {
             let reason = "parameters are always an object, but the schema does not allow one";
             return Err(SchemaError::new(SchemaErrorKind::Tool, "/type", reason).in_tool(name));
         }
-        let validator = SchemaValidator::new(&definition.parameters).map_err(|error| error.in_tool(name))?;
+        let validator = SchemaValidator::new(&parameters).map_err(|error| error.in_tool(name))?;
         self.validators.insert(name.clone(), validator);
         self.definitions.push(definition);
         Ok(())

@@ -81,6 +81,12 @@ impl From<Value<'_>> for Raw {
     }
 }
 
+impl From<serde_json::Value> for Raw {
+    fn from(value: serde_json::Value) -> Self {
+        Self(value.to_string().into())
+    }
+}
+
 impl fmt::Debug for Raw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -125,8 +131,7 @@ impl<'de> Deserialize<'de> for Raw {
             }
 
             fn visit_newtype_struct<D: Deserializer<'de>>(self, deserializer: D) -> Result<Raw, D::Error> {
-                let value = serde_json::Value::deserialize(deserializer)?;
-                Ok(Raw(value.to_string().into()))
+                serde_json::Value::deserialize(deserializer).map(Raw::from)
             }
         }
 

@@ -31,6 +31,12 @@ impl<T> Default for Outbox<T> {
 const KEEP: usize = 64;
 
 impl<T> Outbox<T> {
+    /// The same settings, for records of another type.
+    pub(super) fn typed<U>(self) -> Outbox<U> {
+        let Self { text_as, wants_fragments, tools, validator, .. } = self;
+        Outbox { text_as, wants_fragments, tools, validator, events: VecDeque::new() }
+    }
+
     pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
         self.events.push_back(AnswerEvent::from_diagnostic(choice, block, diagnostic));
     }

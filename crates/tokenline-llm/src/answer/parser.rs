@@ -184,6 +184,33 @@ impl<T> AnswerParser<T> {
         self
     }
 
+    /// Sets how to read: mode, emission and limits. To be called before the first push.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        let mut with = Self::new(self.provider, options);
+        with.answer.out = self.answer.out;
+        with.answer.secrets = self.answer.secrets;
+        with
+    }
+
+    /// Reads the records into another type. To be called before the first push.
+    #[must_use]
+    pub fn typed<U>(self) -> AnswerParser<U> {
+        let Answer { options, out, secrets, .. } = self.answer;
+        let mut typed = AnswerParser::new(self.provider, options);
+        typed.answer.out = out.typed();
+        typed.answer.secrets = secrets;
+        typed
+    }
+
+    /// Masks what must not be shown where the provider repeats it.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub(crate) fn with_secrets(mut self, secrets: crate::secrets::Secrets) -> Self {
+        self.answer.secrets = secrets;
+        self
+    }
+
     /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
     #[must_use]
     pub fn with_fragments(mut self) -> Self {
@@ -346,10 +373,12 @@ impl<T> AnswerParser<T> {
 
     /// Forgets the answer and starts with the next. Keeps what it was set to.
     pub fn reset(&mut self) {
-        let Answer { options, out, .. } = &mut self.answer;
+        let Answer { options, out, secrets, .. } = &mut self.answer;
         let out = Outbox { events: Default::default(), ..std::mem::take(out) };
+        let secrets = std::mem::take(secrets);
         self.report = Report::new(&options.limits);
         self.answer = Answer::new(*options, self.provider.needs_terminator(), out);
+        self.answer.secrets = secrets;
         self.wire.reset();
         self.decoder.reset();
         self.beginning.clear();

@@ -12,6 +12,7 @@ use super::deferred::{Deferred, SLICE};
 use super::halves::Halves;
 use super::outbox::Outbox;
 use super::{AnswerEvent, TextAs};
+use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, Unknown, Usage};
 
 pub(super) struct Answer<T> {
@@ -38,6 +39,8 @@ pub(super) struct Answer<T> {
     pub(super) has_failed: bool,
     /// What it said.
     failure: String,
+    /// What the provider's words are not shown with.
+    pub(super) secrets: Secrets,
     /// It did so by a finish reason alone.
     has_error_reason: bool,
     /// An event was lost, and with it perhaps the beginning of a choice.
@@ -70,6 +73,7 @@ impl<T> Answer<T> {
             is_cut: false,
             has_failed: false,
             failure: String::new(),
+            secrets: Secrets::default(),
             has_error_reason: false,
             has_lost: false,
             has_too_many_choices: false,
@@ -316,10 +320,7 @@ impl<T: DeserializeOwned> Answer<T> {
         }
         message.clone_into(&mut self.failure);
         self.end(None);
-        let mut shown: String = message.chars().take(MAX_MESSAGE).collect();
-        if shown.len() < message.len() {
-            shown.push('…');
-        }
+        let shown = self.secrets.shown(message, MAX_MESSAGE);
         self.wire_finding(Code::ProviderError, shown);
     }
 }

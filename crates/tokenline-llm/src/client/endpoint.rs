@@ -1,0 +1,169 @@
+//! Where a request goes.
+
+use reqwest::Url;
+
+use super::ClientError;
+use crate::Provider;
+
+/// The provider's own address.
+pub(super) const fn public_url(provider: Provider) -> &'static str {
+    match provider {
+        Provider::OpenAiChat | Provider::OpenAiResponses => "https://api.openai.com/v1",
+        Provider::Anthropic => "https://api.anthropic.com",
+        Provider::Gemini => "https://generativelanguage.googleapis.com",
+        Provider::Ollama => "http://localhost:11434",
+    }
+}
+
+/// The variable in which the provider's own tools look for another address.
+pub(super) const fn variable(provider: Provider) -> &'static str {
+    match provider {
+        Provider::OpenAiChat | Provider::OpenAiResponses => "OPENAI_BASE_URL",
+        Provider::Anthropic => "ANTHROPIC_BASE_URL",
+        Provider::Gemini => "GOOGLE_GEMINI_BASE_URL",
+        Provider::Ollama => "OLLAMA_HOST",
+    }
+}
+
+/// Reads a base URL. What is wrong with it is said without repeating it: it may hold a password.
+pub(super) fn parse(base_url: &str) -> Result<Url, ClientError> {
+    let base_url = base_url.trim();
+    // `OLLAMA_HOST` is mostly a host and a port alone.
+    let url = if base_url.contains("://") { base_url.to_owned() } else { format!("http://{base_url}") };
+    let url = Url::parse(&url)
+        .map_err(|error| ClientError::configuration(format!("the base URL is none: {error}")))?;
+    if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
+        return Err(ClientError::configuration("the base URL must begin with http:// or https://"));
+    }
+    Ok(url)
+}
+
+/// The URL at which a provider is asked for an answer of this model.
+///
+/// Providers disagree whether the version is a part of the base URL, and so do the people who type
+/// one. Whatever it has already, up to the whole path, is not added again.
+pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
+    let mut url = base_url.clone();
+    let has: Vec<String> = segments(base_url.path()).map(str::to_owned).collect();
+    let wanted: Vec<&str> = segments(provider.path()).collect();
+    let known = known(provider, &has, &wanted);
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty();
+        for segment in &wanted[known..] {
+            match segment.split_once('*') {
+                None => path.push(segment),
+                // A model may be named with what it is: `models/gemini`, `tunedModels/mine`.
+                Some((_, method)) => match model.split_once('/') {
+                    None => path.push(&format!("{model}{method}")),
+                    Some((kind, model)) => path.pop().push(kind).push(&format!("{model}{method}")),
+                },
+            };
+        }
+    }
+    if provider == Provider::Gemini && !url.query_pairs().any(|(name, _)| name == "alt") {
+        url.query_pairs_mut().append_pair("alt", "sse");
+    }
+    url
+}
+
+/// How many of the wanted segments a base path ends with.
+fn known(provider: Provider, has: &[String], wanted: &[&str]) -> usize {
+    let ends_with = |count: &usize| {
+        let (end, wanted) = (has.len().checked_sub(*count).map(|start| &has[start..]), &wanted[..*count]);
+        end.is_some_and(|end| end.iter().zip(wanted).all(|(its, wanted)| is_like(its, wanted)))
+    };
+    let known = (1..=wanted.len()).rev().find(ends_with).unwrap_or(0);
+    // Gateways to OpenAI's format have their version anywhere: `/v1beta/openai`, `/api/paas/v4`.
+    let is_openai = matches!(provider, Provider::OpenAiChat | Provider::OpenAiResponses);
+    if known == 0 && is_openai {
+        let end = has.iter().map(String::as_str).collect::<Vec<_>>();
+        if end.ends_with(&wanted[1..]) {
+            return wanted.len();
+        }
+        return usize::from(has.iter().any(|segment| is_version(segment)));
+    }
+    known
+}
+
+fn is_like(segment: &str, wanted: &str) -> bool {
+    segment == wanted
+        || (is_version(segment) && is_version(wanted))
+        || (wanted.contains('*') && segment.contains(':'))
+}
+
+fn is_version(segment: &str) -> bool {
+    let number = segment.strip_prefix('v').unwrap_or_default();
+    number.starts_with(|first: char| first.is_ascii_digit()) && number.len() < 10
+}
+
+fn segments(path: &str) -> impl Iterator<Item = &str> {
+    path.split('/').filter(|segment| !segment.is_empty())
+}
+
+/// The host and the port, for messages: a URL may hold secrets elsewhere.
+pub(super) fn shown(url: &Url) -> String {
+    match (url.host_str(), url.port()) {
+        (Some(host), Some(port)) => format!("{host}:{port}"),
+        (Some(host), None) => host.to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whatever_is_there_is_not_added_again() {
+        let chat = Provider::OpenAiChat;
+        for (provider, base, expected) in [
+            (chat, "http://[::1]:8080", "http://[::1]:8080/v1/chat/completions"),
+            (chat, "localhost:8080/", "http://localhost:8080/v1/chat/completions"),
+            (chat, "https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
+            (chat, "https://api.openai.com/v1/", "https://api.openai.com/v1/chat/completions"),
+            (chat, "https://api.groq.com/openai", "https://api.groq.com/openai/v1/chat/completions"),
+            (chat, "https://g.com/v1beta/openai/", "https://g.com/v1beta/openai/chat/completions"),
+            (chat, "https://z.ai/api/paas/v4", "https://z.ai/api/paas/v4/chat/completions"),
+            (chat, "https://p.ai/chat/completions", "https://p.ai/chat/completions"),
+            (chat, "https://p.ai/v1/chat/completions", "https://p.ai/v1/chat/completions"),
+            (chat, "https://a.com/x?api-version=1", "https://a.com/x/v1/chat/completions?api-version=1"),
+            (Provider::OpenAiResponses, "http://h/v1", "http://h/v1/responses"),
+            (Provider::Anthropic, "https://api.anthropic.com", "https://api.anthropic.com/v1/messages"),
+            (Provider::Anthropic, "https://gate/v1/me/anthropic", "https://gate/v1/me/anthropic/v1/messages"),
+            (Provider::Anthropic, "https://api.anthropic.com/v1/", "https://api.anthropic.com/v1/messages"),
+            (
+                Provider::Gemini,
+                "https://g.com",
+                "https://g.com/v1beta/models/m:streamGenerateContent?alt=sse",
+            ),
+            (Provider::Gemini, "https://g.com/v1", "https://g.com/v1/models/m:streamGenerateContent?alt=sse"),
+            (Provider::Ollama, "http://localhost:11434", "http://localhost:11434/api/chat"),
+            (Provider::Ollama, "http://localhost:11434/api", "http://localhost:11434/api/chat"),
+            (Provider::Ollama, "0.0.0.0:11434", "http://0.0.0.0:11434/api/chat"),
+        ] {
+            assert_eq!(url(provider, &parse(base).unwrap(), "m").as_str(), expected, "{base}");
+        }
+    }
+
+    #[test]
+    fn a_model_stays_a_part_of_the_path() {
+        let base = parse("http://h").unwrap();
+        for (model, expected) in [
+            ("gemini-2.5", "/v1beta/models/gemini-2.5:streamGenerateContent"),
+            ("models/gemini-2.5", "/v1beta/models/gemini-2.5:streamGenerateContent"),
+            ("tunedModels/mine", "/v1beta/tunedModels/mine:streamGenerateContent"),
+            ("a?b#c/d", "/v1beta/a%3Fb%23c/d:streamGenerateContent"),
+            ("a/../../b", "/v1beta/a/..%2F..%2Fb:streamGenerateContent"),
+        ] {
+            assert_eq!(url(Provider::Gemini, &base, model).path(), expected, "{model}");
+        }
+    }
+
+    #[test]
+    fn a_bad_base_url_is_not_repeated() {
+        for bad in ["", "ftp://me:SECRET@h", "http://", "https://me:SECRET@h:99999"] {
+            let error = parse(bad).unwrap_err();
+            assert!(!format!("{error} {error:?}").contains("SECRET"), "{error:?}");
+        }
+    }
+}

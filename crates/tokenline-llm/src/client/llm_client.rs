@@ -1,0 +1,179 @@
+//! The client.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
+use reqwest::{Response, Url};
+
+use super::builder::LlmClientBuilder;
+use super::error::root_cause;
+use super::retry::Retries;
+use super::{ClientError, ClientErrorKind, StreamRequest, endpoint, refusal};
+use crate::Provider;
+use crate::request::ChatRequest;
+use crate::secrets::Secrets;
+
+/// Asks a provider, or a server that speaks as it does, for streamed answers.
+///
+/// Cheap to clone; clones share their connections. See [the module](super).
+#[derive(Clone)]
+pub struct LlmClient(pub(super) Arc<Inner>);
+
+pub(super) struct Inner {
+    pub(super) http: reqwest::Client,
+    pub(super) provider: Provider,
+    pub(super) base_url: Url,
+    pub(super) headers: HeaderMap,
+    pub(super) secrets: Secrets,
+    pub(super) read_timeout: Duration,
+    pub(super) retries: Retries,
+}
+
+impl LlmClient {
+    /// A client that is set up step by step.
+    pub fn builder(provider: Provider) -> LlmClientBuilder {
+        LlmClientBuilder::new(provider)
+    }
+
+    /// A client with the base URL and the key that the environment gives, or else the provider's own address.
+    ///
+    /// # Errors
+    ///
+    /// As [`LlmClientBuilder::build`].
+    pub fn from_env(provider: Provider) -> Result<Self, ClientError> {
+        Self::builder(provider).build()
+    }
+
+    /// A client for OpenAI chat completions, or a server that speaks the same, with the key of `OPENAI_API_KEY` if that
+    /// is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`LlmClientBuilder::build`].
+    pub fn openai_chat(base_url: impl Into<String>) -> Result<Self, ClientError> {
+        Self::builder(Provider::OpenAiChat).base_url(base_url).build()
+    }
+
+    /// A client for OpenAI Responses, with the key of `OPENAI_API_KEY` if that is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`LlmClientBuilder::build`].
+    pub fn openai_responses(base_url: impl Into<String>) -> Result<Self, ClientError> {
+        Self::builder(Provider::OpenAiResponses).base_url(base_url).build()
+    }
+
+    /// A client for Anthropic messages, with the key of `ANTHROPIC_API_KEY` if that is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`LlmClientBuilder::build`].
+    pub fn anthropic(base_url: impl Into<String>) -> Result<Self, ClientError> {
+        Self::builder(Provider::Anthropic).base_url(base_url).build()
+    }
+
+    /// A client for Gemini, with the key of `GEMINI_API_KEY` or `GOOGLE_API_KEY` if that is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`LlmClientBuilder::build`].
+    pub fn gemini(base_url: impl Into<String>) -> Result<Self, ClientError> {
+        Self::builder(Provider::Gemini).base_url(base_url).build()
+    }
+
+    /// A client for Ollama, with the key of `OLLAMA_API_KEY` if that is set.
+    ///
+    /// # Errors
+    ///
+    /// As [`LlmClientBuilder::build`].
+    pub fn ollama(base_url: impl Into<String>) -> Result<Self, ClientError> {
+        Self::builder(Provider::Ollama).base_url(base_url).build()
+    }
+
+    /// Whom it asks.
+    #[must_use]
+    pub fn provider(&self) -> Provider {
+        self.0.provider
+    }
+
+    /// Prepares a request: what can be wrong with it is found before anything is sent.
+    ///
+    /// # Errors
+    ///
+    /// [`Request`](ClientErrorKind::Request) if the provider cannot be asked that.
+    pub fn stream(&self, request: &ChatRequest) -> Result<StreamRequest, ClientError> {
+        let provider = self.provider();
+        let mut body = request.to_object(provider).map_err(|error| {
+            ClientError::new(ClientErrorKind::Request, format!("the request cannot be sent: {error}"))
+                .with_source(error)
+        })?;
+        let url = endpoint::url(provider, &self.0.base_url, &request.model);
+        // OpenAI's newer models refuse the old name, most other servers know no other.
+        if provider == Provider::OpenAiChat && url.host_str().is_some_and(is_openai) {
+            body.rename("max_tokens", "max_completion_tokens");
+        }
+        Ok(StreamRequest::new(self.clone(), url, body.to_string().into()))
+    }
+
+    /// Sends a body until there is an answer, or a reason that there is none.
+    pub(super) async fn send(&self, url: &Url, body: &Bytes) -> Result<Response, ClientError> {
+        self.0.retries.run(|| self.0.attempt(url.clone(), body.clone())).await
+    }
+}
+
+impl Inner {
+    async fn attempt(&self, url: Url, body: Bytes) -> Result<Response, ClientError> {
+        let host = endpoint::shown(&url);
+        let accept = match self.provider {
+            Provider::Ollama => "application/x-ndjson",
+            _ => "text/event-stream",
+        };
+        let request = self
+            .http
+            .post(url)
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, accept)
+            .headers(self.headers.clone())
+            .body(body);
+        match request.send().await {
+            Ok(response) => refusal::check(self, response).await,
+            Err(error) => Err(self.unsent(error, &host)),
+        }
+    }
+
+    /// Why there is no response.
+    fn unsent(&self, error: reqwest::Error, host: &str) -> ClientError {
+        let cause = root_cause(&error);
+        let (kind, message) = if error.is_connect() {
+            (ClientErrorKind::Connect, format!("cannot connect to {host}: {cause}"))
+        } else if error.is_timeout() {
+            let seconds = self.read_timeout.as_secs_f64();
+            (ClientErrorKind::Timeout, format!("no answer from {host} within {seconds} s"))
+        } else if error.is_builder() {
+            (ClientErrorKind::Configuration, format!("the request to {host} cannot be made: {cause}"))
+        } else {
+            (ClientErrorKind::Transport, format!("the connection to {host} broke before an answer: {cause}"))
+        };
+        // Without a connection nothing was sent. Afterwards nobody knows what the model did.
+        let is_retryable = kind == ClientErrorKind::Connect;
+        ClientError::new(kind, message).with_source(error.without_url()).retryable(is_retryable)
+    }
+}
+
+fn is_openai(host: &str) -> bool {
+    ["openai.com", "openai.azure.com"]
+        .iter()
+        .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+impl fmt::Debug for LlmClient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LlmClient")
+            .field("provider", &self.0.provider)
+            .field("host", &endpoint::shown(&self.0.base_url))
+            .finish_non_exhaustive()
+    }
+}

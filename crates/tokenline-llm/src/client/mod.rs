@@ -1,0 +1,73 @@
+//! An HTTP client: from a request to a stream of records or tool calls with one call.
+//!
+//! ```
+//! use futures_util::StreamExt;
+//! use tokenline_llm::client::LlmClient;
+//! use tokenline_llm::request::ChatRequest;
+//!
+//! #[derive(serde::Deserialize)]
+//! struct Definition {
+//!     entity: String,
+//!     definition: String,
+//! }
+//!
+//! # #[cfg(not(feature = "replay"))]
+//! # fn main() {}
+//! # #[cfg(feature = "replay")]
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # use tokenline_llm::replay::{self, ReplayServer};
+//! # let server = ReplayServer::bind("127.0.0.1:0".parse()?, replay::builtin()).await?;
+//! # let base_url = &server.url();
+//! // The key is that of the environment: OPENAI_API_KEY.
+//! let client = LlmClient::openai_chat(base_url)?;
+//! let request = ChatRequest::new("definitions")
+//!     .system("Write JSON Lines: {\"entity\", \"definition\"}.")
+//!     .user("What is in a cell?");
+//! let mut records = client.stream(&request)?.typed::<Definition>().send().await?.records();
+//! while let Some(record) = records.next().await {
+//!     let definition = record?.value;
+//!     println!("{}: {}", definition.entity, definition.definition);
+//! }
+//! assert!(records.report().records() > 0 && records.report().is_complete());
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Dropping the stream closes the connection, and whoever does not read makes the provider wait.
+//!
+//! # When a request is sent again
+//!
+//! Only before the first byte of an answer, and only if it produced nothing: no connection came
+//! about, or the provider refused with 429 or a 5xx. `Retry-After` is honoured up to a minute; if it
+//! is longer, the error says so. `504` and `524` are not repeated: they tell of a request that was
+//! taken and took too long, and so does a connection that breaks before the answer. Once an answer has
+//! begun nothing is ever sent again. [`retries`](LlmClientBuilder::retries) says how often; 0 never.
+//!
+//! # Secrets
+//!
+//! Keys and the headers of [`header`](LlmClientBuilder::header) are in no error, log or debug output; a provider
+//! that repeats one in an error message is not believed. Redirects are followed to the same scheme, host and port only,
+//! and only those that keep the request as it is (307 and 308). URLs are not in errors, as some hold passwords.
+//!
+//! # What this is not
+//!
+//! It does not continue an answer that was cut off, run tools, or upload files. TLS is rustls, with
+//! the certificates that the system trusts; [`http`](LlmClientBuilder::http) sets what else reqwest can do.
+
+mod answer_body;
+mod api_key;
+mod builder;
+mod endpoint;
+mod error;
+mod llm_client;
+mod refusal;
+mod retry;
+mod stream_request;
+
+pub use answer_body::AnswerBody;
+pub use api_key::ApiKey;
+pub use builder::LlmClientBuilder;
+pub use error::{ClientError, ClientErrorKind};
+pub use llm_client::LlmClient;
+pub use stream_request::StreamRequest;

@@ -1,0 +1,153 @@
+//! When a request is sent again.
+
+use std::cell::Cell;
+use std::time::{Duration, SystemTime};
+
+use backon::{ExponentialBuilder, Retryable as _};
+use reqwest::StatusCode;
+use reqwest::header::{HeaderMap, HeaderValue};
+
+use super::ClientError;
+
+/// The longest that a provider is waited for. Whoever is told to wait for longer decides for themselves.
+const MAX_WAIT: Duration = Duration::from_secs(60);
+const FIRST_WAIT: Duration = Duration::from_millis(500);
+const LONGEST_WAIT: Duration = Duration::from_secs(8);
+
+/// How often a request may be repeated.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Retries(pub(super) u32);
+
+impl Retries {
+    /// Tries until there is an answer, an error that is not to be repeated, or no retry left.
+    pub(super) async fn run<R, F>(self, attempt: impl Fn() -> F) -> Result<R, ClientError>
+    where
+        F: Future<Output = Result<R, ClientError>>,
+    {
+        let attempts = Cell::new(0);
+        let waits = ExponentialBuilder::default()
+            .with_min_delay(FIRST_WAIT)
+            .with_max_delay(LONGEST_WAIT)
+            .with_max_times(self.0 as usize)
+            .with_jitter();
+        let counted = || {
+            attempts.set(attempts.get() + 1);
+            attempt()
+        };
+        let outcome = counted
+            .retry(waits)
+            .when(ClientError::is_retryable)
+            .adjust(|error, wait| wait.and_then(|wait| patience(wait, error.retry_after())))
+            .await;
+        outcome.map_err(|error| error.with_attempts(attempts.get()))
+    }
+}
+
+/// How long to wait where the provider may have said so; `None` if that is too long.
+fn patience(wait: Duration, retry_after: Option<Duration>) -> Option<Duration> {
+    match retry_after {
+        None => Some(wait),
+        Some(after) => (after <= MAX_WAIT).then_some(after),
+    }
+}
+
+/// Whether a refusal says that nothing was done, and that this may pass.
+pub(super) fn may_pass(status: StatusCode, headers: &HeaderMap, message: &str) -> bool {
+    // OpenAI and Anthropic say it themselves.
+    match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
+        Some(b"true") => return true,
+        Some(b"false") => return false,
+        _ => {}
+    }
+    match status.as_u16() {
+        // An account without money does not get any by waiting.
+        429 => !message.contains("insufficient_quota"),
+        // Whoever waited in between gave up; the model may be at it still.
+        504 | 524 => false,
+        // What the server cannot do, it cannot do later.
+        501 | 505 => false,
+        status => status >= 500,
+    }
+}
+
+/// What the provider says about when to come back.
+pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let seconds =
+        |text: &str| text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    if let Some(wait) = text("retry-after-ms").and_then(seconds) {
+        return Some(wait / 1000);
+    }
+    let after = text("retry-after")?;
+    seconds(after)
+        .or_else(|| Some(httpdate::parse_http_date(after).ok()?.duration_since(now).unwrap_or_default()))
+}
+
+#[cfg(test)]
+mod tests {
+    use reqwest::header::HeaderName;
+
+    use super::*;
+
+    fn headers(name: &'static str, value: &'static str) -> HeaderMap {
+        [(HeaderName::from_static(name), HeaderValue::from_static(value))].into_iter().collect()
+    }
+
+    #[test]
+    fn only_what_produced_nothing_is_repeated() {
+        let none = HeaderMap::new();
+        for (status, expected) in [
+            (400, false),
+            (401, false),
+            (403, false),
+            (404, false),
+            (408, false),
+            (409, false),
+            (413, false),
+            (429, true),
+            (500, true),
+            (501, false),
+            (502, true),
+            (503, true),
+            (504, false),
+            (524, false),
+            (529, true),
+            (200, false),
+            (302, false),
+        ] {
+            let status = StatusCode::from_u16(status).unwrap();
+            assert_eq!(may_pass(status, &none, ""), expected, "{status}");
+        }
+        assert!(!may_pass(StatusCode::TOO_MANY_REQUESTS, &none, "insufficient_quota"));
+        assert!(may_pass(StatusCode::CONFLICT, &headers("x-should-retry", "true"), ""));
+        assert!(!may_pass(StatusCode::INTERNAL_SERVER_ERROR, &headers("x-should-retry", "false"), ""));
+    }
+
+    #[test]
+    fn the_provider_says_when_to_come_back() {
+        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
+        for (name, value, expected) in [
+            ("retry-after", "3", Some(3000)),
+            ("retry-after", " 1.5 ", Some(1500)),
+            ("retry-after", "0", Some(0)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT", Some(10_000)),
+            ("retry-after", "Sun, 06 Nov 1994 08:49:27 GMT", Some(0)),
+            ("retry-after-ms", "250", Some(250)),
+            ("retry-after", "soon", None),
+            ("retry-after", "-1", None),
+            ("retry-after", "inf", None),
+            ("date", "3", None),
+        ] {
+            let expected = expected.map(Duration::from_millis);
+            assert_eq!(retry_after(&headers(name, value), now), expected, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn patience_ends_at_a_minute() {
+        let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
+        assert_eq!(patience(second, None), Some(second));
+        assert_eq!(patience(second, Some(minute)), Some(minute));
+        assert_eq!(patience(second, Some(minute + second)), None);
+    }
+}

@@ -1,0 +1,102 @@
+//! A request that is ready to be sent.
+
+use std::fmt;
+
+use bytes::Bytes;
+use reqwest::Url;
+use serde::de::DeserializeOwned;
+use tokenline_core::json::Raw;
+use tokenline_core::{Options, Validate, ValidateCall};
+
+use super::{AnswerBody, ClientError, LlmClient};
+use crate::{AnswerParser, AnswerStream, TextAs};
+
+/// A request that is ready to be sent, and how its answer is to be read.
+///
+/// ```no_run
+/// # async fn calls(tools: impl tokenline_core::ValidateCall + Send + Sync + 'static) -> Result<(), Box<dyn std::error::Error>> {
+/// use futures_util::StreamExt;
+/// use tokenline_core::ToolDefinition;
+/// use tokenline_llm::client::LlmClient;
+/// use tokenline_llm::request::ChatRequest;
+///
+/// let client = LlmClient::anthropic("https://api.anthropic.com")?;
+/// let request = ChatRequest::new("claude-sonnet-4-5")
+///     .user("What time is it?")
+///     .tools([ToolDefinition::new("now").with_description("The time.")]);
+/// let mut calls = client.stream(&request)?.with_tools(tools).send().await?.tool_calls();
+/// while let Some(call) = calls.next().await {
+///     println!("{}", call?.name);
+/// }
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a request does nothing until it is sent"]
+pub struct StreamRequest<T = Raw> {
+    client: LlmClient,
+    url: Url,
+    body: Bytes,
+    parser: AnswerParser<T>,
+}
+
+impl StreamRequest {
+    pub(super) fn new(client: LlmClient, url: Url, body: Bytes) -> Self {
+        let parser = AnswerParser::new(client.provider(), Options::lenient());
+        Self { client, url, body, parser }
+    }
+
+    /// Reads the records of the answer into a type. Call it before what is to hold for these records.
+    pub fn typed<T: DeserializeOwned>(self) -> StreamRequest<T> {
+        let Self { client, url, body, parser } = self;
+        StreamRequest { client, url, body, parser: parser.typed() }
+    }
+}
+
+impl<T> StreamRequest<T> {
+    /// Sets how to read: mode, emission and limits. Lenient unless set.
+    pub fn with_options(self, options: Options) -> Self {
+        Self { parser: self.parser.with_options(options), ..self }
+    }
+
+    /// Holds each record of the text against a validator.
+    pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        Self { parser: self.parser.with_validator(validator), ..self }
+    }
+
+    /// Holds each tool call, native or not, against the definitions of tools.
+    pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        Self { parser: self.parser.with_tools(tools), ..self }
+    }
+
+    /// Sets what the text is read as; [`TextAs::Records`] unless it is set.
+    pub fn text_as(self, text_as: TextAs) -> Self {
+        Self { parser: self.parser.text_as(text_as), ..self }
+    }
+
+    /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
+    pub fn with_fragments(self) -> Self {
+        Self { parser: self.parser.with_fragments(), ..self }
+    }
+
+    /// Sends the request and waits until the answer begins.
+    ///
+    /// Dropping what this returns, before or after, closes the connection.
+    ///
+    /// # Errors
+    ///
+    /// If there is no answer; [`ClientError::kind`] says what went wrong.
+    pub async fn send(self) -> Result<AnswerStream<AnswerBody, T>, ClientError> {
+        let Self { client, url, body, parser } = self;
+        let response = client.send(&url, &body).await?;
+        let parser = parser.with_secrets(client.0.secrets.clone());
+        let body = AnswerBody::new(response, client.0.read_timeout);
+        Ok(AnswerStream::new(body, parser))
+    }
+}
+
+/// Without the messages and without the key.
+impl<T> fmt::Debug for StreamRequest<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("StreamRequest").field("client", &self.client).finish_non_exhaustive()
+    }
+}

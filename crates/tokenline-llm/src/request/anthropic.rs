@@ -1,0 +1,89 @@
+//! Anthropic messages: <https://docs.anthropic.com/en/api/messages>.
+
+use super::json::{Node, Object};
+use super::turns::{Side, Turn, id};
+use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+
+/// What is asked for where a request does not say: the provider wants a number, and every model of
+/// the last years may write as much.
+const MAX_TOKENS: u32 = 8192;
+
+pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let messages = request.turns()?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let tools = request.tools.iter().map(|tool| {
+        Object::new()
+            .with("name", &tool.name)
+            .with_some("description", tool.description.as_ref())
+            .with("input_schema", &tool.parameters)
+    });
+    Ok(Object::new()
+        .with("model", &request.model)
+        .with("max_tokens", request.max_tokens.unwrap_or(MAX_TOKENS))
+        .with_some("system", request.instructions().as_ref())
+        .with("messages", messages)
+        .with_any("tools", tools.collect::<Vec<_>>())
+        .with_some("tool_choice", tool_choice(&request.tool_choice))
+        .with_some("output_config", output_config(&request.response_format))
+        .with_some("temperature", request.temperature)
+        .with_some("top_p", request.top_p)
+        .with_any("stop_sequences", request.stop.iter().collect::<Vec<_>>())
+        .with("stream", true))
+}
+
+fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
+    let mut blocks = Vec::new();
+    for (index, message) in &turn.messages {
+        match message {
+            Message::System(text) | Message::User(text) => blocks.extend(text_block(text)),
+            Message::Assistant { text, tool_calls } => {
+                blocks.extend(text_block(text));
+                for call in tool_calls {
+                    let block = Object::new()
+                        .with("type", "tool_use")
+                        .with("id", id(*index, "a tool call", call.call_id.as_ref())?)
+                        .with("name", &call.name)
+                        .with("input", &call.parameters);
+                    blocks.push(block);
+                }
+            }
+            Message::Tool(result) => {
+                let block = Object::new()
+                    .with("type", "tool_result")
+                    .with("tool_use_id", id(*index, "the result of a tool", result.call_id.as_ref())?)
+                    .with("content", &result.content)
+                    .with_some("is_error", result.is_error.then_some(true));
+                blocks.push(block);
+            }
+        }
+    }
+    let role = match turn.side {
+        Side::User => "user",
+        Side::Model => "assistant",
+    };
+    Ok(Object::new().with("role", role).with("content", blocks))
+}
+
+/// Empty texts are refused.
+fn text_block(text: &str) -> Option<Object> {
+    (!text.is_empty()).then(|| Object::new().with("type", "text").with("text", text))
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Object> {
+    let kind = |kind: &str| Object::new().with("type", Node::from(kind));
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some(kind("none")),
+        ToolChoice::Required => Some(kind("any")),
+        ToolChoice::Tool(name) => Some(kind("tool").with("name", name)),
+    }
+}
+
+fn output_config(format: &ResponseFormat) -> Option<Object> {
+    match format {
+        ResponseFormat::Text | ResponseFormat::Json => None,
+        ResponseFormat::JsonSchema { schema, .. } => {
+            let format = Object::new().with("type", "json_schema").with("schema", schema);
+            Some(Object::new().with("format", format))
+        }
+    }
+}

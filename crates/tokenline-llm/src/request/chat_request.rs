@@ -1,0 +1,236 @@
+//! A request, the same for every provider.
+
+use serde_json::Value;
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::Raw;
+
+use super::json::Object;
+use super::{Message, RequestError, anthropic, gemini, ollama, openai_chat, openai_responses};
+use crate::Provider;
+
+/// What a model is asked. The answer is always streamed.
+///
+/// See [the module](super) for what becomes of it at each provider.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct ChatRequest {
+    /// The model, by the provider's name for it.
+    pub model: String,
+    /// The conversation so far.
+    pub messages: Vec<Message>,
+    /// The tools that the model may call.
+    pub tools: Vec<ToolDefinition>,
+    /// Whether it has to.
+    pub tool_choice: ToolChoice,
+    /// What its text is to be.
+    pub response_format: ResponseFormat,
+    /// The most tokens that the answer may have.
+    pub max_tokens: Option<u32>,
+    /// How much chance there is in the answer; mostly 0 to 1 or 2.
+    pub temperature: Option<f64>,
+    /// The share of likely tokens that are chosen from.
+    pub top_p: Option<f64>,
+    /// Texts at which the answer ends.
+    pub stop: Vec<String>,
+    /// Where chance begins, for answers that can be repeated.
+    pub seed: Option<u64>,
+    /// Whether OpenAI chat completions are asked to tell the tokens used, which a few servers that
+    /// speak the same refuse. The other providers always tell.
+    pub include_usage: bool,
+    /// Members of the body beside those above, or instead of them: objects are merged, anything else
+    /// is replaced. For what one provider or server has alone, such as `reasoning_effort`, or llama.cpp's
+    /// `grammar`.
+    pub extra: serde_json::Map<String, Value>,
+}
+
+/// Whether a model is to call tools.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ToolChoice {
+    /// As it sees fit.
+    #[default]
+    Auto,
+    /// It must not.
+    None,
+    /// It must call one or more.
+    Required,
+    /// It must call this one.
+    Tool(String),
+}
+
+/// What the text of an answer is to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ResponseFormat {
+    /// Whatever the prompt asks for, JSON Lines among it.
+    #[default]
+    Text,
+    /// One JSON value.
+    Json,
+    /// One JSON value that fits a schema.
+    JsonSchema {
+        /// A name for it: letters, digits, `_` and `-`.
+        name: String,
+        /// The JSON Schema, as it was written: models write members in its order.
+        schema: Raw,
+        /// OpenAI's strict mode, in which every object must list all its members as required and allow
+        /// no others. `None` turns it on for schemas that do.
+        strict: Option<bool>,
+    },
+}
+
+impl ResponseFormat {
+    /// One JSON value that fits a schema, a [`Raw`] or a `serde_json::Value`.
+    pub fn json_schema(name: impl Into<String>, schema: impl Into<Raw>) -> Self {
+        Self::JsonSchema { name: name.into(), schema: schema.into(), strict: None }
+    }
+}
+
+impl ChatRequest {
+    /// A request without messages.
+    pub fn new(model: impl Into<String>) -> Self {
+        Self {
+            model: model.into(),
+            messages: Vec::new(),
+            tools: Vec::new(),
+            tool_choice: ToolChoice::Auto,
+            response_format: ResponseFormat::Text,
+            max_tokens: None,
+            temperature: None,
+            top_p: None,
+            stop: Vec::new(),
+            seed: None,
+            include_usage: true,
+            extra: serde_json::Map::new(),
+        }
+    }
+
+    /// Adds what the model is to keep to.
+    #[must_use]
+    pub fn system(self, text: impl Into<String>) -> Self {
+        self.message(Message::system(text))
+    }
+
+    /// Adds what the user says.
+    #[must_use]
+    pub fn user(self, text: impl Into<String>) -> Self {
+        self.message(Message::user(text))
+    }
+
+    /// Adds a message.
+    #[must_use]
+    pub fn message(mut self, message: Message) -> Self {
+        self.messages.push(message);
+        self
+    }
+
+    /// Adds messages.
+    #[must_use]
+    pub fn messages(mut self, messages: impl IntoIterator<Item = Message>) -> Self {
+        self.messages.extend(messages);
+        self
+    }
+
+    /// Adds tools.
+    #[must_use]
+    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolDefinition>) -> Self {
+        self.tools.extend(tools);
+        self
+    }
+
+    /// Sets whether the model has to call tools.
+    #[must_use]
+    pub fn tool_choice(self, tool_choice: ToolChoice) -> Self {
+        Self { tool_choice, ..self }
+    }
+
+    /// Sets what the text is to be.
+    #[must_use]
+    pub fn response_format(self, response_format: ResponseFormat) -> Self {
+        Self { response_format, ..self }
+    }
+
+    /// Sets the most tokens that the answer may have.
+    #[must_use]
+    pub fn max_tokens(self, max_tokens: u32) -> Self {
+        Self { max_tokens: Some(max_tokens), ..self }
+    }
+
+    /// Sets how much chance there is in the answer.
+    #[must_use]
+    pub fn temperature(self, temperature: f64) -> Self {
+        Self { temperature: Some(temperature), ..self }
+    }
+
+    /// Sets where chance begins.
+    #[must_use]
+    pub fn seed(self, seed: u64) -> Self {
+        Self { seed: Some(seed), ..self }
+    }
+
+    /// Sets a member of the body; see [`extra`](Self#structfield.extra).
+    #[must_use]
+    pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
+        self.extra.insert(name.into(), value.into());
+        self
+    }
+
+    /// The body of the request, JSON.
+    ///
+    /// # Errors
+    ///
+    /// If the provider cannot be asked that.
+    pub fn to_body(&self, provider: Provider) -> Result<String, RequestError> {
+        self.to_object(provider).map(|body| body.to_string())
+    }
+
+    pub(crate) fn to_object(&self, provider: Provider) -> Result<Object, RequestError> {
+        self.check(provider)?;
+        let mut body = match provider {
+            Provider::OpenAiChat => openai_chat::body(self),
+            Provider::OpenAiResponses => openai_responses::body(self),
+            Provider::Anthropic => anthropic::body(self),
+            Provider::Gemini => gemini::body(self),
+            Provider::Ollama => ollama::body(self),
+        }?;
+        body.merge(&self.extra);
+        Ok(body)
+    }
+
+    fn check(&self, provider: Provider) -> Result<(), RequestError> {
+        let finite = |number: Option<f64>| number.is_none_or(f64::is_finite);
+        if !finite(self.temperature) || !finite(self.top_p) {
+            return Err(RequestError::Setting("temperature and top_p must be finite numbers"));
+        }
+        if self.messages.iter().all(|message| matches!(message, Message::System(_))) {
+            return Err(RequestError::Setting("there is no message for the model to answer"));
+        }
+        if self.tools.is_empty() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
+            return Err(RequestError::Setting("a tool call is required, but there are no tools"));
+        }
+        let unsupported: &[(bool, &'static str, &[Provider])] = &[
+            (self.seed.is_some(), "seed", &[Provider::OpenAiResponses, Provider::Anthropic]),
+            (!self.stop.is_empty(), "stop texts", &[Provider::OpenAiResponses]),
+            (self.tool_choice != ToolChoice::Auto, "tool choice", &[Provider::Ollama]),
+            (
+                self.response_format == ResponseFormat::Json,
+                "JSON format without a schema",
+                &[Provider::Anthropic],
+            ),
+        ];
+        match unsupported.iter().find(|(is_asked, _, lacking)| *is_asked && lacking.contains(&provider)) {
+            Some((_, what, _)) => Err(RequestError::Unsupported { provider, what }),
+            None => Ok(()),
+        }
+    }
+
+    /// What is told before anything else: the system messages that open the conversation, as one text.
+    pub(super) fn instructions(&self) -> Option<String> {
+        let texts = self.messages.iter().map_while(|message| match message {
+            Message::System(text) => Some(text.as_str()),
+            _ => None,
+        });
+        let texts: Vec<&str> = texts.collect();
+        (!texts.is_empty()).then(|| texts.join("\n\n"))
+    }
+}

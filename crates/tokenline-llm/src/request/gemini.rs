@@ -1,0 +1,118 @@
+//! Gemini `generateContent`: <https://ai.google.dev/api/generate-content>.
+
+use tokenline_core::ToolCall;
+use tokenline_core::json::Raw;
+
+use super::json::{Node, Object};
+use super::turns::{Side, Turn};
+use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+
+pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let contents = request.turns()?;
+    let contents = contents.iter().map(|turn| content(request, turn)).collect::<Result<Vec<_>, _>>()?;
+    let instruction = request.instructions().map(|text| Object::new().with("parts", vec![text_part(&text)]));
+    let functions = request.tools.iter().map(|tool| {
+        Object::new()
+            .with("name", &tool.name)
+            .with_some("description", tool.description.as_ref())
+            .with("parametersJsonSchema", &tool.parameters)
+    });
+    let tools = (!request.tools.is_empty())
+        .then(|| vec![Object::new().with("functionDeclarations", functions.collect::<Vec<_>>())]);
+    // The model is named by the path.
+    Ok(Object::new()
+        .with_some("systemInstruction", instruction)
+        .with("contents", contents)
+        .with_some("tools", tools)
+        .with_some("toolConfig", tool_config(&request.tool_choice))
+        .with_any("generationConfig", generation_config(request)))
+}
+
+fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestError> {
+    let mut parts = Vec::new();
+    for (index, message) in &turn.messages {
+        match message {
+            Message::System(text) | Message::User(text) => parts.push(text_part(text)),
+            Message::Assistant { text, tool_calls } => {
+                if !text.is_empty() || tool_calls.is_empty() {
+                    parts.push(text_part(text));
+                }
+                parts.extend(tool_calls.iter().map(function_call));
+            }
+            Message::Tool(result) => {
+                let name = request.tool_name(*index, result)?;
+                parts.push(function_response(name, result, request.is_minted(*index, result)));
+            }
+        }
+    }
+    let role = match turn.side {
+        Side::User => "user",
+        Side::Model => "model",
+    };
+    Ok(Object::new().with("role", role).with("parts", parts))
+}
+
+fn text_part(text: &str) -> Object {
+    Object::new().with("text", text)
+}
+
+fn function_call(call: &ToolCall) -> Object {
+    let call_id = call.call_id.as_ref().filter(|_| !call.has_minted_id);
+    let function =
+        Object::new().with_some("id", call_id).with("name", &call.name).with("args", &call.parameters);
+    Object::new().with("functionCall", function)
+}
+
+/// A response is always an object: one that is none becomes the member that the provider looks for.
+fn function_response(name: &str, result: &ToolResult, has_minted_id: bool) -> Object {
+    let response = match Raw::new(&result.content) {
+        Ok(object) if object.as_str().starts_with('{') && !result.is_error => Node::from(&object),
+        _ => {
+            let member = if result.is_error { "error" } else { "output" };
+            Object::new().with(member, &result.content).into()
+        }
+    };
+    let function = Object::new()
+        .with_some("id", result.call_id.as_ref().filter(|_| !has_minted_id))
+        .with("name", name)
+        .with("response", response);
+    Object::new().with("functionResponse", function)
+}
+
+impl ChatRequest {
+    /// Whether the id of the result was made up for the call, and is not known to the provider.
+    fn is_minted(&self, index: usize, result: &ToolResult) -> bool {
+        self.messages[..index].iter().any(|message| match message {
+            Message::Assistant { tool_calls, .. } => {
+                tool_calls.iter().any(|call| call.has_minted_id && call.call_id == result.call_id)
+            }
+            Message::System(_) | Message::User(_) | Message::Tool(_) => false,
+        })
+    }
+}
+
+fn tool_config(choice: &ToolChoice) -> Option<Object> {
+    let config = match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => Object::new().with("mode", "NONE"),
+        ToolChoice::Required => Object::new().with("mode", "ANY"),
+        ToolChoice::Tool(name) => Object::new().with("mode", "ANY").with("allowedFunctionNames", vec![name]),
+    };
+    Some(Object::new().with("functionCallingConfig", config))
+}
+
+fn generation_config(request: &ChatRequest) -> Object {
+    let (mime_type, schema) = match &request.response_format {
+        ResponseFormat::Text => (None, None),
+        ResponseFormat::Json => (Some("application/json"), None),
+        ResponseFormat::JsonSchema { schema, .. } => (Some("application/json"), Some(schema)),
+    };
+    Object::new()
+        .with_some("responseMimeType", mime_type)
+        .with_some("responseJsonSchema", schema)
+        .with_some("maxOutputTokens", request.max_tokens)
+        .with_some("temperature", request.temperature)
+        .with_some("topP", request.top_p)
+        .with_any("stopSequences", request.stop.iter().collect::<Vec<_>>())
+        .with_some("seed", request.seed)
+}

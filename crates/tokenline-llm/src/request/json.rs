@@ -1,0 +1,200 @@
+//! JSON that is written member by member: the order stays, and pieces of JSON are taken as they are.
+
+use std::fmt;
+
+use tokenline_core::json::Raw;
+
+/// An object, its members in the order in which they were set.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Object(Vec<(String, Node)>);
+
+#[derive(Clone, Debug)]
+pub(crate) enum Node {
+    /// A value that is written already.
+    Text(String),
+    Array(Vec<Node>),
+    Object(Object),
+}
+
+impl Object {
+    pub(super) fn new() -> Self {
+        Self::default()
+    }
+
+    pub(super) fn with(mut self, name: &str, value: impl Into<Node>) -> Self {
+        self.set(name, value);
+        self
+    }
+
+    /// Sets the member if there is a value for it.
+    pub(super) fn with_some(self, name: &str, value: Option<impl Into<Node>>) -> Self {
+        match value {
+            Some(value) => self.with(name, value),
+            None => self,
+        }
+    }
+
+    /// Sets the member if the value has anything in it.
+    pub(super) fn with_any(self, name: &str, value: impl Into<Node>) -> Self {
+        let value = value.into();
+        if value.is_empty() { self } else { self.with(name, value) }
+    }
+
+    pub(super) fn set(&mut self, name: &str, value: impl Into<Node>) {
+        let value = value.into();
+        match self.0.iter_mut().find(|(its, _)| its == name) {
+            Some((_, its)) => *its = value,
+            None => self.0.push((name.to_owned(), value)),
+        }
+    }
+
+    /// Calls a member otherwise, if there is one of that name.
+    #[cfg(feature = "client")]
+    pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if let Some((name, _)) = self.0.iter_mut().find(|(name, _)| name == from) {
+            to.clone_into(name);
+        }
+    }
+
+    /// Sets what is in `other`; objects on both sides are merged.
+    pub(super) fn merge(&mut self, other: &serde_json::Map<String, serde_json::Value>) {
+        for (name, value) in other {
+            let mine = self.0.iter_mut().find(|(its, _)| its == name).map(|(_, node)| node);
+            match (mine, value) {
+                (Some(Node::Object(mine)), serde_json::Value::Object(value)) => mine.merge(value),
+                _ => self.set(name, value.clone()),
+            }
+        }
+    }
+}
+
+impl IntoIterator for Object {
+    type Item = (String, Node);
+    type IntoIter = std::vec::IntoIter<(String, Node)>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.0.into_iter()
+    }
+}
+
+impl Node {
+    fn is_empty(&self) -> bool {
+        match self {
+            Self::Text(text) => text.is_empty() || text == "\"\"",
+            Self::Array(nodes) => nodes.is_empty(),
+            Self::Object(object) => object.0.is_empty(),
+        }
+    }
+}
+
+impl From<&str> for Node {
+    fn from(text: &str) -> Self {
+        Self::Text(string(text))
+    }
+}
+
+impl From<&String> for Node {
+    fn from(text: &String) -> Self {
+        Self::Text(string(text))
+    }
+}
+
+impl From<bool> for Node {
+    fn from(value: bool) -> Self {
+        Self::Text(value.to_string())
+    }
+}
+
+impl From<u64> for Node {
+    fn from(value: u64) -> Self {
+        Self::Text(value.to_string())
+    }
+}
+
+impl From<u32> for Node {
+    fn from(value: u32) -> Self {
+        Self::Text(value.to_string())
+    }
+}
+
+impl From<f64> for Node {
+    fn from(value: f64) -> Self {
+        Self::Text(serde_json::Value::from(value).to_string())
+    }
+}
+
+impl From<&Raw> for Node {
+    fn from(raw: &Raw) -> Self {
+        Self::Text(raw.to_single_line().into_owned())
+    }
+}
+
+impl From<serde_json::Value> for Node {
+    fn from(value: serde_json::Value) -> Self {
+        Self::Text(value.to_string())
+    }
+}
+
+impl From<Object> for Node {
+    fn from(object: Object) -> Self {
+        Self::Object(object)
+    }
+}
+
+impl<N: Into<Node>> From<Vec<N>> for Node {
+    fn from(nodes: Vec<N>) -> Self {
+        Self::Array(nodes.into_iter().map(N::into).collect())
+    }
+}
+
+fn string(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
+}
+
+impl fmt::Display for Object {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("{")?;
+        for (at, (name, node)) in self.0.iter().enumerate() {
+            let comma = if at > 0 { "," } else { "" };
+            write!(f, "{comma}{}:{node}", string(name))?;
+        }
+        f.write_str("}")
+    }
+}
+
+impl fmt::Display for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => f.write_str(text),
+            Self::Object(object) => object.fmt(f),
+            Self::Array(nodes) => {
+                f.write_str("[")?;
+                for (at, node) in nodes.iter().enumerate() {
+                    let comma = if at > 0 { "," } else { "" };
+                    write!(f, "{comma}{node}")?;
+                }
+                f.write_str("]")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn members_keep_their_order_and_extras_are_merged() {
+        let schema = Raw::new("{ \"z\": 1.50,\n \"a\": [] }").unwrap();
+        let mut object = Object::new()
+            .with("model", "a\"b")
+            .with("schema", &schema)
+            .with("options", Object::new().with("seed", 1u64).with("top_p", 0.5))
+            .with_some("stop", None::<u64>)
+            .with_any("system", "");
+        let extra = serde_json::json!({"options": {"seed": 2, "mirostat": 1}, "model": null, "more": [true]});
+        object.merge(extra.as_object().unwrap());
+        let expected = r#"{"model":null,"schema":{"z":1.50,"a":[]},"options":{"seed":2,"top_p":0.5,"mirostat":1},"more":[true]}"#;
+        assert_eq!(object.to_string(), expected);
+    }
+}

@@ -1,0 +1,194 @@
+//! The messages of a conversation.
+
+use serde::Deserialize;
+use serde::de::{Deserializer, Error};
+use tokenline_core::json::Raw;
+use tokenline_core::{Completion, ToolCall};
+
+/// One message of a conversation.
+///
+/// Read from the form that OpenAI's chat completions have, which most tools write: `{"role",
+/// "content"}` with the roles `system`, `developer`, `user`, `assistant` and `tool`, the content a
+/// text or a list of `{"type":"text","text"}`, an assistant's `tool_calls`, a tool's `tool_call_id`.
+///
+/// ```
+/// use tokenline_llm::request::Message;
+///
+/// let messages: Vec<Message> = serde_json::from_str(r#"[
+///     {"role": "user", "content": "Weather in Paris?"},
+///     {"role": "assistant", "content": null, "tool_calls": [
+///         {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\":\"Paris\"}"}}
+///     ]},
+///     {"role": "tool", "tool_call_id": "c1", "content": "21 degrees"}
+/// ]"#)?;
+/// assert_eq!(messages[0], Message::user("Weather in Paris?"));
+/// let Message::Assistant { tool_calls, .. } = &messages[1] else { panic!() };
+/// assert_eq!((&*tool_calls[0].name, tool_calls[0].parameters.as_str()), ("weather", r#"{"city":"Paris"}"#));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum Message {
+    /// What the model is to keep to.
+    System(String),
+    /// What the user says.
+    User(String),
+    /// What the model said.
+    Assistant {
+        /// Its text; empty if there was none.
+        text: String,
+        /// The tools that it called.
+        tool_calls: Vec<ToolCall>,
+    },
+    /// What became of one of its calls.
+    Tool(ToolResult),
+}
+
+/// What became of a tool call, for the model to read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ToolResult {
+    /// The id of the call.
+    pub call_id: Option<String>,
+    /// The tool's name. Where it is missing it is looked up by the id, in the messages before.
+    pub name: Option<String>,
+    /// The result; JSON or any text.
+    pub content: String,
+    /// Whether it tells of a failure.
+    pub is_error: bool,
+}
+
+impl Message {
+    /// What the model is to keep to.
+    pub fn system(text: impl Into<String>) -> Self {
+        Self::System(text.into())
+    }
+
+    /// What the user says.
+    pub fn user(text: impl Into<String>) -> Self {
+        Self::User(text.into())
+    }
+
+    /// What the model said, and the tools that it called.
+    pub fn assistant(text: impl Into<String>, tool_calls: impl IntoIterator<Item = ToolCall>) -> Self {
+        Self::Assistant { text: text.into(), tool_calls: tool_calls.into_iter().collect() }
+    }
+
+    /// The result of a call.
+    pub fn tool_result(call: &ToolCall, content: impl Into<String>) -> Self {
+        Self::result(call, content.into(), false)
+    }
+
+    /// Says why a call failed, so that the model can try again.
+    pub fn tool_error(call: &ToolCall, content: impl Into<String>) -> Self {
+        Self::result(call, content.into(), true)
+    }
+
+    fn result(call: &ToolCall, content: String, is_error: bool) -> Self {
+        let (call_id, name) = (call.call_id.clone(), Some(call.name.clone()));
+        Self::Tool(ToolResult { call_id, name, content, is_error })
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(expecting = "a message: an object with a role")]
+struct Form {
+    role: String,
+    #[serde(default)]
+    content: Content,
+    #[serde(default)]
+    tool_calls: Option<Vec<Call>>,
+    #[serde(default)]
+    tool_call_id: Option<String>,
+    #[serde(default, alias = "tool_name")]
+    name: Option<String>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(untagged, expecting = "content is to be a text or a list of texts")]
+enum Content {
+    #[default]
+    None,
+    Text(String),
+    Parts(Vec<Part>),
+}
+
+#[derive(Deserialize)]
+struct Part {
+    #[serde(rename = "type")]
+    kind: String,
+    #[serde(default)]
+    text: String,
+}
+
+#[derive(Deserialize)]
+struct Call {
+    #[serde(default)]
+    id: Option<String>,
+    function: Function,
+}
+
+#[derive(Deserialize)]
+struct Function {
+    name: String,
+    arguments: Raw,
+}
+
+impl Content {
+    fn into_text<E: Error>(self) -> Result<String, E> {
+        match self {
+            Self::None => Ok(String::new()),
+            Self::Text(text) => Ok(text),
+            Self::Parts(parts) => {
+                if let Some(part) = parts.iter().find(|part| !part.kind.ends_with("text")) {
+                    return Err(E::custom(format!(
+                        "content of type {:?} cannot be sent, only text",
+                        part.kind
+                    )));
+                }
+                Ok(parts.into_iter().map(|part| part.text).collect())
+            }
+        }
+    }
+}
+
+impl Call {
+    /// The arguments are a text that holds JSON, or that JSON itself.
+    fn into_tool_call<E: Error>(self) -> Result<ToolCall, E> {
+        let Self { id, function: Function { name, arguments } } = self;
+        let parameters = match arguments.deserialize::<String>() {
+            Ok(text) if text.trim().is_empty() => Raw::from(serde_json::json!({})),
+            Ok(text) => Raw::new(&text)
+                .map_err(|error| E::custom(format!("the arguments of {name:?} are not JSON: {error}")))?,
+            Err(_) => arguments,
+        };
+        if !parameters.as_str().starts_with('{') {
+            return Err(E::custom(format!("the arguments of {name:?} are no object")));
+        }
+        // Whoever wrote the conversation down had the whole call.
+        let mut call = ToolCall::new(name, parameters, Completion::ItemStop);
+        call.call_id = id;
+        Ok(call)
+    }
+}
+
+impl<'de> Deserialize<'de> for Message {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let form = Form::deserialize(deserializer)?;
+        let text = form.content.into_text()?;
+        Ok(match &*form.role {
+            "system" | "developer" => Self::System(text),
+            "user" => Self::User(text),
+            "assistant" => {
+                let calls = form.tool_calls.unwrap_or_default();
+                let tool_calls = calls.into_iter().map(Call::into_tool_call).collect::<Result<_, _>>()?;
+                Self::Assistant { text, tool_calls }
+            }
+            "tool" => {
+                let Form { tool_call_id: call_id, name, .. } = form;
+                Self::Tool(ToolResult { call_id, name, content: text, is_error: false })
+            }
+            role => return Err(D::Error::custom(format!("there is no role {role:?}"))),
+        })
+    }
+}

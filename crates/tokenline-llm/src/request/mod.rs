@@ -1,0 +1,56 @@
+//! What a model is asked, and how each provider is told.
+//!
+//! A [`ChatRequest`] is the same for every provider; [`to_body`](ChatRequest::to_body) writes it as one of them reads it.
+//! No I/O happens here: the body can be sent with any HTTP client.
+#![cfg_attr(feature = "client", doc = "[`LlmClient`](crate::client::LlmClient) is the one that comes along.")]
+//!
+//! ```
+//! use tokenline_core::ToolDefinition;
+//! use tokenline_llm::Provider;
+//! use tokenline_llm::request::ChatRequest;
+//!
+//! let request = ChatRequest::new("llama3.2")
+//!     .system("One JSON object a line, nothing else.")
+//!     .user("Definitions from: DNA carries genes.")
+//!     .tools([ToolDefinition::new("now").with_description("The time.")])
+//!     .max_tokens(500);
+//! let body: serde_json::Value = serde_json::from_str(&request.to_body(Provider::Ollama)?)?;
+//! assert_eq!(body["messages"][1]["content"], "Definitions from: DNA carries genes.");
+//! assert_eq!((&body["options"]["num_predict"], &body["stream"]), (&500.into(), &true.into()));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # What each provider is sent
+//!
+//! | | OpenAI chat | OpenAI Responses | Anthropic | Gemini | Ollama |
+//! |---|---|---|---|---|---|
+//! | system | a message | `instructions` | `system` | `systemInstruction` | a message |
+//! | tools | `tools` | `tools` | `tools` | `functionDeclarations` | `tools` |
+//! | [`ToolChoice`] | `tool_choice` | `tool_choice` | `tool_choice` | `functionCallingConfig` | - |
+//! | [`ResponseFormat::Json`] | `response_format` | `text.format` | - | `responseMimeType` | `format` |
+//! | [`ResponseFormat::JsonSchema`] | `response_format` | `text.format` | `output_config.format` | `responseJsonSchema` | `format` |
+//! | `max_tokens` | `max_tokens`, or `max_completion_tokens` at OpenAI | `max_output_tokens` | `max_tokens`, 8192 if not set | `maxOutputTokens` | `num_predict` |
+//! | `temperature`, `top_p` | yes | yes | yes | yes | yes |
+//! | `stop` | `stop` | - | `stop_sequences` | `stopSequences` | `stop` |
+//! | `seed` | yes | - | - | yes | yes |
+//!
+//! What is marked with a dash is an error there, not left out in silence. Everything else that a
+//! server understands goes into [`extra`](ChatRequest::extra).
+//!
+//! Messages are text, tool calls and their results. Images, and the signatures that some providers
+//! give their reasoning, are not carried.
+
+mod anthropic;
+mod chat_request;
+mod error;
+mod gemini;
+mod json;
+mod message;
+mod ollama;
+mod openai_chat;
+mod openai_responses;
+mod turns;
+
+pub use chat_request::{ChatRequest, ResponseFormat, ToolChoice};
+pub use error::RequestError;
+pub use message::{Message, ToolResult};

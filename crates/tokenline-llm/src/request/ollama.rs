@@ -1,0 +1,53 @@
+//! Ollama `/api/chat`: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
+
+use tokenline_core::ToolCall;
+
+use super::json::{Node, Object};
+use super::openai_chat::tool;
+use super::{ChatRequest, Message, RequestError, ResponseFormat};
+
+pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let messages = request.messages.iter().enumerate();
+    let messages =
+        messages.map(|(index, its)| message(request, index, its)).collect::<Result<Vec<_>, _>>()?;
+    let options = Object::new()
+        .with_some("num_predict", request.max_tokens)
+        .with_some("temperature", request.temperature)
+        .with_some("top_p", request.top_p)
+        .with_any("stop", request.stop.iter().collect::<Vec<_>>())
+        .with_some("seed", request.seed);
+    Ok(Object::new()
+        .with("model", &request.model)
+        .with("messages", messages)
+        .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
+        .with_some("format", format(&request.response_format))
+        .with_any("options", options)
+        .with("stream", true))
+}
+
+/// Calls and results have no ids here: a result is that of the tool it names.
+fn message(request: &ChatRequest, index: usize, message: &Message) -> Result<Object, RequestError> {
+    let object = |role, content: &String| Object::new().with("role", role).with("content", content);
+    Ok(match message {
+        Message::System(text) => object("system", text),
+        Message::User(text) => object("user", text),
+        Message::Assistant { text, tool_calls } => object("assistant", text)
+            .with_any("tool_calls", tool_calls.iter().map(tool_call).collect::<Vec<_>>()),
+        Message::Tool(result) => {
+            object("tool", &result.content).with("tool_name", request.tool_name(index, result)?)
+        }
+    })
+}
+
+fn tool_call(call: &ToolCall) -> Object {
+    let function = Object::new().with("name", &call.name).with("arguments", &call.parameters);
+    Object::new().with("function", function)
+}
+
+fn format(format: &ResponseFormat) -> Option<Node> {
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::Json => Some(Node::from("json")),
+        ResponseFormat::JsonSchema { schema, .. } => Some(Node::from(schema)),
+    }
+}

@@ -1,0 +1,132 @@
+//! OpenAI chat completions: <https://platform.openai.com/docs/api-reference/chat/create>.
+
+use tokenline_core::{ToolCall, ToolDefinition};
+
+use super::json::{Node, Object};
+use super::turns::id;
+use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+
+pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
+    let usage = request.include_usage.then(|| Object::new().with("include_usage", true));
+    Ok(Object::new()
+        .with("model", &request.model)
+        .with("messages", messages)
+        .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
+        .with_some("tool_choice", tool_choice(&request.tool_choice))
+        .with_some("response_format", response_format(&request.response_format))
+        .with_some("max_tokens", request.max_tokens)
+        .with_some("temperature", request.temperature)
+        .with_some("top_p", request.top_p)
+        .with_any("stop", request.stop.iter().collect::<Vec<_>>())
+        .with_some("seed", request.seed)
+        .with("stream", true)
+        .with_some("stream_options", usage))
+}
+
+fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> {
+    let object = |role, content| Object::new().with("role", role).with("content", content);
+    Ok(match message {
+        Message::System(text) => object("system", Node::from(text)),
+        Message::User(text) => object("user", Node::from(text)),
+        Message::Assistant { text, tool_calls } => {
+            let calls =
+                tool_calls.iter().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
+            let is_silent = text.is_empty() && !calls.is_empty();
+            let content = if is_silent { Node::from(serde_json::Value::Null) } else { Node::from(text) };
+            object("assistant", content).with_any("tool_calls", calls)
+        }
+        Message::Tool(result) => {
+            let id = id(index, "the result of a tool", result.call_id.as_ref())?;
+            object("tool", Node::from(&result.content)).with("tool_call_id", id)
+        }
+    })
+}
+
+fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
+    let function = Object::new().with("name", &call.name).with("arguments", call.parameters.as_str());
+    let id = id(index, "a tool call", call.call_id.as_ref())?;
+    Ok(Object::new().with("id", id).with("type", "function").with("function", function))
+}
+
+/// A tool in the wrapper that Ollama has as well.
+pub(super) fn tool(tool: &ToolDefinition) -> Object {
+    Object::new().with("type", "function").with("function", function(tool))
+}
+
+/// A tool's name, description and parameters.
+pub(super) fn function(tool: &ToolDefinition) -> Object {
+    Object::new()
+        .with("name", &tool.name)
+        .with_some("description", tool.description.as_ref())
+        .with("parameters", &tool.parameters)
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Node> {
+    Some(match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => Node::from("none"),
+        ToolChoice::Required => Node::from("required"),
+        ToolChoice::Tool(name) => {
+            let function = Object::new().with("name", name);
+            Object::new().with("type", "function").with("function", function).into()
+        }
+    })
+}
+
+fn response_format(format: &ResponseFormat) -> Option<Object> {
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::Json => Some(Object::new().with("type", "json_object")),
+        ResponseFormat::JsonSchema { .. } => {
+            Some(Object::new().with("type", "json_schema").with_some("json_schema", schema(format)))
+        }
+    }
+}
+
+/// The name, the schema, and whether it is a strict one; the Responses have the same.
+pub(super) fn schema(format: &ResponseFormat) -> Option<Object> {
+    let ResponseFormat::JsonSchema { name, schema, strict } = format else { return None };
+    let strict = strict.unwrap_or_else(|| schema.to_value().is_ok_and(|schema| is_strict(&schema)));
+    Some(Object::new().with("name", name).with("schema", schema).with("strict", strict))
+}
+
+/// Whether a schema keeps the first rules of strict mode: every object lists all its members as
+/// required and allows no others.
+fn is_strict(schema: &serde_json::Value) -> bool {
+    use serde_json::Value;
+    match schema {
+        Value::Array(schemas) => schemas.iter().all(is_strict),
+        Value::Object(schema) => {
+            let is_object =
+                schema.get("type").is_some_and(|its| its == "object") || schema.contains_key("properties");
+            let keeps = || {
+                let required =
+                    schema.get("required").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+                let properties = schema.get("properties").and_then(Value::as_object);
+                let mut names = properties.into_iter().flat_map(|properties| properties.keys());
+                schema.get("additionalProperties") == Some(&Value::Bool(false))
+                    && names.all(|name| required.iter().any(|its| its == name))
+            };
+            (!is_object || keeps()) && schema.values().all(is_strict)
+        }
+        _ => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    #[test]
+    fn strict_schemas_are_known() {
+        let inner = json!({"type": "object", "properties": {"b": {}}, "required": ["b"], "additionalProperties": false});
+        let of = |inner| json!({"type": "object", "properties": {"a": {"type": "array", "items": inner}}, "required": ["a"], "additionalProperties": false});
+        assert!(super::is_strict(&of(inner.clone())));
+        for broken in ["required", "additionalProperties"] {
+            let mut inner = inner.clone();
+            inner.as_object_mut().unwrap().remove(broken);
+            assert!(!super::is_strict(&of(inner)), "{broken}");
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! OpenAI Responses: <https://platform.openai.com/docs/api-reference/responses/create>.
+
+use super::json::{Node, Object};
+use super::openai_chat::{function, schema};
+use super::turns::id;
+use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+
+pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let is_opening = |(_, message): &(usize, &Message)| matches!(message, Message::System(_));
+    let mut input = Vec::new();
+    for (index, message) in request.messages.iter().enumerate().skip_while(is_opening) {
+        items(index, message, &mut input)?;
+    }
+    // Without this they are taken for strict schemas, and changed to be some.
+    let tools = request.tools.iter().map(|tool| {
+        let kind = Object::new().with("type", "function");
+        function(tool)
+            .into_iter()
+            .fold(kind, |object, (name, node)| object.with(&name, node))
+            .with("strict", false)
+    });
+    Ok(Object::new()
+        .with("model", &request.model)
+        .with_some("instructions", request.instructions().as_ref())
+        .with("input", input)
+        .with_any("tools", tools.collect::<Vec<_>>())
+        .with_some("tool_choice", tool_choice(&request.tool_choice))
+        .with_some("text", text_format(&request.response_format))
+        .with_some("max_output_tokens", request.max_tokens)
+        .with_some("temperature", request.temperature)
+        .with_some("top_p", request.top_p)
+        .with("stream", true))
+}
+
+/// A message is one item, and each call in it another.
+fn items(index: usize, message: &Message, input: &mut Vec<Object>) -> Result<(), RequestError> {
+    let said = |role, text: &String| Object::new().with("role", role).with("content", text);
+    match message {
+        Message::System(text) => input.push(said("system", text)),
+        Message::User(text) => input.push(said("user", text)),
+        Message::Assistant { text, tool_calls } => {
+            if !text.is_empty() || tool_calls.is_empty() {
+                input.push(said("assistant", text));
+            }
+            for call in tool_calls {
+                let item = Object::new()
+                    .with("type", "function_call")
+                    .with("call_id", id(index, "a tool call", call.call_id.as_ref())?)
+                    .with("name", &call.name)
+                    .with("arguments", call.parameters.as_str());
+                input.push(item);
+            }
+        }
+        Message::Tool(result) => {
+            let item = Object::new()
+                .with("type", "function_call_output")
+                .with("call_id", id(index, "the result of a tool", result.call_id.as_ref())?)
+                .with("output", &result.content);
+            input.push(item);
+        }
+    }
+    Ok(())
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Node> {
+    Some(match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => Node::from("none"),
+        ToolChoice::Required => Node::from("required"),
+        ToolChoice::Tool(name) => Object::new().with("type", "function").with("name", name).into(),
+    })
+}
+
+fn text_format(format: &ResponseFormat) -> Option<Object> {
+    let format = match format {
+        ResponseFormat::Text => return None,
+        ResponseFormat::Json => Object::new().with("type", "json_object"),
+        ResponseFormat::JsonSchema { .. } => {
+            let kind = Object::new().with("type", "json_schema");
+            schema(format).into_iter().flatten().fold(kind, |object, (name, node)| object.with(&name, node))
+        }
+    };
+    Some(Object::new().with("format", format))
+}

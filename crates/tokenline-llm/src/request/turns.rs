@@ -1,0 +1,72 @@
+//! Messages as the providers need them that know two sides only, which take turns.
+
+use super::{ChatRequest, Message, RequestError, ToolResult};
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Side {
+    /// The user, and the tools.
+    User,
+    Model,
+}
+
+/// Messages of one side, with their index.
+pub(super) struct Turn<'r> {
+    pub(super) side: Side,
+    pub(super) messages: Vec<(usize, &'r Message)>,
+}
+
+impl ChatRequest {
+    /// The conversation without its opening instructions. What one side says in several messages is
+    /// one turn: the results of parallel calls have to come together.
+    pub(super) fn turns(&self) -> Result<Vec<Turn<'_>>, RequestError> {
+        let mut turns: Vec<Turn<'_>> = Vec::new();
+        let is_system = |message: &Message| matches!(message, Message::System(_));
+        for (index, message) in self.messages.iter().enumerate().skip_while(|(_, message)| is_system(message))
+        {
+            let side = match message {
+                Message::User(_) | Message::Tool(_) => Side::User,
+                Message::Assistant { .. } => Side::Model,
+                Message::System(_) => {
+                    let reason = "here the system is heard only before all others".to_owned();
+                    return Err(RequestError::Message { index, reason });
+                }
+            };
+            match turns.last_mut() {
+                Some(turn) if turn.side == side => turn.messages.push((index, message)),
+                _ => turns.push(Turn { side, messages: vec![(index, message)] }),
+            }
+        }
+        Ok(turns)
+    }
+
+    /// The name of the tool whose result this is.
+    pub(super) fn tool_name<'r>(
+        &'r self,
+        index: usize,
+        result: &'r ToolResult,
+    ) -> Result<&'r str, RequestError> {
+        let called = || {
+            let calls = self.messages[..index].iter().rev().filter_map(|message| match message {
+                Message::Assistant { tool_calls, .. } => Some(tool_calls),
+                _ => None,
+            });
+            let call =
+                calls.flatten().find(|call| call.call_id.is_some() && call.call_id == result.call_id)?;
+            Some(&*call.name)
+        };
+        result.name.as_deref().or_else(called).ok_or_else(|| RequestError::Message {
+            index,
+            reason: "the result of a tool has neither its name nor the id of a call before".to_owned(),
+        })
+    }
+}
+
+/// The id of a call or of its result, where the provider needs one.
+pub(super) fn id<'r>(
+    index: usize,
+    what: &str,
+    call_id: Option<&'r String>,
+) -> Result<&'r String, RequestError> {
+    call_id.ok_or_else(|| RequestError::Message { index, reason: format!("{what} has no call id") })
+}
