@@ -20,7 +20,7 @@ pub(crate) fn parse(
     source: &mut Source,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    let mut parser = parser(provider, rules);
+    let mut parser = configure(AnswerParser::new(provider, rules.options), rules);
     let mut beginning = Vec::new();
     while let Some(chunk) = source.read()? {
         if beginning.len() < guess::LOOKED_AT {
@@ -38,13 +38,13 @@ pub(crate) fn parse(
     {
         emitter.remark(&format!("this looks like --from {}", other.as_str()));
     }
-    complete(&parser, source.name(), emitter)
+    complete(&parser, emitter)
 }
 
-/// A parser that reads what the rules say.
-fn parser(provider: Provider, rules: &Rules) -> AnswerParser<Raw> {
+/// Has a parser read as the rules say.
+pub(crate) fn configure(parser: AnswerParser<Raw>, rules: &Rules) -> AnswerParser<Raw> {
     let text_as = if rules.wants_calls() { TextAs::ToolCalls } else { TextAs::Records };
-    let mut parser = AnswerParser::new(provider, rules.options).text_as(text_as);
+    let mut parser = parser.with_options(rules.options).text_as(text_as);
     if rules.what == What::Events {
         parser = parser.with_fragments();
     }
@@ -96,7 +96,7 @@ pub(crate) fn handle(event: &AnswerEvent<Raw>, emitter: &mut Emitter) -> Result<
 }
 
 /// Whether the provider came to its own end; the finding that says otherwise is out already.
-fn complete(parser: &AnswerParser<Raw>, name: &str, emitter: &mut Emitter) -> Result<(), Failure> {
+pub(crate) fn complete(parser: &AnswerParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     let unknown = parser.unknown();
     if !unknown.is_empty() {
         emitter.remark(&format!("not known and left out: {unknown}"));
@@ -107,8 +107,8 @@ fn complete(parser: &AnswerParser<Raw>, name: &str, emitter: &mut Emitter) -> Re
             Ok(())
         }
         false if emitter.report().by_code().contains_key(&Code::ProviderError) => {
-            Err(Failure::Source(format!("{name}: the provider failed")))
+            Err(Failure::Source(format!("{}: the provider failed", emitter.source())))
         }
-        false => Err(Failure::Source(format!("{name}: the source is incomplete"))),
+        false => Err(Failure::Source(format!("{}: the source is incomplete", emitter.source()))),
     }
 }

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use tokenline::llm::Provider;
 
@@ -21,6 +22,8 @@ pub(crate) struct Args {
 pub(crate) enum Command {
     /// Read a model's output, write records or tool calls as JSON Lines.
     Parse(ParseArgs),
+    /// Ask a model, write records or tool calls as JSON Lines, each as soon as it is complete.
+    Extract(Box<ExtractArgs>),
     /// Watch records and tool calls arrive from a recorded model over real HTTP.
     Demo(DemoArgs),
     /// Serve recorded model streams over HTTP on this machine, at every provider's path.
@@ -37,6 +40,16 @@ pub(crate) struct ParseArgs {
     /// What the input is.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) from: From,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+    /// Read this many bytes at a time, at most 1 GiB.
+    #[arg(long, value_name = "BYTES", default_value = "65536", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
+    pub(crate) chunk_size: u32,
+}
+
+/// How a model's output is read and written, wherever it is from.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ReadingArgs {
     /// What to write.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) emit: What,
@@ -53,15 +66,84 @@ pub(crate) struct ParseArgs {
     /// Release a record as soon as its brackets balance, before anything proves it whole.
     #[arg(long)]
     pub(crate) eager: bool,
-    /// Read this many bytes at a time, at most 1 GiB.
-    #[arg(long, value_name = "BYTES", default_value = "65536", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
-    pub(crate) chunk_size: u32,
     /// Write counts and diagnostics to this file, as JSON, once all is read.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_json: Option<PathBuf>,
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExtractArgs {
+    /// Whom to ask, or whose way of speaking a server has.
+    #[arg(long, value_parser = provider())]
+    pub(crate) provider: Provider,
+    /// Where it is, with or without the path; otherwise as OPENAI_BASE_URL, ANTHROPIC_BASE_URL,
+    /// GOOGLE_GEMINI_BASE_URL or OLLAMA_HOST say, or the provider's own address.
+    #[arg(long, value_name = "URL")]
+    pub(crate) base_url: Option<String>,
+    /// The model, by the provider's name for it.
+    #[arg(long)]
+    pub(crate) model: String,
+    /// What to ask; `-` is standard input.
+    #[arg(long, value_name = "TEXT", required_unless_present = "messages")]
+    pub(crate) prompt: Option<String>,
+    /// What the model is to keep to.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// A conversation to go on with, before the prompt if there is one: a JSON array of {role, content},
+    /// as OpenAI's chat has it; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) messages: Option<PathBuf>,
+    /// What the answer is to be, where the provider sees to that.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) response_format: Format,
+    /// The most tokens that the answer may have.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) max_tokens: Option<u32>,
+    /// How much chance there is in the answer.
+    #[arg(long, value_name = "T")]
+    pub(crate) temperature: Option<f64>,
+    /// Where chance begins.
+    #[arg(long, value_name = "N")]
+    pub(crate) seed: Option<u64>,
+    /// A member of the request's body that is not among these, as JSON: `--set reasoning_effort='"low"'`.
+    #[arg(long, value_name = "NAME=JSON")]
+    pub(crate) set: Vec<String>,
+    /// The environment variable that holds the API key, instead of OPENAI_API_KEY, ANTHROPIC_API_KEY,
+    /// GEMINI_API_KEY, GOOGLE_API_KEY or OLLAMA_API_KEY.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) api_key_env: Option<String>,
+    /// A header of the request; its value is shown nowhere. `@VARIABLE` takes it from the environment.
+    #[arg(long, value_name = "NAME: VALUE")]
+    pub(crate) header: Vec<String>,
+    /// Seconds of silence after which to give up.
+    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) read_timeout: u32,
+    /// How often to repeat a request that nothing came of: no connection, 429 or 5xx. Never once an
+    /// answer has begun.
+    #[arg(long, value_name = "N", default_value = "2")]
+    pub(crate) retries: u32,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+/// The providers by their names.
+fn provider() -> impl TypedValueParser<Value = Provider> {
+    let names = PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.as_str()));
+    names.try_map(|name| Provider::from_name(&name).ok_or("not a provider"))
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Whatever the prompt asks for.
+    #[default]
+    Text,
+    /// One JSON value.
+    Json,
+    /// One JSON value that fits --schema.
+    Schema,
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

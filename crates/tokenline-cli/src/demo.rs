@@ -1,15 +1,14 @@
 //! `tokenline demo`: a recorded model over real HTTP, its records and calls as they complete.
 
-use std::cell::Cell;
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Instant;
 
-use futures_util::{StreamExt as _, TryStreamExt as _};
-use tokenline::Options;
-use tokenline::json::Raw;
+use futures_util::StreamExt as _;
+use tokenline::llm::client::{ClientError, LlmClient, reqwest};
 use tokenline::llm::replay::{self, ReplayServer};
-use tokenline::llm::{AnswerEvent, AnswerParser, AnswerStream, Provider, TextAs};
+use tokenline::llm::request::ChatRequest;
+use tokenline::llm::{AnswerEvent, Provider, TextAs};
 
 use crate::args::{DemoArgs, What};
 use crate::emit::Emitter;
@@ -31,37 +30,35 @@ pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = ReplayServer::bind(address, recordings).await;
     let server = server.map_err(|error| Failure::io("cannot start the demo's server", &error))?;
-    let url = server.url() + Provider::OpenAiChat.path();
+    let url = server.url();
 
-    let client = reqwest::Client::builder().no_proxy().build().map_err(|error| failed(&error))?;
+    let client = LlmClient::builder(Provider::OpenAiChat).base_url(&url).without_api_key();
+    let client = client.http(reqwest::ClientBuilder::no_proxy).build().map_err(|error| failed(&error))?;
     for (model, text_as) in REQUESTS {
         say("");
-        say(format_args!("POST {url} {{\"model\":\"{model}\",\"stream\":true}}"));
-        request(&client, &url, model, text_as).await?;
+        say(format_args!(
+            "POST {url}{} {{\"model\":\"{model}\",\"stream\":true}}",
+            Provider::OpenAiChat.path()
+        ));
+        request(&client, model, text_as).await?;
     }
     server.shutdown().await;
     Ok(Verdict::Good)
 }
 
-async fn request(client: &reqwest::Client, url: &str, model: &str, text_as: TextAs) -> Result<(), Failure> {
-    let body = serde_json::json!({"model": model, "stream": true}).to_string();
-    let sent = client.post(url).header("content-type", "application/json").body(body).send().await;
-    let response = sent.and_then(reqwest::Response::error_for_status).map_err(|error| failed(&error))?;
-
-    let first_byte = Cell::new(None);
-    let bytes = response.bytes_stream().inspect_ok(|_| {
-        first_byte.set(first_byte.get().or_else(|| Some(Instant::now())));
-    });
+async fn request(client: &LlmClient, model: &str, text_as: TextAs) -> Result<(), Failure> {
+    let asked = ChatRequest::new(model).user("What is in a cell?");
+    let asked = client.stream(&asked).map_err(|error| failed(&error))?;
+    let answer = asked.map_parser(|parser| parser.text_as(text_as)).send().await;
+    let mut answer = answer.map_err(|error| failed(&error))?;
+    let first_byte = Instant::now();
     let what = if text_as == TextAs::ToolCalls { What::ToolCalls } else { What::Records };
     let mut emitter = Emitter::new(what, model);
-    let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient()).text_as(text_as);
-    let mut answer = AnswerStream::new(bytes, parser);
     while let Some(event) = answer.next().await {
         let event = event.map_err(|error| failed(&error))?;
         if let AnswerEvent::Record { .. } | AnswerEvent::ToolCall { .. } = &event {
-            let after = first_byte.get().map_or(0.0, |first: Instant| first.elapsed().as_secs_f64());
             // On one line with what follows on standard output, where both go to one terminal.
-            let _ = write!(std::io::stderr(), "{:>8.1} ms  ", after * 1e3);
+            let _ = write!(std::io::stderr(), "{:>8.1} ms  ", first_byte.elapsed().as_secs_f64() * 1e3);
         }
         answer::handle(&event, &mut emitter)?;
         emitter.flush()?;
@@ -77,13 +74,6 @@ async fn request(client: &reqwest::Client, url: &str, model: &str, text_as: Text
     Ok(())
 }
 
-fn failed(error: &dyn std::error::Error) -> Failure {
-    // The cause says more than the outermost error.
-    let mut message = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        message += &format!(": {error}");
-        cause = error.source();
-    }
-    Failure::Source(message)
+fn failed(error: &ClientError) -> Failure {
+    Failure::Source(error.to_string())
 }

@@ -9,6 +9,7 @@ use tokenline::{Diagnostic, Limits, Record, RejectedCall, Report, Severity, Tool
 
 use crate::args::What;
 use crate::failure::Failure;
+use crate::progress::Progress;
 use crate::say::say;
 
 /// Where records, calls and findings go, and the count of them.
@@ -18,6 +19,7 @@ pub(crate) struct Emitter {
     source: String,
     report: Report,
     refusal: String,
+    progress: Option<Progress>,
 }
 
 /// What an event is about.
@@ -48,7 +50,13 @@ impl Emitter {
             source: source.into(),
             report: Report::new(&Limits::default()),
             refusal: String::new(),
+            progress: None,
         }
+    }
+
+    /// Writes around a line that shows how far things are.
+    pub(crate) fn with_progress(self, progress: Progress) -> Self {
+        Self { progress: Some(progress), ..self }
     }
 
     /// A record, straight from the tape.
@@ -142,10 +150,10 @@ impl Emitter {
                 // What was found before comes first, also where both go to one place.
                 limit if shown < limit => {
                     self.flush()?;
-                    say(format_args!("{}:{diagnostic}", self.source));
+                    self.say(format_args!("{}:{diagnostic}", self.source));
                 }
                 limit if shown == limit => {
-                    say(format_args!("{}: more was rejected; it is only counted", self.source));
+                    self.say(format_args!("{}: more was rejected; it is only counted", self.source));
                 }
                 _ => {}
             }
@@ -199,12 +207,30 @@ impl Emitter {
 
     /// Something a person should know that is no finding.
     pub(crate) fn remark(&self, remark: &str) {
-        say(format_args!("{}: {remark}", self.source));
+        self.say(format_args!("{}: {remark}", self.source));
+    }
+
+    fn say(&self, line: impl fmt::Display) {
+        match &self.progress {
+            Some(progress) => progress.suspend(|| say(line)),
+            None => say(line),
+        }
     }
 
     /// Everything so far reaches the reader.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        self.out.flush().map_err(Failure::output)
+        let out = &mut self.out;
+        let flushed = match &self.progress {
+            // Where both go to one terminal, the line must not be in the way.
+            Some(progress) if !out.buffer().is_empty() => progress.suspend(|| out.flush()),
+            _ => out.flush(),
+        };
+        flushed.map_err(Failure::output)
+    }
+
+    /// What the findings are about, as messages call it.
+    pub(crate) fn source(&self) -> &str {
+        &self.source
     }
 
     pub(crate) fn report_mut(&mut self) -> &mut Report {
@@ -241,7 +267,7 @@ impl Emitter {
         if report.notes() > 0 {
             line += &format!(", {} of prose", count(report.notes(), "line"));
         }
-        say(line);
+        self.say(line);
     }
 }
 

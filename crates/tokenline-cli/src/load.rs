@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use tokenline::json::{Parser, Raw, Value};
+use tokenline::llm::request::Message;
 use tokenline::schema::{SchemaOptions, SchemaValidator, ToolSet};
 
 use crate::failure::Failure;
@@ -18,11 +20,39 @@ pub(crate) fn tools(path: &Path) -> Result<ToolSet, Failure> {
     ToolSet::from_json_str(&text).map_err(|error| at_fault("tools", path, &error))
 }
 
+/// A JSON value, as it was written.
+pub(crate) fn json(path: &Path) -> Result<Raw, Failure> {
+    Raw::new(&text(path)?).map_err(|error| at_fault("JSON", path, &error))
+}
+
+/// A conversation: an array of messages, or an object that has one as `messages`.
+pub(crate) fn messages(path: &Path) -> Result<Vec<Message>, Failure> {
+    let text = if path.as_os_str() == "-" { stdin()? } else { text(path)? };
+    let mut parser = Parser::new();
+    let root = parser.parse(&text).map_err(|error| at_fault("messages", path, &error))?;
+    let messages = root.get("messages").unwrap_or(root);
+    let no_array = || Failure::Usage(format!("messages {}: expected an array of messages", path.display()));
+    let read = |(at, message): (usize, Value<'_>)| {
+        let told = |error| Failure::Usage(format!("messages {}: message {at}: {error}", path.display()));
+        message.deserialize().map_err(told)
+    };
+    messages.as_array().ok_or_else(no_array)?.iter().enumerate().map(read).collect()
+}
+
+/// All of standard input, as text.
+pub(crate) fn stdin() -> Result<String, Failure> {
+    std::io::read_to_string(std::io::stdin()).map_err(|error| match error.kind() {
+        std::io::ErrorKind::InvalidData => Failure::Usage("standard input is not UTF-8".to_owned()),
+        _ => Failure::io("cannot read standard input", &error),
+    })
+}
+
 fn at_fault(what: &str, path: &Path, error: &dyn std::error::Error) -> Failure {
     Failure::Usage(format!("{what} {}: {error}", path.display()))
 }
 
-fn text(path: &Path) -> Result<String, Failure> {
+/// A text.
+pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     let bytes = std::fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();

@@ -6,10 +6,13 @@ mod args;
 mod demo;
 mod emit;
 mod explain;
+mod extract;
 mod failure;
 mod guess;
+mod interrupt;
 mod load;
 mod parse;
+mod progress;
 mod replay;
 mod report_file;
 mod say;
@@ -25,6 +28,7 @@ use failure::{Failure, Verdict};
 fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Parse(args) => parse::run(&args),
+        Command::Extract(args) => in_runtime(extract::run(&args)),
         Command::Demo(args) => in_runtime(demo::run(args)),
         Command::Replay(args) => in_runtime(replay::run(args)),
         Command::Explain(args) => explain::run(&args),

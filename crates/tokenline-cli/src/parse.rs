@@ -6,7 +6,7 @@ use tokenline::json::Value;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{Emit, Event, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
 
-use crate::args::{ModeArg, ParseArgs, What};
+use crate::args::{ModeArg, ParseArgs, ReadingArgs, What};
 use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
 use crate::report_file::ReportFile;
@@ -22,6 +22,27 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
+    pub(crate) fn new(args: &ReadingArgs) -> Result<Self, Failure> {
+        let options = match args.mode {
+            ModeArg::Lenient => Options::lenient(),
+            ModeArg::Strict => Options::strict(),
+        };
+        let emit = if args.eager { Emit::Eager } else { Emit::Sealed };
+        Ok(Self {
+            options: options.emit(emit),
+            schema: args.schema.as_deref().map(load::schema).transpose()?,
+            tools: args.tools.as_deref().map(load::tools).transpose()?.map(Arc::new),
+            what: args.emit,
+        })
+    }
+
+    /// Says what was asked for and has no effect.
+    pub(crate) fn remark(&self, emitter: &Emitter) {
+        if self.tools.is_some() && self.what == What::Records {
+            emitter.remark("--tools is for tool calls: records are not held against it");
+        }
+    }
+
     /// Whether records are read as tool calls.
     pub(crate) fn wants_calls(&self) -> bool {
         match self.what {
@@ -34,21 +55,27 @@ impl Rules {
 
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is read or written.
-    let rules = rules(args)?;
+    let rules = Rules::new(&args.reading)?;
     let mut source = Source::open(&args.file, args.chunk_size)?;
-    let report_file = args.report_json.as_deref();
-    let report_file = report_file.map(|path| ReportFile::create(path, &args.file)).transpose()?;
+    let report_file = ReportFile::asked_for(&args.reading, &args.file)?;
     let mut emitter = Emitter::new(rules.what, source.name());
-    if rules.tools.is_some() && rules.what == What::Records {
-        emitter.remark("--tools is for tool calls: records are not held against it");
-    }
+    rules.remark(&emitter);
 
     let outcome = match args.from.provider() {
         None => text(&rules, &mut source, &mut emitter),
         Some(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
     };
+    conclude(outcome, &mut emitter, report_file, args.reading.deny)
+}
+
+/// Says what came of it: also if the source failed, what is known is reported.
+pub(crate) fn conclude(
+    outcome: Result<(), Failure>,
+    emitter: &mut Emitter,
+    report_file: Option<ReportFile>,
+    deny: bool,
+) -> Result<Verdict, Failure> {
     let outcome = outcome.and_then(|()| emitter.flush());
-    // What is known is reported even if the source failed.
     if !matches!(outcome, Err(Failure::OutputClosed)) {
         emitter.summary();
     }
@@ -56,24 +83,10 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         report_file.write(emitter.report())?;
     }
     outcome?;
-    match args.deny && emitter.report().rejected() > 0 {
+    match deny && emitter.report().rejected() > 0 {
         true => Ok(Verdict::Rejected),
         false => Ok(Verdict::Good),
     }
-}
-
-fn rules(args: &ParseArgs) -> Result<Rules, Failure> {
-    let options = match args.mode {
-        ModeArg::Lenient => Options::lenient(),
-        ModeArg::Strict => Options::strict(),
-    };
-    let emit = if args.eager { Emit::Eager } else { Emit::Sealed };
-    Ok(Rules {
-        options: options.emit(emit),
-        schema: args.schema.as_deref().map(load::schema).transpose()?,
-        tools: args.tools.as_deref().map(load::tools).transpose()?.map(Arc::new),
-        what: args.emit,
-    })
 }
 
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {

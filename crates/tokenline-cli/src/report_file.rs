@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 use tokenline::Report;
 
+use crate::args::ReadingArgs;
 use crate::failure::Failure;
 
 /// A report to be written. What can be wrong with its path is noticed before any work is done.
@@ -23,8 +24,13 @@ enum Target {
 }
 
 impl ReportFile {
+    /// Prepares what the command line asks for; `input` is what is read meanwhile.
+    pub(crate) fn asked_for(args: &ReadingArgs, input: &Path) -> Result<Option<Self>, Failure> {
+        args.report_json.as_deref().map(|path| Self::create(path, input)).transpose()
+    }
+
     /// Prepares to write to `path`; `input` is what is read meanwhile.
-    pub(crate) fn create(path: &Path, input: &Path) -> Result<Self, Failure> {
+    fn create(path: &Path, input: &Path) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Err(Failure::Usage("--report-json needs a file: standard output is for data".to_owned()));
         }

@@ -1,53 +1,12 @@
 //! The program, run as a user runs it.
 
+mod common;
+
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-struct Run {
-    code: i32,
-    out: String,
-    err: String,
-}
-
-impl Run {
-    fn lines(&self) -> Vec<&str> {
-        self.out.lines().collect()
-    }
-}
-
-fn tokenline(args: &[&str], input: impl AsRef<[u8]>) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
-        .args(args)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the program starts");
-    // A program that refuses its arguments does not read.
-    let _ = child.stdin.take().expect("piped").write_all(input.as_ref());
-    let output = child.wait_with_output().expect("the program ends");
-    Run {
-        code: output.status.code().expect("no signal"),
-        out: String::from_utf8(output.stdout).expect("UTF-8"),
-        err: String::from_utf8(output.stderr).expect("UTF-8"),
-    }
-}
-
-fn folder() -> tempfile::TempDir {
-    tempfile::tempdir().expect("a folder")
-}
-
-fn file(folder: &tempfile::TempDir, name: &str, content: impl AsRef<[u8]>) -> String {
-    let path = folder.path().join(name);
-    std::fs::write(&path, content).expect("writable");
-    path.to_str().expect("UTF-8").to_owned()
-}
-
-fn fixture(name: &str) -> String {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-llm/fixtures/openai-chat").join(name);
-    path.to_str().expect("UTF-8").to_owned()
-}
+use common::{file, fixture, folder, tokenline};
 
 const ANSWER: &str =
     "Sure:\n```json\n{\"a\": 1.50, \"b\":\"\\u00e9\"},\n{\"a\":NaN}\n{\"a\":\"x\"}\n```\n{\"a\":2";
@@ -453,7 +412,12 @@ fn replay_serves_what_it_was_given() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     let body = runtime.block_on(async {
         let url = format!("{}/v1/chat/completions", url.trim());
-        let response = reqwest::Client::new().post(url).body("{}").send().await.expect("an answer");
+        let response = tokenline::llm::client::reqwest::Client::new()
+            .post(url)
+            .body("{}")
+            .send()
+            .await
+            .expect("an answer");
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         response.bytes().await.expect("a body")
     });

@@ -427,6 +427,13 @@ impl<T> AnswerParser<T> {
         self.answer.usage
     }
 
+    /// Pieces of text, reasoning and calls so far. Most providers send one a token or two, which tells
+    /// how far an answer is before its [`usage`](Self::usage) comes.
+    #[must_use]
+    pub fn pieces(&self) -> u64 {
+        self.answer.pieces
+    }
+
     /// What the stream held that is not known.
     #[must_use]
     pub fn unknown(&self) -> &Unknown {

@@ -25,6 +25,8 @@ pub(super) struct Answer<T> {
     needs_terminator: bool,
     pub(super) choices: Vec<Choice>,
     pub(super) usage: Option<Usage>,
+    /// Pieces of what the model wrote.
+    pub(super) pieces: u64,
     pub(super) unknown: Unknown,
     /// Where on the wire the last event was.
     line: u64,
@@ -65,6 +67,7 @@ impl<T> Answer<T> {
             needs_terminator,
             choices: Vec::new(),
             usage: None,
+            pieces: 0,
             unknown: Unknown::default(),
             line: 1,
             span: Span::default(),
@@ -245,9 +248,11 @@ impl<T: DeserializeOwned> Answer<T> {
             }
             Delta::Text { choice, block, text } => {
                 let Some(at) = self.choice(choice) else { return };
+                self.pieces += 1;
                 self.choices[at].push_text(block, text, lossy, &mut self.out);
             }
             Delta::Reasoning { choice, text } => {
+                self.pieces += 1;
                 if self.out.wants_fragments {
                     self.out.events.push_back(AnswerEvent::Reasoning { choice, text: text.to_owned() });
                 }
@@ -257,6 +262,7 @@ impl<T: DeserializeOwned> Answer<T> {
             }
             Delta::ToolCall { choice, call } => {
                 let Some(at) = self.choice(choice) else { return };
+                self.pieces += 1;
                 self.choices[at].push_call(CallDelta { lossy: lossy || call.lossy, ..call }, &mut self.out);
             }
             Delta::PartialArgument { choice, block, part } => {

@@ -71,3 +71,6 @@ pub use builder::LlmClientBuilder;
 pub use error::{ClientError, ClientErrorKind};
 pub use llm_client::LlmClient;
 pub use stream_request::StreamRequest;
+
+/// The HTTP client beneath, for [`LlmClientBuilder::http`].
+pub use reqwest;

@@ -9,7 +9,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Options, Validate, ValidateCall};
 
 use super::{AnswerBody, ClientError, LlmClient};
-use crate::{AnswerParser, AnswerStream, TextAs};
+use crate::{AnswerParser, AnswerStream};
 
 /// A request that is ready to be sent, and how its answer is to be read.
 ///
@@ -47,35 +47,33 @@ impl StreamRequest {
 
     /// Reads the records of the answer into a type. Call it before what is to hold for these records.
     pub fn typed<T: DeserializeOwned>(self) -> StreamRequest<T> {
-        let Self { client, url, body, parser } = self;
-        StreamRequest { client, url, body, parser: parser.typed() }
+        self.map_parser(AnswerParser::typed)
     }
 }
 
 impl<T> StreamRequest<T> {
-    /// Sets how to read: mode, emission and limits. Lenient unless set.
-    pub fn with_options(self, options: Options) -> Self {
-        Self { parser: self.parser.with_options(options), ..self }
+    /// Changes how the answer is read in any other way that a parser knows.
+    ///
+    /// ```
+    /// # use tokenline_llm::TextAs;
+    /// # use tokenline_llm::client::StreamRequest;
+    /// # fn with_text(request: StreamRequest) -> StreamRequest {
+    /// request.map_parser(|parser| parser.text_as(TextAs::ToolCalls).with_fragments())
+    /// # }
+    /// ```
+    pub fn map_parser<U>(self, change: impl FnOnce(AnswerParser<T>) -> AnswerParser<U>) -> StreamRequest<U> {
+        let Self { client, url, body, parser } = self;
+        StreamRequest { client, url, body, parser: change(parser) }
     }
 
     /// Holds each record of the text against a validator.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        Self { parser: self.parser.with_validator(validator), ..self }
+        self.map_parser(|parser| parser.with_validator(validator))
     }
 
     /// Holds each tool call, native or not, against the definitions of tools.
     pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
-        Self { parser: self.parser.with_tools(tools), ..self }
-    }
-
-    /// Sets what the text is read as; [`TextAs::Records`] unless it is set.
-    pub fn text_as(self, text_as: TextAs) -> Self {
-        Self { parser: self.parser.text_as(text_as), ..self }
-    }
-
-    /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
-    pub fn with_fragments(self) -> Self {
-        Self { parser: self.parser.with_fragments(), ..self }
+        self.map_parser(|parser| parser.with_tools(tools))
     }
 
     /// Sends the request and waits until the answer begins.

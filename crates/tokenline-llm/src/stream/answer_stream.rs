@@ -78,6 +78,19 @@ impl<S: TryStream, T> AnswerStream<S, T> {
         Items::new(self, items::tool_call)
     }
 
+    /// Lets go of the source, and the connection closes. What was complete until then is still
+    /// yielded, then the stream ends; the [report](Self::report) says that it was incomplete.
+    pub fn close(self: Pin<&mut Self>)
+    where
+        T: DeserializeOwned,
+    {
+        let mut this = self.project();
+        if this.source.is_some() {
+            this.parser.interrupt();
+            this.source.set(None);
+        }
+    }
+
     /// What was delivered and rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {

@@ -1,0 +1,44 @@
+//! Ctrl-C.
+
+use std::future;
+use std::io;
+use std::process;
+use std::thread;
+
+use tokio::runtime;
+use tokio::signal;
+use tokio::sync::mpsc;
+
+/// The first Ctrl-C ends the work in good order, the second one the program.
+pub(crate) struct Interrupt(mpsc::Receiver<()>);
+
+/// What a shell makes of a program that Ctrl-C has ended.
+const INTERRUPTED: i32 = 130;
+
+impl Interrupt {
+    /// Watches from a thread of its own: the program may be held up by a reader of its output who
+    /// does not read.
+    pub(crate) fn watch() -> io::Result<Self> {
+        let (sender, receiver) = mpsc::channel(1);
+        let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
+            runtime.block_on(async {
+                if signal::ctrl_c().await.is_ok() {
+                    let _ = sender.try_send(());
+                }
+                if signal::ctrl_c().await.is_ok() {
+                    process::exit(INTERRUPTED);
+                }
+            });
+        })?;
+        Ok(Self(receiver))
+    }
+
+    /// Waits for Ctrl-C.
+    pub(crate) async fn wait(&mut self) {
+        if self.0.recv().await.is_none() {
+            // It cannot be watched for.
+            future::pending::<()>().await;
+        }
+    }
+}

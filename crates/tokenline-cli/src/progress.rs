@@ -1,0 +1,62 @@
+//! How far an answer is, on a terminal.
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tokenline::json::Raw;
+use tokenline::llm::AnswerParser;
+
+/// A line at the bottom of the terminal; nothing where there is none.
+#[derive(Clone)]
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    started: Instant,
+}
+
+impl Progress {
+    /// Shows that something is waited for.
+    pub(crate) fn start(source: &str) -> Self {
+        // Draws on standard error, and only if that is a terminal.
+        let bar = ProgressBar::new_spinner();
+        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} [{elapsed}]") {
+            bar.set_style(style);
+        }
+        bar.set_prefix(source.to_owned());
+        bar.set_message("waiting for an answer");
+        bar.enable_steady_tick(Duration::from_millis(100));
+        Self { bar, started: Instant::now() }
+    }
+
+    /// Says that the answer begins.
+    pub(crate) fn begin(&mut self) {
+        self.started = Instant::now();
+    }
+
+    /// Shows how far it is.
+    pub(crate) fn update(&self, parser: &AnswerParser<Raw>) {
+        if self.bar.is_hidden() {
+            return;
+        }
+        let known = parser.usage().and_then(|usage| usage.output_tokens);
+        // Until the provider says it: most send a piece for each token.
+        let (about, tokens) = known.map_or(("~", parser.pieces()), |tokens| ("", tokens));
+        let rate = tokens as f64 / self.started.elapsed().as_secs_f64().max(0.1);
+        let report = parser.report();
+        let found = report.records() + report.tool_calls();
+        let what = if report.tool_calls() > 0 { "found" } else { "records" };
+        self.bar.set_message(format!(
+            "{about}{tokens} tokens, {found} {what}, {} rejected, {rate:.0} tokens/s",
+            report.rejected()
+        ));
+    }
+
+    /// Writes something else to the terminal.
+    pub(crate) fn suspend<R>(&self, write: impl FnOnce() -> R) -> R {
+        self.bar.suspend(write)
+    }
+
+    /// Takes the line away.
+    pub(crate) fn finish(&self) {
+        self.bar.finish_and_clear();
+    }
+}

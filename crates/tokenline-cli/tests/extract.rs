@@ -1,0 +1,221 @@
+//! `tokenline extract` against servers on this machine.
+
+mod common;
+
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Command, Stdio};
+use std::time::Duration;
+
+use common::{Run, file, fixture, folder};
+use tokenline::llm::Provider;
+use tokenline::llm::replay::{Fault, Gate, Pace, Recording, ReplayServer, StatusCode};
+use tokio::task::spawn_blocking;
+
+const KEY: &str = "sk-SECRET-0123456789";
+
+fn command(server: &ReplayServer, args: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokenline"));
+    command.arg("extract").args(["--model", "recorded", "--retries", "0"]);
+    if !args.contains(&"--base-url") {
+        command.args(["--base-url", &server.url()]);
+    }
+    if !args.contains(&"--provider") {
+        command.args(["--provider", "openai-chat"]);
+    }
+    if !args.contains(&"--messages") && !args.contains(&"--prompt") {
+        command.args(["--prompt", "What is in a cell?"]);
+    }
+    command.args(args).env("OPENAI_API_KEY", KEY).env("NO_PROXY", "127.0.0.1");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+fn finish(mut child: Child, seen: String) -> Run {
+    let mut run = Run { code: 0, out: seen, err: String::new() };
+    child.stdout.take().map(|mut out| out.read_to_string(&mut run.out));
+    child.stderr.take().map(|mut err| err.read_to_string(&mut run.err));
+    run.code = child.wait().expect("it ends").code().expect("no signal");
+    run
+}
+
+async fn extract(server: &ReplayServer, args: &[&str]) -> Run {
+    let mut command = command(server, args);
+    spawn_blocking(move || finish(command.spawn().expect("it starts"), String::new())).await.expect("it runs")
+}
+
+async fn serve(recording: Recording) -> ReplayServer {
+    ReplayServer::bind(([127, 0, 0, 1], 0).into(), [recording]).await.expect("a free port")
+}
+
+fn recorded(file: &str) -> Recording {
+    Recording::new("recorded", std::fs::read(fixture(file)).expect("a fixture"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_provider_is_asked_and_read() {
+    for (provider, body) in [
+        (
+            Provider::OpenAiChat,
+            r#"data: {"choices":[{"delta":{"content":"{\"a\":1}"},"finish_reason":"stop"}]}"#,
+        ),
+        (
+            Provider::OpenAiResponses,
+            "data: {\"type\":\"response.output_text.delta\",\"output_index\":0,\"delta\":\"{\\\"a\\\":1}\"}\n\ndata: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\"}}",
+        ),
+        (
+            Provider::Anthropic,
+            "data: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"{\\\"a\\\":1}\"}}\n\ndata: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}",
+        ),
+        (
+            Provider::Gemini,
+            r#"data: {"candidates":[{"content":{"parts":[{"text":"{\"a\":1}"}]},"finishReason":"STOP"}]}"#,
+        ),
+        (Provider::Ollama, r#"{"message":{"content":"{\"a\":1}"},"done":true,"done_reason":"stop"}"#),
+    ] {
+        let server = serve(Recording::new("recorded", format!("{body}\n\n"))).await;
+        let run = extract(&server, &["--provider", provider.as_str()]).await;
+        assert_eq!((run.code, &*run.out), (0, "{\"a\":1}\n"), "{}: {}", provider.as_str(), run.err);
+        assert_eq!(server.traffic().requests, 1);
+    }
+}
+
+/// The first line of a program's output: the gate lets one piece after another pass until it is there.
+async fn first_line(child: &mut Child, gate: &Gate) -> (String, BufReader<ChildStdout>) {
+    let mut out = BufReader::new(child.stdout.take().expect("piped"));
+    let first = spawn_blocking(move || {
+        let mut line = String::new();
+        out.read_line(&mut line).expect("it reads");
+        (line, out)
+    });
+    while !first.is_finished() {
+        gate.release(1);
+        tokio::time::sleep(Duration::from_millis(5)).await;
+    }
+    first.await.expect("a line")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_first_record_is_written_while_the_answer_goes_on() {
+    let gate = Gate::new();
+    let server = serve(recorded("definitions.sse").pace(Pace::events()).gate(&gate)).await;
+    let mut child = command(&server, &[]).spawn().expect("it starts");
+    let (line, mut out) = first_line(&mut child, &gate).await;
+    assert!(line.starts_with("{\"type\""), "{line}");
+    assert_eq!(server.traffic().bodies_finished, 0);
+
+    gate.open();
+    let run = spawn_blocking(move || {
+        let mut seen = line;
+        out.read_to_string(&mut seen).expect("it reads");
+        finish(child, seen)
+    });
+    let run = run.await.expect("it runs");
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.lines().len() > 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_complete_is_written_when_the_server_dies() {
+    let whole = recorded("definitions.sse");
+    let (half, all) = (whole.bytes().len() / 2, extract(&serve(whole.clone()).await, &[]).await);
+    for (fault, said) in [
+        (Fault::BreakAfter(half), "tokenline: the connection broke: "),
+        (Fault::EndAfter(half), "tokenline: recorded: the source is incomplete"),
+    ] {
+        let server = serve(whole.clone().fault(fault)).await;
+        let run = extract(&server, &[]).await;
+        assert_eq!(run.code, 3, "{}", run.err);
+        assert!(!run.out.is_empty() && run.lines().len() < all.lines().len());
+        assert!(all.out.starts_with(&run.out));
+        let errors: Vec<_> = run.err.lines().filter(|line| line.starts_with("tokenline: ")).collect();
+        assert!(matches!(errors[..], [error] if error.starts_with(said)), "{}", run.err);
+        assert_eq!(run.err.contains("stream_incomplete"), matches!(fault, Fault::EndAfter(_)), "{}", run.err);
+        assert_eq!(server.traffic().requests, 1);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_cut_by_its_token_limit_is_no_failure() {
+    let server = serve(recorded("truncated.sse")).await;
+    let run = extract(&server, &["--max-tokens", "90"]).await;
+    assert_eq!((run.code, run.lines().len()), (0, 4), "{}", run.err);
+    assert!(run.err.starts_with("recorded:5:27: truncated: "), "{}", run.err);
+    assert_eq!(extract(&server, &["--deny"]).await.code, 1);
+}
+
+#[cfg(unix)]
+#[tokio::test(flavor = "multi_thread")]
+async fn control_c_closes_the_request_and_tells_what_was_found() {
+    let (gate, folder) = (Gate::new(), folder());
+    let report = folder.path().join("report.json");
+    let server = serve(recorded("definitions.sse").pace(Pace::events()).gate(&gate)).await;
+    let mut child =
+        command(&server, &["--report-json", report.to_str().expect("UTF-8")]).spawn().expect("it starts");
+    let (line, mut out) = first_line(&mut child, &gate).await;
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    server.wait_for(|traffic| traffic.bodies_dropped == 1).await;
+    let run = spawn_blocking(move || {
+        let mut seen = line;
+        out.read_to_string(&mut seen).expect("it reads");
+        finish(child, seen)
+    });
+    let run = run.await.expect("it runs");
+    assert_eq!(run.code, 3, "{}", run.err);
+    assert!(run.err.ends_with("tokenline: interrupted: the answer is incomplete\n"), "{}", run.err);
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+    assert_eq!((&report["complete"], &report["records"]), (&false.into(), &run.lines().len().into()));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_provider_refuses_is_told_in_its_words_and_without_the_key() {
+    let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
+    let server = serve(Recording::new("recorded", body).status(StatusCode::UNAUTHORIZED)).await;
+    let folder = folder();
+    let report = folder.path().join("report.json");
+    let run = extract(&server, &["--report-json", report.to_str().expect("UTF-8")]).await;
+    assert_eq!((run.code, &*run.out), (3, ""));
+    let said = "tokenline: openai-chat answered 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: [secret]\n";
+    assert!(run.err.ends_with(said), "{}", run.err);
+    let report = std::fs::read_to_string(report).expect("a report");
+    assert!(!run.err.contains("SECRET") && !report.contains("SECRET"), "{report}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
+    let server = serve(recorded("definitions.sse")).await;
+    let folder = folder();
+    let messages = file(&folder, "messages.json", r#"[{"role":"user","content":"Hi"},{"role":"narrator"}]"#);
+    let tools = file(&folder, "tools.json", r#"[{"name":"a","parameters":{"type":"string"}}]"#);
+    for (args, said) in [
+        (
+            &["--api-key-env", "TOKENLINE_NO_SUCH_KEY"][..],
+            "the environment variable TOKENLINE_NO_SUCH_KEY is not set",
+        ),
+        (&["--response-format", "schema"], "--response-format schema needs --schema"),
+        (&["--set", "effort=low"], "--set effort: not JSON, in which a text stands in quotes"),
+        (&["--header", "x-no-colon"], "--header needs NAME: VALUE"),
+        (&["--messages", &messages], "message 1: there is no role \"narrator\""),
+        (&["--tools", &tools], "parameters are always an object"),
+        (&["--schema", "/no/such/file"], "cannot read /no/such/file"),
+        (&["--provider", "anthropic", "--seed", "1"], "the request cannot be sent: anthropic has no seed"),
+        (&["--base-url", "ftp://x"], "the base URL must begin with http:// or https://"),
+    ] {
+        let run = extract(&server, args).await;
+        assert!(matches!(run.code, 2 | 3) && run.out.is_empty(), "{args:?}: {}", run.err);
+        assert!(run.err.contains(said), "{args:?}: {}", run.err);
+    }
+    assert_eq!(server.traffic().requests, 0);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_are_written_as_they_complete_and_held_against_their_tools() {
+    let folder = folder();
+    let tools = file(&folder, "tools.json", r#"[{"name":"search","parameters":{"required":["query"]}}]"#);
+    let server = serve(recorded("tool-calls-in-text.sse")).await;
+    let run = extract(&server, &["--emit", "tool-calls", "--tools", &tools]).await;
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert!(run.lines().iter().all(|line| line.starts_with("{\"name\":\"search\"")), "{}", run.out);
+    assert_eq!(run.lines().len(), 4);
+}
