@@ -109,6 +109,7 @@
 #![forbid(unsafe_code)]
 
 mod codec;
+pub mod observe;
 mod reader;
 mod stream;
 

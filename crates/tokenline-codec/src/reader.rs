@@ -6,12 +6,21 @@ use serde::de::DeserializeOwned;
 use tokenline_core::json::Value;
 use tokenline_core::{Code, Completion, Diagnostic, Event, Record, Report, ToolCall, Validate, ValidateCall};
 
+use crate::observe::Metered;
+
 /// Turns lent records into owned ones of `T`.
 pub(crate) struct Reader<T> {
     validator: Option<Arc<dyn Validate + Send + Sync>>,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     read: ReadRecord<T>,
-    count: fn(&mut Report),
+    reads: Reads,
+}
+
+/// What records are read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reads {
+    Records,
+    ToolCalls,
 }
 
 type ReadRecord<T> = fn(&Reader<T>, &Record<Value<'_>>, End) -> Result<Record<T>, Box<Diagnostic>>;
@@ -32,7 +41,7 @@ impl<T: DeserializeOwned> Reader<T> {
             validator: None,
             tools: None,
             read: |_, record, _| record.deserialize(),
-            count: Report::count_record,
+            reads: Reads::Records,
         }
     }
 }
@@ -40,12 +49,7 @@ impl<T: DeserializeOwned> Reader<T> {
 impl Reader<ToolCall> {
     /// Reads tool calls, under the rules of another reader.
     pub(crate) fn tool_calls<T>(of: Reader<T>) -> Self {
-        Self {
-            validator: of.validator,
-            tools: of.tools,
-            read: Self::read_call,
-            count: Report::count_tool_call,
-        }
+        Self { validator: of.validator, tools: of.tools, read: Self::read_call, reads: Reads::ToolCalls }
     }
 
     fn read_call(&self, record: &Record<Value<'_>>, end: End) -> Result<Record<ToolCall>, Box<Diagnostic>> {
@@ -94,7 +98,16 @@ impl<T> Reader<T> {
     }
 
     /// Counts a delivered item.
-    pub(crate) fn count(&self, report: &mut Report) {
-        (self.count)(report);
+    pub(crate) fn count(&self, report: &mut Report, meter: &mut Metered<'_>) {
+        match self.reads {
+            Reads::Records => {
+                report.count_record();
+                meter.record();
+            }
+            Reads::ToolCalls => {
+                report.count_tool_call();
+                meter.tool_call();
+            }
+        }
     }
 }

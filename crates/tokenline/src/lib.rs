@@ -6,7 +6,7 @@ pub use tokenline_core::*;
 #[cfg(feature = "codec")]
 pub use tokenline_codec::{
     Infallible, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, Strict, StrictError,
-    ToolCalls, Values,
+    ToolCalls, Values, observe,
 };
 
 #[cfg(feature = "llm")]

@@ -13,6 +13,7 @@ use tokenline_core::{Diagnostic, Event, Options, RecordDecoder, Report, ToolCall
 use super::budget::Budget;
 use super::items::{Records, ToolCalls, Values};
 use super::{Reporting, SourceError, Strict};
+use crate::observe::{Meter, Start};
 use crate::reader::{End, Reader};
 
 pin_project! {
@@ -61,6 +62,7 @@ pin_project! {
         state: State<S::Error>,
         reader: Reader<T>,
         report: Report,
+        meter: Meter,
     }
 }
 
@@ -90,6 +92,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T>
             state: State::Reading,
             reader: Reader::typed(),
             report: Report::new(&options.limits),
+            meter: Meter::new("text", Start::now()),
         }
     }
 }
@@ -147,6 +150,7 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         this.source.set(None);
         *this.chunk = None;
         *this.state = State::Ended;
+        this.meter.enter().close();
     }
 }
 
@@ -175,9 +179,9 @@ impl<S: TryStream> JsonlStreamParser<S, Raw> {
 
     /// As [`tool_calls`](Self::tool_calls), with the rejects among them.
     pub fn tool_call_events(self) -> JsonlStreamParser<S, ToolCall> {
-        let Self { source, chunk, at, decoder, state, reader, report } = self;
+        let Self { source, chunk, at, decoder, state, reader, report, meter } = self;
         let reader = Reader::tool_calls(reader);
-        JsonlStreamParser { source, chunk, at, decoder, state, reader, report }
+        JsonlStreamParser { source, chunk, at, decoder, state, reader, report, meter }
     }
 }
 
@@ -189,6 +193,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
         budget: &mut Budget,
     ) -> EventPoll<T, S::Error> {
         let mut this = self.project();
+        let mut meter = this.meter.enter();
         let event = loop {
             if budget.is_spent() {
                 cx.waker().wake_by_ref();
@@ -202,6 +207,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
                     match ready!(source.try_poll_next(cx)) {
                         Some(Ok(chunk)) => {
                             budget.spend_step();
+                            meter.chunk(&chunk);
                             *this.chunk = Some(chunk);
                             *this.at = 0;
                             *this.state = State::Decoding;
@@ -210,6 +216,8 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
                             let error = end.and_then(Result::err);
                             if error.is_none() {
                                 this.report.set_complete();
+                            } else {
+                                meter.source_failed();
                             }
                             this.source.set(None);
                             *this.state = State::Ending(error);
@@ -240,6 +248,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
                     }
                     let error = error.take();
                     *this.state = State::Ended;
+                    meter.end(this.report);
                     let offset = this.decoder.position();
                     return Poll::Ready(error.map(|error| Err(SourceError::new(offset, error))));
                 }
@@ -247,8 +256,11 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
             }
         };
         budget.spend_step();
-        if matches!(event, Event::Record(_)) {
-            this.reader.count(this.report);
+        meter.event();
+        match &event {
+            Event::Record(_) => this.reader.count(this.report, &mut meter),
+            Event::Rejected(diagnostic) => meter.finding(diagnostic),
+            _ => {}
         }
         Poll::Ready(Some(Ok(event)))
     }

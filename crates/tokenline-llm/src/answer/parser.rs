@@ -395,6 +395,10 @@ impl<T> AnswerParser<T> {
         self.answer.out.text_as = text_as;
     }
 
+    pub(crate) fn provider(&self) -> Provider {
+        self.provider
+    }
+
     pub(crate) fn has_events(&self) -> bool {
         !self.answer.out.events.is_empty() || self.has_unread()
     }

@@ -7,6 +7,7 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
+use tokenline_codec::observe::{Meter, Metered, Start};
 use tokenline_core::Report;
 use tokenline_core::json::Raw;
 
@@ -49,6 +50,7 @@ pin_project! {
         source: Option<S>,
         parser: AnswerParser<T>,
         error: Option<S::Error>,
+        meter: Meter,
     }
 }
 
@@ -59,7 +61,13 @@ const QUIET_PIECES: usize = 32;
 impl<S: TryStream, T> AnswerStream<S, T> {
     /// The events of the answer that `source` gives the bytes of, read by `parser`.
     pub fn new(source: S, parser: AnswerParser<T>) -> Self {
-        Self { source: Some(source), parser, error: None }
+        Self::since(Start::now(), source, parser)
+    }
+
+    /// The same for a request that was sent before: that is when it started.
+    pub(crate) fn since(start: Start, source: S, parser: AnswerParser<T>) -> Self {
+        let meter = Meter::new(parser.provider().as_str(), start);
+        Self { source: Some(source), parser, error: None, meter }
     }
 
     /// The records of the text. Rejects are left in the report.
@@ -113,17 +121,24 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
+        let mut meter = this.meter.enter();
         for _ in 0..QUIET_PIECES {
             if let Some(event) = this.parser.next_event() {
+                count(&mut meter, &event);
                 return Poll::Ready(Some(Ok(event)));
             }
             let Some(source) = this.source.as_mut().as_pin_mut() else {
+                meter.end(this.parser.report());
                 return Poll::Ready(this.error.take().map(Err));
             };
             match source.try_poll_next(cx) {
                 Poll::Pending => return Poll::Pending,
-                Poll::Ready(Some(Ok(piece))) => this.parser.push(piece.as_ref()),
+                Poll::Ready(Some(Ok(piece))) => {
+                    meter.chunk(&piece);
+                    this.parser.push(piece.as_ref());
+                }
                 Poll::Ready(Some(Err(error))) => {
+                    meter.source_failed();
                     this.parser.interrupt();
                     *this.error = Some(error);
                     this.source.set(None);
@@ -136,6 +151,19 @@ where
         }
         cx.waker().wake_by_ref();
         Poll::Pending
+    }
+}
+
+fn count<T>(meter: &mut Metered<'_>, event: &AnswerEvent<T>) {
+    meter.event();
+    match event {
+        AnswerEvent::Record { .. } => meter.record(),
+        AnswerEvent::ToolCall { .. } => meter.tool_call(),
+        event => {
+            if let Some(diagnostic) = event.diagnostic() {
+                meter.finding(diagnostic);
+            }
+        }
     }
 }
 

@@ -1,0 +1,211 @@
+//! What each stream holds to be seen by.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+use tokenline_core::{Code, Diagnostic, Report, Severity};
+
+#[cfg(feature = "metrics")]
+use super::counters::Counters;
+use super::outcome::Outcome;
+#[cfg(feature = "tracing")]
+use super::trace::{Entered, Trace};
+
+/// When a stream began, or the request that it answers.
+#[derive(Clone, Copy, Debug)]
+pub struct Start(Instant);
+
+impl Start {
+    /// Now.
+    #[must_use]
+    pub fn now() -> Self {
+        Self(Instant::now())
+    }
+
+    fn elapsed(self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// Counts one stream, and tells of it. It moves with the stream when that becomes another, and is
+/// closed when it is dropped, if it was not before: so a stream is counted once, however it ends.
+///
+/// For the streams of this workspace; what users see of it is what it counts.
+pub struct Meter {
+    state: State,
+    #[cfg(feature = "metrics")]
+    counters: Counters,
+    #[cfg(feature = "tracing")]
+    trace: Trace,
+}
+
+struct State {
+    start: Start,
+    has_delivered: bool,
+    /// What it is if it ends here.
+    outcome: Outcome,
+    is_closed: bool,
+}
+
+impl State {
+    fn settle(&mut self, outcome: Outcome) {
+        // What was read before the source failed may be found out after it.
+        if self.outcome != Outcome::Failed {
+            self.outcome = outcome;
+        }
+    }
+}
+
+/// A [`Meter`] inside its span. Not to be held across an `await`.
+pub struct Metered<'a> {
+    state: &'a mut State,
+    #[cfg(feature = "metrics")]
+    counters: &'a mut Counters,
+    #[cfg(feature = "tracing")]
+    trace: Entered<'a>,
+}
+
+impl Meter {
+    /// For a stream of this source: `text`, or the name of a provider.
+    #[must_use]
+    pub fn new(source: &'static str, start: Start) -> Self {
+        Self {
+            state: State { start, has_delivered: false, outcome: Outcome::Dropped, is_closed: false },
+            #[cfg(feature = "metrics")]
+            counters: Counters::new(source),
+            #[cfg(feature = "tracing")]
+            trace: Trace::new(source),
+        }
+    }
+
+    /// Enters the span, until what is returned is dropped.
+    pub fn enter(&mut self) -> Metered<'_> {
+        Metered {
+            state: &mut self.state,
+            #[cfg(feature = "metrics")]
+            counters: &mut self.counters,
+            #[cfg(feature = "tracing")]
+            trace: self.trace.enter(),
+        }
+    }
+}
+
+impl Drop for Meter {
+    fn drop(&mut self) {
+        self.enter().close();
+    }
+}
+
+impl fmt::Debug for Meter {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Meter").finish_non_exhaustive()
+    }
+}
+
+impl Metered<'_> {
+    /// The source gave this.
+    pub fn chunk(&mut self, chunk: &impl AsRef<[u8]>) {
+        let bytes = chunk.as_ref().len() as u64;
+        #[cfg(feature = "metrics")]
+        self.counters.bytes.increment(bytes);
+        #[cfg(feature = "tracing")]
+        self.trace.counts(|counts| counts.bytes += bytes);
+    }
+
+    /// The stream yields an event. What it is, is told besides.
+    pub fn event(&mut self) {
+        #[cfg(feature = "metrics")]
+        self.counters.events.increment(1);
+        #[cfg(feature = "tracing")]
+        self.trace.counts(|counts| counts.events += 1);
+    }
+
+    /// The event is a record.
+    pub fn record(&mut self) {
+        #[cfg(feature = "metrics")]
+        self.counters.records.increment(1);
+        #[cfg(feature = "tracing")]
+        self.trace.counts(|counts| counts.records += 1);
+        self.delivered();
+    }
+
+    /// The event is a tool call.
+    pub fn tool_call(&mut self) {
+        #[cfg(feature = "metrics")]
+        self.counters.tool_calls.increment(1);
+        #[cfg(feature = "tracing")]
+        self.trace.counts(|counts| counts.tool_calls += 1);
+        self.delivered();
+    }
+
+    fn delivered(&mut self) {
+        if !self.state.has_delivered {
+            self.state.has_delivered = true;
+            let elapsed = self.state.start.elapsed();
+            #[cfg(feature = "metrics")]
+            self.counters.first(elapsed);
+            #[cfg(feature = "tracing")]
+            self.trace.first(elapsed);
+        }
+    }
+
+    /// The event is a finding.
+    pub fn finding(&mut self, diagnostic: &Diagnostic) {
+        if diagnostic.severity() == Severity::Info {
+            return;
+        }
+        if matches!(diagnostic.code, Code::ProviderError | Code::StreamIncomplete) {
+            // Who takes this for an error may well drop the stream now.
+            self.state.settle(Outcome::Incomplete);
+        }
+        self.rejected(diagnostic.code);
+        #[cfg(feature = "tracing")]
+        self.trace.rejected(diagnostic);
+    }
+
+    #[cfg_attr(not(feature = "metrics"), expect(unused_variables, reason = "there is no counter for it"))]
+    fn rejected(&mut self, code: Code) {
+        #[cfg(feature = "metrics")]
+        self.counters.rejected(code);
+        #[cfg(feature = "tracing")]
+        self.trace.counts(|counts| counts.rejected += 1);
+    }
+
+    /// The source failed.
+    pub fn source_failed(&mut self) {
+        self.state.settle(Outcome::Failed);
+        #[cfg(feature = "tracing")]
+        self.trace.source_failed();
+    }
+
+    /// The stream has ended, because its source has, with this report.
+    pub fn end(&mut self, report: &Report) {
+        if self.state.is_closed {
+            return;
+        }
+        self.state.settle(if report.is_complete() { Outcome::Complete } else { Outcome::Incomplete });
+        // The one finding that is no event: where the source failed, an answer leaves it to the report.
+        if self.state.outcome == Outcome::Failed && report.by_code().contains_key(&Code::StreamIncomplete) {
+            self.rejected(Code::StreamIncomplete);
+        }
+        self.close();
+    }
+
+    /// The stream has ended, because no more of it is wanted if nothing else was told.
+    pub fn close(&mut self) {
+        if !self.state.is_closed {
+            self.state.is_closed = true;
+            let outcome = self.state.outcome;
+            #[cfg(feature = "metrics")]
+            self.counters.ended(outcome);
+            #[cfg(feature = "tracing")]
+            self.trace.ended(outcome);
+        }
+    }
+}
+
+impl fmt::Debug for Metered<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Metered").finish_non_exhaustive()
+    }
+}

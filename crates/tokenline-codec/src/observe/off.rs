@@ -1,0 +1,69 @@
+//! A [`Meter`] that is nothing, for who asked for neither feature.
+
+use std::marker::PhantomData;
+
+use tokenline_core::{Diagnostic, Report};
+
+/// Reads no clock.
+#[derive(Clone, Copy, Debug)]
+pub struct Start;
+
+/// See the module `meter`; this one does nothing and takes no room.
+#[derive(Debug)]
+pub struct Meter;
+
+const _: () = assert!(size_of::<Meter>() == 0 && size_of::<Start>() == 0);
+
+/// See the module `meter`; this one does nothing.
+#[derive(Debug)]
+pub struct Metered<'a>(PhantomData<&'a mut Meter>);
+
+#[allow(missing_docs, reason = "said where there is something to say")]
+impl Start {
+    #[inline]
+    #[must_use]
+    pub fn now() -> Self {
+        Self
+    }
+}
+
+#[allow(missing_docs, reason = "said where there is something to say")]
+impl Meter {
+    #[inline]
+    #[must_use]
+    pub fn new(_source: &'static str, _start: Start) -> Self {
+        Self
+    }
+
+    #[inline]
+    pub fn enter(&mut self) -> Metered<'_> {
+        Metered(PhantomData)
+    }
+}
+
+#[allow(missing_docs, reason = "said where there is something to say")]
+impl Metered<'_> {
+    #[inline]
+    pub fn chunk(&mut self, _chunk: &impl AsRef<[u8]>) {}
+
+    #[inline]
+    pub fn event(&mut self) {}
+
+    #[inline]
+    pub fn record(&mut self) {}
+
+    #[inline]
+    pub fn tool_call(&mut self) {}
+
+    #[inline]
+    pub fn finding(&mut self, _diagnostic: &Diagnostic) {}
+
+    #[inline]
+    pub fn source_failed(&mut self) {}
+
+    #[inline]
+    pub fn end(&mut self, _report: &Report) {}
+
+    #[inline]
+    pub fn close(&mut self) {}
+}

@@ -1,0 +1,218 @@
+//! What answers count and tell, and what they never do.
+
+mod common;
+#[path = "../../tokenline-codec/tests/common/observed.rs"]
+mod observed;
+
+use common::{call, chunk, fixtures, parser, parser_of, text};
+use futures_util::{Stream, StreamExt, stream};
+use observed::{Observed, observed, observed_from};
+use tokenline_core::json::Value;
+use tokenline_core::{Code, ValidateCall, Violation};
+use tokenline_llm::{AnswerStream, Provider, TextAs};
+use tracing::level_filters::LevelFilter;
+
+type Piece = Result<Vec<u8>, &'static str>;
+type Answer = AnswerStream<stream::Iter<std::vec::IntoIter<Piece>>>;
+
+const DONE: &str = "data: [DONE]\n\n";
+const ERROR: &str = "data: {\"error\":{\"message\":\"SECRET-VALUE\"}}\n\n";
+
+fn pieces(wire: &[u8]) -> Vec<Piece> {
+    wire.chunks(61).map(|piece| Ok(piece.to_vec())).collect()
+}
+
+/// An OpenAI chat whose wire is this, and the source's error after it if there is one.
+fn answer(wire: &[&str], error: Option<&'static str>) -> Answer {
+    let pieces = pieces(wire.concat().as_bytes()).into_iter().chain(error.map(Err));
+    AnswerStream::new(stream::iter(pieces.collect::<Vec<_>>()), parser(TextAs::Records))
+}
+
+fn block_on<R>(future: impl Future<Output = R>) -> R {
+    tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
+}
+
+/// Takes all there is, and says how many there were.
+fn drain<S: Stream + Unpin>(mut stream: S) -> u64 {
+    block_on(async {
+        let mut count = 0;
+        while stream.next().await.is_some() {
+            count += 1;
+        }
+        assert!(stream.next().await.is_none());
+        count
+    })
+}
+
+#[test]
+fn the_counts_of_every_fixture_are_those_of_its_report() {
+    for provider in Provider::ALL {
+        for fixture in fixtures(*provider) {
+            let wire = std::fs::read(&fixture).expect("it can be read");
+            for text_as in [TextAs::Records, TextAs::ToolCalls] {
+                let parser = parser_of(*provider, text_as);
+                let mut events = 0;
+                let (report, seen) = observed(|| {
+                    let mut answer = AnswerStream::new(stream::iter(pieces(&wire)), parser);
+                    events = drain(&mut answer);
+                    answer.report().clone()
+                });
+                let outcome = if report.is_complete() { "complete" } else { "incomplete" };
+                seen.assert_is(provider.as_str(), outcome, wire.len(), events, &report);
+            }
+        }
+    }
+}
+
+fn outcomes(seen: &Observed) -> Vec<(&str, u64)> {
+    let outcome = |(key, count): (_, &u64)| {
+        let outcome = str::strip_prefix(key, "tokenline_streams_total{source=openai-chat,outcome=")?;
+        Some((outcome.trim_end_matches('}'), *count))
+    };
+    seen.metrics.iter().map(|(key, count)| (key.as_str(), count)).filter_map(outcome).collect()
+}
+
+#[test]
+fn adaptors_count_nothing_twice() {
+    let wire =
+        [&text("Hm.\n{\"a\":1}\n{\"a\":x}\n"), &call("c1", "f", "{}"), &chunk("{}", "tool_calls"), DONE];
+    let bytes = wire.concat().len();
+    let ((), seen) = observed(|| {
+        drain(answer(&wire, None).records());
+        drain(answer(&wire, None).tool_calls().infallible());
+    });
+    assert_eq!(outcomes(&seen), [("complete", 2)]);
+    let of_both = |name: &str| seen.metrics[&format!("tokenline_{name}{{source=openai-chat}}")];
+    assert_eq!(of_both("bytes_total"), 2 * bytes as u64);
+    assert_eq!((of_both("records_total"), of_both("tool_calls_total")), (1, 2));
+    assert_eq!(of_both("time_to_first_record_seconds"), 2);
+}
+
+#[test]
+fn a_source_that_fails_is_counted_as_the_report_counts_it() {
+    let open = text("{\"a\":1}\n{\"b\"");
+    let (report, seen) = observed(|| {
+        let mut records = answer(&[&open], Some("reset")).records().infallible();
+        drain(&mut records);
+        records.report().clone()
+    });
+    assert_eq!((report.records(), report.rejected()), (1, 2), "truncated and incomplete");
+    // The fragment of text is an event as well.
+    let events = seen.metrics["tokenline_events_total{source=openai-chat}"];
+    seen.assert_is("openai-chat", "failed", open.len(), events, &report);
+    assert_eq!(seen.lines("WARN"), 1);
+    assert_eq!(seen.lines("tokenline: source failed source=\"openai-chat\""), 1, "{}", seen.log);
+
+    // The provider had come to its end before.
+    let seen = observed(|| drain(answer(&[DONE], Some("reset")))).1;
+    assert_eq!((outcomes(&seen), seen.find("rejected_total")), (vec![("failed", 1)], None));
+}
+
+#[test]
+fn a_stream_ends_once() {
+    let one = text("{\"a\":1}\n{\"a\":2}\n");
+    let cases: &[(&str, &[&str], Option<&'static str>)] = &[
+        ("complete", &[&one, DONE], None),
+        ("incomplete", &[&one], None),
+        ("incomplete", &[&one, ERROR, DONE], None),
+        ("incomplete", &[], None),
+        ("failed", &[&one], Some("reset")),
+        ("failed", &[&one, ERROR], Some("reset")),
+        ("failed", &[], Some("reset")),
+    ];
+    for (at, (outcome, wire, error)) in cases.iter().enumerate() {
+        let taken = observed(|| drain(answer(wire, *error))).1;
+        assert_eq!(outcomes(&taken), [(*outcome, 1)], "case {at}");
+        let untaken = observed(|| drop(answer(wire, *error))).1;
+        assert_eq!(outcomes(&untaken), [("dropped", 1)], "case {at}");
+        // As with `?`: dropped at the first error, if there is one.
+        let until_error = || answer(wire, *error).records().any(async |record| record.is_err());
+        let (is_error, tried) = observed(|| block_on(until_error()));
+        assert_eq!(is_error, *outcome != "complete", "case {at}");
+        // The provider's error comes before what happens to the source after it.
+        let outcome = if wire.contains(&ERROR) { "incomplete" } else { outcome };
+        assert_eq!(outcomes(&tried), [(outcome, 1)], "case {at}");
+    }
+    let first = observed(|| drop(block_on(answer(&[&one, DONE], None).records().next()))).1;
+    assert_eq!(outcomes(&first), [("dropped", 1)]);
+}
+
+#[test]
+fn at_info_only_what_went_wrong_with_the_whole_is_told() {
+    let one = text("{\"a\":1}\n{\"a\":x}\n");
+    let told = |wire: &[&str]| observed_from(LevelFilter::INFO, || drain(answer(wire, None))).1.log;
+    assert_eq!(told(&[&one, DONE]), "");
+    let warned =
+        |what: &str, code: &str| format!(" WARN tokenline: {what} source=\"openai-chat\" code=\"{code}\"\n");
+    assert_eq!(told(&[&one, ERROR, DONE]), warned("provider error", "provider_error"));
+    assert_eq!(told(&[&one]), warned("stream incomplete", "stream_incomplete"));
+}
+
+/// Says in its findings what it must not.
+struct Blabs;
+
+impl ValidateCall for Blabs {
+    fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
+        let violation = Violation::new(Code::InvalidParameters, 0, format!("{name} {}", parameters.raw()));
+        let violation = violation.with_instance_path(parameters.raw()).with_schema_path("/required");
+        if name.ends_with('1') { Err(Box::new(violation)) } else { Ok(()) }
+    }
+}
+
+/// Every text of the wire is a secret, and every name that is not the provider's.
+fn secrets() -> Vec<String> {
+    let arguments = "{\"SECRET-VALUE\":\"SECRET-VALUE\"}";
+    let lines = "SECRET-VALUE\n{\"SECRET-VALUE\":\"SECRET-VALUE\"}\n{\"a\":SECRET-VALUE}\n[\"SECRET-VALUE\"]\n\
+        {\"SECRET-VALUE\":1,\"SECRET-VALUE\":2}\n{\"a\":\"SECRET-VALUE\"},\"SECRET-VALUE\":10}\n\
+        {\"name\":\"SECRET-VALUE\",\"parameters\":{\"a\":\"SECRET-VALUE\"}}\n\
+        {\"name\":\"SECRET-VALUE-1\",\"parameters\":{\"a\":\"SECRET-VALUE\"}}\n{\"a\":\"SECRET-VALUE";
+    vec![
+        ": SECRET-VALUE\n\nevent: SECRET-VALUE\nid: SECRET-VALUE\ndata: {\"SECRET-VALUE\":\"SECRET-VALUE\"}\n\n"
+            .to_owned(),
+        "data: SECRET-VALUE\n\n".to_owned(),
+        chunk("{\"reasoning_content\":\"SECRET-VALUE\",\"refusal\":\"SECRET-VALUE\"}", ""),
+        text(lines),
+        call("SECRET-VALUE", "SECRET-VALUE", arguments),
+        call("SECRET-VALUE-1", "SECRET-VALUE-1", arguments),
+        call("SECRET-VALUE-2", "SECRET-VALUE", "{\"SECRET-VALUE\":SECRET-VALUE"),
+        call("SECRET-VALUE-3", "SECRET-VALUE", "\"SECRET-VALUE\""),
+        call("SECRET-VALUE-4", "SECRET-VALUE", "{\"SECRET-VALUE\":\"SECRET-VALUE"),
+    ]
+}
+
+#[test]
+fn nothing_of_the_input_is_told() {
+    let end = [chunk("{}", "SECRET-VALUE"), ERROR.to_owned(), DONE.to_owned()];
+    for (wire, error) in [
+        (secrets(), None),
+        (secrets(), Some("SECRET-VALUE")),
+        ([&secrets()[..], &end].concat(), None),
+        (vec!["{\"error\":\"SECRET-VALUE\"}".to_owned()], None),
+        (vec!["SECRET-VALUE\nSECRET-VALUE\n".to_owned()], None),
+    ] {
+        for text_as in [TextAs::Records, TextAs::ToolCalls, TextAs::Text] {
+            let parser = || parser(text_as).with_tools(Blabs);
+            let source = || {
+                let pieces = pieces(wire.concat().as_bytes()).into_iter().chain(error.map(Err));
+                stream::iter(pieces.collect::<Vec<_>>())
+            };
+            let (report, seen) = observed(|| {
+                drain(AnswerStream::new(source(), parser()).records());
+                let mut events = AnswerStream::new(source(), parser());
+                drain(&mut events);
+                drain(AnswerStream::new(source(), parser()).tool_calls().infallible());
+                events.report().clone()
+            });
+            assert!(report.rejected() > 0);
+            assert!(seen.lines("WARN") >= 3, "{}", seen.log);
+            assert_eq!(seen.find("secret"), None);
+        }
+    }
+    // The same is delivered, so it was there to be told.
+    let wire = secrets().concat();
+    let (events, seen) = observed(|| block_on(answer(&[&wire], None).collect::<Vec<_>>()));
+    let events: Vec<_> = events.into_iter().map(Result::unwrap).collect();
+    let secret = events.iter().filter(|event| format!("{event:?}").contains("SECRET-VALUE")).count();
+    assert!(secret > 10, "{events:?}");
+    assert!(seen.lines("tokenline: rejected code=") > 5, "{}", seen.log);
+}
