@@ -1,56 +1,83 @@
-//! What an agent does with an answer: text is shown as it comes, calls are run as soon as each one is
-//! whole, and a call that was cut off or breaks its tool's schema is answered with the reason.
+//! An agent: text is shown as it comes, calls are run as soon as each one is whole, a call that was cut
+//! off or breaks its tool's schema is answered with the reason, and the results go back to the model.
 //!
-//! `cargo run -p tokenline-examples --example agent [PROVIDER FILE]` reads a recorded body, of
-//! `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `ollama`; without arguments an answer of
-//! Anthropic's. It goes over HTTP, from a server on this machine.
+//! `cargo run -p tokenline-examples --example agent [PROVIDER BASE_URL MODEL]` asks a provider, of
+//! `openai-chat`, `openai-responses`, `anthropic`, `gemini` or `ollama`, with the key of the environment;
+//! without arguments it replays recorded answers of Anthropic's.
 
 use std::error::Error;
 use std::io::Write as _;
 
 use futures_util::StreamExt;
-use tokenline::json::Raw;
+use tokenline::ToolCall;
+use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{Recording, ReplayServer};
-use tokenline::llm::{AnswerEvent, AnswerParser, AnswerStream, Provider, TextAs};
+use tokenline::llm::request::{ChatRequest, Message};
+use tokenline::llm::{AnswerEvent, Provider, TextAs};
 use tokenline::schema::ToolSet;
-use tokenline::{Options, ToolCall};
 
 const TOOLS: &str = r#"[{
     "name": "search",
     "parameters": {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}
 }]"#;
-const ANSWER: &str = include_str!("../../crates/tokenline-llm/fixtures/anthropic/text-then-tool.sse");
+const ANSWERS: [(&str, &str); 2] = [
+    ("first", include_str!("../../crates/tokenline-llm/fixtures/anthropic/text-then-tool.sse")),
+    ("second", include_str!("../../crates/tokenline-llm/fixtures/anthropic/text.sse")),
+];
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let mut args = std::env::args().skip(1);
-    let (provider, body) = match (args.next(), args.next()) {
-        (Some(name), Some(file)) => {
-            (Provider::from_name(&name).ok_or("no such provider")?, std::fs::read(file)?)
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let recordings = ANSWERS.map(|(name, body)| Recording::new(name, body));
+    let server = ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings).await?;
+    let (client, models) = match &args[..] {
+        [provider, base_url, model] => {
+            let provider = Provider::from_name(provider).ok_or("no such provider")?;
+            (LlmClient::builder(provider).base_url(base_url).build()?, [model.as_str(); 8].to_vec())
         }
-        _ => (Provider::Anthropic, ANSWER.into()),
+        // The server replays the answer that is named like the model.
+        _ => (LlmClient::anthropic(server.url())?, ANSWERS.map(|(name, _)| name).to_vec()),
     };
-    let server = ReplayServer::bind(([127, 0, 0, 1], 0).into(), [Recording::new("recorded", body)]).await?;
-    let path = provider.path().replace('*', "recorded");
-    let response = reqwest::Client::new().post(server.url() + &path).body("{}").send().await?;
 
-    let parser = AnswerParser::<Raw>::new(provider, Options::lenient())
-        .with_tools(ToolSet::from_json_str(TOOLS)?)
-        .text_as(TextAs::ToolCalls)
-        .with_fragments();
+    let tools = ToolSet::from_json_str(TOOLS)?;
+    let mut request = ChatRequest::new("").user("What do you know of fjords?").tools(tools.definitions());
+    for model in models {
+        request.model = model.to_owned();
+        let said = turn(&client, &request, &tools).await?;
+        if said.len() == 1 {
+            break;
+        }
+        request = request.messages(said);
+    }
+    Ok(())
+}
+
+/// One answer of the model's, as the messages that are added to the conversation: what it said, and
+/// the results of its calls.
+async fn turn(
+    client: &LlmClient,
+    request: &ChatRequest,
+    tools: &ToolSet,
+) -> Result<Vec<Message>, Box<dyn Error>> {
+    let request = client.stream(request)?.with_tools(tools.clone());
+    let request = request.map_parser(|parser| parser.text_as(TextAs::ToolCalls).with_fragments());
+    let (mut said, mut calls, mut results) = (String::new(), Vec::new(), Vec::new());
     // Dropping `answer` closes the connection.
-    let mut answer = AnswerStream::new(response.bytes_stream(), parser);
+    let mut answer = request.send().await?;
     while let Some(event) = answer.next().await {
         match event? {
             AnswerEvent::Text { text, .. } => {
                 print!("{text}");
                 std::io::stdout().flush()?;
+                said.push_str(&text);
             }
-            AnswerEvent::ToolCall { call, .. } => println!("\n{}", run(&call)?),
-            // The model is told, so that it can try again.
-            AnswerEvent::RejectedCall { call, .. } => {
-                println!("\n{}: error: {}", call.call_id.unwrap_or_default(), call.diagnostic.message);
+            AnswerEvent::ToolCall { call, .. } => {
+                println!("\n[{} {}]", call.name, call.parameters);
+                results.push(Message::tool_result(&call, run(&call)?));
+                calls.push(call);
             }
+            // An agent may tell the model, so that it tries again.
+            AnswerEvent::RejectedCall { call, .. } => eprintln!("{:?}: {}", call.call_id, call.diagnostic),
             AnswerEvent::Refusal { text, .. } => println!("refused: {text}"),
             // Among them the provider's own errors.
             AnswerEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
@@ -58,8 +85,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
             _ => {}
         }
     }
-    println!("complete: {}", answer.parser().is_complete());
-    Ok(())
+    if !answer.parser().is_complete() {
+        return Err("the answer is incomplete".into());
+    }
+    let mut messages = vec![Message::assistant(said, calls)];
+    messages.extend(results);
+    Ok(messages)
 }
 
 fn run(call: &ToolCall) -> Result<String, Box<dyn Error>> {
@@ -68,6 +99,5 @@ fn run(call: &ToolCall) -> Result<String, Box<dyn Error>> {
         query: String,
     }
     let search: Search = call.parse_parameters()?;
-    let id = call.call_id.as_deref().unwrap_or("?");
-    Ok(format!("{id}: nothing found for {:?}", search.query))
+    Ok(format!("nothing found for {:?}", search.query))
 }

@@ -1,16 +1,18 @@
 //! A model's answer over HTTP: typed records, each as soon as it is complete.
 //!
 //! `cargo run -p tokenline-examples --example openai_chat [BASE_URL MODEL]` asks a server that
-//! speaks OpenAI's chat completions; without arguments it replays a recorded answer.
+//! speaks OpenAI's chat completions, with the key of `OPENAI_API_KEY`; without arguments it replays a
+//! recorded answer.
 
 use std::error::Error;
 
 use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
+use tokenline::Validated;
+use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{self, ReplayServer};
-use tokenline::llm::{AnswerParser, AnswerStream, Provider};
-use tokenline::{Options, Validated};
+use tokenline::llm::request::ChatRequest;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -19,6 +21,9 @@ enum Fact {
     Relationship { subject: String, predicate: String, object: String },
 }
 
+const SYSTEM: &str = r#"Write JSON Lines and nothing else: {"type":"definition","entity","definition"} or
+{"type":"relationship","subject","predicate","object"}."#;
+
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let mut args = std::env::args().skip(1);
@@ -26,20 +31,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let base_url = args.next().unwrap_or_else(|| server.url());
     let model = args.next().unwrap_or_else(|| "fenced-mixed".to_owned());
 
-    let request = format!(
-        r#"{{"model":"{model}","stream":true,"messages":[{{"role":"user","content":"Definitions and relationships of the cell, as JSON Lines."}}]}}"#
-    );
-    let response = reqwest::Client::new()
-        .post(format!("{base_url}/v1/chat/completions"))
-        .header("content-type", "application/json")
-        .body(request)
-        .send()
-        .await?
-        .error_for_status()?;
-
-    let parser = AnswerParser::<Fact>::new(Provider::OpenAiChat, Options::lenient()).validated()?;
+    let client = LlmClient::openai_chat(base_url)?;
+    let request = ChatRequest::new(model).system(SYSTEM).user("What is in a cell?");
     // Dropping `records` closes the connection.
-    let mut records = AnswerStream::new(response.bytes_stream(), parser).records();
+    let mut records = client.stream(&request)?.typed::<Fact>().validated()?.send().await?.records();
     while let Some(record) = records.next().await {
         match record?.value {
             Fact::Definition { entity, definition } => println!("{entity}: {definition}"),

@@ -47,13 +47,16 @@
 //! Nothing here mends what a model wrote, or releases what may have been cut.
 //!
 //! With the feature `replay`, the module of that name serves recorded model streams over real HTTP: for tests, for the
-//! program's `demo` and `replay`, and wherever a model that always says the same is wanted.
+//! program's `demo` and `replay`, and wherever a model that always says the same is wanted. With the feature
+//! `reqwest-eventsource`, the module `event_source` reads answers that come over that crate.
 #![forbid(unsafe_code)]
 
 mod answer;
 #[cfg(feature = "client")]
 pub mod client;
 mod delta;
+#[cfg(feature = "reqwest-eventsource")]
+pub mod event_source;
 mod providers;
 #[cfg(feature = "replay")]
 pub mod replay;
@@ -67,5 +70,5 @@ pub use delta::{Delta, FinishReason, Usage};
 pub use providers::{
     AnthropicDecoder, GeminiDecoder, OllamaDecoder, OpenAiChatDecoder, OpenAiResponsesDecoder,
 };
-pub use stream::{AnswerError, AnswerStream, Items, Records, ToolCalls};
+pub use stream::{AnswerError, AnswerStream, Items, Records, TextPieces, ToolCalls};
 pub use unknown::Unknown;

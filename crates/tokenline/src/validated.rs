@@ -5,6 +5,8 @@ use schemars::JsonSchema;
 use tokenline_codec::{JsonlCodec, JsonlStreamParser};
 #[cfg(feature = "llm")]
 use tokenline_llm::AnswerParser;
+#[cfg(feature = "client")]
+use tokenline_llm::client::StreamRequest;
 use tokenline_schema::{SchemaError, SchemaValidator};
 
 /// Holds the records of a stream, a codec or an answer against the JSON Schema of the type they are read into.
@@ -50,6 +52,13 @@ impl<S: TryStream, T: JsonSchema> Validated for JsonlStreamParser<S, T> {
 }
 
 impl<T: JsonSchema> Validated for JsonlCodec<T> {
+    fn validated(self) -> Result<Self, SchemaError> {
+        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+    }
+}
+
+#[cfg(feature = "client")]
+impl<T: JsonSchema> Validated for StreamRequest<T> {
     fn validated(self) -> Result<Self, SchemaError> {
         Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
     }

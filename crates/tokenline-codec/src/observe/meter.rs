@@ -44,6 +44,8 @@ struct State {
     has_delivered: bool,
     /// What it is if it ends here.
     outcome: Outcome,
+    /// The consumer wanted no more, and takes what is left.
+    is_given_up: bool,
     is_closed: bool,
 }
 
@@ -70,7 +72,13 @@ impl Meter {
     #[must_use]
     pub fn new(source: &'static str, start: Start) -> Self {
         Self {
-            state: State { start, has_delivered: false, outcome: Outcome::Dropped, is_closed: false },
+            state: State {
+                start,
+                has_delivered: false,
+                outcome: Outcome::Dropped,
+                is_given_up: false,
+                is_closed: false,
+            },
             #[cfg(feature = "metrics")]
             counters: Counters::new(source),
             #[cfg(feature = "tracing")]
@@ -178,14 +186,24 @@ impl Metered<'_> {
         self.trace.source_failed();
     }
 
+    /// The consumer let go of the source, and may still take what was complete.
+    pub fn gave_up(&mut self) {
+        self.state.is_given_up = true;
+    }
+
     /// The stream has ended, because its source has, with this report.
     pub fn end(&mut self, report: &Report) {
         if self.state.is_closed {
             return;
         }
-        self.state.settle(if report.is_complete() { Outcome::Complete } else { Outcome::Incomplete });
+        match report.is_complete() {
+            true => self.state.settle(Outcome::Complete),
+            false if self.state.is_given_up => {}
+            false => self.state.settle(Outcome::Incomplete),
+        }
         // The one finding that is no event: where the source failed, an answer leaves it to the report.
-        if self.state.outcome == Outcome::Failed && report.by_code().contains_key(&Code::StreamIncomplete) {
+        let is_broken = self.state.outcome == Outcome::Failed || self.state.is_given_up;
+        if is_broken && report.by_code().contains_key(&Code::StreamIncomplete) {
             self.rejected(Code::StreamIncomplete);
         }
         self.close();

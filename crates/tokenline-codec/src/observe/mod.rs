@@ -73,6 +73,7 @@
 //! | debug | `first record`, or call | `elapsed_ms` |
 //! | debug | `rejected` | `code`, `origin`, `line`, `column`, `start`, `end`, `schema_path` if a schema's rule was broken |
 //! | debug | `ended` | `outcome` and the counts, as the span |
+//! | warn | `request repeated`, of a client before an answer begins | `kind`, `status`, `wait_ms` |
 //! | warn | `provider error`, `stream incomplete`, `source failed` | `source`, `code` if it is a finding |
 //!
 //! ```text

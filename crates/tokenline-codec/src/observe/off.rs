@@ -62,6 +62,9 @@ impl Metered<'_> {
     pub fn source_failed(&mut self) {}
 
     #[inline]
+    pub fn gave_up(&mut self) {}
+
+    #[inline]
     pub fn end(&mut self, _report: &Report) {}
 
     #[inline]

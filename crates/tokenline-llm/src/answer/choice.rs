@@ -147,6 +147,10 @@ impl Choice {
         match self.text(block, out) {
             Some(at) => {
                 let text = &mut self.texts[at];
+                let goes_on = text.place.offset > 0 && self.block == block;
+                if out.joins_texts && !goes_on && self.place.column > 1 {
+                    out.text(self.index, block, "\n");
+                }
                 text.push(piece, lossy, out);
                 (self.block, self.place) = (block, text.place);
             }

@@ -15,6 +15,8 @@ use super::{AnswerEvent, TextAs};
 pub(super) struct Outbox<T> {
     pub(super) text_as: TextAs,
     pub(super) wants_fragments: bool,
+    /// The texts of a choice are put together, and no line is to be of two.
+    pub(super) joins_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
     pub(super) events: VecDeque<AnswerEvent<T>>,
@@ -22,8 +24,14 @@ pub(super) struct Outbox<T> {
 
 impl<T> Default for Outbox<T> {
     fn default() -> Self {
-        let (text_as, wants_fragments) = (TextAs::default(), false);
-        Self { text_as, wants_fragments, tools: None, validator: None, events: VecDeque::new() }
+        Self {
+            text_as: TextAs::default(),
+            wants_fragments: false,
+            joins_texts: false,
+            tools: None,
+            validator: None,
+            events: VecDeque::new(),
+        }
     }
 }
 
@@ -33,8 +41,8 @@ const KEEP: usize = 64;
 impl<T> Outbox<T> {
     /// The same settings, for records of another type.
     pub(super) fn typed<U>(self) -> Outbox<U> {
-        let Self { text_as, wants_fragments, tools, validator, .. } = self;
-        Outbox { text_as, wants_fragments, tools, validator, events: VecDeque::new() }
+        let Self { text_as, wants_fragments, joins_texts, tools, validator, .. } = self;
+        Outbox { text_as, wants_fragments, joins_texts, tools, validator, events: VecDeque::new() }
     }
 
     pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {

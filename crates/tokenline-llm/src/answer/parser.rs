@@ -399,6 +399,12 @@ impl<T> AnswerParser<T> {
         self.provider
     }
 
+    /// Sets it to yield the text as it is, each of a choice's texts from the start of a line.
+    pub(crate) fn set_text_alone(&mut self) {
+        let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.answer.out;
+        (*text_as, *wants_fragments, *joins_texts) = (TextAs::Text, true, true);
+    }
+
     pub(crate) fn has_events(&self) -> bool {
         !self.answer.out.events.is_empty() || self.has_unread()
     }

@@ -38,9 +38,23 @@ impl Retries {
             .retry(waits)
             .when(ClientError::is_retryable)
             .adjust(|error, wait| wait.and_then(|wait| patience(wait, error.retry_after())))
+            .notify(tell)
             .await;
         outcome.map_err(|error| error.with_attempts(attempts.get()))
     }
+}
+
+/// Tells those who watch that a request is sent once more.
+#[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "nobody watches"))]
+fn tell(error: &ClientError, wait: Duration) {
+    #[cfg(feature = "tracing")]
+    tracing::warn!(
+        target: "tokenline",
+        kind = ?error.kind(),
+        status = error.status(),
+        wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX),
+        "request repeated"
+    );
 }
 
 /// How long to wait where the provider may have said so; `None` if that is too long.

@@ -5,6 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use reqwest::Url;
 use serde::de::DeserializeOwned;
+use tokenline_codec::observe::Start;
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Validate, ValidateCall};
 
@@ -85,10 +86,11 @@ impl<T> StreamRequest<T> {
     /// If there is no answer; [`ClientError::kind`] says what went wrong.
     pub async fn send(self) -> Result<AnswerStream<AnswerBody, T>, ClientError> {
         let Self { client, url, body, parser } = self;
+        let start = Start::now();
         let response = client.send(&url, &body).await?;
         let parser = parser.with_secrets(client.0.secrets.clone());
         let body = AnswerBody::new(response, client.0.read_timeout);
-        Ok(AnswerStream::new(body, parser))
+        Ok(AnswerStream::since(start, body, parser))
     }
 }
 

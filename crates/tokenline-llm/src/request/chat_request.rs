@@ -1,5 +1,7 @@
 //! A request, the same for every provider.
 
+use std::borrow::Borrow;
+
 use serde_json::Value;
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::Raw;
@@ -133,8 +135,8 @@ impl ChatRequest {
 
     /// Adds tools.
     #[must_use]
-    pub fn tools(mut self, tools: impl IntoIterator<Item = ToolDefinition>) -> Self {
-        self.tools.extend(tools);
+    pub fn tools(mut self, tools: impl IntoIterator<Item: Borrow<ToolDefinition>>) -> Self {
+        self.tools.extend(tools.into_iter().map(|tool| tool.borrow().clone()));
         self
     }
 

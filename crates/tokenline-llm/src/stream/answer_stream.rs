@@ -11,6 +11,7 @@ use tokenline_codec::observe::{Meter, Metered, Start};
 use tokenline_core::Report;
 use tokenline_core::json::Raw;
 
+use super::TextPieces;
 use super::items::{self, Items, Records, ToolCalls};
 use crate::{AnswerEvent, AnswerParser, TextAs};
 
@@ -96,7 +97,19 @@ impl<S: TryStream, T> AnswerStream<S, T> {
         if this.source.is_some() {
             this.parser.interrupt();
             this.source.set(None);
+            this.meter.enter().gave_up();
         }
+    }
+
+    /// The text of the first choice, in pieces as they arrive, nothing taken out of it.
+    pub fn text(mut self) -> TextPieces<S, T> {
+        self.parser.set_text_alone();
+        TextPieces::new(self)
+    }
+
+    /// Lets go of the source: nothing more will be asked of it.
+    pub(super) fn let_go(self: Pin<&mut Self>) {
+        self.project().source.set(None);
     }
 
     /// What was delivered and rejected so far.

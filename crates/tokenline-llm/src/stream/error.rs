@@ -5,6 +5,8 @@ use std::fmt;
 
 use tokenline_core::Diagnostic;
 
+use crate::FinishReason;
+
 /// Why an answer is not whole. What was complete before was delivered before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -13,8 +15,13 @@ pub enum AnswerError<E> {
     Source(E),
     /// The provider sent an error inside the stream: `data: {"error":{"message":"overloaded"}}`.
     Provider(Box<Diagnostic>),
-    /// The source ended as if that were all, but the provider had not: a silent close.
+    /// The source ended as if that were all, but the provider had not: a silent close. Of the
+    /// [text](super::AnswerStream::text), also that a part of it could not be read.
     Incomplete(Box<Diagnostic>),
+    /// The provider came to its end, but for a reason that does not prove the
+    /// [text](super::AnswerStream::text) to be whole: `length`, `content_filter`. Only of that: a
+    /// record or a call says for itself whether it is whole.
+    Cut(FinishReason),
 }
 
 impl<E> fmt::Display for AnswerError<E> {
@@ -23,6 +30,9 @@ impl<E> fmt::Display for AnswerError<E> {
             Self::Source(_) => f.write_str("the source of the answer failed"),
             Self::Provider(diagnostic) => write!(f, "the provider failed: {}", diagnostic.message),
             Self::Incomplete(diagnostic) => write!(f, "the answer is incomplete: {}", diagnostic.message),
+            Self::Cut(reason) => {
+                write!(f, "the answer may not be whole: the provider ended it with `{reason}`")
+            }
         }
     }
 }
@@ -32,6 +42,7 @@ impl<E: Error + 'static> Error for AnswerError<E> {
         match self {
             Self::Source(error) => Some(error),
             Self::Provider(diagnostic) | Self::Incomplete(diagnostic) => Some(&**diagnostic),
+            Self::Cut(_) => None,
         }
     }
 }

@@ -55,6 +55,11 @@ impl<S: TryStream, T, I> Items<S, T, I> {
         Self { stream, item }
     }
 
+    /// Lets go of the source: nothing more will be asked of it.
+    pub(super) fn let_go(self: Pin<&mut Self>) {
+        self.project().stream.let_go();
+    }
+
     /// The items themselves: an error ends the stream and is kept for who asks.
     ///
     /// ```

@@ -1,0 +1,186 @@
+//! What an error of the source comes to, with what the server says.
+
+use std::time::Duration;
+
+use reqwest_0_12::header::{HeaderMap, HeaderValue, RETRY_AFTER};
+use reqwest_0_12::{Error as HttpError, Response};
+use reqwest_eventsource::Error;
+use tokio::time::{Instant, timeout_at};
+
+use super::EventSourceError;
+use crate::providers::error_of_body;
+
+/// Stops a body without an end. Providers' errors are far below.
+const MAX_BODY: usize = 64 * 1024;
+/// Stops a body that trickles: whoever waits is to hear of the error itself.
+const MAX_WAIT: Duration = Duration::from_secs(3);
+/// Characters of a message that are shown, as of an error inside a stream.
+const MAX_MESSAGE: usize = 500;
+/// Characters of a content type that are shown.
+const MAX_CONTENT_TYPE: usize = 100;
+
+/// What an error of the source comes to; `None` for one that is just the end.
+///
+/// Where the server answered with something else than an event stream, what it says is read first.
+pub(super) async fn failure(error: Error, has_answered: bool) -> Option<EventSourceError> {
+    Some(match error {
+        Error::StreamEnded => return None,
+        Error::Transport(error) => transport(error.without_url(), has_answered),
+        Error::Utf8(error) => EventSourceError::NotUtf8 { unread: error.as_bytes().len() },
+        Error::InvalidStatusCode(status, response) => EventSourceError::Status {
+            status: status.as_u16(),
+            retry_after: retry_after(response.headers()),
+            message: message_of(&read(response).await),
+        },
+        Error::InvalidContentType(content_type, response) => {
+            let content_type = shown(&String::from_utf8_lossy(content_type.as_bytes()), MAX_CONTENT_TYPE);
+            // Any other is not for people, or the answer itself, which may be private and long in coming.
+            let message = match is_json(&content_type) {
+                true => error_in(&read(response).await),
+                false => None,
+            };
+            EventSourceError::ContentType { content_type, message }
+        }
+        // These hold what the server sent.
+        Error::Parser(_) => EventSourceError::Failed("it cannot read a line of the stream"),
+        Error::InvalidLastEventId(_) => {
+            EventSourceError::Failed("it had failed before, and cannot ask again")
+        }
+    })
+}
+
+fn transport(error: HttpError, has_answered: bool) -> EventSourceError {
+    if has_answered {
+        EventSourceError::Broken(error)
+    } else if error.is_redirect() || error.is_builder() {
+        // Its sources may show where to.
+        EventSourceError::Failed("the server redirects the request to where the client does not follow")
+    } else if error.is_connect() {
+        EventSourceError::Connect(error)
+    } else {
+        EventSourceError::Unanswered(error)
+    }
+}
+
+/// The body, or the beginning of it: as far as it may be read, and came, and in time.
+async fn read(mut response: Response) -> Vec<u8> {
+    let deadline = Instant::now() + MAX_WAIT;
+    let mut body = Vec::new();
+    while body.len() < MAX_BODY
+        && let Ok(Ok(Some(chunk))) = timeout_at(deadline, response.chunk()).await
+    {
+        let room = MAX_BODY - body.len();
+        body.extend_from_slice(&chunk[..chunk.len().min(room)]);
+    }
+    body
+}
+
+fn is_json(content_type: &str) -> bool {
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    essence == "application/json" || essence.ends_with("+json")
+}
+
+/// What the server says: an error as providers send them, or else the text as it is, unless that is a page.
+fn message_of(body: &[u8]) -> Option<String> {
+    error_in(body).or_else(|| {
+        let text = shown(&String::from_utf8_lossy(body), MAX_MESSAGE);
+        (!text.is_empty() && !text.starts_with('<')).then_some(text)
+    })
+}
+
+fn error_in(body: &[u8]) -> Option<String> {
+    error_of_body(&String::from_utf8_lossy(body)).map(|message| shown(&message, MAX_MESSAGE))
+}
+
+/// The text on one line and cut short, without what a terminal would obey.
+fn shown(text: &str, max_chars: usize) -> String {
+    let is_space = |char: char| char.is_whitespace() || char.is_control();
+    let mut shown = String::new();
+    for (place, word) in text.split(is_space).filter(|word| !word.is_empty()).enumerate() {
+        if place > 0 {
+            shown.push(' ');
+        }
+        shown.push_str(word);
+        if shown.len() > max_chars * 4 {
+            break;
+        }
+    }
+    if let Some((end, _)) = shown.char_indices().nth(max_chars) {
+        shown.truncate(end);
+        shown.push('…');
+    }
+    shown
+}
+
+/// How long the server asks to wait, as the providers say it: in seconds, or more exactly by a header that OpenAI
+/// and Azure add. A date is not read.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |value: &HeaderValue| value.to_str().ok()?.trim().parse::<f64>().ok();
+    let millis = headers.get("retry-after-ms").and_then(number).map(|millis| millis / 1000.0);
+    let seconds = millis.or_else(|| headers.get(RETRY_AFTER).and_then(number))?;
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_server_says() {
+        for (body, expected) in [
+            (r#"{"error":{"message":"slow down","type":"rate_limit"}}"#, Some("slow down")),
+            (
+                r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#,
+                Some("Overloaded"),
+            ),
+            (r#"[{"error":{"code":400,"message":"API key not valid."}}]"#, Some("API key not valid.")),
+            ("{\"detail\":\r\n  \"Not Found\"}\n", Some(r#"{"detail": "Not Found"}"#)),
+            ("upstream connect error\u{1b}[31m", Some("upstream connect error [31m")),
+            ("\n<!DOCTYPE html><html>Bad Gateway</html>", None),
+            (" \n", None),
+            ("", None),
+        ] {
+            assert_eq!(message_of(body.as_bytes()).as_deref(), expected, "{body}");
+        }
+        assert_eq!(error_in(br#"{"choices":[{"message":{"content":"private"}}]}"#), None);
+    }
+
+    #[test]
+    fn a_long_message_is_cut_between_characters() {
+        let long = "é".repeat(1000);
+        assert_eq!(message_of(long.as_bytes()), Some("é".repeat(500) + "…"));
+        assert_eq!(message_of("é ".repeat(1000).as_bytes()), Some("é ".repeat(250) + "…"));
+        assert_eq!(shown(&"é".repeat(500), 500), "é".repeat(500));
+    }
+
+    #[test]
+    fn how_long_to_wait() {
+        for (name, value, expected) in [
+            ("retry-after", "20", Some(Duration::from_secs(20))),
+            ("retry-after", " 0.5 ", Some(Duration::from_millis(500))),
+            ("retry-after-ms", "1500", Some(Duration::from_millis(1500))),
+            ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", None),
+            ("retry-after", "-1", None),
+            ("retry-after", "1e300", None),
+            ("retry-after", "NaN", None),
+        ] {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            assert_eq!(retry_after(&headers), expected, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn which_bodies_are_json() {
+        for (content_type, expected) in [
+            ("application/json", true),
+            ("Application/JSON; charset=utf-8", true),
+            ("application/problem+json", true),
+            ("application/x-ndjson", false),
+            ("text/html", false),
+            ("", false),
+        ] {
+            assert_eq!(is_json(content_type), expected, "{content_type}");
+        }
+    }
+}
