@@ -22,7 +22,16 @@ const TOOLS: &str = r#"[{
 }]"#;
 const ANSWERS: [(&str, &str); 2] = [
     ("first", include_str!("../../crates/tokenline-llm/fixtures/anthropic/text-then-tool.sse")),
-    ("second", include_str!("../../crates/tokenline-llm/fixtures/anthropic/text.sse")),
+    (
+        "second",
+        r#"data: {"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"I found nothing."}}
+
+data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}
+
+data: {"type":"message_stop"}
+
+"#,
+    ),
 ];
 
 #[tokio::main(flavor = "current_thread")]

@@ -17,11 +17,13 @@ use crate::say::say;
 use crate::{answer, replay as serve};
 
 /// What is asked for, and what the answer's text is read as.
-const REQUESTS: [(&str, TextAs); 4] = [
-    ("definitions", TextAs::Records),
-    ("fenced-mixed", TextAs::Records),
-    ("tool-calls-in-text", TextAs::ToolCalls),
-    ("truncated", TextAs::Records),
+const REQUESTS: [(Provider, &str, TextAs); 6] = [
+    (Provider::OpenAiChat, "definitions", TextAs::Records),
+    (Provider::OpenAiChat, "fenced-mixed", TextAs::Records),
+    (Provider::OpenAiChat, "tool-calls-in-text", TextAs::ToolCalls),
+    (Provider::OpenAiResponses, "local-tool-calls", TextAs::ToolCalls),
+    (Provider::Anthropic, "local-tool-use", TextAs::ToolCalls),
+    (Provider::OpenAiChat, "truncated", TextAs::Records),
 ];
 
 pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
@@ -32,14 +34,11 @@ pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
     let server = server.map_err(|error| Failure::io("cannot start the demo's server", &error))?;
     let url = server.url();
 
-    let client = LlmClient::builder(Provider::OpenAiChat).base_url(&url).without_api_key();
-    let client = client.http(reqwest::ClientBuilder::no_proxy).build().map_err(|error| failed(&error))?;
-    for (model, text_as) in REQUESTS {
+    for (provider, model, text_as) in REQUESTS {
+        let client = LlmClient::builder(provider).base_url(&url).without_api_key();
+        let client = client.http(reqwest::ClientBuilder::no_proxy).build().map_err(|error| failed(&error))?;
         say("");
-        say(format_args!(
-            "POST {url}{} {{\"model\":\"{model}\",\"stream\":true}}",
-            Provider::OpenAiChat.path()
-        ));
+        say(format_args!("POST {url}{} {{\"model\":\"{model}\",\"stream\":true}}", provider.path()));
         request(&client, model, text_as).await?;
     }
     server.shutdown().await;

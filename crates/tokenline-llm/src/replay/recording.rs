@@ -179,17 +179,20 @@ impl ContentType {
     }
 }
 
-/// The recordings that come with the crate: OpenAI chat streams of a small model on our own machine, a token an event.
+/// The recordings that come with the crate: streams of a small model on our own machine, a token an event.
 ///
-/// `definitions` and `fenced-mixed` hold records, the second ones in a code fence; `tool-calls-in-text` tool calls
-/// written as text; `truncated` was cut by the token limit inside a record.
+/// OpenAI chat: `definitions` and `fenced-mixed` hold records, the second ones in a code fence; `tool-calls-in-text` tool
+/// calls written as text; `truncated` was cut by the token limit inside a record. `local-tool-calls` holds two native
+/// calls of OpenAI's Responses, `local-tool-use` reasoning and a native call of Anthropic's messages.
 #[must_use]
 pub fn builtin() -> Vec<Recording> {
-    const BODIES: [(&str, &[u8]); 4] = [
+    const BODIES: [(&str, &[u8]); 6] = [
         ("definitions", include_bytes!("../../fixtures/openai-chat/definitions.sse")),
         ("fenced-mixed", include_bytes!("../../fixtures/openai-chat/fenced-mixed.sse")),
         ("tool-calls-in-text", include_bytes!("../../fixtures/openai-chat/tool-calls-in-text.sse")),
         ("truncated", include_bytes!("../../fixtures/openai-chat/truncated.sse")),
+        ("local-tool-calls", include_bytes!("../../fixtures/openai-responses/local-tool-calls.sse")),
+        ("local-tool-use", include_bytes!("../../fixtures/anthropic/local-tool-use.sse")),
     ];
     BODIES
         .into_iter()

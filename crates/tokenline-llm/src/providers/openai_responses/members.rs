@@ -36,7 +36,7 @@ impl<'a> Members<'a> {
                 "type" | "sequence_number" | "item_id" | "obfuscation" | "logprobs" => {}
                 // The tool's, which the item has as well; an error's without an object around it.
                 "name" | "message" | "code" | "param" => {}
-                "copilot_usage" => {}
+                "copilot_usage" | "timings" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
             }
         }

@@ -1,0 +1,168 @@
+//! The client and the program against a real model behind a real server, on this machine.
+//!
+//! `cargo test -p tokenline-cli --test local_model -- --ignored` installs both, once: see `scripts/local-model`. What the
+//! model writes has no worth; that it comes token by token from a server that we did not write has.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Instant;
+
+use futures_util::{StreamExt as _, TryStreamExt as _};
+use tokenline::llm::client::LlmClient;
+use tokenline::llm::request::{ChatRequest, ResponseFormat};
+use tokenline::llm::{FinishReason, Provider};
+
+/// All that the model may write: JSON Lines of one shape.
+const GRAMMAR: &str = r#"root ::= record{4}
+record ::= "{\"entity\":\"" char{2,24} "\",\"definition\":\"" char{10,40} "\"}\n"
+char ::= [^"\\\x00-\x1F]
+"#;
+/// It shows what is asked for, because the model was not taught to follow instructions.
+const PROMPT: &str = r#"Define: Gene, Virus
+{"entity":"Gene","definition":"A stretch of DNA."}
+{"entity":"Virus","definition":"A small agent that lives in cells."}
+Define: Planet, River, Desert, Glacier
+"#;
+
+/// The server, for as long as this lives.
+struct Model {
+    server: Child,
+    url: String,
+}
+
+impl Model {
+    fn start() -> Self {
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/local-model");
+        let mut server =
+            Command::new(script).arg("serve").stdout(Stdio::piped()).spawn().expect("the script can be run");
+        let mut url = String::new();
+        let mut out = BufReader::new(server.stdout.take().expect("piped"));
+        out.read_line(&mut url).expect("it prints its address");
+        assert!(url.starts_with("http://127.0.0.1:"), "the server did not start: {url:?}");
+        Self { server, url: url.trim().to_owned() }
+    }
+
+    fn extract(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokenline"));
+        command.args(["extract", "--base-url", &self.url, "--model", "local", "--prompt", PROMPT]).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+}
+
+impl Drop for Model {
+    fn drop(&mut self) {
+        let _ = Command::new("kill").arg(self.server.id().to_string()).status();
+        let _ = self.server.wait();
+    }
+}
+
+#[derive(serde::Deserialize)]
+struct Definition {
+    entity: String,
+    definition: String,
+}
+
+#[tokio::test]
+#[ignore = "installs and runs a model of 253 MB"]
+async fn a_real_model_is_read_as_it_writes() {
+    let model = Model::start();
+    records_come_one_by_one(&model).await;
+    one_object_fits_its_schema(&model).await;
+    the_other_formats_are_served_too(&model).await;
+    the_program_prints_before_the_end(&model);
+    a_cut_run_prints_what_is_whole(&model);
+}
+
+fn lines(model: &str) -> ChatRequest {
+    ChatRequest::new(model).user(PROMPT).extra("grammar", GRAMMAR).max_tokens(400).temperature(0.5)
+}
+
+async fn records_come_one_by_one(model: &Model) {
+    let client = LlmClient::openai_chat(&model.url).expect("a client");
+    let request = client.stream(&lines("local")).expect("a request").typed::<Definition>();
+    let mut records = request.send().await.expect("an answer").records();
+    let mut arrived = Vec::new();
+    while let Some(record) = records.next().await {
+        let Definition { entity, definition } = record.expect("a record").value;
+        assert!((2..=24).contains(&entity.chars().count()) && definition.chars().count() >= 10);
+        arrived.push(Instant::now());
+    }
+    assert_eq!((records.report().records(), records.report().rejected()), (4, 0));
+    assert!(records.report().is_complete());
+    assert_eq!(records.parser().finish_reason(0), Some(&FinishReason::Stop));
+    // A line takes it some hundred milliseconds; the pieces of one chunk arrive within one.
+    assert!(arrived.windows(2).all(|two| (two[1] - two[0]).as_millis() > 10), "{arrived:?}");
+}
+
+async fn one_object_fits_its_schema(model: &Model) {
+    let schema = serde_json::json!({
+        "type": "object",
+        "properties": {"entity": {"type": "string", "maxLength": 20}, "count": {"type": "integer", "maximum": 99}},
+        "required": ["entity", "count"],
+        "additionalProperties": false,
+    });
+    let client = LlmClient::openai_chat(&model.url).expect("a client");
+    let request = ChatRequest::new("local").user(PROMPT).max_tokens(200);
+    let request = request.response_format(ResponseFormat::json_schema("thing", schema.clone()));
+    let request = client.stream(&request).expect("a request");
+    // It is written over several lines.
+    let text: String =
+        request.send().await.expect("an answer").text().try_collect().await.expect("all of it");
+    let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    assert!(value["entity"].is_string() && value["count"].is_u64(), "{text}");
+}
+
+async fn the_other_formats_are_served_too(model: &Model) {
+    // This server says of Responses that were cut that they are completed.
+    for (provider, reason) in
+        [(Provider::OpenAiResponses, FinishReason::Stop), (Provider::Anthropic, FinishReason::Length)]
+    {
+        let client = LlmClient::builder(provider).base_url(&model.url).build().expect("a client");
+        let request = ChatRequest::new("local").user(PROMPT).max_tokens(20);
+        let mut events = client.stream(&request).expect("a request").send().await.expect("an answer");
+        while let Some(event) = events.next().await {
+            event.expect("no break");
+        }
+        assert!(events.parser().is_complete(), "{}: {:?}", provider.as_str(), events.report());
+        assert_eq!(events.parser().finish_reason(0), Some(&reason), "{}", provider.as_str());
+        assert!(events.parser().unknown().is_empty(), "{}: {}", provider.as_str(), events.parser().unknown());
+    }
+}
+
+fn grammar_file(folder: &tempfile::TempDir) -> String {
+    let path = folder.path().join("lines.gbnf");
+    std::fs::write(&path, GRAMMAR).expect("writable");
+    format!("grammar=@{}", path.display())
+}
+
+fn the_program_prints_before_the_end(model: &Model) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["--provider", "openai-chat", "--max-tokens", "400", "--set", &grammar_file(&folder)];
+    let mut child = model.extract(&args).spawn().expect("it starts");
+    let out = BufReader::new(child.stdout.take().expect("piped"));
+    let mut last = None;
+    let arrived: Vec<Instant> = out
+        .lines()
+        .map(|line| {
+            last = Some(line.expect("UTF-8"));
+            // The answer goes on: the program has not ended.
+            Instant::now()
+        })
+        .collect();
+    assert!(child.wait().expect("it ends").success());
+    assert!(arrived.len() == 4 && last.is_some_and(|line| line.starts_with("{\"entity\":")));
+    assert!((arrived[3] - arrived[0]).as_millis() > 100, "{arrived:?}");
+}
+
+fn a_cut_run_prints_what_is_whole(model: &Model) {
+    let folder = tempfile::tempdir().expect("a folder");
+    let args = ["--provider", "openai-chat", "--max-tokens", "50", "--set", &grammar_file(&folder)];
+    let output = model.extract(&args).output().expect("it runs");
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!((1..4).contains(&out.lines().count()) && err.contains(": truncated: "), "{out}{err}");
+    let denied = model.extract(&[&args[..], &["--deny"]].concat()).output().expect("it runs");
+    assert_eq!(denied.status.code(), Some(1));
+}
