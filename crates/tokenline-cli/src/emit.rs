@@ -271,7 +271,8 @@ impl Emitter {
     }
 }
 
-fn count(number: u64, what: &str) -> String {
+/// A number of things, in words.
+pub(crate) fn count(number: u64, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {what}{s}")
 }

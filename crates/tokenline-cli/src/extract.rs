@@ -59,6 +59,10 @@ async fn ask(
                 was_interrupted = true;
                 continue;
             }
+            () = progress.due() => {
+                progress.update(answer.parser());
+                continue;
+            }
         };
         match event {
             Some(Ok(event)) => answer::handle(&event, emitter)?,

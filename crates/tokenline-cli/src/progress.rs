@@ -1,10 +1,13 @@
 //! How far an answer is, on a terminal.
 
+use std::future;
 use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tokenline::json::Raw;
 use tokenline::llm::AnswerParser;
+
+use crate::emit::count;
 
 /// A line at the bottom of the terminal; nothing where there is none.
 #[derive(Clone)]
@@ -12,6 +15,9 @@ pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
 }
+
+/// How long a number may be out of date.
+const REDRAW: Duration = Duration::from_millis(200);
 
 impl Progress {
     /// Shows that something is waited for.
@@ -32,6 +38,14 @@ impl Progress {
         self.started = Instant::now();
     }
 
+    /// Waits until it is time to show how far things are, whatever else goes on.
+    pub(crate) async fn due(&self) {
+        if self.bar.is_hidden() {
+            future::pending::<()>().await;
+        }
+        tokio::time::sleep(REDRAW).await;
+    }
+
     /// Shows how far it is.
     pub(crate) fn update(&self, parser: &AnswerParser<Raw>) {
         if self.bar.is_hidden() {
@@ -42,12 +56,14 @@ impl Progress {
         let (about, tokens) = known.map_or(("~", parser.pieces()), |tokens| ("", tokens));
         let rate = tokens as f64 / self.started.elapsed().as_secs_f64().max(0.1);
         let report = parser.report();
-        let found = report.records() + report.tool_calls();
-        let what = if report.tool_calls() > 0 { "found" } else { "records" };
-        self.bar.set_message(format!(
-            "{about}{tokens} tokens, {found} {what}, {} rejected, {rate:.0} tokens/s",
-            report.rejected()
-        ));
+        let found = match (report.records(), report.tool_calls()) {
+            (0, calls @ 1..) => count(calls, "tool call"),
+            (records, 0) => count(records, "record"),
+            (records, calls) => format!("{}, {}", count(records, "record"), count(calls, "tool call")),
+        };
+        let rejected = report.rejected();
+        self.bar
+            .set_message(format!("{about}{tokens} tokens, {found}, {rejected} rejected, {rate:.0} tokens/s"));
     }
 
     /// Writes something else to the terminal.
