@@ -4,12 +4,14 @@ mod common;
 #[path = "../../tokenline-codec/tests/common/observed.rs"]
 mod observed;
 
+use std::pin::Pin;
+
 use common::{call, chunk, fixtures, parser, parser_of, text};
 use futures_util::{Stream, StreamExt, stream};
 use observed::{Observed, observed, observed_from};
 use tokenline_core::json::Value;
 use tokenline_core::{Code, ValidateCall, Violation};
-use tokenline_llm::{AnswerStream, Provider, TextAs};
+use tokenline_llm::{AnswerEvent, AnswerStream, Provider, TextAs};
 use tracing::level_filters::LevelFilter;
 
 type Piece = Result<Vec<u8>, &'static str>;
@@ -106,6 +108,23 @@ fn a_source_that_fails_is_counted_as_the_report_counts_it() {
     // The provider had come to its end before.
     let seen = observed(|| drain(answer(&[DONE], Some("reset")))).1;
     assert_eq!((outcomes(&seen), seen.find("rejected_total")), (vec![("failed", 1)], None));
+}
+
+#[test]
+fn a_stream_that_is_closed_counts_what_its_report_counts() {
+    let open = text("{\"a\":1}\n{\"b\"");
+    let (report, seen) = observed(|| {
+        let mut answer = answer(&[&open, &text(":2}\n"), DONE], None);
+        let first = block_on(answer.next()).expect("the record");
+        assert!(matches!(first, Ok(AnswerEvent::Record { .. })));
+        Pin::new(&mut answer).close();
+        drain(&mut answer);
+        answer.report().clone()
+    });
+    assert_eq!((report.records(), report.rejected()), (1, 2), "truncated and incomplete");
+    let of = |name: &str| seen.metrics[&format!("tokenline_{name}{{source=openai-chat}}")];
+    let bytes = usize::try_from(of("bytes_total")).expect("few");
+    seen.assert_is("openai-chat", "dropped", bytes, of("events_total"), &report);
 }
 
 #[test]

@@ -97,6 +97,25 @@ async fn the_source_is_let_go_at_its_end() {
 }
 
 #[tokio::test]
+async fn a_stream_that_is_closed_yields_what_was_whole_and_no_more() {
+    let (polled, dropped) = (Rc::default(), Rc::default());
+    let wire = text("{\"a\":1}\n{\"a\":2}\n{\"a\"") + &text(":3}\n");
+    let inner = source(&wire, wire.len() / 2);
+    let source = Counting { inner, polled: Rc::clone(&polled), dropped: Rc::clone(&dropped) };
+    let mut answer = AnswerStream::new(source, parser(TextAs::Records));
+    assert!(matches!(answer.next().await, Some(Ok(AnswerEvent::Record { .. }))));
+    Pin::new(&mut answer).close();
+    assert!(dropped.get());
+    let before = polled.get();
+    let rest: Vec<_> = (&mut answer).map(|event| event.expect("no error")).collect().await;
+    let records = rest.iter().filter(|event| matches!(event, AnswerEvent::Record { .. }));
+    assert_eq!((records.count(), polled.get()), (1, before));
+    assert!(answer.is_terminated() && !answer.report().is_complete());
+    Pin::new(&mut answer).close();
+    assert!(answer.next().await.is_none());
+}
+
+#[tokio::test]
 async fn what_was_whole_comes_before_the_sources_error() {
     let wire = [text("{\"a\":1}\n{\"b\""), call("c1", "f", "{}")].concat();
     let failing = || source(&wire, 7).chain(stream::iter([Err("reset"), Ok(text("more").into_bytes())]));
