@@ -1,12 +1,13 @@
 // Holds tokenline against decoders and servers that others wrote. Usage:
 //   node check.mjs [TOKENLINE [DIRECTORY]]
-// TOKENLINE is the program; DIRECTORY, if given, keeps the bodies that part 2 serves. One line for each case;
-// exit code 1 if anything differs.
+// TOKENLINE is the program; DIRECTORY, if given, keeps the bodies that part 2 serves and the files that part 3 hands to
+// the program. One line for each case; exit code 1 if anything differs.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { checkExtract } from './extract.mjs';
 import { checkAgainstMock } from './mock.mjs';
 import { checkReplay } from './replay.mjs';
 import { killChildren } from './servers.mjs';
@@ -53,5 +54,6 @@ async function report(name, run) {
 
 const bodies = await checkAgainstMock(program, report);
 await checkReplay(program, bodies, directory, report);
+await checkExtract(program, directory, report);
 console.log(`interop: ${counts.passed} passed, ${counts.failed} failed`);
 process.exit(counts.failed > 0 ? 1 : 0);

@@ -7,24 +7,47 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LLMock } from '@copilotkit/aimock';
 
-/** Starts aimock with the cases as fixtures: a request gets the case its prompt names. */
+/**
+ * Starts aimock with the cases as fixtures: a request gets the case its prompt names. Cases of one name with a `turn`
+ * follow each other, from 0. `journal(name)` is what aimock has been asked for a case so far, as it reads it.
+ */
 export async function startAimock(cases) {
   const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent' });
-  for (const { name, response, options } of cases) {
-    mock.on({ userMessage: new RegExp(`^${name}$`) }, response, options);
+  for (const { name, response, options, turn } of cases) {
+    const match = { userMessage: new RegExp(`^${name}$`) };
+    mock.on(turn === undefined ? match : { ...match, sequenceIndex: turn }, response, options);
   }
   await mock.start();
-  return { url: mock.url, close: () => mock.stop() };
+  const isOf = (name) => (entry) => entry.body?.messages.some(({ content }) => content === name);
+  const journal = (name) => mock.getRequests().filter(isOf(name));
+  return { url: mock.url, journal, close: () => mock.stop() };
+}
+
+/** Starts a server on a free port, `answer` deals with each request. */
+export async function startServer(answer) {
+  const server = http.createServer(answer);
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return {
+    url: `http://127.0.0.1:${server.address().port}`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
 }
 
 /**
- * Starts a proxy that passes every byte on as it comes, also where the other side breaks off, and keeps the last
- * response's: `taken()` is { status, body, broken }.
+ * Starts a proxy that passes every byte on as it comes, also where either side breaks off. It keeps the requests,
+ * `requests`, and the last response: `taken()` is { status, body, broken, endedAt }.
  */
 export async function startTee(target) {
   let taken;
+  const requests = [];
   const { hostname, port } = new URL(target);
-  const server = http.createServer((request, response) => {
+  const server = await startServer((request, response) => {
+    const note = noted(request);
+    requests.push(note);
     const kept = [];
     let settle;
     taken = new Promise((resolve) => (settle = resolve));
@@ -36,8 +59,11 @@ export async function startTee(target) {
       headers: request.headers,
     });
     let status = 0;
+    let broken = false;
+    const end = () => settle({ status, body: Buffer.concat(kept), broken, endedAt: performance.now() });
     const breakOff = async () => {
-      settle({ status, body: Buffer.concat(kept), broken: true });
+      broken = true;
+      end();
       // A reset makes a client forget what it has not read yet; give it the time to read.
       await sleep(25);
       response.destroy();
@@ -52,26 +78,34 @@ export async function startTee(target) {
         response.write(piece);
       });
       incoming.on('end', () => {
-        settle({ status, body: Buffer.concat(kept), broken: false });
+        end();
         response.end();
       });
       incoming.on('error', breakOff); // a body that ends before its end is an error here
     });
+    response.on('close', () => {
+      if (broken || response.writableFinished) return;
+      note.left = true;
+      upstream.destroy();
+    });
     request.pipe(upstream);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  return {
-    url: `http://127.0.0.1:${server.address().port}`,
-    taken: () => taken,
-    close() {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  return { ...server, taken: () => taken, requests };
 }
 
-const children = new Set();
+/**
+ * A request as { method, path, headers, pieces, at, left }: `pieces` of its body are added as they come, `left` says that
+ * its sender was gone before the answer was over.
+ */
+function noted(request) {
+  const { method, url: path, headers } = request;
+  const note = { method, path, headers, pieces: [], at: performance.now(), left: false };
+  request.on('data', (piece) => note.pieces.push(piece));
+  return note;
+}
+
+/** The programs that run. */
+export const children = new Set();
 
 /** Starts `tokenline replay` on a free port; its first line of output is its address. */
 export async function startReplay(program, files, pace) {

@@ -1,13 +1,16 @@
-// Runs `tokenline parse` and gathers its events into an answer.
+// Runs `tokenline parse` and gathers its events into an answer, and `tokenline extract`.
 
 import { spawn } from 'node:child_process';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import path from 'node:path';
+import { children } from './servers.mjs';
 
 /** Parses a body; the result is shaped like an SDK's answer, with `exit`, `records` and `rejected` beside it. */
 export async function parse(program, provider, body, options = []) {
   const { exit, out, complaint } = await run(
     program,
     ['parse', '--from', provider, '--emit', 'events', ...options],
-    body,
+    { input: body },
   );
   const answer = {
     text: '',
@@ -59,15 +62,62 @@ function add(answer, event) {
   }
 }
 
-function run(program, args, input) {
+/** The variable that gives a key, in each provider's own tools. */
+export const KEY_VARIABLES = {
+  'openai-chat': ['OPENAI_API_KEY'],
+  'openai-responses': ['OPENAI_API_KEY'],
+  anthropic: ['ANTHROPIC_API_KEY'],
+  gemini: ['GEMINI_API_KEY', 'GOOGLE_API_KEY'],
+  ollama: ['OLLAMA_API_KEY'],
+};
+
+/** A key that nobody would mistake for another word, or for a real one. */
+export const KEY = 'sk-fake-Zx81/+=_k3y-of-nobody';
+// Half of it is too much, too.
+const KEY_PARTS = Array.from({ length: KEY.length - 7 }, (_, at) => KEY.slice(at, at + 8));
+
+/**
+ * Asks the server at `url`, with a key in `variable`. The result is { exit, out, complaint, report, leaks, firstAt,
+ * endedAt }: `report` is that of `--report-json`, `leaks` says where the key, or some of it, can be read; the times are
+ * on the clock of `performance.now()`. `onOutput` is called with the process for each piece of output.
+ */
+export async function extract({ program, provider, directory }, url, args, { variable, onOutput } = {}) {
+  const folder = mkdtempSync(path.join(directory, 'report-'));
+  const file = path.join(folder, 'report.json');
+  const ended = await run(
+    program,
+    ['extract', '--provider', provider, '--base-url', url, '--report-json', file, ...args],
+    // Nothing of this machine's: no key, no proxy. Whatever could be logged is.
+    {
+      env: { [variable ?? KEY_VARIABLES[provider][0]]: KEY, RUST_LOG: 'trace', RUST_BACKTRACE: '1' },
+      onOutput,
+    },
+  );
+  const report = existsSync(file) ? readFileSync(file, 'utf8') : '';
+  rmSync(folder, { recursive: true });
+  const places = { 'standard output': ended.out, 'standard error': ended.complaint, 'the report': report };
+  const leaks = Object.keys(places).filter((place) => KEY_PARTS.some((part) => places[place].includes(part)));
+  return { ...ended, report: report && JSON.parse(report), leaks };
+}
+
+function run(program, args, { input, env, onOutput } = {}) {
   return new Promise((resolve, reject) => {
-    const child = spawn(program, args, { stdio: 'pipe', timeout: 20_000 });
+    const child = spawn(program, args, { stdio: 'pipe', timeout: 20_000, env });
     let out = '';
     let complaint = '';
-    child.stdout.setEncoding('utf8').on('data', (piece) => (out += piece));
+    let firstAt = null;
+    child.stdout.setEncoding('utf8').on('data', (piece) => {
+      firstAt ??= performance.now();
+      out += piece;
+      onOutput?.(child);
+    });
     child.stderr.setEncoding('utf8').on('data', (piece) => (complaint += piece));
     child.on('error', reject);
-    child.on('close', (code, signal) => resolve({ exit: code ?? signal, out, complaint }));
+    children.add(child);
+    child.on('close', (code, signal) => {
+      children.delete(child);
+      resolve({ exit: code ?? signal, out, complaint, firstAt, endedAt: performance.now() });
+    });
     child.stdin.on('error', () => {}); // a program that refuses its arguments reads nothing
     child.stdin.end(input);
   });

@@ -1,7 +1,7 @@
 // Anthropic messages, decoded by `@anthropic-ai/sdk`.
 
 import Anthropic from '@anthropic-ai/sdk';
-import { failure } from './answer.mjs';
+import { drain, failure } from './answer.mjs';
 
 export const provider = 'anthropic';
 export const extension = 'sse';
@@ -69,4 +69,47 @@ function whole(seen) {
 function used(usage) {
   const { input_tokens, cache_creation_input_tokens: written, cache_read_input_tokens: read } = usage;
   return [input_tokens + (written ?? 0) + (read ?? 0), usage.output_tokens];
+}
+
+/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+export async function send({ url, key, request, signal }) {
+  const { model, system, messages, tools, schema, maxTokens, temperature } = request;
+  const client = new Anthropic({ baseURL: url, apiKey: key, authToken: null, maxRetries: 0, logLevel: 'off' });
+  const stream = await client.messages.create(
+    {
+      model,
+      max_tokens: maxTokens ?? 8192, // must be there; this is tokenline's
+      system,
+      messages: turns(messages),
+      tools: tools?.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters })),
+      output_config: schema && { format: { type: 'json_schema', schema } },
+      temperature,
+      stream: true,
+    },
+    { signal },
+  );
+  await drain(stream);
+}
+
+/** Results are the user's, and what one side says is one message. */
+function turns(messages) {
+  const all = [];
+  for (const message of messages) {
+    const role = message.role === 'assistant' ? 'assistant' : 'user';
+    if (all.at(-1)?.role !== role) all.push({ role, content: [] });
+    all.at(-1).content.push(...blocks(message));
+  }
+  return all;
+}
+
+function blocks({ role, content, tool_calls: calls = [], tool_call_id: tool_use_id }) {
+  if (role === 'tool') return [{ type: 'tool_result', tool_use_id, content }];
+  const said = content ? [{ type: 'text', text: content }] : [];
+  const used = calls.map(({ id, function: { name, arguments: text } }) => ({
+    type: 'tool_use',
+    id,
+    name,
+    input: JSON.parse(text),
+  }));
+  return [...said, ...used];
 }

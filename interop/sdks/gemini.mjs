@@ -1,7 +1,7 @@
 // Gemini streamGenerateContent, decoded by `@google/genai`.
 
 import { GoogleGenAI } from '@google/genai';
-import { failure } from './answer.mjs';
+import { drain, failure } from './answer.mjs';
 
 export const provider = 'gemini';
 export const extension = 'sse';
@@ -61,4 +61,56 @@ function used(usage) {
   const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage;
   const sum = (one, other) => (one === undefined ? other : one + (other ?? 0));
   return [sum(promptTokenCount, toolUsePromptTokenCount), sum(candidatesTokenCount, thoughtsTokenCount)];
+}
+
+/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+export async function send({ url, key, request, signal }) {
+  const { model, system, messages, tools, schema, maxTokens, temperature } = request;
+  const client = new GoogleGenAI({ apiKey: key, vertexai: false, httpOptions: { baseUrl: url } });
+  const functionDeclarations = tools?.map(({ parameters, ...tool }) => ({
+    ...tool,
+    parametersJsonSchema: parameters,
+  }));
+  const chunks = await client.models.generateContentStream({
+    model,
+    contents: turns(messages),
+    config: {
+      systemInstruction: system,
+      tools: functionDeclarations && [{ functionDeclarations }],
+      responseMimeType: schema && 'application/json',
+      responseJsonSchema: schema,
+      maxOutputTokens: maxTokens,
+      temperature,
+      abortSignal: signal,
+    },
+  });
+  await drain(chunks);
+}
+
+/** Responses are the user's, and what one side says is one content. */
+function turns(messages) {
+  const names = new Map(); // of the functions that were called, by their calls' ids
+  const all = [];
+  for (const { role, content, tool_calls: calls = [], tool_call_id: id } of messages) {
+    for (const call of calls) names.set(call.id, call.function.name);
+    const its = role === 'assistant' ? 'model' : 'user';
+    if (all.at(-1)?.role !== its) all.push({ role: its, parts: [] });
+    const { parts } = all.at(-1);
+    if (role === 'tool') {
+      parts.push({ functionResponse: { id, name: names.get(id), response: responded(content) } });
+      continue;
+    }
+    if (content) parts.push({ text: content });
+    parts.push(...calls.map(functionCall));
+  }
+  return all;
+}
+
+function functionCall({ id, function: { name, arguments: text } }) {
+  return { functionCall: { id, name, args: JSON.parse(text) } };
+}
+
+/** A response is an object; what is none is its `output`. */
+function responded(content) {
+  return content.startsWith('{') ? JSON.parse(content) : { output: content };
 }

@@ -1,7 +1,7 @@
 // Ollama /api/chat, decoded by the `ollama` package.
 
 import { Ollama } from 'ollama';
-import { failure } from './answer.mjs';
+import { drain, failure } from './answer.mjs';
 
 export const provider = 'ollama';
 export const extension = 'ndjson';
@@ -42,4 +42,38 @@ export async function ask({ url, model, prompt, signal }) {
   }
   // The SDK itself throws when no line said `done`.
   return { ...answer, ended: !answer.error };
+}
+
+/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+export async function send({ url, key, request, signal }) {
+  const { model, system, messages, tools, schema, maxTokens, temperature } = request;
+  const client = new Ollama({
+    host: url,
+    headers: { Authorization: `Bearer ${key}` },
+    fetch: (to, init) => fetch(to, { ...init, signal }),
+  });
+  const said = messages.map((message) => inOllamas(message, messages));
+  const options = { num_predict: maxTokens, temperature };
+  const parts = await client.chat({
+    model,
+    messages: system ? [{ role: 'system', content: system }, ...said] : said,
+    tools: tools?.map((tool) => ({ type: 'function', function: tool })),
+    format: schema,
+    options: maxTokens || temperature !== undefined ? options : undefined,
+    stream: true,
+  });
+  await drain(parts);
+}
+
+/** Without ids: a result is that of the tool it names. */
+function inOllamas({ role, content, tool_calls: calls, tool_call_id: id }, messages) {
+  const called = messages.flatMap((message) => message.tool_calls ?? []).find((call) => call.id === id);
+  return {
+    role,
+    content: content ?? '',
+    tool_calls: calls?.map(({ function: { name, arguments: text } }) => ({
+      function: { name, arguments: JSON.parse(text) },
+    })),
+    tool_name: called?.function.name,
+  };
 }

@@ -1,7 +1,7 @@
 // OpenAI chat completions, decoded by the `openai` package.
 
 import OpenAI from 'openai';
-import { failure, parsedCalls } from './answer.mjs';
+import { drain, failure, parsedCalls } from './answer.mjs';
 
 export const provider = 'openai-chat';
 export const extension = 'sse';
@@ -46,4 +46,28 @@ export async function ask({ url, model, prompt, signal }) {
     ended: !error,
     error,
   };
+}
+
+/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+export async function send({ url, key, request, signal }) {
+  const { model, system, messages, tools, schema, maxTokens, temperature } = request;
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, logLevel: 'off' });
+  const stream = await client.chat.completions.create(
+    {
+      model,
+      messages: system ? [{ role: 'system', content: system }, ...messages] : messages,
+      tools: tools?.map((tool) => ({ type: 'function', function: tool })),
+      response_format: schema && {
+        type: 'json_schema',
+        json_schema: { name: 'answer', schema, strict: true },
+      },
+      // Its new name, `max_completion_tokens`, is OpenAI's alone. Elsewhere it is the old one.
+      max_tokens: maxTokens,
+      temperature,
+      stream: true,
+      stream_options: { include_usage: true },
+    },
+    { signal },
+  );
+  await drain(stream);
 }

@@ -1,7 +1,7 @@
 // OpenAI responses, decoded by the `openai` package.
 
 import OpenAI from 'openai';
-import { failure, parsedCalls } from './answer.mjs';
+import { drain, failure, parsedCalls } from './answer.mjs';
 
 export const provider = 'openai-responses';
 export const extension = 'sse';
@@ -72,4 +72,32 @@ function rawCall({ type, call_id: id, name, input, arguments: text }) {
 
 function broken({ text, reasoning, refusal, calls }) {
   return { text, reasoning, refusal, ...parsedCalls([...calls.values()], false), reason: null, usage: null };
+}
+
+/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+export async function send({ url, key, request, signal }) {
+  const { model, system, messages, tools, schema, maxTokens, temperature } = request;
+  const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, logLevel: 'off' });
+  const stream = await client.responses.create(
+    {
+      model,
+      instructions: system,
+      input: messages.flatMap(items),
+      tools: tools?.map((tool) => ({ type: 'function', ...tool, strict: false })),
+      text: schema && { format: { type: 'json_schema', name: 'answer', schema, strict: true } },
+      max_output_tokens: maxTokens,
+      temperature,
+      stream: true,
+    },
+    { signal },
+  );
+  await drain(stream);
+}
+
+/** Every call is an item of its own. */
+function items({ role, content, tool_calls: calls = [], tool_call_id: id }) {
+  if (role === 'tool') return [{ type: 'function_call_output', call_id: id, output: content }];
+  const said = content ? [{ role, content }] : [];
+  const called = calls.map((call) => ({ type: 'function_call', call_id: call.id, ...call.function }));
+  return [...said, ...called];
 }

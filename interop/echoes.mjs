@@ -1,0 +1,90 @@
+// Answers that repeat the key of the request, as some servers and proxies do. Each is { answer, out?, says?, codes? }:
+// `answer` gives status, headers and body for a provider, the rest is what is expected of the program (see `extract.mjs`).
+
+import { KEY } from './tokenline.mjs';
+
+const JSON_TYPE = { 'content-type': 'application/json' };
+const said = `Incorrect API key provided: ${KEY}. You sent "Bearer ${KEY}".`;
+const MASKED = 'Incorrect API key provided: [secret]';
+
+const streamType = (provider) => ({
+  'content-type': provider === 'ollama' ? 'application/x-ndjson' : 'text/event-stream',
+});
+
+// A record, and then an error that repeats the key wherever it can.
+const RECORD = '{"n":1}';
+const event = (value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
+const data = (value) => `data: ${JSON.stringify(value)}\n\n`;
+const line = (value) => `${JSON.stringify(value)}\n`;
+const TEXT = `${RECORD}\n`;
+const STREAMS = {
+  'openai-chat':
+    data({ choices: [{ index: 0, delta: { content: TEXT } }] }) +
+    data({ error: { message: said, type: KEY, param: KEY, code: KEY } }),
+  'openai-responses':
+    event({
+      type: 'response.output_text.delta',
+      item_id: 'm',
+      output_index: 0,
+      content_index: 0,
+      delta: TEXT,
+    }) + event({ type: 'error', code: KEY, message: said, param: KEY }),
+  anthropic:
+    event({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }) +
+    event({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: TEXT } }) +
+    event({ type: 'error', error: { type: KEY, message: said }, request_id: KEY }),
+  gemini:
+    data({ candidates: [{ content: { role: 'model', parts: [{ text: TEXT }] } }] }) +
+    data({ error: { code: 401, message: said, status: KEY } }),
+  ollama: line({ message: { role: 'assistant', content: TEXT }, done: false }) + line({ error: said }),
+};
+
+export const ECHOES = {
+  'as JSON': {
+    answer: () => [
+      401,
+      JSON_TYPE,
+      JSON.stringify({ error: { message: said, type: KEY, code: KEY }, key: KEY }),
+    ],
+    says: ['401', MASKED],
+  },
+  'as a JSON text': {
+    answer: () => [401, JSON_TYPE, JSON.stringify({ error: said })],
+    says: ['401', MASKED],
+  },
+  'as text': { answer: () => [403, { 'content-type': 'text/plain' }, said], says: ['403', MASKED] },
+  'as a page': {
+    answer: () => [401, { 'content-type': 'text/html' }, `<!doctype html><title>${KEY}</title>${said}`],
+    says: ['401'],
+  },
+  'at length': {
+    // It is cut off where half of the key is over.
+    answer: () => [401, { 'content-type': 'text/plain' }, `${'.'.repeat(485)}${KEY}`],
+    says: ['401'],
+  },
+  'in headers': {
+    answer: () => [
+      401,
+      {
+        'x-request-id': KEY,
+        'request-id': KEY,
+        'retry-after': KEY,
+        'www-authenticate': `Bearer ${KEY}`,
+        'content-type': KEY,
+      },
+      '',
+    ],
+    says: ['401'],
+  },
+  'in a redirect': {
+    answer: () => [302, { location: `https://elsewhere.invalid/${KEY}?key=${KEY}#${KEY}` }, said],
+    says: ['302'],
+  },
+  'in a 200': { answer: () => [200, { 'content-type': `text/html; ${KEY}` }, said] },
+  'in a stream': {
+    answer: (provider) => [200, streamType(provider), STREAMS[provider]],
+    out: [RECORD],
+    codes: ['provider_error'],
+    says: ['provider_error', MASKED],
+  },
+};
