@@ -33,6 +33,16 @@ const DIALECTS = {
   ],
   'openai-responses': [
     {
+      why: 'without `output` in `response.created`, as llama.cpp leaves it out, it throws',
+      differs: ['broken off', 'calls'],
+      fixtures: ['local-tool-calls', 'local-tool-calls-cut'],
+    },
+    {
+      why: 'without `output` in `response.created`, as llama.cpp leaves it out, it throws',
+      differs: ['broken off', 'text'],
+      fixtures: ['local-truncated'],
+    },
+    {
       why: 'without `response.output_item.added` it throws',
       differs: ['broken off', 'calls'],
       fixtures: ['call-only-in-item-done', 'custom-tool-call-only-in-item-done'],
@@ -69,6 +79,11 @@ const DIALECTS = {
     },
   ],
   anthropic: [
+    {
+      why: 'where all blocks are stopped at the end, as llama.cpp does, it takes each for the last one',
+      differs: ['calls'],
+      fixtures: ['local-tool-use-cut'],
+    },
     {
       why: 'without `content_block_start` it throws',
       differs: ['broken off'],

@@ -53,7 +53,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for model in models {
         request.model = model.to_owned();
         let said = turn(&client, &request, &tools).await?;
-        if said.len() == 1 {
+        if said.len() < 2 {
             break;
         }
         request = request.messages(said);
@@ -85,8 +85,14 @@ async fn turn(
                 results.push(Message::tool_result(&call, run(&call)?));
                 calls.push(call);
             }
-            // An agent may tell the model, so that it tries again.
-            AnswerEvent::RejectedCall { call, .. } => eprintln!("{:?}: {}", call.call_id, call.diagnostic),
+            // The model is told, so that it can try again.
+            AnswerEvent::RejectedCall { call, .. } => {
+                eprintln!("{}", call.diagnostic);
+                if let Some((call, why)) = Message::rejected(&call) {
+                    calls.push(call);
+                    results.push(why);
+                }
+            }
             AnswerEvent::Refusal { text, .. } => println!("refused: {text}"),
             // Among them the provider's own errors.
             AnswerEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
@@ -97,9 +103,10 @@ async fn turn(
     if !answer.parser().is_complete() {
         return Err("the answer is incomplete".into());
     }
-    let mut messages = vec![Message::assistant(said, calls)];
-    messages.extend(results);
-    Ok(messages)
+    // An answer cut by its token limit may have nothing in it.
+    let is_empty = said.is_empty() && calls.is_empty();
+    let said = (!is_empty).then(|| Message::assistant(said, calls));
+    Ok(said.into_iter().chain(results).collect())
 }
 
 fn run(call: &ToolCall) -> Result<String, Box<dyn Error>> {

@@ -97,7 +97,7 @@ export async function send({ url, key, request, signal }) {
 /** Every call is an item of its own. */
 function items({ role, content, tool_calls: calls = [], tool_call_id: id }) {
   if (role === 'tool') return [{ type: 'function_call_output', call_id: id, output: content }];
-  const said = content ? [{ role, content }] : [];
+  const said = content ? [{ type: 'message', role, content }] : [];
   const called = calls.map((call) => ({ type: 'function_call', call_id: call.id, ...call.function }));
   return [...said, ...called];
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use tokenline::llm::Provider;
 
@@ -84,10 +84,10 @@ pub(crate) struct ExtractArgs {
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The model, by the provider's name for it.
-    #[arg(long)]
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: String,
     /// What to ask; `-` is standard input.
-    #[arg(long, value_name = "TEXT", required_unless_present = "messages")]
+    #[arg(long, value_name = "TEXT", required_unless_present = "messages", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) prompt: Option<String>,
     /// What the model is to keep to.
     #[arg(long, value_name = "TEXT")]
@@ -105,7 +105,7 @@ pub(crate) struct ExtractArgs {
     /// How much chance there is in the answer.
     #[arg(long, value_name = "T")]
     pub(crate) temperature: Option<f64>,
-    /// Where chance begins.
+    /// Where chance begins; not for anthropic and openai-responses.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// A member of the request's body that is not among these, as JSON: `--set reasoning_effort='"low"'`.
@@ -140,9 +140,9 @@ pub(crate) enum Format {
     /// Whatever the prompt asks for.
     #[default]
     Text,
-    /// One JSON value.
+    /// One JSON value; a record if the model writes it on one line.
     Json,
-    /// One JSON value that fits --schema.
+    /// One JSON value that fits --schema; a record if the model writes it on one line.
     Schema,
 }
 

@@ -241,6 +241,13 @@ impl Emitter {
         &self.report
     }
 
+    /// Whether there was nothing, neither good nor bad.
+    pub(crate) fn is_void(&self) -> bool {
+        let report = &self.report;
+        report.records() + report.tool_calls() + report.rejected() + report.notes() == 0
+            && self.refusal.is_empty()
+    }
+
     /// One line of counts: on a terminal always, else if something was rejected or nothing found.
     pub(crate) fn summary(&self) {
         if !self.refusal.is_empty() {

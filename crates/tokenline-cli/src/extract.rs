@@ -59,7 +59,7 @@ async fn ask(
                 was_interrupted = true;
                 continue;
             }
-            () = progress.due() => {
+            () = progress.due(), if !was_interrupted => {
                 progress.update(answer.parser());
                 continue;
             }
@@ -71,7 +71,9 @@ async fn ask(
         }
         // What is complete is out before more is waited for.
         emitter.flush()?;
-        progress.update(answer.parser());
+        if !was_interrupted {
+            progress.update(answer.parser());
+        }
     }
     match was_interrupted && !answer.parser().is_complete() {
         true => Err(Failure::Source("interrupted: the answer is incomplete".to_owned())),

@@ -1,4 +1,4 @@
-//! Ctrl-C.
+//! Ctrl-C, and being asked to end.
 
 use std::future;
 use std::io;
@@ -23,10 +23,10 @@ impl Interrupt {
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
             runtime.block_on(async {
-                if signal::ctrl_c().await.is_ok() {
+                if asked().await.is_ok() {
                     let _ = sender.try_send(());
                 }
-                if signal::ctrl_c().await.is_ok() {
+                if asked().await.is_ok() {
                     process::exit(INTERRUPTED);
                 }
             });
@@ -41,4 +41,18 @@ impl Interrupt {
             future::pending::<()>().await;
         }
     }
+}
+
+/// Ctrl-C, or SIGTERM.
+async fn asked() -> io::Result<()> {
+    #[cfg(unix)]
+    {
+        let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
+        tokio::select! {
+            asked = signal::ctrl_c() => asked,
+            _ = terminate.recv() => Ok(()),
+        }
+    }
+    #[cfg(not(unix))]
+    signal::ctrl_c().await
 }

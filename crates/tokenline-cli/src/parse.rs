@@ -76,7 +76,9 @@ pub(crate) fn conclude(
     deny: bool,
 ) -> Result<Verdict, Failure> {
     let outcome = outcome.and_then(|()| emitter.flush());
-    if !matches!(outcome, Err(Failure::OutputClosed)) {
+    // Where there was nothing to read, the failure says it all.
+    let is_void = outcome.is_err() && emitter.is_void();
+    if !matches!(outcome, Err(Failure::OutputClosed)) && !is_void {
         emitter.summary();
     }
     if let Some(report_file) = report_file {

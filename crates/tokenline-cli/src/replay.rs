@@ -26,6 +26,14 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     }
     let names: Vec<String> = recordings.iter().map(|recording| recording.name().to_owned()).collect();
 
+    // Each answers at every path, but is of one provider's format.
+    let formats: Vec<String> = recordings
+        .iter()
+        .map(|recording| match guess::provider(recording.bytes()) {
+            Some(provider) => format!("{} ({})", recording.name(), provider.as_str()),
+            None => recording.name().to_owned(),
+        })
+        .collect();
     let provider = guess::provider(recordings[0].bytes()).unwrap_or(Provider::OpenAiChat);
     let path = provider.path().replace('*', &names[0]);
 
@@ -43,7 +51,7 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
         _ => Failure::io(format_args!("cannot listen on {}", args.listen), &error),
     })?;
     writeln!(std::io::stdout(), "{}", server.url()).map_err(Failure::output)?;
-    say(format_args!("serving {} at {}; stop with Ctrl-C", names.join(", "), server.url()));
+    say(format_args!("serving {} at {}; stop with Ctrl-C", formats.join(", "), server.url()));
     say(format_args!(
         "  curl -sN {}{path} -d '{{\"model\":\"{}\"}}' | tokenline parse --from {}",
         server.url(),

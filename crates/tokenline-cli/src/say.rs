@@ -10,6 +10,10 @@ pub(crate) fn say(line: impl Display) {
     for character in line.to_string().chars() {
         match character {
             '\t' => text.push(character),
+            // Of those that change the direction of writing, too, a line may be made to say something else.
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
+                let _ = write!(text, "{}", character.escape_unicode());
+            }
             _ if character.is_control() => {
                 let _ = write!(text, "{}", character.escape_default());
             }

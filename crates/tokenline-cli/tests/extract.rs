@@ -176,8 +176,8 @@ async fn what_a_provider_refuses_is_told_in_its_words_and_without_the_key() {
     let report = folder.path().join("report.json");
     let run = extract(&server, &["--report-json", report.to_str().expect("UTF-8")]).await;
     assert_eq!((run.code, &*run.out), (3, ""));
-    let said = "tokenline: openai-chat answered 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: [secret]\n";
-    assert!(run.err.ends_with(said), "{}", run.err);
+    let said = "answered 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: [secret]\n";
+    assert!(run.err.starts_with("tokenline: 127.0.0.1:") && run.err.ends_with(said), "{}", run.err);
     let report = std::fs::read_to_string(report).expect("a report");
     assert!(!run.err.contains("SECRET") && !report.contains("SECRET"), "{report}");
 }

@@ -268,7 +268,7 @@ async fn what_is_not_served_is_refused() {
 
     let response = ask(&server, "gpt-9").await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
-    let names = "definitions, fenced-mixed, tool-calls-in-text, truncated";
+    let names = "definitions, fenced-mixed, tool-calls-in-text, truncated, local-tool-calls, local-tool-use";
     assert_eq!(message(response).await, format!("no recording is named \"gpt-9\"; there are {names}"));
 
     for (body, expected) in [

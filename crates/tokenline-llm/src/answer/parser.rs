@@ -251,7 +251,10 @@ impl<T: DeserializeOwned> AnswerParser<T> {
         while self.answer.out.events.is_empty() && self.has_unread() {
             self.read_on();
         }
-        let event = self.answer.out.take()?;
+        let mut event = self.answer.out.take()?;
+        if let Some(diagnostic) = event.diagnostic_mut() {
+            self.answer.secrets.mask(&mut diagnostic.message);
+        }
         match &event {
             AnswerEvent::Record { .. } => self.report.count_record(),
             AnswerEvent::ToolCall { .. } => self.report.count_tool_call(),
@@ -403,6 +406,17 @@ impl<T> AnswerParser<T> {
     pub(crate) fn set_text_alone(&mut self) {
         let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.answer.out;
         (*text_as, *wants_fragments, *joins_texts) = (TextAs::Text, true, true);
+    }
+
+    /// Whether the event has come with which the provider ends the stream.
+    pub(crate) fn is_terminated(&self) -> bool {
+        self.answer.is_terminated && self.is_complete()
+    }
+
+    /// Whether nothing of the answer can be behind that event. Messages of Anthropic's and responses may
+    /// be begun anew there, by a proxy.
+    pub(crate) fn is_over(&self) -> bool {
+        self.is_terminated() && matches!(self.provider, Provider::OpenAiChat | Provider::Ollama)
     }
 
     pub(crate) fn has_events(&self) -> bool {

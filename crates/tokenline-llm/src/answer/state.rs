@@ -34,7 +34,7 @@ pub(super) struct Answer<T> {
     /// There was an event, or one that was lost.
     pub(super) has_begun: bool,
     /// The provider's end of the stream came.
-    is_terminated: bool,
+    pub(super) is_terminated: bool,
     /// The stream ended, and the provider had not.
     is_cut: bool,
     /// The provider said that it failed.
@@ -291,11 +291,14 @@ impl<T: DeserializeOwned> Answer<T> {
                 self.is_terminated = true;
                 self.end(Some(Completion::Terminator));
             }
-            Delta::Unknown { parent, name } => self.unknown.add(parent, &name),
+            Delta::Unknown { parent, name } => self.unknown.add(parent, &self.secrets.masked(&name)),
         }
     }
 
-    fn finish(&mut self, index: u64, reason: FinishReason) {
+    fn finish(&mut self, index: u64, mut reason: FinishReason) {
+        if let FinishReason::Other(name) = &mut reason {
+            *name = self.secrets.masked(name).into();
+        }
         let Some(at) = self.choice(index) else { return };
         let choice = &mut self.choices[at];
         // Some servers send the chunk that finishes a choice twice.

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use futures_core::stream::Stream;
@@ -11,33 +11,48 @@ use futures_util::StreamExt as _;
 use reqwest::Response;
 
 use super::error::root_cause;
-use super::{ClientError, ClientErrorKind};
+use super::llm_client::Inner;
+use super::{ClientError, ClientErrorKind, refusal};
 
 /// The bytes of an answer, as they come. Dropping it closes the connection.
 #[must_use = "streams do nothing unless polled"]
 pub struct AnswerBody(Pin<Box<dyn Stream<Item = Result<Bytes, ClientError>> + Send>>);
 
 impl AnswerBody {
-    pub(super) fn new(response: Response, read_timeout: Duration) -> Self {
-        let mut received = 0;
-        Self(Box::pin(response.bytes_stream().map(move |chunk| match chunk {
-            Ok(chunk) => {
-                received += chunk.len() as u64;
-                Ok(chunk)
+    /// The body of a response to a request that was sent so many times.
+    pub(super) fn new(response: Response, client: &Inner, attempts: u32) -> Self {
+        let read_timeout = client.read_timeout;
+        let (status, request_id) = (response.status(), refusal::request_id(client, response.headers()));
+        let (mut received, mut last) = (0, Instant::now());
+        Self(Box::pin(response.bytes_stream().map(move |chunk| {
+            match chunk {
+                Ok(chunk) => {
+                    received += chunk.len() as u64;
+                    last = Instant::now();
+                    Ok(chunk)
+                }
+                Err(error) => Err(broken(error, received, last.elapsed(), read_timeout)
+                    .with_status(status.as_u16())
+                    .with_request_id(request_id.clone())
+                    .with_attempts(attempts)),
             }
-            Err(error) => Err(broken(error, received, read_timeout)),
         })))
     }
 }
 
-fn broken(error: reqwest::Error, received: u64, read_timeout: Duration) -> ClientError {
+fn broken(error: reqwest::Error, received: u64, silence: Duration, read_timeout: Duration) -> ClientError {
     let (kind, message) = if error.is_timeout() {
-        let message = format!("the provider was silent for {} s", read_timeout.as_secs_f64());
+        // Whoever sets up the HTTP client may have set a limit to answers as a whole.
+        let message = match silence < read_timeout {
+            true => "the answer took longer than the HTTP client was given".to_owned(),
+            false => format!("the provider was silent for {} s", read_timeout.as_secs_f64()),
+        };
         (ClientErrorKind::Timeout, message)
     } else {
         (ClientErrorKind::Transport, format!("the connection broke: {}", root_cause(&error)))
     };
-    ClientError::new(kind, format!("{message}, {received} bytes into the answer"))
+    let bytes = if received == 1 { "byte" } else { "bytes" };
+    ClientError::new(kind, format!("{message}, {received} {bytes} into the answer"))
         .with_source(error.without_url())
 }
 

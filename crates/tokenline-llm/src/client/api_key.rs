@@ -3,8 +3,6 @@
 use std::env;
 use std::fmt;
 
-use reqwest::header::HeaderValue;
-
 use super::ClientError;
 use crate::Provider;
 
@@ -25,14 +23,15 @@ impl ApiKey {
     ///
     /// # Errors
     ///
-    /// If it is empty, or has characters that no header can carry.
+    /// If it is empty, or has characters that no key has: white space inside, or anything but ASCII.
     pub fn new(key: impl Into<String>) -> Result<Self, ClientError> {
         let key = key.into().trim().to_owned();
         if key.is_empty() {
             return Err(ClientError::configuration("the API key is empty"));
         }
-        if HeaderValue::from_str(&key).is_err() {
-            return Err(ClientError::configuration("the API key has characters that cannot be sent"));
+        // Whatever has got into it, such as an ellipsis or a second line, is better found before it is sent.
+        if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
+            return Err(ClientError::configuration("the API key has characters that no key has"));
         }
         Ok(Self(key))
     }
@@ -55,7 +54,7 @@ impl ApiKey {
     }
 
     /// The key in the variable that the provider's own tools read, if it is set and not empty:
-    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GEMINI_API_KEY` or `GOOGLE_API_KEY`, `OLLAMA_API_KEY`.
+    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GOOGLE_API_KEY` or else `GEMINI_API_KEY`, `OLLAMA_API_KEY`.
     ///
     /// # Errors
     ///
@@ -65,14 +64,13 @@ impl ApiKey {
         variables(provider).iter().find(is_set).map(|variable| Self::from_env(variable)).transpose()
     }
 
-    /// The header in which the provider wants it.
-    pub(super) fn header(&self, provider: Provider) -> (&'static str, String) {
+    /// The value of the [header] in which the provider wants it.
+    pub(super) fn header_value(&self, provider: Provider) -> String {
         match provider {
             Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Ollama => {
-                ("authorization", format!("Bearer {}", self.0))
+                format!("Bearer {}", self.0)
             }
-            Provider::Anthropic => ("x-api-key", self.0.clone()),
-            Provider::Gemini => ("x-goog-api-key", self.0.clone()),
+            Provider::Anthropic | Provider::Gemini => self.0.clone(),
         }
     }
 
@@ -81,11 +79,21 @@ impl ApiKey {
     }
 }
 
-const fn variables(provider: Provider) -> &'static [&'static str] {
+/// The header in which the provider wants its key.
+pub(super) const fn header(provider: Provider) -> &'static str {
+    match provider {
+        Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Ollama => "authorization",
+        Provider::Anthropic => "x-api-key",
+        Provider::Gemini => "x-goog-api-key",
+    }
+}
+
+/// The variables in which the provider's own tools look for its key, the first that is set.
+pub(super) const fn variables(provider: Provider) -> &'static [&'static str] {
     match provider {
         Provider::OpenAiChat | Provider::OpenAiResponses => &["OPENAI_API_KEY"],
         Provider::Anthropic => &["ANTHROPIC_API_KEY"],
-        Provider::Gemini => &["GEMINI_API_KEY", "GOOGLE_API_KEY"],
+        Provider::Gemini => &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
         Provider::Ollama => &["OLLAMA_API_KEY"],
     }
 }

@@ -4,10 +4,10 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 
-use super::api_key::ApiKey;
+use super::api_key::{self, ApiKey};
 use super::llm_client::{Inner, LlmClient};
 use super::retry::Retries;
 use super::{ClientError, ClientErrorKind, endpoint};
@@ -42,7 +42,7 @@ pub struct LlmClientBuilder {
     http: Vec<Change>,
 }
 
-type Change = Box<dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder>;
+type Change = Box<dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send>;
 
 /// Where the key is from.
 enum Key {
@@ -124,11 +124,13 @@ impl LlmClientBuilder {
         self
     }
 
-    /// Changes the HTTP client in any other way: proxies, certificates, DNS. What it does about
-    /// redirects and repeated requests stays as it is here.
+    /// Changes the HTTP client in any other way: proxies, certificates, DNS. Its timeouts of connecting and of
+    /// reading, and what it does about redirects and repeated requests, are those of this builder in any
+    /// case. Secret headers belong to [`header`](Self::header), as others are not masked where a provider
+    /// repeats them; reqwest's own `timeout` limits the answer as a whole.
     pub fn http(
         mut self,
-        change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + 'static,
+        change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
     ) -> Self {
         self.http.push(Box::new(change));
         self
@@ -142,9 +144,10 @@ impl LlmClientBuilder {
     /// be used, or TLS cannot be set up.
     pub fn build(self) -> Result<LlmClient, ClientError> {
         let provider = self.provider;
-        let from_env = || std::env::var(endpoint::variable(provider)).ok().filter(|url| !url.is_empty());
-        let base_url = self.base_url.or_else(from_env);
-        let base_url = endpoint::parse(base_url.as_deref().unwrap_or(endpoint::public_url(provider)))?;
+        let base_url = match &self.base_url {
+            Some(base_url) => endpoint::parse(provider, base_url)?,
+            None => endpoint::usual(provider)?,
+        };
         let key = match self.key {
             Key::Environment => ApiKey::usual(provider)?,
             Key::Given(key) => Some(key),
@@ -156,22 +159,32 @@ impl LlmClientBuilder {
         if provider == Provider::Anthropic {
             headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
         }
-        let key_header = key.as_ref().map(|key| key.header(provider));
-        let key_header = key_header.map(|(name, value)| (name.to_owned(), value));
         secrets.add(key.as_ref().map_or("", ApiKey::as_str));
-        secrets.add(base_url.password().unwrap_or_default());
+        let in_url = endpoint::secrets(&base_url);
+        in_url.iter().for_each(|secret| secrets.add(secret));
+        let mut has_key = key.is_some() || !in_url.is_empty();
+        let key_header = key.map(|key| (api_key::header(provider).to_owned(), key.header_value(provider)));
         for (name, value) in key_header.into_iter().chain(self.headers) {
-            let name = HeaderName::try_from(&name)
-                .map_err(|_| ClientError::configuration(format!("{name:?} is no name of a header")))?;
+            // It is not repeated: a whole line, or a value in its place, may have been given for it.
+            let name = HeaderName::try_from(&name).map_err(|_| {
+                ClientError::configuration("the name of a header has characters that no name has")
+            })?;
             let mut sent = HeaderValue::try_from(&value).map_err(|_| {
                 ClientError::configuration(format!("the value of the header {name} cannot be sent"))
             })?;
             sent.set_sensitive(true);
-            secrets.add(&value);
+            secrets.add_header(&value);
+            has_key |= name == api_key::header(provider) || name == AUTHORIZATION;
             headers.insert(name, sent);
         }
 
-        let http = self.http.into_iter().fold(reqwest::Client::builder(), |http, change| change(http));
+        let mut http = reqwest::Client::builder();
+        if base_url.scheme() == "http" {
+            // There will be no TLS. Where the system has no certificates, as in a bare container, that is no reason to
+            // refuse a server that does not need them.
+            http = http.tls_certs_only([]);
+        }
+        let http = self.http.into_iter().fold(http, |http, change| change(http));
         let http = http
             .connect_timeout(self.connect_timeout)
             .read_timeout(self.read_timeout)
@@ -186,8 +199,13 @@ impl LlmClientBuilder {
                     format!("the HTTP client cannot be set up: {}", super::error::root_cause(&error));
                 ClientError::new(ClientErrorKind::Configuration, message).with_source(error.without_url())
             })?;
+        // The form in which a user and a password in the URL are sent.
+        let basic = http.post(base_url.clone()).build().ok();
+        let basic = basic.as_ref().and_then(|request| request.headers().get(AUTHORIZATION)?.to_str().ok());
+        secrets.add_header(basic.unwrap_or_default());
         let (read_timeout, retries) = (self.read_timeout, Retries(self.retries));
-        Ok(LlmClient(Arc::new(Inner { http, provider, base_url, headers, secrets, read_timeout, retries })))
+        let inner = Inner { http, provider, base_url, headers, has_key, secrets, read_timeout, retries };
+        Ok(LlmClient(Arc::new(inner)))
     }
 }
 

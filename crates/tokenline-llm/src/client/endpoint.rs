@@ -1,5 +1,7 @@
 //! Where a request goes.
 
+use std::env;
+
 use reqwest::Url;
 
 use super::ClientError;
@@ -25,17 +27,78 @@ pub(super) const fn variable(provider: Provider) -> &'static str {
     }
 }
 
+/// The base URL of the environment, or else the provider's own.
+pub(super) fn usual(provider: Provider) -> Result<Url, ClientError> {
+    let variable = variable(provider);
+    match env::var(variable) {
+        Ok(url) if !url.trim().is_empty() => {
+            parse(provider, &url).map_err(|error| error.in_variable(variable))
+        }
+        // The key is not to go elsewhere instead.
+        Err(env::VarError::NotUnicode(_)) => {
+            Err(ClientError::configuration(format!("the environment variable {variable} is not UTF-8")))
+        }
+        Ok(_) | Err(env::VarError::NotPresent) => parse(provider, public_url(provider)),
+    }
+}
+
 /// Reads a base URL. What is wrong with it is said without repeating it: it may hold a password.
-pub(super) fn parse(base_url: &str) -> Result<Url, ClientError> {
+pub(super) fn parse(provider: Provider, base_url: &str) -> Result<Url, ClientError> {
     let base_url = base_url.trim();
-    // `OLLAMA_HOST` is mostly a host and a port alone.
-    let url = if base_url.contains("://") { base_url.to_owned() } else { format!("http://{base_url}") };
+    let url = match base_url.contains("://") {
+        true => base_url.to_owned(),
+        false if provider == Provider::Ollama => format!("http://{}", ollama_host(base_url)),
+        false => format!("http://{base_url}"),
+    };
     let url = Url::parse(&url)
-        .map_err(|error| ClientError::configuration(format!("the base URL is none: {error}")))?;
+        .map_err(|error| ClientError::configuration(format!("the base URL cannot be read: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(ClientError::configuration("the base URL must begin with http:// or https://"));
     }
     Ok(url)
+}
+
+/// `OLLAMA_HOST` is mostly a host and a port alone, or either of them.
+fn ollama_host(host: &str) -> String {
+    let (authority, path) = host.split_at(host.find('/').unwrap_or(host.len()));
+    let (its_host, port) = match authority.rsplit_once(':') {
+        // The last part of an IPv6 address is none: `[::1]`.
+        Some((its_host, port)) if !port.ends_with(']') => (its_host, port),
+        _ => (authority, ""),
+    };
+    let its_host = if its_host.is_empty() && !port.is_empty() { "127.0.0.1" } else { its_host };
+    format!("{its_host}:{}{path}", if port.is_empty() { "11434" } else { port })
+}
+
+/// What of a base URL is not to be shown.
+pub(super) fn secrets(base_url: &Url) -> Vec<String> {
+    // A user without a password is a token: `https://TOKEN@gateway.example.com`.
+    let userinfo = base_url.password().unwrap_or(base_url.username());
+    // Gemini's key may be in the query. Not all of that is secret: `api-version`.
+    let is_secret = |name: &str| {
+        let name = name.to_ascii_lowercase();
+        ["key", "token", "secret", "password", "sig", "auth"].iter().any(|word| name.contains(word))
+    };
+    let query =
+        base_url.query_pairs().filter(|(name, _)| is_secret(name)).map(|(_, value)| value.into_owned());
+    let all = query.chain([userinfo.to_owned(), decoded(userinfo)]);
+    all.filter(|secret| !secret.is_empty()).collect()
+}
+
+/// A part of a URL as it was before its escapes.
+fn decoded(text: &str) -> String {
+    let mut pieces = text.split('%');
+    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
+    for piece in pieces {
+        match piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                bytes.extend_from_slice(&piece.as_bytes()[2..]);
+            }
+            None => bytes.extend_from_slice(piece.as_bytes()),
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// The URL at which a provider is asked for an answer of this model.
@@ -140,14 +203,20 @@ mod tests {
             (Provider::Ollama, "http://localhost:11434", "http://localhost:11434/api/chat"),
             (Provider::Ollama, "http://localhost:11434/api", "http://localhost:11434/api/chat"),
             (Provider::Ollama, "0.0.0.0:11434", "http://0.0.0.0:11434/api/chat"),
+            (Provider::Ollama, "localhost", "http://localhost:11434/api/chat"),
+            (Provider::Ollama, ":8080/", "http://127.0.0.1:8080/api/chat"),
+            (Provider::Ollama, "[::1]/llm", "http://[::1]:11434/llm/api/chat"),
+            (Provider::Ollama, "host:80", "http://host/api/chat"),
+            (Provider::Ollama, "https://ollama.com", "https://ollama.com/api/chat"),
         ] {
-            assert_eq!(url(provider, &parse(base).unwrap(), "m").as_str(), expected, "{base}");
+            let base_url = parse(provider, base).unwrap();
+            assert_eq!(url(provider, &base_url, "m").as_str(), expected, "{base}");
         }
     }
 
     #[test]
     fn a_model_stays_a_part_of_the_path() {
-        let base = parse("http://h").unwrap();
+        let base = parse(Provider::Gemini, "http://h").unwrap();
         for (model, expected) in [
             ("gemini-2.5", "/v1beta/models/gemini-2.5:streamGenerateContent"),
             ("models/gemini-2.5", "/v1beta/models/gemini-2.5:streamGenerateContent"),
@@ -161,9 +230,22 @@ mod tests {
 
     #[test]
     fn a_bad_base_url_is_not_repeated() {
-        for bad in ["", "ftp://me:SECRET@h", "http://", "https://me:SECRET@h:99999"] {
-            let error = parse(bad).unwrap_err();
-            assert!(!format!("{error} {error:?}").contains("SECRET"), "{error:?}");
+        for bad in ["", "ftp://me:SECRET@h", "http://", "https://me:SECRET@h:99999", "SECRET@:"] {
+            for provider in Provider::ALL {
+                let error = parse(*provider, bad).unwrap_err();
+                assert!(!format!("{error} {error:?}").contains("SECRET"), "{error:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_secret_in_a_base_url_is_known() {
+        for (base, expected) in [
+            ("https://me:pass%2Fword@h", &["pass%2Fword", "pass/word"][..]),
+            ("https://token@h/?api-version=2024-10-21", &["token", "token"]),
+            ("https://h/?key=abc&alt=sse&X-Auth=a+b", &["abc", "a b"]),
+        ] {
+            assert_eq!(secrets(&parse(Provider::Gemini, base).unwrap()), expected, "{base}");
         }
     }
 }

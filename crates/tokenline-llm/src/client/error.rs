@@ -6,8 +6,8 @@ use std::time::Duration;
 
 /// Why a request has no answer, or an answer broke off.
 ///
-/// It says what a person needs who has to mend it, the provider's own words among it, but neither
-/// the URL nor anything that was sent.
+/// It says what a person needs who has to mend it, the provider's own words among it, but of the URL no more
+/// than host and path, and nothing else that was sent.
 #[derive(Debug)]
 pub struct ClientError(Box<Inner>);
 
@@ -34,7 +34,7 @@ pub enum ClientErrorKind {
     Request,
     /// No connection came about. Nothing was sent.
     Connect,
-    /// The provider answered with a status other than success.
+    /// The provider answered with an error: with a status other than success, or with one in place of the stream.
     Status,
     /// The provider answered with something that is no stream.
     ContentType,
@@ -143,7 +143,7 @@ impl fmt::Display for ClientError {
         if *attempts > 1 {
             beside.push(format!("{attempts} attempts"));
         }
-        if let Some(retry_after) = retry_after {
+        if let Some(retry_after) = retry_after.filter(|wait| !wait.is_zero()) {
             beside.push(format!("try again after {} s", retry_after.as_secs_f64().ceil()));
         }
         if let Some(request_id) = request_id {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
@@ -27,6 +27,8 @@ pub(super) struct Inner {
     pub(super) provider: Provider,
     pub(super) base_url: Url,
     pub(super) headers: HeaderMap,
+    /// Whether anything in the requests says who asks.
+    pub(super) has_key: bool,
     pub(super) secrets: Secrets,
     pub(super) read_timeout: Duration,
     pub(super) retries: Retries,
@@ -75,7 +77,7 @@ impl LlmClient {
         Self::builder(Provider::Anthropic).base_url(base_url).build()
     }
 
-    /// A client for Gemini, with the key of `GEMINI_API_KEY` or `GOOGLE_API_KEY` if that is set.
+    /// A client for Gemini, with the key of `GOOGLE_API_KEY` or `GEMINI_API_KEY` if that is set.
     ///
     /// # Errors
     ///
@@ -118,8 +120,8 @@ impl LlmClient {
         Ok(StreamRequest::new(self.clone(), url, body.to_string().into()))
     }
 
-    /// Sends a body until there is an answer, or a reason that there is none.
-    pub(super) async fn send(&self, url: &Url, body: &Bytes) -> Result<Response, ClientError> {
+    /// Sends a body until there is an answer, or a reason that there is none, and says how often.
+    pub(super) async fn send(&self, url: &Url, body: &Bytes) -> Result<(Response, u32), ClientError> {
         self.0.retries.run(|| self.0.attempt(url.clone(), body.clone())).await
     }
 }
@@ -138,20 +140,26 @@ impl Inner {
             .header(ACCEPT, accept)
             .headers(self.headers.clone())
             .body(body);
+        let started = Instant::now();
         match request.send().await {
             Ok(response) => refusal::check(self, response).await,
-            Err(error) => Err(self.unsent(error, &host)),
+            Err(error) => Err(self.unsent(error, &host, started.elapsed())),
         }
     }
 
     /// Why there is no response.
-    fn unsent(&self, error: reqwest::Error, host: &str) -> ClientError {
+    fn unsent(&self, error: reqwest::Error, host: &str, waited: Duration) -> ClientError {
         let cause = root_cause(&error);
         let (kind, message) = if error.is_connect() {
-            (ClientErrorKind::Connect, format!("cannot connect to {host}: {cause}"))
+            let proxy = if names_a_proxy() { " (the environment names a proxy)" } else { "" };
+            (ClientErrorKind::Connect, format!("cannot connect to {host}{proxy}: {cause}"))
         } else if error.is_timeout() {
-            let seconds = self.read_timeout.as_secs_f64();
-            (ClientErrorKind::Timeout, format!("no answer from {host} within {seconds} s"))
+            // Whoever sets up the HTTP client may have set a limit of its own.
+            let limit = match waited < self.read_timeout {
+                true => "the time that the HTTP client was given".to_owned(),
+                false => format!("{} s", self.read_timeout.as_secs_f64()),
+            };
+            (ClientErrorKind::Timeout, format!("no answer from {host} within {limit}"))
         } else if error.is_builder() {
             (ClientErrorKind::Configuration, format!("the request to {host} cannot be made: {cause}"))
         } else {
@@ -161,6 +169,15 @@ impl Inner {
         let is_retryable = kind == ClientErrorKind::Connect;
         ClientError::new(kind, message).with_source(error.without_url()).retryable(is_retryable)
     }
+}
+
+/// Whether requests may go by way of somebody whom the error does not name.
+fn names_a_proxy() -> bool {
+    ["http_proxy", "https_proxy", "all_proxy"].iter().any(|name| {
+        [name.to_string(), name.to_uppercase()]
+            .iter()
+            .any(|name| std::env::var_os(name).is_some_and(|its| !its.is_empty()))
+    })
 }
 
 fn is_openai(host: &str) -> bool {

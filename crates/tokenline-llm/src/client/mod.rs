@@ -46,9 +46,11 @@
 //!
 //! # Secrets
 //!
-//! Keys and the headers of [`header`](LlmClientBuilder::header) are in no error, log or debug output; a provider
-//! that repeats one in an error message is not believed. Redirects are followed to the same scheme, host and port only,
-//! and only those that keep the request as it is (307 and 308). URLs are not in errors, as some hold passwords.
+//! Keys, the headers of [`header`](LlmClientBuilder::header), and what is secret in the base URL (user and password, and
+//! keys in its query) are in no error, log or debug output; where a provider repeats one in an error it is masked.
+//! Errors name the host and the path of a request, and nothing else of its URL: a token in the path would be shown.
+//! Redirects are followed to the same scheme, host and port only, and only those that keep the request as it is (307
+//! and 308).
 //!
 //! # What this is not
 //!

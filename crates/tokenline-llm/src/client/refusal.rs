@@ -6,7 +6,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Response, StatusCode, Url};
 
 use super::llm_client::Inner;
-use super::{ClientError, ClientErrorKind, endpoint, retry};
+use super::{ClientError, ClientErrorKind, api_key, endpoint, retry};
 use crate::Provider;
 use crate::providers::error_of_body;
 
@@ -16,63 +16,67 @@ const MAX_BODY: usize = 64 * 1024;
 const BODY_TIMEOUT: Duration = Duration::from_secs(10);
 /// Characters of a provider's message that are shown.
 const MAX_MESSAGE: usize = 500;
+/// Characters of a path that are shown; after a redirect it is the server's.
+const MAX_PATH: usize = 200;
 /// Characters of an id that are shown.
 const MAX_ID: usize = 100;
 
 /// The response, if it is a stream of the provider's.
 pub(super) async fn check(client: &Inner, response: Response) -> Result<Response, ClientError> {
-    let provider = client.provider;
-    let (status, path) = (response.status(), response.url().path().to_owned());
-    let request_id = ["x-request-id", "request-id"].iter().find_map(|name| header(response.headers(), name));
-    let request_id = request_id.map(|id| client.secrets.shown(&id, MAX_ID));
-    if !status.is_success() {
-        let headers = response.headers().clone();
-        let from = response.url().clone();
-        let body = body(response).await;
-        let message = message(client, &body);
-        let told = match redirect(status, &headers, &from) {
-            Some(redirect) => redirect,
-            None => message.map_or(String::new(), |message| format!(": {message}")),
-        };
-        let text = format!("{} answered {status} at {path}{told}", provider.as_str());
-        return Err(ClientError::new(ClientErrorKind::Status, text)
-            .with_status(status.as_u16())
-            .with_retry_after(retry::retry_after(&headers, SystemTime::now()))
-            .with_request_id(request_id)
-            .retryable(retry::may_pass(status, &headers, &body)));
-    }
-    let content_type = header(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    let (status, from) = (response.status(), response.url().clone());
+    let (host, path) = (endpoint::shown(&from), client.secrets.shown(from.path(), MAX_PATH));
+    let request_id = request_id(client, response.headers());
     let error = |kind, text| {
         ClientError::new(kind, text).with_status(status.as_u16()).with_request_id(request_id.clone())
     };
-    match kind(provider, &essence) {
-        Kind::Stream => Ok(response),
-        Kind::Document => {
-            let body = body(response).await;
-            Err(match message(client, &body) {
-                Some(message) => error(
-                    ClientErrorKind::Status,
-                    format!("{} answered with an error: {message}", provider.as_str()),
-                ),
-                None => error(
-                    ClientErrorKind::ContentType,
-                    format!(
-                        "{} answered at {path} with a JSON document, not with a stream",
-                        provider.as_str()
-                    ),
-                ),
-            })
-        }
-        Kind::Other => Err(error(
-            ClientErrorKind::ContentType,
-            format!(
-                "{} answered at {path} with {}, not with a stream: is the base URL right?",
-                provider.as_str(),
-                client.secrets.shown(&essence, MAX_ID)
-            ),
-        )),
+    if !status.is_success() {
+        let headers = response.headers().clone();
+        let body = body(client, response).await;
+        let told = redirect(client, status, &headers, &from).or_else(|| message(client, &body));
+        let told = told.map_or(String::new(), |told| format!(": {told}"));
+        let (code, reason) = (status.as_u16(), status.canonical_reason().unwrap_or_default());
+        let status_text = format!("{code} {reason}");
+        let hint = missing_key(client, status);
+        let text = format!("{host} answered {} at {path}{told}{hint}", status_text.trim_end());
+        return Err(error(ClientErrorKind::Status, text)
+            .with_retry_after(retry::retry_after(&headers, SystemTime::now()))
+            .retryable(retry::may_pass(status, &headers, &body.text)));
     }
+    let content_type = header(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default();
+    let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();
+    match kind(client.provider, &essence) {
+        Kind::Stream => Ok(response),
+        Kind::Document => Err(match error_of_body(&body(client, response).await.text) {
+            Some(message) => {
+                let message = client.secrets.shown(&message, MAX_MESSAGE);
+                error(ClientErrorKind::Status, format!("{host} answered with an error at {path}: {message}"))
+            }
+            None => error(
+                ClientErrorKind::ContentType,
+                format!("{host} answered with a JSON document at {path}, not with a stream"),
+            ),
+        }),
+        Kind::Other(doubt) => {
+            let essence = client.secrets.shown(&essence, MAX_ID);
+            let text = format!("{host} answered with {essence} at {path}, not with {doubt}");
+            Err(error(ClientErrorKind::ContentType, text))
+        }
+    }
+}
+
+/// The provider's id of the request.
+pub(super) fn request_id(client: &Inner, headers: &HeaderMap) -> Option<String> {
+    let id = ["x-request-id", "request-id"].iter().find_map(|name| header(headers, name))?;
+    Some(client.secrets.shown(&id, MAX_ID))
+}
+
+/// What to do about a refusal to those who did not say who they are.
+fn missing_key(client: &Inner, status: StatusCode) -> String {
+    if client.has_key || !matches!(status.as_u16(), 401 | 403) {
+        return String::new();
+    }
+    let variables = api_key::variables(client.provider).join(" or ");
+    format!("; the client has no API key, which would be that of {variables}")
 }
 
 /// What a response's content type says that it is.
@@ -80,54 +84,88 @@ enum Kind {
     Stream,
     /// JSON where events are expected: an error, or a server that does not stream.
     Document,
-    /// A page of a proxy's, say.
-    Other,
+    /// Something else, a page of a proxy's, say: what it is not, and what may be wrong.
+    Other(&'static str),
 }
 
 fn kind(provider: Provider, content_type: &str) -> Kind {
     // Gemini's answers may come as a JSON array, and some servers call Ollama's lines JSON.
     let may_be_json = matches!(provider, Provider::Gemini | Provider::Ollama);
+    let is_lines = provider == Provider::Ollama;
     match content_type {
+        "text/event-stream" if is_lines => Kind::Other("lines of JSON: is the provider right?"),
+        "application/x-ndjson" | "application/jsonl" if !is_lines => {
+            Kind::Other("server-sent events: is the provider right?")
+        }
         "application/json" if !may_be_json => Kind::Document,
-        "text/html" | "text/xml" | "application/xml" | "application/xhtml+xml" => Kind::Other,
+        "text/html" | "text/xml" | "application/xml" | "application/xhtml+xml" => {
+            Kind::Other("a stream: is the base URL right?")
+        }
         // What servers of one's own call their streams, if anything, is not worth an error.
         _ => Kind::Stream,
     }
 }
 
-/// What can be read of a body within limits.
-async fn body(mut response: Response) -> String {
-    let mut body = Vec::new();
-    let read = async {
-        while let Ok(Some(chunk)) = response.chunk().await {
-            body.extend_from_slice(&chunk[..chunk.len().min(MAX_BODY - body.len())]);
-            if body.len() == MAX_BODY {
-                break;
-            }
-        }
-    };
-    // What came in time may say enough.
-    let _ = tokio::time::timeout(BODY_TIMEOUT, read).await;
-    String::from_utf8_lossy(&body).into_owned()
+/// What could be read of a body within limits.
+struct Body {
+    text: String,
+    /// Whether that is all of it.
+    is_whole: bool,
 }
 
-/// The provider's own words. A body that is plain text is taken for them, a page is not.
-fn message(client: &Inner, body: &str) -> Option<String> {
-    let text = error_of_body(body).or_else(|| {
-        let text = body.trim();
-        (!text.is_empty() && !text.starts_with(['<', '{', '['])).then(|| text.to_owned())
-    })?;
-    Some(client.secrets.shown(&text, MAX_MESSAGE))
+async fn body(client: &Inner, mut response: Response) -> Body {
+    let mut body = Vec::new();
+    let read = async {
+        while let Some(chunk) = response.chunk().await.ok()? {
+            body.extend_from_slice(&chunk[..chunk.len().min(MAX_BODY - body.len())]);
+            if body.len() == MAX_BODY {
+                return None;
+            }
+        }
+        Some(())
+    };
+    // What came in time may say enough. Whoever is less patient with answers is so with errors.
+    let timeout = BODY_TIMEOUT.min(client.read_timeout);
+    let is_whole = tokio::time::timeout(timeout, read).await.is_ok_and(|read| read.is_some());
+    Body { text: String::from_utf8_lossy(&body).into_owned(), is_whole }
+}
+
+/// What a refusal says in the provider's own words. A body that is plain text is taken for them, a page is not.
+fn message(client: &Inner, body: &Body) -> Option<String> {
+    if let Some(message) = error_of_body(&body.text) {
+        return Some(client.secrets.shown(&message, MAX_MESSAGE));
+    }
+    let text = body.text.trim();
+    // What stands before the provider may have words of its own: gateways, FastAPI.
+    if let Ok(body) = serde_json::from_str::<serde_json::Value>(text)
+        && let Some(said) = ["message", "detail"].iter().find_map(|name| body.get(name)?.as_str())
+    {
+        return Some(client.secrets.shown(said, MAX_MESSAGE));
+    }
+    if text.is_empty() || text.starts_with(['<', '{', '[']) {
+        return None;
+    }
+    Some(match body.is_whole {
+        true => client.secrets.shown(text, MAX_MESSAGE),
+        false => client.secrets.shown_of_cut(text, MAX_MESSAGE),
+    })
 }
 
 /// Where a redirect that is not followed leads; of its query nothing is said.
-fn redirect(status: StatusCode, headers: &HeaderMap, from: &Url) -> Option<String> {
+fn redirect(client: &Inner, status: StatusCode, headers: &HeaderMap, from: &Url) -> Option<String> {
     let location = status.is_redirection().then(|| header(headers, LOCATION.as_str())).flatten()?;
     let to = from.join(&location).ok()?;
+    let is_same = to.origin() == from.origin();
+    if is_same && matches!(status.as_u16(), 307 | 308) {
+        return Some("it redirects again and again".to_owned());
+    }
+    let place = match is_same {
+        true => to.path().to_owned(),
+        false => format!("{}://{}", to.scheme(), endpoint::shown(&to)),
+    };
     Some(format!(
-        ": it redirects to {}://{}, where requests are not sent on their own; set the base URL if that is the right place",
-        to.scheme(),
-        endpoint::shown(&to)
+        "it redirects to {}, where requests are not sent on their own; set the base URL if that is the right place",
+        client.secrets.shown(&place, MAX_PATH)
     ))
 }
 

@@ -1,6 +1,6 @@
 //! When a request is sent again.
 
-use std::cell::Cell;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
 
 use backon::{ExponentialBuilder, Retryable as _};
@@ -19,19 +19,21 @@ const LONGEST_WAIT: Duration = Duration::from_secs(8);
 pub(super) struct Retries(pub(super) u32);
 
 impl Retries {
-    /// Tries until there is an answer, an error that is not to be repeated, or no retry left.
-    pub(super) async fn run<R, F>(self, attempt: impl Fn() -> F) -> Result<R, ClientError>
+    /// Tries until there is an answer, an error that is not to be repeated, or no retry left. With the answer it says
+    /// how often.
+    pub(super) async fn run<R, F>(self, attempt: impl Fn() -> F) -> Result<(R, u32), ClientError>
     where
         F: Future<Output = Result<R, ClientError>>,
     {
-        let attempts = Cell::new(0);
+        // Shared with the closure, and the future is to be `Send`.
+        let attempts = AtomicU32::new(0);
         let waits = ExponentialBuilder::default()
             .with_min_delay(FIRST_WAIT)
             .with_max_delay(LONGEST_WAIT)
             .with_max_times(self.0 as usize)
             .with_jitter();
         let counted = || {
-            attempts.set(attempts.get() + 1);
+            attempts.fetch_add(1, Ordering::Relaxed);
             attempt()
         };
         let outcome = counted
@@ -40,7 +42,10 @@ impl Retries {
             .adjust(|error, wait| wait.and_then(|wait| patience(wait, error.retry_after())))
             .notify(tell)
             .await;
-        outcome.map_err(|error| error.with_attempts(attempts.get()))
+        match outcome {
+            Ok(answer) => Ok((answer, attempts.into_inner())),
+            Err(error) => Err(error.with_attempts(attempts.into_inner())),
+        }
     }
 }
 

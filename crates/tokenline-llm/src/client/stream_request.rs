@@ -87,9 +87,9 @@ impl<T> StreamRequest<T> {
     pub async fn send(self) -> Result<AnswerStream<AnswerBody, T>, ClientError> {
         let Self { client, url, body, parser } = self;
         let start = Start::now();
-        let response = client.send(&url, &body).await?;
+        let (response, attempts) = client.send(&url, &body).await?;
         let parser = parser.with_secrets(client.0.secrets.clone());
-        let body = AnswerBody::new(response, client.0.read_timeout);
+        let body = AnswerBody::new(response, &client.0, attempts);
         Ok(AnswerStream::since(start, body, parser))
     }
 }

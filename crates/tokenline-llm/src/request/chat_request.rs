@@ -164,6 +164,19 @@ impl ChatRequest {
         Self { temperature: Some(temperature), ..self }
     }
 
+    /// Sets the share of likely tokens that are chosen from.
+    #[must_use]
+    pub fn top_p(self, top_p: f64) -> Self {
+        Self { top_p: Some(top_p), ..self }
+    }
+
+    /// Adds texts at which the answer ends.
+    #[must_use]
+    pub fn stop<S: Into<String>>(mut self, texts: impl IntoIterator<Item = S>) -> Self {
+        self.stop.extend(texts.into_iter().map(S::into));
+        self
+    }
+
     /// Sets where chance begins.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
@@ -207,13 +220,21 @@ impl ChatRequest {
         if self.messages.iter().all(|message| matches!(message, Message::System(_))) {
             return Err(RequestError::Setting("there is no message for the model to answer"));
         }
-        if self.tools.is_empty() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
+        let is_empty = |message: &Message| matches!(message, Message::Assistant { text, tool_calls } if text.is_empty() && tool_calls.is_empty());
+        if let Some(index) = self.messages.iter().position(is_empty) {
+            let reason = "the assistant says nothing and calls nothing".to_owned();
+            return Err(RequestError::Message { index, reason });
+        }
+        if self.extra.contains_key("stream") {
+            return Err(RequestError::Setting("the answer is always streamed: `stream` cannot be set"));
+        }
+        if !self.has_tools() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
             return Err(RequestError::Setting("a tool call is required, but there are no tools"));
         }
         let unsupported: &[(bool, &'static str, &[Provider])] = &[
             (self.seed.is_some(), "seed", &[Provider::OpenAiResponses, Provider::Anthropic]),
             (!self.stop.is_empty(), "stop texts", &[Provider::OpenAiResponses]),
-            (self.tool_choice != ToolChoice::Auto, "tool choice", &[Provider::Ollama]),
+            (*self.told_choice() != ToolChoice::Auto, "tool choice", &[Provider::Ollama]),
             (
                 self.response_format == ResponseFormat::Json,
                 "JSON format without a schema",
@@ -224,6 +245,16 @@ impl ChatRequest {
             Some((_, what, _)) => Err(RequestError::Unsupported { provider, what }),
             None => Ok(()),
         }
+    }
+
+    fn has_tools(&self) -> bool {
+        // A provider's own tools may be among the extra members.
+        !self.tools.is_empty() || self.extra.contains_key("tools")
+    }
+
+    /// The choice between the tools. Where there are none providers refuse to hear of it.
+    pub(super) fn told_choice(&self) -> &ToolChoice {
+        if self.has_tools() { &self.tool_choice } else { &ToolChoice::Auto }
     }
 
     /// What is told before anything else: the system messages that open the conversation, as one text.

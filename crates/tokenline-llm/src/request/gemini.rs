@@ -24,7 +24,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_some("systemInstruction", instruction)
         .with("contents", contents)
         .with_some("tools", tools)
-        .with_some("toolConfig", tool_config(&request.tool_choice))
+        .with_some("toolConfig", tool_config(request.told_choice()))
         .with_any("generationConfig", generation_config(request)))
 }
 

@@ -48,9 +48,12 @@ impl Object {
         }
     }
 
-    /// Calls a member otherwise, if there is one of that name.
+    /// Calls a member otherwise, if there is one of that name, and none of the other.
     #[cfg(feature = "client")]
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
+        if self.0.iter().any(|(name, _)| name == to) {
+            return;
+        }
         if let Some((name, _)) = self.0.iter_mut().find(|(name, _)| name == from) {
             to.clone_into(name);
         }

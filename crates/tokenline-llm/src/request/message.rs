@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde::de::{Deserializer, Error};
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, ToolCall};
+use tokenline_core::{Completion, RejectedCall, ToolCall};
 
 /// One message of a conversation.
 ///
@@ -82,6 +82,50 @@ impl Message {
     /// Says why a call failed, so that the model can try again.
     pub fn tool_error(call: &ToolCall, content: impl Into<String>) -> Self {
         Self::result(call, content.into(), true)
+    }
+
+    /// The result of the call with this id, where the call itself is not at hand.
+    pub fn tool(call_id: impl Into<String>, content: impl Into<String>) -> Self {
+        let (call_id, content) = (Some(call_id.into()), content.into());
+        Self::Tool(ToolResult { call_id, name: None, content, is_error: false })
+    }
+
+    /// A call that was [rejected](crate::AnswerEvent::RejectedCall), as it stands in the conversation, and
+    /// the message that tells the model why it was not run. The call goes into the message
+    /// of the [assistant](Self::assistant), with the parameters that were received if they are an object, else with none.
+    ///
+    /// `None` if the call has no name: then there is nothing that could be answered.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::request::Message;
+    /// use tokenline_llm::{AnswerEvent, AnswerParser, Provider};
+    ///
+    /// let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient());
+    /// parser.push(br#"{"message":{"tool_calls":[{"function":{"name":"ls","arguments":7}}]},"done":true}"#);
+    /// parser.finish();
+    /// let (mut calls, mut results) = (Vec::new(), Vec::new());
+    /// while let Some(event) = parser.next_event() {
+    ///     if let AnswerEvent::RejectedCall { call, .. } = event
+    ///         && let Some((call, why)) = Message::rejected(&call)
+    ///     {
+    ///         calls.push(call);
+    ///         results.push(why);
+    ///     }
+    /// }
+    /// let said = Message::assistant("", calls); // and the results after it
+    /// # assert!(matches!(&said, Message::Assistant { tool_calls, .. } if tool_calls[0].name == "ls"));
+    /// # assert!(matches!(&results[..], [Message::Tool(result)] if result.is_error));
+    /// ```
+    #[must_use]
+    pub fn rejected(call: &RejectedCall) -> Option<(ToolCall, Self)> {
+        let received = Raw::new(&call.received).ok().filter(|received| received.as_str().starts_with('{'));
+        let parameters = received.unwrap_or_else(|| Raw::from(serde_json::json!({})));
+        // It is told as it came, not released: what proved it whole is nobody's business any more.
+        let mut told = ToolCall::new(call.name.clone()?, parameters, Completion::EndOfInput);
+        (told.call_id, told.has_minted_id) = (call.call_id.clone(), call.has_minted_id);
+        let why = Self::tool_error(&told, format!("not run: {}", call.diagnostic.message));
+        Some((told, why))
     }
 
     fn result(call: &ToolCall, content: String, is_error: bool) -> Self {

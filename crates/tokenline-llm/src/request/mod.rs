@@ -30,7 +30,7 @@
 //! | [`ResponseFormat::Json`] | `response_format` | `text.format` | - | `responseMimeType` | `format` |
 //! | [`ResponseFormat::JsonSchema`] | `response_format` | `text.format` | `output_config.format` | `responseJsonSchema` | `format` |
 //! | `max_tokens` | `max_tokens`, or `max_completion_tokens` at OpenAI | `max_output_tokens` | `max_tokens`, 8192 if not set | `maxOutputTokens` | `num_predict` |
-//! | `temperature`, `top_p` | yes | yes | yes | yes | yes |
+//! | `temperature`, `top_p` | yes | yes | models up to Claude Opus 4.6 | yes | yes |
 //! | `stop` | `stop` | - | `stop_sequences` | `stopSequences` | `stop` |
 //! | `seed` | yes | - | - | yes | yes |
 //!

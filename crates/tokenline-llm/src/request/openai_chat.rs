@@ -13,7 +13,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with("model", &request.model)
         .with("messages", messages)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
-        .with_some("tool_choice", tool_choice(&request.tool_choice))
+        .with_some("tool_choice", tool_choice(request.told_choice()))
         .with_some("response_format", response_format(&request.response_format))
         .with_some("max_tokens", request.max_tokens)
         .with_some("temperature", request.temperature)

@@ -24,7 +24,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_some("instructions", request.instructions().as_ref())
         .with("input", input)
         .with_any("tools", tools.collect::<Vec<_>>())
-        .with_some("tool_choice", tool_choice(&request.tool_choice))
+        .with_some("tool_choice", tool_choice(request.told_choice()))
         .with_some("text", text_format(&request.response_format))
         .with_some("max_output_tokens", request.max_tokens)
         .with_some("temperature", request.temperature)
@@ -34,7 +34,9 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
 
 /// A message is one item, and each call in it another.
 fn items(index: usize, message: &Message, input: &mut Vec<Object>) -> Result<(), RequestError> {
-    let said = |role, text: &String| Object::new().with("role", role).with("content", text);
+    // The type may be left out at OpenAI, but not at llama.cpp.
+    let said =
+        |role, text: &String| Object::new().with("type", "message").with("role", role).with("content", text);
     match message {
         Message::System(text) => input.push(said("system", text)),
         Message::User(text) => input.push(said("user", text)),

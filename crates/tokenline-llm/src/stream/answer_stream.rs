@@ -23,6 +23,10 @@ pin_project! {
     /// source, and the connection closes. An `Err` is the source's own; it comes once, after
     /// everything that was complete, and then the stream has ended.
     ///
+    /// Behind the event with which the provider ends the stream an error of the source is none. Behind
+    /// `[DONE]` and Ollama's `done: true` it reads what is there already and waits for no more; behind
+    /// Anthropic's and the Responses' last event it does wait, as a proxy may begin the answer anew there.
+    ///
     /// ```
     /// use futures_util::StreamExt;
     /// use tokenline_core::{Options, json::Raw};
@@ -145,10 +149,20 @@ where
                 return Poll::Ready(this.error.take().map(Err));
             };
             match source.try_poll_next(cx) {
+                // Some servers and proxies keep the connection open behind the end.
+                Poll::Pending if this.parser.is_over() => {
+                    this.parser.finish();
+                    this.source.set(None);
+                }
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(piece))) => {
                     meter.chunk(&piece);
                     this.parser.push(piece.as_ref());
+                }
+                // Or break it, which takes nothing from an answer that is whole.
+                Poll::Ready(Some(Err(_))) if this.parser.is_terminated() => {
+                    this.parser.finish();
+                    this.source.set(None);
                 }
                 Poll::Ready(Some(Err(error))) => {
                     meter.source_failed();

@@ -1,0 +1,246 @@
+//! What is secret is sent, and shown nowhere, though the provider repeat it.
+
+use std::fmt::{Debug, Write as _};
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokenline_llm::client::{ApiKey, LlmClient, LlmClientBuilder};
+use tokenline_llm::{AnswerEvent, Provider};
+
+use crate::server::{Request, ScriptedServer, Step, chunk, end, events, head, response};
+use crate::{client, request, soon, told};
+
+const KEY: &str = "sk-HUSH-0123456789abcdefghij";
+
+/// A client with every kind of secret that there is.
+fn secretive(provider: Provider, server: &ScriptedServer) -> LlmClientBuilder {
+    let base_url = format!("http://me:pass%2Fword-HUSH@127.0.0.1:{}/?key=query-HUSH", server.port());
+    client(provider, &base_url)
+        .api_key(ApiKey::new(format!(" {KEY}\n")).expect("a key"))
+        .header("X-My", "HUSH value of mine")
+        .header("Proxy-Authorization", "Bearer HUSH-token")
+}
+
+/// Whatever of a request is secret, in every form in which a server may repeat it.
+fn secrets(request: &Request) -> String {
+    let names = ["authorization", "x-api-key", "x-goog-api-key", "x-my", "proxy-authorization"];
+    let values = names.iter().filter_map(|name| request.header(name));
+    let credentials = values.clone().filter_map(|value| value.split_once(' ')).map(|(_, value)| value);
+    let all: Vec<_> = values.clone().chain(credentials).collect();
+    format!("{} {} {} pass/word-HUSH pass%2Fword-HUSH query-HUSH", all.join(" "), all.join(","), request.path)
+}
+
+/// Fails if anything of it is in the text, in any case.
+#[track_caller]
+fn assert_hushed(text: &str, request: Option<&Request>) {
+    let lower = text.to_lowercase();
+    assert!(!lower.contains("hush"), "{text}");
+    // The user and the password together, in base64.
+    let basic = request.and_then(|request| request.header("authorization")?.strip_prefix("Basic "));
+    if let Some(basic) = basic {
+        assert!(!lower.contains(&basic.to_lowercase()), "{text}");
+    }
+}
+
+fn debugged(value: &impl Debug) -> String {
+    format!("{value:?}\n{value:#?}\n")
+}
+
+/// All that can be seen of a request and what became of it, but the answer itself.
+async fn seen(client: &LlmClient) -> String {
+    let request = client.stream(&request()).expect("a request");
+    let mut seen = debugged(client) + &debugged(&request);
+    let mut answer = match soon(request.send()).await {
+        Ok(answer) => answer,
+        Err(error) => return seen + &told(&error),
+    };
+    seen += &debugged(&answer);
+    while let Some(event) = soon(answer.next()).await {
+        match event {
+            Ok(event) => {
+                let finding = event.diagnostic().map(|finding| finding.to_string() + &debugged(finding));
+                seen += &finding.unwrap_or_default();
+                if let AnswerEvent::Rejected { .. } | AnswerEvent::RejectedCall { .. } = event {
+                    seen += &debugged(&event);
+                }
+            }
+            Err(error) => seen += &told(&error),
+        }
+    }
+    let report = answer.report();
+    seen += &serde_json::to_string(report).expect("a report");
+    seen + &debugged(report) + &debugged(answer.parser()) + &debugged(&answer)
+}
+
+/// As [`seen`], by one of the adaptors.
+async fn seen_as_records(client: &LlmClient) -> String {
+    let request = client.stream(&request()).expect("a request");
+    let Ok(answer) = soon(request.send()).await else { return String::new() };
+    let mut records = answer.records();
+    let mut seen = debugged(&records);
+    while let Some(record) = soon(records.next()).await {
+        if let Err(error) = record {
+            seen += &told(&error);
+        }
+    }
+    seen + &debugged(&records)
+}
+
+type Echo = fn(&str) -> Vec<Step>;
+
+/// Ways in which a server may repeat what it was told, and whether what it said is shown.
+const ECHOES: &[(&str, bool, Echo)] = &[
+    ("a message", true, |secrets| vec![json_error(401, secrets)]),
+    ("a message of whoever stands before", true, |secrets| {
+        let body = json!({"detail": secrets}).to_string();
+        vec![response(403, &[("content-type", "application/json")], &body)]
+    }),
+    ("a text", true, |secrets| {
+        vec![response(400, &[("content-type", "text/plain")], &format!("no {secrets}"))]
+    }),
+    ("a message for which it is waited", true, |secrets| {
+        vec![response(429, &[("retry-after", "0")], &json!({"error": secrets}).to_string())]
+    }),
+    ("success with an error", true, |secrets| vec![json_error(200, secrets)]),
+    ("success with a page", false, |secrets| vec![response(200, &[("content-type", "text/html")], secrets)]),
+    ("headers", true, |secrets| {
+        let names = ["x-request-id", "request-id", "retry-after", "x-should-retry", "server"];
+        vec![response(500, &names.map(|name| (name, secrets)), "{}")]
+    }),
+    ("headers of a success", true, |secrets| {
+        let names = ["x-request-id", "request-id"];
+        let headers = names.iter().map(|name| format!("{name}: {secrets}\r\n")).collect::<String>();
+        let head = format!("HTTP/1.1 200 OK\r\n{headers}transfer-encoding: chunked\r\n\r\n");
+        vec![Step::Write(head.into()), chunk(": one\n\n"), Step::Write(b"no chunk".to_vec()), Step::Close]
+    }),
+    ("a content type", false, |secrets| vec![response(200, &[("content-type", secrets)], "{}")]),
+    ("a place elsewhere", true, |_| {
+        let place = format!("http://{KEY}.example.com/{KEY}?{KEY}");
+        vec![response(307, &[("location", &place)], &place)]
+    }),
+    ("a place here", true, |_| vec![response(302, &[("location", &format!("/{KEY}?{KEY}#{KEY}"))], KEY)]),
+    ("a status", false, |secrets| {
+        vec![Step::Write(format!("HTTP/1.1 401 {secrets}\r\n\r\n").into()), Step::Close]
+    }),
+    ("what is no HTTP", false, |secrets| {
+        vec![Step::Write(format!("HTTP/1.1 {secrets}\r\n\r\n").into()), Step::Close]
+    }),
+    ("what is no chunk", false, |secrets| {
+        vec![head("text/event-stream"), Step::Write(secrets.into()), Step::Close]
+    }),
+    ("what is no event", false, |secrets| {
+        events(&format!("{secrets}\n\ndata: {secrets}\n\ndata: {{\"{secrets}\n\n"))
+    }),
+];
+
+fn json_error(status: u16, secrets: &str) -> Step {
+    let body = json!({"error": {"message": format!("no key {secrets}!"), "type": secrets}});
+    response(status, &[("content-type", "application/json")], &body.to_string())
+}
+
+/// An answer with an error in the middle of it that repeats what it was told.
+fn failing(provider: Provider, secrets: &str) -> Vec<Step> {
+    let error: Value = json!({"message": secrets, "type": "invalid_request_error", "code": secrets});
+    let event = |name: &str, data: Value| format!("event: {name}\ndata: {data}\n\n");
+    let body = match provider {
+        Provider::OpenAiChat => crate::common::text("{\"a\":1}\n") + &event("", json!({"error": error})),
+        Provider::OpenAiResponses => {
+            event("error", json!({"type": "error", "message": secrets, "code": secrets}))
+        }
+        Provider::Anthropic => event("error", json!({"type": "error", "error": error})),
+        Provider::Gemini => event("", json!({"error": error})),
+        Provider::Ollama => json!({"error": secrets}).to_string() + "\n",
+        other => panic!("{other:?}"),
+    };
+    let content_type =
+        if provider == Provider::Ollama { "application/x-ndjson" } else { "text/event-stream" };
+    vec![head(content_type), chunk(body), end()]
+}
+
+#[tokio::test]
+async fn secrets_are_sent_and_never_shown() {
+    for provider in Provider::ALL {
+        for (how, is_shown, echo) in ECHOES {
+            let server = ScriptedServer::new(move |_, request| echo(&secrets(request))).await;
+            check(*provider, &server, how, *is_shown).await;
+        }
+        let provider = *provider;
+        let server = ScriptedServer::new(move |_, request| failing(provider, &secrets(request))).await;
+        let seen = check(provider, &server, "an error in the middle", true).await;
+        assert!(seen.contains("provider_error"), "{seen}");
+    }
+}
+
+async fn check(provider: Provider, server: &ScriptedServer, how: &str, is_shown: bool) -> String {
+    let builder = secretive(provider, server).retries(0);
+    let mut all = debugged(&builder);
+    let client = builder.build().expect("a client");
+    write!(all, "{}{}", seen(&client).await, seen_as_records(&client).await).expect("a text");
+    let requests = server.log().requests;
+    let sent = secrets(&requests[0]) + &requests[0].path;
+    for secret in [KEY, "HUSH value of mine", "Bearer HUSH-token", "key=query-HUSH"] {
+        assert!(sent.contains(secret), "{provider:?}: {sent}");
+    }
+    println!("{provider:?}, {how}");
+    assert_eq!(all.contains("[secret]"), is_shown, "{all}");
+    assert_hushed(&all, requests.first());
+    all
+}
+
+/// The request was followed to a place of the server's making, and that is told.
+#[tokio::test]
+async fn a_place_that_was_gone_to_is_shown_without_secrets() {
+    let server = ScriptedServer::new(|number, _| match number {
+        0 => vec![response(307, &[("location", &format!("/{KEY}/on"))], "")],
+        _ => vec![json_error(404, "?")],
+    })
+    .await;
+    let client = secretive(Provider::Gemini, &server).build().expect("a client");
+    let seen = seen(&client).await;
+    assert!(seen.contains("at /[secret]/on: no key ?!"), "{seen}");
+    assert_hushed(&seen, server.log().requests.first());
+}
+
+#[tokio::test]
+async fn a_secret_that_breaks_off_is_not_shown() {
+    for cut in [10, 20, KEY.len() - 1] {
+        let server = ScriptedServer::always(move || {
+            let head = "HTTP/1.1 401 Unauthorized\r\ntransfer-encoding: chunked\r\n\r\n";
+            vec![Step::Write(head.into()), chunk(format!("no key {}", &KEY[..cut])), Step::Close]
+        })
+        .await;
+        let client = secretive(Provider::OpenAiChat, &server).build().expect("a client");
+        let seen = seen(&client).await;
+        assert!(seen.contains(": no key [secret]"), "{seen}");
+        assert_hushed(&seen, server.log().requests.first());
+    }
+}
+
+#[test]
+fn what_cannot_be_sent_is_not_shown_either() {
+    let of = |provider| client(provider, "http://127.0.0.1:1");
+    for builder in [
+        client(Provider::OpenAiChat, "http://me:HUSH@"),
+        client(Provider::OpenAiChat, "ftp://me:HUSH@host/HUSH"),
+        client(Provider::OpenAiChat, "http://me:HUSH@host:port/HUSH"),
+        of(Provider::OpenAiChat).header("X-My", "HUSH\n"),
+        of(Provider::OpenAiChat).header("X-My: HUSH", ""),
+        of(Provider::OpenAiChat).header("HUSH-ü", "x-my"),
+    ] {
+        let shown = debugged(&builder) + &told(&builder.build().expect_err("it cannot be sent"));
+        assert_hushed(&shown, None);
+    }
+    for key in ["HUSH\nHUSH", "HÜSH-hush", ""] {
+        assert_hushed(&told(&ApiKey::new(key).expect_err("it cannot be sent")), None);
+    }
+    assert_hushed(&debugged(&ApiKey::new("HUSH").expect("a key")), None);
+}
+
+/// The key is not believed to be anything else, and what is like it is shown.
+#[tokio::test]
+async fn what_is_no_secret_is_shown() {
+    let server = ScriptedServer::always(|| vec![json_error(401, "sk-other***********ghij")]).await;
+    let client = secretive(Provider::OpenAiChat, &server).build().expect("a client");
+    let seen = seen(&client).await;
+    assert!(seen.contains("no key sk-other***********ghij!"), "{seen}");
+}

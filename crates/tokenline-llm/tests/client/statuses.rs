@@ -1,0 +1,246 @@
+//! Refusals, and when a request is sent again.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokenline_llm::Provider;
+use tokenline_llm::client::{ApiKey, ClientErrorKind};
+
+use crate::common::text;
+use crate::server::{ScriptedServer, Step, events, refusal, response};
+use crate::{client, fail, request, send, soon};
+
+/// Who refuses, the status, a header and the body of it, and what of that a person reads.
+type Refusal = (Provider, u16, (&'static str, &'static str), Value, &'static str);
+
+/// The providers' refusals as they word them.
+fn refusals() -> Vec<Refusal> {
+    let id = ("x-request-id", "req_1");
+    vec![
+        (
+            Provider::OpenAiChat,
+            401,
+            id,
+            json!({"error": {"message": "Incorrect API key provided: nonsense.", "type": "invalid_request_error", "param": null, "code": "invalid_api_key"}}),
+            "HOST answered 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: nonsense. (request id req_1)",
+        ),
+        (
+            Provider::OpenAiChat,
+            404,
+            id,
+            json!({"error": {"message": "The model `some-model` does not exist or you do not have access to it.", "type": "invalid_request_error", "param": null, "code": "model_not_found"}}),
+            "HOST answered 404 Not Found at /v1/chat/completions: The model `some-model` does not exist or you do not have access to it. (request id req_1)",
+        ),
+        (
+            Provider::OpenAiResponses,
+            400,
+            id,
+            json!({"error": {"message": "Unknown parameter: 'sed'.", "type": "invalid_request_error", "param": "sed", "code": "unknown_parameter"}}),
+            "HOST answered 400 Bad Request at /v1/responses: Unknown parameter: 'sed'. (request id req_1)",
+        ),
+        (
+            Provider::Anthropic,
+            403,
+            ("request-id", "req_2"),
+            json!({"type": "error", "error": {"type": "permission_error", "message": "Your API key does not have permission to use the specified resource."}, "request_id": "req_2"}),
+            "HOST answered 403 Forbidden at /v1/messages: Your API key does not have permission to use the specified resource. (request id req_2)",
+        ),
+        (
+            Provider::Gemini,
+            400,
+            ("server-timing", "gfet4t7; dur=22"),
+            json!([{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT", "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]}}]),
+            "HOST answered 400 Bad Request at /v1beta/models/some-model:streamGenerateContent: API key not valid. Please pass a valid API key.",
+        ),
+        (
+            Provider::Ollama,
+            404,
+            ("date", "Fri, 21 Nov 2025 17:00:00 GMT"),
+            json!({"error": "model 'some-model' not found"}),
+            "HOST answered 404 Not Found at /api/chat: model 'some-model' not found",
+        ),
+        // Servers of one's own, and what stands before them.
+        (
+            Provider::OpenAiChat,
+            404,
+            id,
+            json!({"detail": "Not Found"}),
+            "HOST answered 404 Not Found at /v1/chat/completions: Not Found (request id req_1)",
+        ),
+        (
+            Provider::OpenAiChat,
+            413,
+            id,
+            json!({"unheard": "of"}),
+            "HOST answered 413 Payload Too Large at /v1/chat/completions (request id req_1)",
+        ),
+        (
+            Provider::OpenAiChat,
+            499,
+            id,
+            json!(["odd"]),
+            "HOST answered 499 at /v1/chat/completions (request id req_1)",
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn a_refusal_says_what_the_provider_says_and_is_final() {
+    for (provider, status, header, body, expected) in refusals() {
+        let server = ScriptedServer::always(move || vec![refusal(status, &[header], &body)]).await;
+        let error =
+            fail(client(provider, &server.url()).api_key(ApiKey::new("sk-12345").expect("a key"))).await;
+        assert_eq!(error.to_string(), expected.replace("HOST", &server.url()["http://".len()..]));
+        assert_eq!((error.kind(), error.status()), (ClientErrorKind::Status, Some(status)));
+        let id = Some(header.1).filter(|_| header.0.ends_with("request-id"));
+        assert_eq!((error.request_id(), error.attempts(), error.is_retryable()), (id, 1, false));
+        assert_eq!(server.requests(), 1, "{provider:?} {status}");
+    }
+}
+
+#[tokio::test]
+async fn a_plain_text_is_a_message_and_a_page_is_none() {
+    for (content_type, body, expected) in [
+        ("text/plain", "  no such model\n", ": no such model"),
+        ("text/html", "<html><body>404</body></html>", ""),
+        ("application/json", "{\"error\":{\"message\":\"cut o", ""),
+        ("application/json", "", ""),
+    ] {
+        let server =
+            ScriptedServer::always(move || vec![response(404, &[("content-type", content_type)], body)])
+                .await;
+        let error = fail(client(Provider::OpenAiChat, &server.url())).await;
+        let port = server.port();
+        let expected = format!("127.0.0.1:{port} answered 404 Not Found at /v1/chat/completions{expected}");
+        assert_eq!(error.to_string(), expected);
+    }
+}
+
+#[tokio::test]
+async fn who_has_no_key_is_told_where_it_would_be() {
+    let server = ScriptedServer::always(|| vec![refusal(401, &[], &json!({"error": "unauthorized"}))]).await;
+    let text = fail(client(Provider::Gemini, &server.url())).await.to_string();
+    let expected =
+        ": unauthorized; the client has no API key, which would be that of GOOGLE_API_KEY or GEMINI_API_KEY";
+    assert!(text.ends_with(expected), "{text}");
+    // Whoever sends one otherwise knows.
+    let base_url = server.url();
+    for client in [
+        client(Provider::Gemini, &base_url).header("Authorization", "Bearer abcdef"),
+        client(Provider::Gemini, &format!("{base_url}/?key=abcdef")),
+        client(Provider::Gemini, &base_url.replace("//", "//me:abcdef@")),
+    ] {
+        let text = fail(client).await.to_string();
+        assert!(text.ends_with(": unauthorized"), "{text}");
+    }
+}
+
+fn busy() -> Step {
+    refusal(429, &[("retry-after", "0")], &json!({"error": {"message": "slow down"}}))
+}
+
+fn answer() -> Vec<Step> {
+    events(&(text("{\"n\":1}\n") + "data: [DONE]\n\n"))
+}
+
+#[tokio::test]
+async fn a_refusal_that_passes_is_waited_for() {
+    let server = ScriptedServer::new(|number, _| if number < 2 { vec![busy()] } else { answer() }).await;
+    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+    assert_eq!(soon(records.next()).await.expect("a record").expect("a record").value.as_str(), "{\"n\":1}");
+    assert!(soon(records.next()).await.is_none());
+    assert!(records.report().is_complete());
+    let requests = server.log().requests;
+    assert_eq!(requests.len(), 3);
+    assert!(requests.iter().all(|request| request.body == requests[0].body));
+}
+
+#[tokio::test]
+async fn a_refusal_that_stays_is_tried_as_often_as_allowed() {
+    for retries in [0, 1, 3] {
+        let server = ScriptedServer::always(|| {
+            vec![refusal(503, &[("retry-after-ms", "1")], &json!({"error": {"message": "overloaded"}}))]
+        })
+        .await;
+        let error = fail(client(Provider::Anthropic, &server.url()).retries(retries)).await;
+        assert_eq!((error.attempts(), server.requests()), (retries + 1, retries as usize + 1));
+        assert!(error.is_retryable());
+        let attempts = if retries == 0 { String::new() } else { format!("{} attempts, ", retries + 1) };
+        let expected =
+            format!("503 Service Unavailable at /v1/messages: overloaded ({attempts}try again after 1 s)");
+        assert!(error.to_string().ends_with(&expected), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn without_a_word_about_when_it_is_waited_a_little() {
+    let server = ScriptedServer::new(|number, _| match number {
+        0 => vec![refusal(
+            529,
+            &[],
+            &json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
+        )],
+        _ => answer(),
+    })
+    .await;
+    let started = Instant::now();
+    drop(send(client(Provider::Anthropic, &server.url()).retries(1)).await.expect("an answer"));
+    assert!(started.elapsed() >= Duration::from_millis(400), "{:?}", started.elapsed());
+    assert_eq!(server.requests(), 2);
+}
+
+#[tokio::test]
+async fn what_does_not_pass_is_not_repeated() {
+    let none: &[(&str, &str)] = &[];
+    let message = |message: &str| json!({"error": {"message": message}});
+    let quota = json!({"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}});
+    for (status, headers, body, expected) in [
+        (429, none, quota, "429 Too Many Requests at /v1/responses: You exceeded your current quota."),
+        (
+            429,
+            &[("retry-after", "3600")],
+            message("slow down"),
+            "429 Too Many Requests at /v1/responses: slow down (try again after 3600 s)",
+        ),
+        (504, none, message("upstream"), "504 Gateway Timeout at /v1/responses: upstream"),
+        (504, &[("retry-after", "0")], message("upstream"), "504 Gateway Timeout at /v1/responses: upstream"),
+        (524, none, message("timeout"), "524 at /v1/responses: timeout"),
+        (408, none, message("timeout"), "408 Request Timeout at /v1/responses: timeout"),
+        (409, none, message("conflict"), "409 Conflict at /v1/responses: conflict"),
+        (
+            500,
+            &[("x-should-retry", "false")],
+            message("server error"),
+            "500 Internal Server Error at /v1/responses: server error",
+        ),
+    ] {
+        let server = ScriptedServer::always(move || vec![refusal(status, headers, &body)]).await;
+        let error = fail(client(Provider::OpenAiResponses, &server.url()).retries(5)).await;
+        assert!(error.to_string().ends_with(expected), "{error}");
+        assert_eq!((server.requests(), error.attempts()), (1, 1), "{error}");
+    }
+}
+
+#[tokio::test]
+async fn the_provider_knows_best_whether_to_try_again() {
+    let server = ScriptedServer::new(|number, _| match number {
+        0 => {
+            vec![refusal(409, &[("x-should-retry", "true"), ("retry-after", "0")], &json!({"error": "lock"}))]
+        }
+        _ => answer(),
+    })
+    .await;
+    drop(send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer"));
+    assert_eq!(server.requests(), 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_asked_is_not_sent() {
+    let server = ScriptedServer::always(answer).await;
+    let client = client(Provider::Anthropic, &server.url()).build().expect("a client");
+    let error = client.stream(&request().seed(1)).expect_err("it has none");
+    assert_eq!(error.to_string(), "the request cannot be sent: anthropic has no seed");
+    assert_eq!((error.kind(), error.attempts(), error.status()), (ClientErrorKind::Request, 0, None));
+    assert_eq!(server.log().connections, 0);
+}
