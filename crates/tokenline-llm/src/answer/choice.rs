@@ -146,11 +146,10 @@ impl Choice {
         self.is_ended = false;
         match self.text(block, out) {
             Some(at) => {
-                let text = &mut self.texts[at];
-                let goes_on = text.place.offset > 0 && self.block == block;
-                if out.joins_texts && !goes_on && self.place.column > 1 {
-                    out.text(self.index, block, "\n");
+                if out.joins_texts {
+                    self.join(at, block, out);
                 }
+                let text = &mut self.texts[at];
                 text.push(piece, lossy, out);
                 (self.block, self.place) = (block, text.place);
             }
@@ -163,6 +162,15 @@ impl Choice {
                 out.finding(Some(self.index), block, diagnostic);
             }
             None => {}
+        }
+    }
+
+    /// Begins a line between two texts that follow each other.
+    #[cold]
+    fn join<T>(&self, at: usize, block: u64, out: &mut Outbox<T>) {
+        let goes_on = self.texts[at].place.offset > 0 && self.block == block;
+        if !goes_on && self.place.column > 1 {
+            out.text(self.index, block, "\n");
         }
     }
 
