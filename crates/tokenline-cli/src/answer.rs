@@ -41,10 +41,10 @@ pub(crate) fn parse(
     complete(&parser, emitter)
 }
 
-/// Has a parser read as the rules say.
+/// Has a parser, which has their options already, read as the rules say.
 pub(crate) fn configure(parser: AnswerParser<Raw>, rules: &Rules) -> AnswerParser<Raw> {
     let text_as = if rules.wants_calls() { TextAs::ToolCalls } else { TextAs::Records };
-    let mut parser = parser.with_options(rules.options).text_as(text_as);
+    let mut parser = parser.text_as(text_as);
     if rules.what == What::Events {
         parser = parser.with_fragments();
     }

@@ -61,6 +61,8 @@ mod providers;
 #[cfg(feature = "replay")]
 pub mod replay;
 pub mod request;
+#[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
+mod retry_after;
 mod secrets;
 mod stream;
 mod unknown;

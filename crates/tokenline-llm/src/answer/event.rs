@@ -125,20 +125,6 @@ impl<T> AnswerEvent<T> {
         }
     }
 
-    pub(super) fn diagnostic_mut(&mut self) -> Option<&mut Diagnostic> {
-        match self {
-            Self::RejectedCall { call, .. } => Some(&mut call.diagnostic),
-            Self::Rejected { diagnostic, .. } | Self::Note { diagnostic, .. } => Some(diagnostic),
-            Self::Record { .. }
-            | Self::ToolCall { .. }
-            | Self::Text { .. }
-            | Self::Reasoning { .. }
-            | Self::Refusal { .. }
-            | Self::Finish { .. }
-            | Self::Usage(_) => None,
-        }
-    }
-
     /// Whether it says that the end cut something off.
     pub(super) fn tells_of_a_cut(&self) -> bool {
         let is_cut = |its: &Diagnostic| matches!(its.code, Code::Truncated | Code::Unsealed);

@@ -252,17 +252,29 @@ impl<T: DeserializeOwned> AnswerParser<T> {
             self.read_on();
         }
         let mut event = self.answer.out.take()?;
-        if let Some(diagnostic) = event.diagnostic_mut() {
-            self.answer.secrets.mask(&mut diagnostic.message);
-        }
-        match &event {
-            AnswerEvent::Record { .. } => self.report.count_record(),
-            AnswerEvent::ToolCall { .. } => self.report.count_tool_call(),
-            event => {
-                if let Some(diagnostic) = event.diagnostic() {
-                    self.report.add(diagnostic.clone());
-                }
+        let finding = match &mut event {
+            AnswerEvent::Record { .. } => {
+                self.report.count_record();
+                None
             }
+            AnswerEvent::ToolCall { .. } => {
+                self.report.count_tool_call();
+                None
+            }
+            AnswerEvent::RejectedCall { call, .. } => Some(&mut call.diagnostic),
+            AnswerEvent::Rejected { diagnostic, .. } | AnswerEvent::Note { diagnostic, .. } => {
+                Some(diagnostic)
+            }
+            AnswerEvent::Text { .. }
+            | AnswerEvent::Reasoning { .. }
+            | AnswerEvent::Refusal { .. }
+            | AnswerEvent::Finish { .. }
+            | AnswerEvent::Usage(_) => None,
+        };
+        if let Some(diagnostic) = finding {
+            // It may name a tool, and that name is whatever the server sent.
+            self.answer.secrets.mask(&mut diagnostic.message);
+            self.report.add(diagnostic.clone());
         }
         Some(event)
     }

@@ -9,6 +9,7 @@ use super::llm_client::Inner;
 use super::{ClientError, ClientErrorKind, api_key, endpoint, retry};
 use crate::Provider;
 use crate::providers::error_of_body;
+use crate::retry_after::retry_after;
 
 /// Bytes of an error's body that are read: no provider's message is longer.
 const MAX_BODY: usize = 64 * 1024;
@@ -39,7 +40,7 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
         let hint = missing_key(client, status);
         let text = format!("{host} answered {} at {path}{told}{hint}", status_text.trim_end());
         return Err(error(ClientErrorKind::Status, text)
-            .with_retry_after(retry::retry_after(&headers, SystemTime::now()))
+            .with_retry_after(retry_after(|name| headers.get(name)?.to_str().ok(), SystemTime::now()))
             .retryable(retry::may_pass(status, &headers, &body.text)));
     }
     let content_type = header(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default();

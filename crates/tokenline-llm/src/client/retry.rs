@@ -1,7 +1,7 @@
 //! When a request is sent again.
 
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use backon::{ExponentialBuilder, Retryable as _};
 use reqwest::StatusCode;
@@ -89,19 +89,6 @@ pub(super) fn may_pass(status: StatusCode, headers: &HeaderMap, message: &str) -
     }
 }
 
-/// What the provider says about when to come back.
-pub(super) fn retry_after(headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
-    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
-    let seconds =
-        |text: &str| text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    if let Some(wait) = text("retry-after-ms").and_then(seconds) {
-        return Some(wait / 1000);
-    }
-    let after = text("retry-after")?;
-    seconds(after)
-        .or_else(|| Some(httpdate::parse_http_date(after).ok()?.duration_since(now).unwrap_or_default()))
-}
-
 #[cfg(test)]
 mod tests {
     use reqwest::header::HeaderName;
@@ -140,26 +127,6 @@ mod tests {
         assert!(!may_pass(StatusCode::TOO_MANY_REQUESTS, &none, "insufficient_quota"));
         assert!(may_pass(StatusCode::CONFLICT, &headers("x-should-retry", "true"), ""));
         assert!(!may_pass(StatusCode::INTERNAL_SERVER_ERROR, &headers("x-should-retry", "false"), ""));
-    }
-
-    #[test]
-    fn the_provider_says_when_to_come_back() {
-        let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
-        for (name, value, expected) in [
-            ("retry-after", "3", Some(3000)),
-            ("retry-after", " 1.5 ", Some(1500)),
-            ("retry-after", "0", Some(0)),
-            ("retry-after", "Sun, 06 Nov 1994 08:49:47 GMT", Some(10_000)),
-            ("retry-after", "Sun, 06 Nov 1994 08:49:27 GMT", Some(0)),
-            ("retry-after-ms", "250", Some(250)),
-            ("retry-after", "soon", None),
-            ("retry-after", "-1", None),
-            ("retry-after", "inf", None),
-            ("date", "3", None),
-        ] {
-            let expected = expected.map(Duration::from_millis);
-            assert_eq!(retry_after(&headers(name, value), now), expected, "{name}: {value}");
-        }
     }
 
     #[test]

@@ -1,14 +1,14 @@
 //! What an error of the source comes to, with what the server says.
 
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use reqwest_0_12::header::{HeaderMap, HeaderValue, RETRY_AFTER};
 use reqwest_0_12::{Error as HttpError, Response};
 use reqwest_eventsource::Error;
 use tokio::time::{Instant, timeout_at};
 
 use super::EventSourceError;
 use crate::providers::error_of_body;
+use crate::retry_after::retry_after;
 
 /// Stops a body without an end. Providers' errors are far below.
 const MAX_BODY: usize = 64 * 1024;
@@ -29,7 +29,7 @@ pub(super) async fn failure(error: Error, has_answered: bool) -> Option<EventSou
         Error::Utf8(error) => EventSourceError::NotUtf8 { unread: error.as_bytes().len() },
         Error::InvalidStatusCode(status, response) => EventSourceError::Status {
             status: status.as_u16(),
-            retry_after: retry_after(response.headers()),
+            retry_after: retry_after(|name| response.headers().get(name)?.to_str().ok(), SystemTime::now()),
             message: message_of(&read(response).await),
         },
         Error::InvalidContentType(content_type, response) => {
@@ -112,15 +112,6 @@ fn shown(text: &str, max_chars: usize) -> String {
     shown
 }
 
-/// How long the server asks to wait, as the providers say it: in seconds, or more exactly by a header that OpenAI
-/// and Azure add. A date is not read.
-fn retry_after(headers: &HeaderMap) -> Option<Duration> {
-    let number = |value: &HeaderValue| value.to_str().ok()?.trim().parse::<f64>().ok();
-    let millis = headers.get("retry-after-ms").and_then(number).map(|millis| millis / 1000.0);
-    let seconds = millis.or_else(|| headers.get(RETRY_AFTER).and_then(number))?;
-    Duration::try_from_secs_f64(seconds).ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -151,23 +142,6 @@ mod tests {
         assert_eq!(message_of(long.as_bytes()), Some("é".repeat(500) + "…"));
         assert_eq!(message_of("é ".repeat(1000).as_bytes()), Some("é ".repeat(250) + "…"));
         assert_eq!(shown(&"é".repeat(500), 500), "é".repeat(500));
-    }
-
-    #[test]
-    fn how_long_to_wait() {
-        for (name, value, expected) in [
-            ("retry-after", "20", Some(Duration::from_secs(20))),
-            ("retry-after", " 0.5 ", Some(Duration::from_millis(500))),
-            ("retry-after-ms", "1500", Some(Duration::from_millis(1500))),
-            ("retry-after", "Wed, 21 Oct 2026 07:28:00 GMT", None),
-            ("retry-after", "-1", None),
-            ("retry-after", "1e300", None),
-            ("retry-after", "NaN", None),
-        ] {
-            let mut headers = HeaderMap::new();
-            headers.insert(name, HeaderValue::from_static(value));
-            assert_eq!(retry_after(&headers), expected, "{name}: {value}");
-        }
     }
 
     #[test]
