@@ -20,7 +20,7 @@ pub(crate) fn parse(
     source: &mut Source,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    let mut parser = configure(AnswerParser::new(provider, rules.options), rules);
+    let mut parser = configure(AnswerParser::new(provider, rules.options.clone()), rules);
     let mut beginning = Vec::new();
     while let Some(chunk) = source.read()? {
         if beginning.len() < guess::LOOKED_AT {

@@ -67,8 +67,8 @@ impl Emitter {
 
     /// A record that was kept.
     pub(crate) fn owned_record(&mut self, of: Of, record: &Record<Raw>) -> Result<(), Failure> {
-        let Record { line, column, span, completion, .. } = *record;
-        let place = Record { value: (), line, column, span, completion };
+        let Record { line, column, span, completion, recovered, .. } = *record;
+        let place = Record { value: (), line, column, span, completion, recovered };
         self.record_text(of, &place, &record.value.to_single_line())
     }
 
@@ -105,9 +105,15 @@ impl Emitter {
     }
 
     fn placed_event(&mut self, event: &str, of: Of, record: &Record<()>, value: &str) -> io::Result<()> {
+        let recovered = match record.recovered.is_empty() {
+            true => String::new(),
+            false => {
+                format!(r#""recovered":{},"#, serde_json::to_string(&record.recovered).unwrap_or_default())
+            }
+        };
         writeln!(
             self.out,
-            r#"{{"event":"{event}",{of}"line":{},"start":{},"end":{},"completion":"{}","value":{value}}}"#,
+            r#"{{"event":"{event}",{of}"line":{},"start":{},"end":{},"completion":"{}",{recovered}"value":{value}}}"#,
             record.line,
             record.span.start,
             record.span.end,

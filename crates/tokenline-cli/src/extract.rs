@@ -23,7 +23,8 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     let client = client(args)?;
     let request = request(args, &rules)?;
     let request = client.stream(&request).map_err(|error| failure(&error))?;
-    let request = request.map_parser(|parser| answer::configure(parser.with_options(rules.options), &rules));
+    let request =
+        request.map_parser(|parser| answer::configure(parser.with_options(rules.options.clone()), &rules));
     let report_file =
         ReportFile::asked_for(&args.reading, args.messages.as_deref().unwrap_or(Path::new("")))?;
     let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;

@@ -92,7 +92,7 @@ pub(crate) fn conclude(
 }
 
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
-    let mut decoder = RecordDecoder::new(rules.options);
+    let mut decoder = RecordDecoder::new(rules.options.clone());
     while let Some(chunk) = source.read()? {
         if decoder.position() == 0 {
             match guess::provider(chunk) {

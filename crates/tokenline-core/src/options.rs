@@ -1,5 +1,8 @@
 //! What a record parser is told before it starts.
 
+use std::fmt;
+use std::sync::Arc;
+
 use crate::{Emit, Limits, Mode};
 
 /// How a [`JsonlParser`](crate::JsonlParser) reads.
@@ -10,7 +13,7 @@ use crate::{Emit, Limits, Mode};
 /// let options = Options::lenient().emit(Emit::Eager);
 /// # let _ = options;
 /// ```
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
     /// How forgiving it is.
@@ -19,14 +22,13 @@ pub struct Options {
     pub emit: Emit,
     /// Caps on memory.
     pub limits: Limits,
+    /// The names and indices that lead from a root value to the array whose elements are the records.
+    pub(crate) items: Option<Arc<[Box<str>]>>,
 }
 
 impl Options {
-    /// Reads what models write around JSON Lines: fences, prose, blank lines, a comma after a record,
-    /// several records on a line. The default.
-    ///
-    /// A record stands on one line: an object over several lines, or one inside an array, is not
-    /// delivered but reported.
+    /// Reads what models write in place of JSON Lines: fences, prose, lists, commas, arrays, objects over
+    /// several lines and several on one. The default.
     #[must_use]
     pub fn lenient() -> Self {
         Self::default()
@@ -51,4 +53,52 @@ impl Options {
         self.limits = limits;
         self
     }
+
+    /// Takes for records the elements of one array within each root value, each as soon as it is
+    /// complete: the array at this JSON Pointer (RFC 6901). What stands beside it is passed over, and
+    /// an object without it is [reported](crate::Code::MissingField). The empty pointer is a root array.
+    ///
+    /// For the lenient mode; the strict one has no use for it.
+    ///
+    /// ```
+    /// use tokenline_core::{Event, JsonlParser, Options};
+    ///
+    /// let mut parser = JsonlParser::new(Options::lenient().items("/definitions")?);
+    /// parser.push("{\"status\": {\"ok\": true}, \"definitions\": [{\"entity\": \"DNA\"}, {\"enti");
+    /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+    /// assert_eq!(record.value.raw(), "{\"entity\": \"DNA\"}");
+    /// # Ok::<(), tokenline_core::InvalidPointer>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// If it is not a JSON Pointer: it neither is empty nor begins with `/`, or has a `~` that is not
+    /// followed by `0` or `1`.
+    pub fn items(mut self, pointer: &str) -> Result<Self, InvalidPointer> {
+        let tokens = match pointer.strip_prefix('/') {
+            None if pointer.is_empty() => None,
+            None => return Err(InvalidPointer(())),
+            Some(tokens) => Some(tokens),
+        };
+        let unescape = |token: &str| -> Option<Box<str>> {
+            let is_escaped_well = token.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']));
+            is_escaped_well.then(|| token.replace("~1", "/").replace("~0", "~").into())
+        };
+        let tokens: Option<Arc<[Box<str>]>> =
+            tokens.into_iter().flat_map(|tokens| tokens.split('/')).map(unescape).collect();
+        self.items = Some(tokens.ok_or(InvalidPointer(()))?);
+        Ok(self)
+    }
 }
+
+/// What was given to [`Options::items`] is not a JSON Pointer.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidPointer(());
+
+impl fmt::Display for InvalidPointer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("not a JSON Pointer: it begins with `/`, as `/items` or `/data/0/rows`; a `/` within a name is `~1`, a `~` is `~0`")
+    }
+}
+
+impl std::error::Error for InvalidPointer {}

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::json::Value;
-use crate::{Code, Diagnostic, Span, Validate, Violation};
+use crate::{Code, Diagnostic, Recovered, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -15,6 +15,8 @@ pub enum Completion {
     Newline,
     /// The next record or call began.
     NextItem,
+    /// It is an element of an array, and a comma or the array's end followed.
+    ArrayElement,
     /// Other text followed.
     Text,
     /// The provider said that the item it is part of has ended: a content block, an output item.
@@ -36,6 +38,7 @@ impl Completion {
         match self {
             Self::Newline => "newline",
             Self::NextItem => "next_item",
+            Self::ArrayElement => "array_element",
             Self::Text => "text",
             Self::ItemStop => "item_stop",
             Self::FinishReason => "finish_reason",
@@ -60,8 +63,8 @@ pub enum Emit {
 /// How forgiving the decoder is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Models' habits are understood: fences, prose, blank lines, a comma after a record, several
-    /// records on a line.
+    /// Models' habits are understood: fences, prose, lists, commas, arrays, records over several lines
+    /// or several on one, thinking aloud. [`Record::recovered`] says what was.
     #[default]
     Lenient,
     /// Each line that is not blank is one JSON object, and nothing else.
@@ -84,6 +87,8 @@ pub struct Record<T> {
     pub span: Span,
     /// Why it counts as complete.
     pub completion: Completion,
+    /// What about it the strict mode would have refused.
+    pub recovered: Recovered,
 }
 
 impl<T> Record<T> {
@@ -95,6 +100,7 @@ impl<T> Record<T> {
             column: self.column,
             span: self.span,
             completion: self.completion,
+            recovered: self.recovered,
         }
     }
 }

@@ -88,10 +88,10 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T>
             source: Some(source),
             chunk: None,
             at: 0,
-            decoder: RecordDecoder::new(options),
             state: State::Reading,
             reader: Reader::typed(),
             report: Report::new(&options.limits),
+            decoder: RecordDecoder::new(options),
             meter: Meter::new("text", Start::now()),
         }
     }
@@ -100,7 +100,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T>
 impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// Sets how to read: mode, emission and limits. To be called before the first poll.
     pub fn with_options(self, options: Options) -> Self {
-        Self { decoder: RecordDecoder::new(options), report: Report::new(&options.limits), ..self }
+        Self { report: Report::new(&options.limits), decoder: RecordDecoder::new(options), ..self }
     }
 
     /// Holds each record against a validator before it is read into `T`. One that breaks a rule is

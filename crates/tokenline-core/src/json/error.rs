@@ -46,6 +46,28 @@ impl Expected {
         matches!(self, Self::StringCharacter | Self::Escape | Self::HexDigit | Self::LowSurrogate)
     }
 
+    /// Whether white space may stand at the place.
+    pub(crate) fn is_between_tokens(self) -> bool {
+        match self {
+            Self::Value
+            | Self::ValueOrBracket
+            | Self::Name
+            | Self::NameOrBrace
+            | Self::Colon
+            | Self::CommaOrBrace
+            | Self::CommaOrBracket
+            | Self::End => true,
+            Self::Digit
+            | Self::Literal
+            | Self::StringCharacter
+            | Self::Escape
+            | Self::HexDigit
+            | Self::LowSurrogate
+            | Self::LessDepth
+            | Self::ShorterDocument => false,
+        }
+    }
+
     fn describe(self) -> &'static str {
         match self {
             Self::Value => "a value",

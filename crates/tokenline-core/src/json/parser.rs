@@ -32,8 +32,13 @@ pub enum Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawStep {
     NeedMore,
-    Complete { end: usize },
+    Complete {
+        end: usize,
+    },
     Malformed(Fault),
+    /// Of a single-line document: a line feed between two tokens. The document may go on behind it,
+    /// with [`Parser::pass_line_feed`].
+    LineEnd(Fault),
 }
 
 /// A resumable, fully validating JSON parser that fills a reusable tape.
@@ -166,7 +171,7 @@ impl Parser {
         self
     }
 
-    /// Makes a line feed end the document: one inside it is a fault.
+    /// Makes the parser stop at each line feed between two tokens, with [`RawStep::LineEnd`].
     pub(crate) fn single_line(mut self) -> Self {
         self.single_line = true;
         self
@@ -194,7 +199,9 @@ impl Parser {
         match self.resume_bytes(document.as_bytes()) {
             RawStep::NeedMore => Step::NeedMore,
             RawStep::Complete { end } => Step::Complete { end },
-            RawStep::Malformed(fault) => Step::Malformed(SyntaxError::at(document.as_bytes(), fault)),
+            RawStep::Malformed(fault) | RawStep::LineEnd(fault) => {
+                Step::Malformed(SyntaxError::at(document.as_bytes(), fault))
+            }
         }
     }
 
@@ -203,7 +210,9 @@ impl Parser {
         match self.finish_bytes(document.as_bytes()) {
             RawStep::NeedMore => Step::NeedMore,
             RawStep::Complete { end } => Step::Complete { end },
-            RawStep::Malformed(fault) => Step::Malformed(SyntaxError::at(document.as_bytes(), fault)),
+            RawStep::Malformed(fault) | RawStep::LineEnd(fault) => {
+                Step::Malformed(SyntaxError::at(document.as_bytes(), fault))
+            }
         }
     }
 
@@ -224,7 +233,7 @@ impl Parser {
                 }
             }
             RawStep::NeedMore => Fault { offset: bytes.len(), expected: self.expected() },
-            RawStep::Malformed(fault) => fault,
+            RawStep::Malformed(fault) | RawStep::LineEnd(fault) => fault,
         };
         Err(SyntaxError::at(bytes, fault))
     }
@@ -256,6 +265,21 @@ impl Parser {
         self.at += len;
         self.examined += len as u64;
         true
+    }
+
+    /// Goes past the line feed at which it stopped.
+    pub(crate) fn pass_line_feed(&mut self) {
+        self.at += 1;
+        self.examined += 1;
+    }
+
+    /// Whether the parser stands inside a string, and whether behind a backslash there.
+    pub(crate) fn in_string(&self) -> (bool, bool) {
+        match self.state {
+            State::String | State::Unicode => (true, false),
+            State::Escape => (true, true),
+            _ => (false, false),
+        }
     }
 
     /// What the grammar allows where the document stops.
@@ -373,7 +397,12 @@ impl Parser {
                 }
                 Stop::Grow => self.ensure_room(),
                 Stop::Fault(expected) => {
-                    break Fault { offset: self.at, expected };
+                    let fault = Fault { offset: self.at, expected };
+                    if self.single_line && bytes.get(self.at) == Some(&b'\n') && expected.is_between_tokens()
+                    {
+                        return RawStep::LineEnd(fault);
+                    }
+                    break fault;
                 }
             }
         };

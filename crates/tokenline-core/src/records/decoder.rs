@@ -106,6 +106,13 @@ impl RecordDecoder {
         self.position
     }
 
+    /// Offset in the stream of the first byte that an event to come may be about. Who wants the text of
+    /// what is rejected keeps what comes from there on.
+    #[must_use]
+    pub fn undecided_from(&self) -> u64 {
+        self.machine.undecided_from().min(self.position)
+    }
+
     /// How many bytes were looked at, by the parser and by the search for lines and openers, since
     /// the decoder was made; the UTF-8 check apart. At most twice the input, three times where much
     /// of it is malformed.
@@ -155,13 +162,23 @@ impl RecordDecoder {
         {
             return Some(plain);
         }
-        let text = std::mem::take(&mut self.carry.text);
-        let base = if self.carry.is_active() { self.carry.base } else { self.position };
-        let window = Window { bytes: text.as_bytes(), base, is_checked: true, ends_bad: false };
-        let found = self.machine.finish(&window, completion, self.carry.cut_character());
-        let plain = carried(found);
-        self.carry.text = text;
-        plain
+        loop {
+            let text = std::mem::take(&mut self.carry.text);
+            let base = if self.carry.is_active() { self.carry.base } else { self.position };
+            let window = Window { bytes: text.as_bytes(), base, is_checked: true, ends_bad: false };
+            let mut at = text.len();
+            let cut = self.carry.cut_character();
+            let found = self.machine.finish(&window, &mut at, completion, cut).map(carried);
+            self.carry.text = text;
+            if let Some(plain) = found {
+                return plain;
+            }
+            // A value on several lines that the end cut: its lines are read once more.
+            self.carry.at = at;
+            if let Some(plain) = self.read_carry() {
+                return Some(plain);
+            }
+        }
     }
 
     #[inline]
@@ -190,6 +207,10 @@ impl RecordDecoder {
                 (at, text.map(|text| Plain::Record { record, text: Text::Input(text) }))
             }
             Found::Diagnostic(diagnostic) => {
+                // What is open is seen once more, from its first byte.
+                if let Some(start) = self.machine.open_start() {
+                    at = at.min((start - self.position) as usize);
+                }
                 self.position += at as u64;
                 (at, Some(Plain::Diagnostic(diagnostic)))
             }

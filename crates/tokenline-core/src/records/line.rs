@@ -1,6 +1,6 @@
 //! What is known of the line being read.
 
-use crate::{Code, Diagnostic, Span};
+use crate::{Code, Diagnostic, Recovered, Recovery, Span};
 
 /// The line being read, and what to say of it when it ends.
 #[derive(Debug)]
@@ -9,14 +9,22 @@ pub(super) struct Line {
     pub(super) number: u64,
     /// Offset in the stream of its first byte.
     pub(super) start: u64,
+    /// Offset of the first byte that can be text: its start, or what follows a closing tag.
+    pub(super) text_start: u64,
     /// Offset of its first byte that is no white space.
     pub(super) first: Option<u64>,
     /// Whether it starts with a code fence.
-    pub(super) fence: bool,
+    pub(super) has_fence: bool,
+    /// Whether that ends the open fence, if nothing else stands on the line.
+    pub(super) may_close_fence: bool,
+    /// Whether it is no text but marks: a fence, the brackets of an array, the end of a lost value.
+    pub(super) is_quiet: bool,
     /// Whether it yielded a record.
     pub(super) has_record: bool,
     /// Whether it belongs to a lost value that began on a line before it.
-    pub(super) inside: bool,
+    pub(super) is_inside: bool,
+    /// What stands before the first opener.
+    pub(super) lead: Lead,
     fault: Option<Fault>,
 }
 
@@ -37,7 +45,19 @@ pub(super) struct Fault {
 
 impl Line {
     pub(super) fn new(number: u64, start: u64) -> Self {
-        Self { number, start, first: None, fence: false, has_record: false, inside: false, fault: None }
+        Self {
+            number,
+            start,
+            text_start: start,
+            first: None,
+            has_fence: false,
+            may_close_fence: false,
+            is_quiet: false,
+            has_record: false,
+            is_inside: false,
+            lead: Lead::default(),
+            fault: None,
+        }
     }
 
     /// The place in the line of an offset in the stream: bytes, counted from 1.
@@ -45,8 +65,14 @@ impl Line {
         offset - self.start + 1
     }
 
+    /// White space before its text, in bytes.
+    pub(super) fn indent(&self) -> u64 {
+        self.first.map_or(0, |first| first - self.text_start)
+    }
+
     /// Notes a fault. One diagnostic a line: the first that is about data, else the first.
     pub(super) fn add_fault(&mut self, fault: Fault) {
+        self.lead.add(b"{");
         match &self.fault {
             Some(first) if first.is_data || !fault.is_data => {}
             _ => self.fault = Some(fault),
@@ -71,32 +97,108 @@ impl Line {
         debug_assert!(self.is_clean() && self.has_record);
         self.number += 1;
         self.start = next;
+        self.text_start = next;
         self.first = None;
-        self.fence = false;
+        self.has_fence = false;
+        self.may_close_fence = false;
+        self.is_quiet = false;
         self.has_record = false;
+        self.is_inside = false;
+        self.lead = Lead::default();
     }
 
-    /// Goes on to the line that starts at `next`; `end` is where this one's content ends. Returns
-    /// what is to be said of it.
-    pub(super) fn end(&mut self, end: u64, next: u64) -> Option<Diagnostic> {
-        let line = std::mem::replace(self, Self::new(self.number + 1, next));
-        let first = line.first.filter(|_| !line.inside)?;
-        match line.fault {
+    /// Goes on to the line that starts at `next`, and gives this one away.
+    pub(super) fn go_on(&mut self, next: u64) -> Self {
+        std::mem::replace(self, Self::new(self.number + 1, next))
+    }
+
+    /// What is to be said of the line; `end` is where its content ends.
+    pub(super) fn finding(self, end: u64) -> Option<Diagnostic> {
+        let first = self.first.filter(|_| !self.is_inside)?;
+        match self.fault {
             // Braces in prose are no loss where a record was found, or on a fence's own line.
-            Some(fault) if fault.is_data || !(line.has_record || line.fence) => {
+            Some(fault) if fault.is_data || !(self.has_record || self.is_quiet) => {
+                let lost_to = fault.end.unwrap_or(end).max(fault.start);
                 let message = match fault.code {
-                    Code::LineTooLong => format!("{} ({} bytes)", fault.message, end - line.start),
+                    Code::LineTooLong => format!("{} ({} bytes)", fault.message, end - self.start),
                     _ => fault.message,
                 };
-                let span = Span::new(fault.start, fault.end.unwrap_or(end).max(fault.start));
-                Some(Diagnostic::new(fault.code, line.number, span, fault.at - line.start + 1, message))
+                let span = Span::new(fault.start, lost_to);
+                Some(Diagnostic::new(fault.code, self.number, span, fault.at - self.start + 1, message))
             }
-            None if !line.has_record && !line.fence => {
+            None if !self.has_record && !self.is_quiet => {
                 let span = Span::new(first, end.max(first));
-                let column = first - line.start + 1;
-                Some(Diagnostic::new(Code::Prose, line.number, span, column, "text without a record"))
+                let column = first - self.start + 1;
+                Some(Diagnostic::new(Code::Prose, self.number, span, column, "text without a record"))
             }
             _ => None,
         }
+    }
+
+    /// Whether it is nothing but a code fence that ends one.
+    pub(super) fn closes_fence(&self) -> bool {
+        self.may_close_fence && self.lead.is_empty() && !self.has_record
+    }
+
+    /// Takes out the fault that is to be reported whatever else the line yields.
+    pub(super) fn take_data_fault(&mut self, end: u64) -> Option<Diagnostic> {
+        let fault = self.fault.take().filter(|fault| fault.is_data)?;
+        let mut line = Self::new(self.number, self.start);
+        (line.first, line.fault) = (self.first, Some(fault));
+        line.finding(end)
+    }
+}
+
+/// The first bytes of a line's text, white space apart: enough to tell a list's marker.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Lead {
+    bytes: [u8; Self::LEN],
+    /// One more than there is room for if it is longer.
+    len: u8,
+}
+
+impl Lead {
+    const LEN: usize = 8;
+
+    #[inline]
+    pub(super) fn add(&mut self, text: &[u8]) {
+        for &byte in text.iter().filter(|byte| !byte.is_ascii_whitespace()) {
+            match self.bytes.get_mut(usize::from(self.len)) {
+                Some(slot) => {
+                    *slot = byte;
+                    self.len += 1;
+                }
+                None => {
+                    self.len = Self::LEN as u8 + 1;
+                    return;
+                }
+            }
+        }
+    }
+
+    pub(super) fn is_empty(self) -> bool {
+        self.len == 0
+    }
+
+    /// What a record behind it was recovered from.
+    #[inline]
+    pub(super) fn recovered(self) -> Recovered {
+        if self.is_empty() {
+            return Recovered::NONE;
+        }
+        let is_marker = self.bytes.get(..usize::from(self.len)).is_some_and(is_list_marker);
+        Recovered::NONE.with(if is_marker { Recovery::ListMarker } else { Recovery::Prose })
+    }
+}
+
+/// A bullet, or a number with a dot or a bracket behind it.
+fn is_list_marker(text: &[u8]) -> bool {
+    match text {
+        b"-" | b"*" | b"+" => true,
+        [digits @ .., b'.' | b')'] => {
+            let digits = digits.strip_prefix(b"(").unwrap_or(digits);
+            !digits.is_empty() && digits.iter().all(u8::is_ascii_digit)
+        }
+        _ => text == "•".as_bytes(),
     }
 }

@@ -1,11 +1,17 @@
-//! The machine: what the bytes of a line mean, and when a record is released.
+//! The machine: what the bytes of a text mean, and when a record is released.
 
+mod lost;
 mod steps;
+mod think;
+mod walk;
 
 use super::line::{Fault, Line};
 use super::window::Window;
 use crate::json::{Kind, Parser, Value, error, parser::RawStep};
-use crate::{Code, Completion, Diagnostic, Mode, Options, Record, Span};
+use crate::{Code, Completion, Diagnostic, Options, Record, Recovered, Recovery, Span};
+use lost::{Lost, Skip};
+use think::Thinking;
+use walk::Walk;
 
 /// What [`Machine::advance`] came to.
 pub(super) enum Found<'w> {
@@ -25,30 +31,47 @@ enum Phase {
     LineStart,
     /// Counting the marks that may make a code fence.
     Fence { marker: u8, count: u8 },
+    /// In what may become a tag around thinking.
+    Tag,
+    /// Inside such tags.
+    Think { matched: u8 },
     /// Text, up to the next opener.
     Text,
     /// Inside a value.
     Value { start: u64 },
     /// A value is balanced; what follows decides whether it was whole.
     Sealing { start: u64, end: u64, comma: bool, released: bool },
+    /// Between the elements of an array, or the members that lead to one.
+    Walk,
     /// After a fault: up to where the brackets of the lost value balance.
-    Skip { start: u64, depth: u32, in_string: bool, escaped: bool, is_data: bool },
+    Skip(Skip),
+    /// After a lost value whose brackets balance.
+    AfterLost,
     /// After a fault: up to the end of the line.
     Discard,
-    /// A line of a lost region: up to its end, without a word.
-    Inside,
     /// After the end of the input.
     Ended,
 }
 
-/// A value left open at the end of its line. Lines indented deeper than its first belong to it, so
-/// that inner objects never pass for records.
-#[derive(Clone, Copy, Debug)]
-struct Region {
-    /// White space before the line's text, in bytes.
-    indent: u64,
-    /// Whether it is an array whose elements are records, one or more a line.
-    is_root_array: bool,
+/// Where the open value begins, and what it would be recovered from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    line: u64,
+    column: u64,
+    recovered: Recovered,
+}
+
+/// The first line of an open value that goes on behind it.
+#[derive(Debug)]
+struct Spread {
+    line: Line,
+    /// Offset of its line feed.
+    end: u64,
+    /// What the grammar allowed there, and how many containers were open.
+    expected: error::Expected,
+    depth: u32,
+    /// Whether more of the value stands on it than its opener.
+    is_data: bool,
 }
 
 /// The state of decoding, apart from who holds the bytes.
@@ -59,8 +82,21 @@ pub(super) struct Machine {
     json: Parser,
     phase: Phase,
     line: Line,
-    /// A value that was left open at the end of its line (lenient).
-    region: Option<Region>,
+    place: Place,
+    /// Offset from which the limit is counted: the start of the line, or of the open value's first one;
+    /// within an array the end of the value before.
+    counted_from: u64,
+    /// The open value goes on behind its first line.
+    spread: Option<Spread>,
+    /// A lost value may go on (lenient).
+    lost: Option<Box<Lost>>,
+    /// The text is inside an array of records, or on the way to one.
+    walk: Option<Walk>,
+    /// Lines that start before this offset are decoded once more, each for itself.
+    again_to: u64,
+    /// The mark of the code fence that is open.
+    fence: Option<u8>,
+    thinking: Thinking,
     /// Offset of a carriage return before the window: it may belong to a line end.
     last_return: Option<u64>,
     scanned: u64,
@@ -74,7 +110,14 @@ impl Machine {
             options,
             phase: Phase::Start,
             line: Line::new(1, 0),
-            region: None,
+            place: Place::default(),
+            counted_from: 0,
+            spread: None,
+            lost: None,
+            walk: None,
+            again_to: 0,
+            fence: None,
+            thinking: Thinking::default(),
             last_return: None,
             scanned: 0,
         }
@@ -84,7 +127,12 @@ impl Machine {
         self.json.reset();
         self.phase = Phase::Start;
         self.line = Line::new(1, 0);
-        self.region = None;
+        self.counted_from = 0;
+        self.spread = None;
+        self.lost = None;
+        self.walk = None;
+        self.again_to = 0;
+        self.fence = None;
         self.last_return = None;
     }
 
@@ -105,9 +153,20 @@ impl Machine {
         }
     }
 
+    /// Offset in the stream of the first byte that an event to come may be about.
+    pub(super) fn undecided_from(&self) -> u64 {
+        let line = self.spread.as_ref().map_or(self.line.start, |spread| spread.line.start);
+        self.lost.as_ref().map_or(line, |lost| lost.start.min(line))
+    }
+
     /// Whether what comes is dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
-        matches!(self.phase, Phase::Discard | Phase::Inside | Phase::Ended)
+        matches!(self.phase, Phase::Discard | Phase::Think { .. } | Phase::Ended)
+    }
+
+    /// Whether a part of an array is passed over. Nothing is kept of it, so it may be of any length.
+    fn is_skipping_element(&self) -> bool {
+        matches!(self.phase, Phase::Skip(_)) && self.walk.is_some()
     }
 
     /// Goes on by `len` plain ASCII bytes, up to the offset `end`, if a string is open and the line
@@ -115,11 +174,13 @@ impl Machine {
     #[inline]
     pub(super) fn continue_string(&mut self, len: usize, end: u64) -> bool {
         matches!(self.phase, Phase::Value { .. })
-            && end - self.line.start <= self.limit
+            && end - self.counted_from <= self.limit
             && self.json.continue_string(len)
     }
 
     /// Reads on from `at`, up to the next thing found or the end of the window.
+    ///
+    /// Goes back to the second line of a value that proves malformed, which is always in the window.
     pub(super) fn advance<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Found<'w> {
         loop {
             let bytes = self.visible(window, *at);
@@ -130,19 +191,21 @@ impl Machine {
                 Phase::Start => self.start(bytes, window, at),
                 Phase::LineStart => self.line_start(bytes, window, at),
                 Phase::Fence { marker, count } => self.fence(bytes, at, marker, count),
+                Phase::Tag => self.tag(bytes, window, at),
+                Phase::Think { matched } => self.think(bytes, window, at, matched),
                 Phase::Text => self.text(bytes, window, at),
                 Phase::Value { start } => self.value_bytes(bytes, window, at, start),
                 Phase::Sealing { start, end, comma, released } => {
                     self.sealing(bytes, window, at, (start, end), comma, released)
                 }
-                Phase::Skip { start, depth, in_string, escaped, is_data } => {
-                    self.skip(bytes, window, at, (start, is_data), (depth, in_string, escaped))
-                }
-                Phase::Discard | Phase::Inside => self.discard(bytes, window, at),
+                Phase::Walk => self.walk(bytes, window, at),
+                Phase::Skip(skip) => self.skip(bytes, window, at, skip),
+                Phase::AfterLost => self.after_lost(bytes, window, at),
+                Phase::Discard => self.discard(bytes, window, at),
                 Phase::Ended => return Found::Nothing,
             };
             if is_scan {
-                self.scanned += (*at - before) as u64;
+                self.scanned += at.saturating_sub(before) as u64;
             }
             if let Some(found) = found {
                 self.note_return(window, *at);
@@ -161,13 +224,19 @@ impl Machine {
                 && let Some(bad) = window.bad_utf8(window.index(start), bytes.len() - 1)
             {
                 // Before the open record is carried over, or the limit is held against it.
-                self.bad_utf8(window.offset(bad));
+                self.bad_utf8(window, at, bad);
             } else if bytes.len() < window.bytes.len() {
-                self.too_long();
+                self.too_long(window, at);
             } else if window.ends_bad && !self.is_discarding() {
                 match window.offset(*at) {
-                    bad if bad - self.line.start > self.limit => self.too_long(),
-                    bad => self.bad_utf8(bad),
+                    bad if bad - self.counted_from > self.limit && !self.is_skipping_element() => {
+                        self.too_long(window, at);
+                    }
+                    _ => {
+                        if let Some(found) = self.bad_byte(window, at) {
+                            return found;
+                        }
+                    }
                 }
             } else {
                 self.note_return(window, *at);
@@ -178,54 +247,86 @@ impl Machine {
 
     /// Says that the input has ended after the window, whose bytes are all read. `cut` is how many
     /// bytes of a character came after them.
+    ///
+    /// `None` if a part of the window is to be read once more, from `at`.
     pub(super) fn finish<'w>(
         &mut self,
         window: &Window<'w>,
+        at: &mut usize,
         completion: Completion,
         cut: usize,
-    ) -> Found<'w> {
+    ) -> Option<Found<'w>> {
         let end = window.offset(window.bytes.len());
-        if cut > 0
-            && !matches!(self.phase, Phase::Value { .. } | Phase::Discard | Phase::Inside | Phase::Ended)
-        {
-            self.bad_utf8(end);
+        match self.phase {
+            Phase::Ended => return Some(self.close_lost().unwrap_or(Found::Nothing)),
+            Phase::Think { .. } => {
+                self.phase = Phase::Ended;
+                return Some(self.unclosed_thinking(end));
+            }
+            Phase::Tag => self.no_tag(end),
+            _ => {}
         }
-        if let Phase::Value { start } = self.phase {
-            match self.json.finish_bytes(&window.bytes[window.index(start)..]) {
+        let is_cut_value = match self.phase {
+            Phase::Value { start } => match self.json.finish_bytes(&window.bytes[window.index(start)..]) {
+                // A number.
                 RawStep::Complete { .. } => {
                     self.phase = Phase::Sealing { start, end, comma: false, released: false };
+                    if self.walk.is_some() {
+                        self.end_of_walked(window, at, start, end);
+                    }
+                    false
                 }
                 _ => {
                     let expected = self.json.expected();
                     let message = error::describe(expected, error::Found::EndOfInput);
+                    if self.spread.is_some() {
+                        self.give_up(window, at, start, Code::Truncated, end, message);
+                        return None;
+                    }
                     self.fault(Code::Truncated, start, end, message, true);
                     self.phase = Phase::Discard;
+                    true
                 }
-            }
+            },
+            _ => false,
+        };
+        if cut > 0
+            && !is_cut_value
+            && !self.is_discarding()
+            && let Some(found) = self.bad_byte(window, at)
+        {
+            return Some(found);
         }
-        let content_end = self.check_length(window, window.bytes.len());
+        if *at < window.bytes.len() {
+            return None;
+        }
+        let content_end = self.check_length(window, at, window.bytes.len());
         let content_end = if cut > 0 { end + cut as u64 } else { content_end };
         if let Phase::Sealing { start, end: record_end, released: false, .. } = self.phase {
             self.phase = Phase::Text;
-            if let Some(found) = self.release(window, start, record_end, completion) {
-                return found;
+            if let Some(found) = self.release(window, at, start, record_end, completion) {
+                return Some(found);
+            }
+            if *at < window.bytes.len() {
+                return None;
             }
         }
-        if matches!(self.phase, Phase::Ended) {
-            return Found::Nothing;
+        if let Some(walk) = self.walk.take() {
+            let message = error::describe(walk.expected(), error::Found::EndOfInput);
+            self.line.first.get_or_insert(self.line.start);
+            self.fault(Code::Truncated, walk.start, end, message, true);
         }
         self.phase = Phase::Ended;
-        self.line
-            .end(content_end, end)
-            .map_or(Found::Nothing, |diagnostic| Found::Diagnostic(Box::new(diagnostic)))
+        let found = self.end_line_at(content_end, end);
+        Some(found.or_else(|| self.close_lost()).unwrap_or(Found::Nothing))
     }
 
-    /// What of the window belongs to the line within its limit, or lies after it. One byte more is
+    /// What of the window is within the limit, or lies after its line. One byte more is
     /// visible than the limit allows, for a carriage return, and the line feed after that.
     fn visible<'w>(&self, window: &Window<'w>, at: usize) -> &'w [u8] {
-        let hard = self.line.start + self.limit + 1;
+        let hard = self.counted_from + self.limit + 1;
         let end = window.base + window.bytes.len() as u64;
-        if hard >= end || self.is_discarding() {
+        if hard >= end || self.is_discarding() || self.is_skipping_element() {
             return window.bytes;
         }
         let hard = (hard.saturating_sub(window.base) as usize).max(at);
@@ -237,14 +338,28 @@ impl Machine {
 
     /// `at` is on a line feed. Goes on to the next line.
     fn line_end<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
-        let content_end = self.check_length(window, *at);
+        let line_feed = *at;
+        let content_end = self.check_length(window, at, line_feed);
         *at += 1;
         self.phase = Phase::LineStart;
-        self.line
-            .end(content_end, window.offset(*at))
-            .map(|diagnostic| Found::Diagnostic(Box::new(diagnostic)))
+        self.end_line_at(content_end, window.offset(*at))
     }
 
+    /// Goes on to the line that starts at `next`.
+    fn end_line_at<'w>(&mut self, content_end: u64, next: u64) -> Option<Found<'w>> {
+        self.counted_from = next;
+        let line = self.line.go_on(next);
+        if line.closes_fence() {
+            self.fence = None;
+        }
+        let is_inside = line.is_inside;
+        let finding = line.finding(content_end);
+        self.end_line_of_lost(is_inside, content_end, finding)
+            .map(|diagnostic| Found::Diagnostic(Box::new(diagnostic)))
+    }
+}
+
+impl Machine {
     /// Where the content of the line ends whose line feed, or the end of the input, is at `at`.
     fn content_end(&self, window: &Window<'_>, at: usize) -> u64 {
         let end = window.offset(at);
@@ -264,16 +379,17 @@ impl Machine {
         }
     }
 
-    /// Holds the limit against the line that ends at `at`. Returns where its content ends.
+    /// Holds the limit against the line that ends at `line_feed`. Returns where its content ends.
     #[inline]
-    fn check_length(&mut self, window: &Window<'_>, at: usize) -> u64 {
-        let content_end = self.content_end(window, at);
-        if content_end - self.line.start > self.limit {
+    fn check_length(&mut self, window: &Window<'_>, at: &mut usize, line_feed: usize) -> u64 {
+        let content_end = self.content_end(window, line_feed);
+        // Of a value on several lines it is held against the value alone.
+        if content_end - self.counted_from > self.limit && self.spread.is_none() {
             let open = self.open_start().map(|start| window.index(start));
-            match open.and_then(|open| window.bad_utf8(open, at.saturating_sub(1))) {
+            match open.and_then(|open| window.bad_utf8(open, line_feed.saturating_sub(1))) {
                 // What was wrong first is what is said.
-                Some(bad) => self.bad_utf8(window.offset(bad)),
-                None => self.too_long(),
+                Some(bad) => self.bad_utf8(window, at, bad),
+                None => self.too_long(window, at),
             }
         }
         content_end
@@ -283,25 +399,30 @@ impl Machine {
         &mut self,
         released: bool,
         window: &Window<'w>,
-        start: u64,
-        end: u64,
+        at: &mut usize,
+        (start, end): (u64, u64),
         completion: Completion,
     ) -> Option<Found<'w>> {
-        if released { None } else { self.release(window, start, end, completion) }
+        if !released {
+            return self.release(window, at, start, end, completion);
+        }
+        self.spread = None;
+        None
     }
 
-    /// Releases a balanced value, if it is an object, within the limit, and UTF-8. On a fault the
+    /// Releases a balanced object, if it is within the limit, and UTF-8. On a fault the
     /// phase says how to go on.
     #[inline]
     fn release<'w>(
         &mut self,
         window: &Window<'w>,
+        at: &mut usize,
         start: u64,
         end: u64,
         completion: Completion,
     ) -> Option<Found<'w>> {
         if self.json.root_kind() != Kind::Object {
-            self.not_an_object(window, start, end);
+            self.not_an_object(window, at, start, end);
             return None;
         }
         if self.is_discarding() {
@@ -315,60 +436,127 @@ impl Machine {
                 Ok(text) => Some(text),
                 Err(_) => {
                     let bad = window.bad_utf8(from, to).unwrap_or(from);
-                    self.bad_utf8(window.offset(bad));
+                    self.bad_utf8(window, at, bad);
                     return None;
                 }
             }
         };
-        if end - self.line.start > self.limit {
-            self.too_long();
+        if end - self.counted_from > self.limit {
+            self.too_long(window, at);
             return None;
         }
+        let is_in_prose = completion == Completion::Text && !self.place.recovered.contains(Recovery::Fence);
+        let is_beside_another = completion == Completion::NextItem && self.walk.is_none();
+        let recovered = self
+            .place
+            .recovered
+            .with_if(is_in_prose, Recovery::Prose)
+            .with_if(is_beside_another, Recovery::SameLine)
+            .with_if(self.spread.is_some(), Recovery::SeveralLines);
+        self.spread = None;
         self.line.has_record = true;
+        if self.walk.is_some() {
+            self.counted_from = end;
+        }
         let record = Record {
             value: (),
-            line: self.line.number,
-            column: self.line.column(start),
+            line: self.place.line,
+            column: self.place.column,
             span: Span::new(start, end),
             completion,
+            recovered,
         };
         Some(Found::Record { record, start: from, end: to, text })
     }
 
-    fn not_an_object(&mut self, window: &Window<'_>, start: u64, end: u64) {
+    /// Only of a root value in the strict mode: in the lenient one it begins with `{`.
+    fn not_an_object(&mut self, window: &Window<'_>, at: &mut usize, start: u64, end: u64) {
         let (from, to) = (window.index(start), window.index(end));
         self.phase = Phase::Text;
         if let Some(bad) = window.bad_utf8(from, to - 1) {
-            return self.bad_utf8(window.offset(bad));
+            return self.bad_utf8(window, at, bad);
         }
-        let kind = self.json.root_kind();
-        // `[1]` is a citation where a record stands beside it; an array of objects is data.
-        let is_data = self.options.mode == Mode::Strict || self.json.has_inner_object();
-        let article = if kind == Kind::Array { "an" } else { "a" };
-        let message = match kind {
-            Kind::Null => "expected an object, found null".to_owned(),
-            _ => format!("expected an object, found {article} {}", kind.as_str()),
-        };
-        self.fault(Code::NotAnObject, start, start, message, is_data);
+        self.fault(Code::NotAnObject, start, start, self.found_instead(), true);
         self.line.end_fault(start, end);
     }
 
-    fn bad_utf8(&mut self, bad: u64) {
-        if self.line.first.is_none() && self.begins_inside(bad) {
-            return;
+    /// What the complete value is, where an object was expected.
+    fn found_instead(&self) -> String {
+        let kind = self.json.root_kind();
+        let article = match kind {
+            Kind::Null => "",
+            Kind::Array => "an ",
+            _ => "a ",
+        };
+        format!("expected an object, found {article}{}", kind.as_str())
+    }
+
+    /// The next byte of the text is not UTF-8.
+    fn bad_byte<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
+        if matches!(self.phase, Phase::LineStart) {
+            if let Some(found) = self.begin_text(window.offset(*at), None) {
+                return Some(found);
+            }
+            if self.line.is_inside {
+                self.phase = Phase::Discard;
+                return None;
+            }
+        }
+        if let Phase::Value { start } = self.phase
+            && self.walk.is_some()
+            && let RawStep::Complete { .. } = self.json.finish_bytes(&window.bytes[window.index(start)..])
+        {
+            // A number, which it ends.
+            self.end_of_walked(window, at, start, window.offset(*at));
+        }
+        self.bad_utf8(window, at, *at);
+        None
+    }
+
+    /// The byte at the index `bad` is not UTF-8.
+    fn bad_utf8(&mut self, window: &Window<'_>, at: &mut usize, bad: usize) {
+        const MESSAGE: &str = "the line is not UTF-8";
+        let bad = window.offset(bad);
+        if self.spread.is_some()
+            && let Some(start) = self.open_start()
+        {
+            return self.give_up(window, at, start, Code::InvalidUtf8, bad, MESSAGE.to_owned());
         }
         // The whole line is lost, not just the value.
         let start = *self.line.first.get_or_insert(bad);
-        self.fault(Code::InvalidUtf8, start, bad, "the line is not UTF-8".to_owned(), true);
+        self.fault(Code::InvalidUtf8, start, bad, MESSAGE.to_owned(), true);
+        self.element_is_over();
         self.phase = Phase::Discard;
     }
 
-    fn too_long(&mut self) {
-        let message = format!("the line is longer than {} bytes", self.limit);
-        let start = self.line.start;
-        self.fault(Code::LineTooLong, start, start + self.limit, message, true);
-        self.line.first.get_or_insert(start);
-        self.phase = Phase::Discard;
+    /// What is open is longer than the limit.
+    fn too_long(&mut self, window: &Window<'_>, at: &mut usize) {
+        let limit_at = self.counted_from + self.limit;
+        match self.phase {
+            Phase::Value { start } | Phase::Sealing { start, .. } if self.spread.is_some() => {
+                let message = format!("the record is larger than {} bytes", self.limit);
+                let limit_at = limit_at.max(self.line.start);
+                self.give_up(window, at, start, Code::RecordTooLarge, limit_at, message);
+            }
+            Phase::Value { start } if self.walk.is_some() => {
+                let message = format!("the record is larger than {} bytes", self.limit);
+                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message, true);
+                self.element_is_over();
+                let (in_string, escaped) = self.json.in_string();
+                let depth = self.json.depth();
+                let to_separator = depth == 0;
+                self.phase =
+                    Phase::Skip(Skip { start, depth, in_string, escaped, is_data: true, to_separator });
+            }
+            _ => {
+                let message = format!("the line is longer than {} bytes", self.limit);
+                let start = self.line.start;
+                self.fault(Code::LineTooLong, start, limit_at, message, true);
+                self.line.first.get_or_insert(start);
+                self.element_is_over();
+                self.phase = Phase::Discard;
+            }
+        }
     }
 
     fn fault(&mut self, code: Code, start: u64, at: u64, message: String, is_data: bool) {

@@ -36,7 +36,7 @@ const LIMIT: &str = "the answer was cut by its token limit";
 
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &Outbox<T>) -> Self {
-        let calls = ToolCallAssembler::new(options);
+        let calls = ToolCallAssembler::new(options.clone());
         Self {
             index,
             reason: None,
@@ -120,7 +120,7 @@ impl Choice {
             Some(at) => at,
             None if self.texts.len() == MAX_TEXTS => return None,
             None => {
-                self.texts.push(Text::new(self.index, block, self.options, out));
+                self.texts.push(Text::new(self.index, block, self.options.clone(), out));
                 self.texts.len() - 1
             }
         };

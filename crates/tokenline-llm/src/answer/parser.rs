@@ -153,7 +153,7 @@ impl<T> AnswerParser<T> {
             wire: Wire::new(provider, &options),
             provider,
             decoder: Decoder::new(provider, &options),
-            answer: Answer::new(options, provider.needs_terminator(), Outbox::default()),
+            answer: Answer::new(options.clone(), provider.needs_terminator(), Outbox::default()),
             beginning: Vec::new(),
             unread: Vec::new(),
             read: 0,
@@ -392,7 +392,7 @@ impl<T> AnswerParser<T> {
         let out = Outbox { events: Default::default(), ..std::mem::take(out) };
         let secrets = std::mem::take(secrets);
         self.report = Report::new(&options.limits);
-        self.answer = Answer::new(*options, self.provider.needs_terminator(), out);
+        self.answer = Answer::new(options.clone(), self.provider.needs_terminator(), out);
         self.answer.secrets = secrets;
         self.wire.reset();
         self.decoder.reset();

@@ -131,7 +131,7 @@ impl<T> Answer<T> {
             }
             return None;
         }
-        let mut choice = Choice::new(index, self.options, &self.out);
+        let mut choice = Choice::new(index, self.options.clone(), &self.out);
         if self.has_lost {
             choice.lose(&mut self.out);
         }

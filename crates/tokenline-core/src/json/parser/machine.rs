@@ -201,8 +201,11 @@ impl Parser {
                             at += 1;
                             is_empty = true;
                         } else {
-                            let expected = if is_first { Expected::NameOrBrace } else { Expected::Name };
-                            break 'machine Stop::Fault(expected);
+                            state = if is_first { State::FirstName } else { State::Name };
+                            break 'machine Stop::Fault(match is_first {
+                                true => Expected::NameOrBrace,
+                                false => Expected::Name,
+                            });
                         }
                     }
                     if !is_empty {
@@ -293,8 +296,14 @@ impl Parser {
                                 at += 1;
                                 is_empty = true;
                             }
-                            _ if is_first => break 'machine Stop::Fault(Expected::ValueOrBracket),
-                            _ => break 'machine Stop::Fault(Expected::Value),
+                            _ if is_first => {
+                                state = State::FirstElement;
+                                break 'machine Stop::Fault(Expected::ValueOrBracket);
+                            }
+                            _ => {
+                                state = State::Value;
+                                break 'machine Stop::Fault(Expected::Value);
+                            }
                         }
                     }
                 }

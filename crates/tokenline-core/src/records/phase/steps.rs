@@ -2,12 +2,13 @@
 
 use memchr::{memchr, memchr3};
 
-use super::{Found, Machine, Phase, Region};
-use crate::json::Kind;
-use crate::json::error;
+use super::lost::Skip;
+use super::{Found, Machine, Phase, Place, Spread};
+use crate::json::error::{self, Expected};
 use crate::json::parser::{RawStep, is_space};
+use crate::json::{Kind, error::Fault};
 use crate::records::window::Window;
-use crate::{Code, Completion, Emit, Mode};
+use crate::{Code, Completion, Emit, Mode, Recovered, Recovery};
 
 impl Machine {
     pub(super) fn start<'w>(
@@ -22,6 +23,8 @@ impl Machine {
         if bytes.starts_with("\u{feff}".as_bytes()) {
             *at += 3;
             self.line.start = window.offset(*at);
+            self.line.text_start = self.line.start;
+            self.counted_from = self.line.start;
         }
         self.phase = Phase::LineStart;
         None
@@ -37,41 +40,84 @@ impl Machine {
             match byte {
                 b' ' | b'\t' | b'\r' => *at += 1,
                 b'\n' => return self.line_end(window, at),
-                _ => {
+                b'{' if self.lost.is_none() && self.walk.is_none() => {
                     let offset = window.offset(*at);
-                    if self.begins_inside(offset) {
-                        return None;
-                    }
-                    match (self.options.mode, byte) {
-                        (Mode::Strict, _) | (Mode::Lenient, b'{' | b'[') => self.open(offset),
-                        (Mode::Lenient, b'`' | b'~') => self.phase = Phase::Fence { marker: byte, count: 0 },
-                        (Mode::Lenient, _) => self.phase = Phase::Text,
+                    self.line.first = Some(offset);
+                    if self.options.mode == Mode::Lenient && self.options.items.is_some() {
+                        self.open_or_walk(window, at);
+                    } else {
+                        self.open(offset);
                     }
                     return None;
                 }
+                _ => return self.begin_line(window, at, byte),
             }
         }
         None
     }
 
-    /// The line's text begins at this offset. Whether it belongs to a region that was left open.
-    pub(super) fn begins_inside(&mut self, offset: u64) -> bool {
+    /// The line's text begins with `byte`.
+    fn begin_line<'w>(&mut self, window: &Window<'w>, at: &mut usize, byte: u8) -> Option<Found<'w>> {
+        let offset = window.offset(*at);
+        if byte >= 0x80 && window.bad_utf8(*at, *at).is_some() {
+            return self.bad_byte(window, at);
+        }
+        if self.lost.is_some() {
+            if let Some(found) = self.begin_text(offset, Some(byte)) {
+                return Some(found);
+            }
+            if self.line.is_inside {
+                return None;
+            }
+        }
+        if self.walk.is_some() {
+            match self.begin_line_of_walk(offset, byte) {
+                Ok(()) => return None,
+                Err(Some(found)) => return Some(found),
+                Err(None) => {}
+            }
+        }
         self.line.first = Some(offset);
-        let Some(region) = self.region else { return false };
-        if offset - self.line.start <= region.indent {
-            self.region = None;
-            return false;
+        match (self.options.mode, byte) {
+            (Mode::Strict, _) => self.open(offset),
+            (Mode::Lenient, b'{' | b'[') => self.open_or_walk(window, at),
+            (Mode::Lenient, b'`' | b'~') => self.phase = Phase::Fence { marker: byte, count: 0 },
+            (Mode::Lenient, b'<') => self.begin_tag(offset, b""),
+            (Mode::Lenient, _) => self.phase = Phase::Text,
         }
-        self.line.inside = !region.is_root_array;
-        if self.line.inside {
-            self.phase = Phase::Inside;
-        }
-        self.line.inside
+        None
     }
 
+    /// A value begins at `start`.
+    #[inline]
     pub(super) fn open(&mut self, start: u64) {
         self.json.reset();
         self.phase = Phase::Value { start };
+        let mut recovered = Recovered::NONE;
+        if self.options.mode == Mode::Lenient {
+            let has_fence = self.line.has_fence || self.fence.is_some();
+            recovered = match has_fence {
+                true => recovered.with(Recovery::Fence),
+                false => recovered,
+            };
+            if !self.line.has_fence && !self.line.lead.is_empty() {
+                recovered = recovered.and(self.line.lead.recovered());
+            }
+            match self.element_recovery() {
+                Some(recovery) => recovered = recovered.with(recovery),
+                None => recovered = recovered.with_if(self.line.has_record, Recovery::SameLine),
+            }
+        }
+        self.place = Place { line: self.line.number, column: self.line.column(start), recovered };
+    }
+
+    /// A value begins, or an array of them; `at` is on its bracket.
+    fn open_or_walk(&mut self, window: &Window<'_>, at: &mut usize) {
+        if self.is_walk(window.bytes[*at]) {
+            self.begin_walk(window, at);
+        } else {
+            self.open(window.offset(*at));
+        }
     }
 
     pub(super) fn fence<'w>(
@@ -81,21 +127,24 @@ impl Machine {
         marker: u8,
         mut count: u8,
     ) -> Option<Found<'w>> {
-        while count < 3 {
-            match bytes.get(*at) {
-                None => {
-                    self.phase = Phase::Fence { marker, count };
-                    return None;
+        while let Some(&byte) = bytes.get(*at) {
+            if byte != marker {
+                if count < 3 {
+                    self.line.lead.add(&[marker]);
                 }
-                Some(&byte) if byte == marker => {
-                    count += 1;
-                    *at += 1;
-                }
-                Some(_) => break,
+                self.phase = Phase::Text;
+                return None;
+            }
+            count = (count + 1).min(3);
+            *at += 1;
+            if count == 3 && !self.line.has_fence {
+                self.line.has_fence = true;
+                self.line.is_quiet = true;
+                self.line.may_close_fence = self.fence.is_some();
+                self.fence.get_or_insert(marker);
             }
         }
-        self.line.fence = count == 3;
-        self.phase = Phase::Text;
+        self.phase = Phase::Fence { marker, count };
         None
     }
 
@@ -108,20 +157,19 @@ impl Machine {
         let from = *at;
         let stop = memchr3(b'{', b'[', b'\n', &bytes[from..]).map(|found| from + found);
         *at = stop.unwrap_or(bytes.len());
-        if *at > from
-            && let Some(bad) = window.bad_utf8(from, *at - 1)
-        {
-            self.bad_utf8(window.offset(bad));
-            return None;
+        if *at > from {
+            if let Some(bad) = window.bad_utf8(from, *at - 1) {
+                self.bad_utf8(window, at, bad);
+                return None;
+            }
+            self.line.lead.add(&bytes[from..*at]);
         }
         match stop.map(|stop| bytes[stop]) {
-            None => None,
-            Some(b'\n') => self.line_end(window, at),
-            Some(_) => {
-                self.open(window.offset(*at));
-                None
-            }
+            None => {}
+            Some(b'\n') => return self.line_end(window, at),
+            Some(_) => self.open_or_walk(window, at),
         }
+        None
     }
 
     pub(super) fn value_bytes<'w>(
@@ -132,90 +180,123 @@ impl Machine {
         start: u64,
     ) -> Option<Found<'w>> {
         let from = window.index(start);
-        match self.json.resume_bytes(&bytes[from..]) {
-            RawStep::NeedMore => {
-                *at = bytes.len();
-                None
-            }
-            RawStep::Complete { end } => {
-                *at = from + end;
-                let end = window.offset(*at);
-                self.phase = Phase::Sealing { start, end, comma: false, released: false };
-                match self.json.root_kind() {
-                    Kind::Object if self.options.emit == Emit::Eager => {
-                        self.phase = Phase::Sealing { start, end, comma: false, released: true };
-                        self.release(window, start, end, Completion::Balanced)
+        loop {
+            match self.json.resume_bytes(&bytes[from..]) {
+                RawStep::NeedMore => {
+                    *at = bytes.len();
+                    return None;
+                }
+                RawStep::Complete { end } => {
+                    *at = from + end;
+                    let end = window.offset(*at);
+                    self.phase = Phase::Sealing { start, end, comma: false, released: false };
+                    if self.walk.is_some() && !self.end_of_walked(window, at, start, end) {
+                        return None;
                     }
-                    // In strict mode the rest of the line may be worse.
-                    Kind::Object => None,
-                    _ if self.options.mode == Mode::Strict => None,
-                    _ => {
-                        self.not_an_object(window, start, end);
-                        None
+                    if self.options.emit == Emit::Eager && self.json.root_kind() == Kind::Object {
+                        let found = self.release(window, at, start, end, Completion::Balanced);
+                        if found.is_some() {
+                            self.phase = Phase::Sealing { start, end, comma: false, released: true };
+                        }
+                        return found;
+                    }
+                    return None;
+                }
+                RawStep::LineEnd(fault) if self.may_spread() => {
+                    *at = from + fault.offset;
+                    let line_from = window.index(start.max(self.line.start));
+                    if let Some(bad) = window.bad_utf8(line_from, *at) {
+                        self.bad_utf8(window, at, bad);
+                        return None;
+                    }
+                    if let Some(found) = self.spread(window, at, start, fault.expected) {
+                        return Some(found);
                     }
                 }
-            }
-            RawStep::Malformed(fault) => {
-                self.malformed(bytes, window, at, start, fault);
-                None
+                RawStep::LineEnd(fault) | RawStep::Malformed(fault) => {
+                    self.malformed(bytes, window, at, start, fault);
+                    return None;
+                }
             }
         }
     }
 
-    pub(super) fn malformed(
+    /// Whether the open value may go on behind the line being read.
+    fn may_spread(&self) -> bool {
+        self.options.mode == Mode::Lenient && (self.spread.is_some() || self.line.start >= self.again_to)
+    }
+
+    /// `at` is on a line feed within the open value. Goes past it.
+    fn spread<'w>(
         &mut self,
-        bytes: &[u8],
-        window: &Window<'_>,
+        window: &Window<'w>,
         at: &mut usize,
         start: u64,
-        fault: error::Fault,
-    ) {
+        expected: Expected,
+    ) -> Option<Found<'w>> {
+        let content_end = self.content_end(window, *at);
+        let end = window.offset(*at);
+        self.json.pass_line_feed();
+        *at += 1;
+        let mut line = self.line.go_on(end + 1);
+        if self.spread.is_some() {
+            return None;
+        }
+        // Of anything else on the line.
+        let finding = line.take_data_fault(content_end);
+        let is_data = has_text(&window.bytes[window.index(start) + 1..window.index(end)]);
+        self.spread = Some(Spread { line, end, expected, depth: self.json.depth(), is_data });
+        finding.map(|finding| Found::Diagnostic(Box::new(finding)))
+    }
+
+    fn malformed(&mut self, bytes: &[u8], window: &Window<'_>, at: &mut usize, start: u64, fault: Fault) {
         let from = window.index(start);
         *at = from + fault.offset;
-        if let Some(bad) = window.bad_utf8(from, *at) {
-            return self.bad_utf8(window.offset(bad));
+        let line_from = window.index(start.max(self.line.start));
+        if let Some(bad) = window.bad_utf8(line_from, *at) {
+            return self.bad_utf8(window, at, bad);
         }
         let byte = bytes[*at];
+        let is_strict = self.options.mode == Mode::Strict;
         let code = match fault.expected {
-            error::Expected::LessDepth => Code::TooDeep,
+            Expected::LessDepth => Code::TooDeep,
             _ => Code::MalformedJson,
         };
         let mut message = error::describe(fault.expected, error::Found::classify(byte));
-        if byte == b'\n' && !fault.expected.is_in_string() {
+        if is_strict && self.line.first == Some(start) && bytes[from] != b'{' {
+            message = format!("expected an object at the start of the line; {message}");
+        } else if is_strict && byte == b'\n' && !fault.expected.is_in_string() {
             message.push_str("; a record stands on one line");
+        }
+        if self.spread.is_some() {
+            return self.give_up(window, at, start, code, window.offset(*at), message);
         }
         // `{x}` in prose is no attempt at JSON; `{"x` is.
         let end = match fault.expected {
             // The word `the` starts like `true`.
-            error::Expected::Literal | error::Expected::Digit => from + self.json.token_start(),
+            Expected::Literal | Expected::Digit => from + self.json.token_start(),
             _ => *at,
         };
-        let between = bytes.get(from + 1..end).unwrap_or_default();
-        let is_data = self.options.mode == Mode::Strict || between.iter().any(|byte| !is_space(*byte, true));
+        let is_data = is_strict || has_text(bytes.get(from + 1..end).unwrap_or_default());
+        let (start, depth, is_data) = self.lose_element(start, is_data);
         self.fault(code, start, window.offset(*at), message, is_data);
-        self.phase = match (self.options.mode, byte) {
-            (Mode::Strict, _) => Phase::Discard,
-            (Mode::Lenient, b'\n') => {
-                let is_bare_array = bytes[from] == b'[' && !is_data;
-                self.open_region(is_bare_array);
+        self.phase = match byte {
+            _ if is_strict => Phase::Discard,
+            b'\n' => {
+                if is_data {
+                    self.lose(start, depth);
+                }
                 Phase::Text
             }
-            (Mode::Lenient, _) => Phase::Skip {
+            _ => Phase::Skip(Skip {
                 start,
-                depth: self.json.depth(),
+                depth,
                 in_string: fault.expected.is_in_string(),
                 escaped: false,
                 is_data,
-            },
+                to_separator: depth == 0,
+            }),
         };
-    }
-
-    /// A value is open at the end of its line. `is_bare_array` tells that it is a bracket and
-    /// nothing after it.
-    pub(super) fn open_region(&mut self, is_bare_array: bool) {
-        let is_nested = self.region.is_some_and(|region| region.is_root_array);
-        let indent = self.line.first.map_or(0, |first| first - self.line.start);
-        self.region = Some(Region { indent, is_root_array: is_bare_array && !is_nested });
     }
 
     pub(super) fn sealing<'w>(
@@ -228,6 +309,7 @@ impl Machine {
         released: bool,
     ) -> Option<Found<'w>> {
         let lenient = self.options.mode == Mode::Lenient;
+        let in_walk = self.walk.is_some();
         while let Some(&byte) = bytes.get(*at) {
             let completion = match byte {
                 b' ' | b'\t' | b'\r' => {
@@ -235,117 +317,85 @@ impl Machine {
                     continue;
                 }
                 b'\n' => {
-                    self.check_length(window, *at);
+                    let line_feed = *at;
+                    self.check_length(window, at, line_feed);
                     if !self.is_discarding() {
-                        self.phase = Phase::Text;
+                        self.phase = if in_walk { Phase::Walk } else { Phase::Text };
                     }
-                    let found = self.release_unless(released, window, start, end, Completion::Newline);
-                    if found.is_some() && self.line.is_clean() {
+                    let found = self.release_unless(released, window, at, (start, end), Completion::Newline);
+                    if found.is_some() && self.line.is_clean() && !self.line.may_close_fence {
                         let next = window.offset(*at + 1);
                         self.line.end_clean(next);
+                        self.counted_from = next;
                         self.phase = Phase::LineStart;
                         *at += 1;
                     }
                     return found;
                 }
+                b',' | b']' if in_walk => Completion::ArrayElement,
                 b',' if lenient && !comma => {
                     comma = true;
+                    self.place.recovered = self.place.recovered.with(Recovery::Comma);
                     *at += 1;
                     continue;
                 }
                 b'{' | b'[' if lenient => Completion::NextItem,
                 b':' | b'}' | b']' if lenient => {
-                    self.conflict(window, *at, start);
+                    self.conflict(window, at, start);
                     return None;
                 }
-                b'"' if lenient && comma => {
-                    self.conflict(window, *at, start);
+                b'"' if lenient && (comma || in_walk) => {
+                    self.conflict(window, at, start);
                     return None;
                 }
                 _ if !lenient => {
-                    self.conflict(window, *at, start);
+                    self.conflict(window, at, start);
                     return None;
                 }
                 _ => Completion::Text,
             };
             if let Some(bad) = window.bad_utf8(*at, *at) {
-                let from = window.index(start.max(window.base));
+                let from = window.index(start.max(self.line.start).max(window.base));
                 let bad = window.bad_utf8(from, bad).unwrap_or(bad);
-                self.bad_utf8(window.offset(bad));
+                self.bad_utf8(window, at, bad);
                 return None;
             }
-            self.phase = Phase::Text;
-            return self.release_unless(released, window, start, end, completion);
+            self.phase = if in_walk { Phase::Walk } else { Phase::Text };
+            let found = self.release_unless(released, window, at, (start, end), completion);
+            if byte == b'`' {
+                // The fence ends on the record's line.
+                self.fence = None;
+            }
+            return found;
         }
         self.phase = Phase::Sealing { start, end, comma, released };
         None
     }
 
     /// The line goes on as if the balanced value were still open.
-    pub(super) fn conflict(&mut self, window: &Window<'_>, at: usize, start: u64) {
+    fn conflict(&mut self, window: &Window<'_>, at: &mut usize, start: u64) {
         // A released record may lie before the window.
-        let from = window.index(start.max(window.base));
-        if let Some(bad) = window.bad_utf8(from, at) {
-            return self.bad_utf8(window.offset(bad));
+        let from = window.index(start.max(self.line.start).max(window.base));
+        if let Some(bad) = window.bad_utf8(from, *at) {
+            return self.bad_utf8(window, at, bad);
         }
-        let found = error::Found::classify(window.bytes[at]);
+        let found = error::Found::classify(window.bytes[*at]);
         let message = match self.json.root_kind() {
             Kind::Object => format!("the object is balanced, but the line goes on with {found}"),
-            _ => error::describe(error::Expected::End, found),
+            _ => error::describe(Expected::End, found),
         };
         let code = match self.json.root_kind() {
             Kind::Object => Code::TrailingData,
             _ => Code::MalformedJson,
         };
-        self.fault(code, start, window.offset(at), message, true);
+        self.fault(code, start, window.offset(*at), message, true);
+        if self.options.mode == Mode::Lenient {
+            // What belongs to it may stand on the lines after this.
+            self.lose(start, 1);
+        }
+        self.spread = None;
+        self.element_is_over();
         self.phase = Phase::Discard;
-    }
-
-    pub(super) fn skip<'w>(
-        &mut self,
-        bytes: &[u8],
-        window: &Window<'w>,
-        at: &mut usize,
-        (start, is_data): (u64, bool),
-        (mut depth, mut in_string, mut escaped): (u32, bool, bool),
-    ) -> Option<Found<'w>> {
-        let from = *at;
-        let mut is_over = false;
-        while let Some(&byte) = bytes.get(*at) {
-            match byte {
-                b'\n' => {
-                    is_over = true;
-                    break;
-                }
-                _ if escaped => escaped = false,
-                b'\\' if in_string => escaped = true,
-                b'"' => in_string = !in_string,
-                b'{' | b'[' if !in_string => depth += 1,
-                b'}' | b']' if !in_string => {
-                    depth = depth.saturating_sub(1);
-                    is_over = depth == 0;
-                }
-                _ => {}
-            }
-            *at += 1;
-            if is_over {
-                break;
-            }
-        }
-        if *at > from
-            && let Some(bad) = window.bad_utf8(from, *at - 1)
-        {
-            self.bad_utf8(window.offset(bad));
-            return None;
-        }
-        self.phase =
-            if is_over { Phase::Text } else { Phase::Skip { start, depth, in_string, escaped, is_data } };
-        if depth == 0 {
-            self.line.end_fault(start, window.offset(*at));
-        } else if is_over && is_data {
-            self.open_region(false);
-        }
-        None
     }
 
     pub(super) fn discard<'w>(
@@ -365,4 +415,9 @@ impl Machine {
             }
         }
     }
+}
+
+/// Whether there is anything but white space.
+fn has_text(bytes: &[u8]) -> bool {
+    bytes.iter().any(|byte| !is_space(*byte, true))
 }

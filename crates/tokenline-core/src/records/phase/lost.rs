@@ -1,0 +1,276 @@
+//! What is lost with a value that proves malformed: as much as belongs to it, and nothing more.
+
+use super::{Found, Machine, Phase};
+use crate::json::error;
+use crate::json::parser::is_space;
+use crate::records::window::Window;
+use crate::{Code, Diagnostic, Span};
+
+/// On the way to where the brackets of a lost value balance, or to the end of the line.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Skip {
+    /// Where the lost value starts.
+    pub(super) start: u64,
+    pub(super) depth: u32,
+    pub(super) in_string: bool,
+    pub(super) escaped: bool,
+    /// Whether it was more than braces in prose.
+    pub(super) is_data: bool,
+    /// Whether a comma or the bracket of what is around it ends it too.
+    pub(super) to_separator: bool,
+}
+
+/// A lost value that was left open at the end of a line. The lines after it that belong to it are
+/// skipped, so that inner objects never pass for records.
+#[derive(Debug)]
+pub(super) struct Lost {
+    pub(super) start: u64,
+    /// White space before the text of its first line, in bytes.
+    indent: u64,
+    /// Containers that are open.
+    depth: u32,
+    /// Where its content ends, as far as it was read.
+    pub(super) end: u64,
+    /// It began on the line being read.
+    pub(super) is_new: bool,
+    /// What is to be said of it once it has ended.
+    finding: Option<Box<Diagnostic>>,
+    /// What is to be said instead if the fault proves to lie behind it.
+    otherwise: Option<Otherwise>,
+}
+
+/// That a value was left open at the end of its first line.
+#[derive(Debug)]
+struct Otherwise {
+    fault: u64,
+    line: u64,
+    column: u64,
+    message: String,
+}
+
+impl Machine {
+    /// The value at `start` is lost, and open at the end of the line being read.
+    pub(super) fn lose(&mut self, start: u64, depth: u32) {
+        match &mut self.lost {
+            // It was lost before.
+            Some(lost) if self.line.is_inside => lost.depth = depth,
+            lost => {
+                *lost = Some(Box::new(Lost {
+                    start,
+                    indent: self.line.indent(),
+                    depth,
+                    end: start,
+                    is_new: true,
+                    finding: None,
+                    otherwise: None,
+                }));
+            }
+        }
+    }
+
+    /// Gives up the value at `start`, which goes on behind its first line, because of what is at `fault`.
+    /// Goes back to the end of its first line; the others are decoded once more.
+    pub(super) fn give_up(
+        &mut self,
+        window: &Window<'_>,
+        at: &mut usize,
+        start: u64,
+        code: Code,
+        fault: u64,
+        message: String,
+    ) {
+        let Some(spread) = self.spread.take() else { return };
+        let column = self.line.column(fault);
+        let finding = Diagnostic::new(code, self.line.number, Span::new(start, fault), column, message);
+        self.again_to = self.line.start;
+        self.line = spread.line;
+        self.element_is_over();
+        *at = window.index(spread.end);
+        self.phase = Phase::Text;
+        let message = error::describe(spread.expected, error::Found::LineFeed);
+        let behind = &window.bytes[window.index(spread.end)..window.index(fault)];
+        if !spread.is_data && behind.iter().all(|byte| is_space(*byte, false)) {
+            // A bracket and nothing after it.
+            return self.fault(Code::MalformedJson, start, spread.end, message, false);
+        }
+        self.lose(start, spread.depth);
+        self.line.is_quiet = true;
+        let column = self.line.column(spread.end);
+        if let Some(lost) = &mut self.lost {
+            lost.finding = Some(Box::new(finding));
+            lost.otherwise = Some(Otherwise { fault, line: self.line.number, column, message });
+        }
+    }
+
+    /// A line's text begins at `offset`, with `byte` unless that is not UTF-8. Whether it belongs to what
+    /// was lost is then known; if not, that has ended, and there may be something to say of it.
+    pub(super) fn begin_text<'w>(&mut self, offset: u64, byte: Option<u8>) -> Option<Found<'w>> {
+        let lost = self.lost.as_ref()?;
+        let indent = offset - self.line.text_start;
+        let belongs = match byte {
+            _ if indent > lost.indent => true,
+            // The rest of a member, which no line of text begins with.
+            Some(b'"' | b',' | b':') => true,
+            Some(b'}' | b']') => indent == lost.indent,
+            _ => false,
+        };
+        if !belongs {
+            return self.close_lost();
+        }
+        self.line.first = Some(offset);
+        self.line.is_inside = true;
+        self.phase =
+            Phase::Skip(Skip { start: lost.start, depth: lost.depth, is_data: true, ..Skip::default() });
+        None
+    }
+
+    /// A line has ended of which there is `finding` to say. Keeps what is to be said once the lost value
+    /// has ended.
+    pub(super) fn end_line_of_lost(
+        &mut self,
+        is_inside: bool,
+        content_end: u64,
+        finding: Option<Diagnostic>,
+    ) -> Option<Diagnostic> {
+        let Some(lost) = &mut self.lost else { return finding.map(with_size) };
+        if is_inside || lost.is_new {
+            lost.end = content_end;
+        }
+        if std::mem::take(&mut lost.is_new)
+            && lost.finding.is_none()
+            && finding.as_ref().is_some_and(|finding| finding.span.start == lost.start)
+        {
+            lost.finding = finding.map(Box::new);
+            return None;
+        }
+        finding.map(with_size)
+    }
+
+    /// The lost value has ended.
+    pub(super) fn close_lost<'w>(&mut self) -> Option<Found<'w>> {
+        let lost = *self.lost.take()?;
+        let mut finding = lost.finding?;
+        finding.span.end = lost.end.max(finding.span.start);
+        if let Some(otherwise) = lost.otherwise.filter(|otherwise| otherwise.fault > lost.end) {
+            if finding.code != Code::Truncated {
+                finding.code = Code::MalformedJson;
+            }
+            (finding.line, finding.column) = (otherwise.line, otherwise.column);
+            finding.message = otherwise.message;
+        }
+        Some(Found::Diagnostic(Box::new(with_size(*finding))))
+    }
+
+    pub(super) fn skip<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+        mut skip: Skip,
+    ) -> Option<Found<'w>> {
+        enum End {
+            Line,
+            Balanced,
+            Separator,
+        }
+        let from = *at;
+        let mut end = None;
+        while let Some(&byte) = bytes.get(*at) {
+            match byte {
+                b'\n' => end = Some(End::Line),
+                _ if skip.escaped => skip.escaped = false,
+                b'\\' if skip.in_string => skip.escaped = true,
+                b'"' => skip.in_string = !skip.in_string,
+                _ if skip.in_string => {}
+                b',' | b'}' | b']' if skip.to_separator && skip.depth == 0 => end = Some(End::Separator),
+                b'{' | b'[' => skip.depth += 1,
+                b'}' | b']' => {
+                    skip.depth = skip.depth.saturating_sub(1);
+                    if skip.depth == 0 && !skip.to_separator {
+                        *at += 1;
+                        end = Some(End::Balanced);
+                    }
+                }
+                _ => {}
+            }
+            if end.is_some() {
+                break;
+            }
+            *at += 1;
+        }
+        // A limit may have ended the value in the middle of a character.
+        let is_middle = |at: &usize| bytes.get(*at).is_some_and(|byte| byte & 0xC0 == 0x80);
+        let whole_from = (from.saturating_sub(3)..=from).rev().find(|at| !is_middle(at)).unwrap_or(from);
+        if *at > from
+            && let Some(bad) = window.bad_utf8(whole_from, *at - 1)
+        {
+            self.bad_utf8(window, at, bad);
+            return None;
+        }
+        let offset = window.offset(*at);
+        match end {
+            None => self.phase = Phase::Skip(skip),
+            Some(End::Line) => {
+                self.phase = Phase::Text;
+                if skip.depth == 0 {
+                    self.line.end_fault(skip.start, self.content_end(window, *at));
+                } else if skip.is_data {
+                    self.lose(skip.start, skip.depth);
+                }
+            }
+            Some(End::Separator) => {
+                self.line.end_fault(skip.start, offset);
+                self.phase = Phase::Walk;
+                self.counted_from = offset;
+            }
+            Some(End::Balanced) => {
+                self.line.end_fault(skip.start, offset);
+                self.phase = if skip.is_data { Phase::AfterLost } else { Phase::Text };
+                if self.walk.is_some() {
+                    self.phase = Phase::Walk;
+                    self.counted_from = offset;
+                }
+                if std::mem::take(&mut self.line.is_inside) {
+                    self.line.is_quiet = true;
+                    if let Some(lost) = &mut self.lost {
+                        lost.end = offset;
+                    }
+                    return self.close_lost();
+                }
+            }
+        }
+        None
+    }
+
+    pub(super) fn after_lost<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+    ) -> Option<Found<'w>> {
+        while let Some(&byte) = bytes.get(*at) {
+            match byte {
+                b' ' | b'\t' | b'\r' | b',' => *at += 1,
+                // The value was not over: so what follows is no record.
+                b'"' | b':' | b'}' | b']' => {
+                    self.lose(window.offset(*at), 1);
+                    self.phase = Phase::Discard;
+                    return None;
+                }
+                _ => {
+                    self.phase = Phase::Text;
+                    return None;
+                }
+            }
+        }
+        None
+    }
+}
+
+/// Says how large it is, if that is what is wrong.
+fn with_size(mut finding: Diagnostic) -> Diagnostic {
+    if finding.code == Code::RecordTooLarge {
+        finding.message += &format!(" ({} bytes)", finding.span.end - finding.span.start);
+    }
+    finding
+}

@@ -1,0 +1,413 @@
+//! Arrays whose elements are records, each as soon as it closes, and the way to one inside a value.
+
+use super::lost::Skip;
+use super::{Found, Machine, Phase};
+use crate::json::Kind;
+use crate::json::error::{self, Expected};
+use crate::records::window::Window;
+use crate::{Code, Diagnostic, Recovery, Span};
+
+/// Where the text is between the values of an array of records, or of what is around that.
+#[derive(Debug)]
+pub(super) struct Walk {
+    /// Where the root value begins.
+    pub(super) start: u64,
+    pub(super) line: u64,
+    column: u64,
+    /// White space before the text of its first line, in bytes.
+    indent: u64,
+    /// Whether nothing stands before it on its line.
+    is_first: bool,
+    /// What is around the array of records, outermost first.
+    frames: Vec<Frame>,
+    /// Whether it is inside the array of records.
+    in_target: bool,
+    next: Next,
+    /// What the open value is.
+    role: Role,
+    /// There is evidence that this is JSON, not brackets in prose: an element that is an object.
+    pub(super) is_established: bool,
+    /// An element was no object.
+    has_others: bool,
+    /// One of those has objects in it.
+    has_inner: bool,
+    /// The array of records was there.
+    was_found: bool,
+}
+
+/// A container on the way to the array of records.
+#[derive(Debug)]
+struct Frame {
+    is_object: bool,
+    /// Of an array's next element.
+    index: u64,
+    /// Whether the next value is on the way.
+    is_on_path: bool,
+}
+
+/// What may come next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Next {
+    /// A value, or the end of an array.
+    Value,
+    Comma,
+    Name,
+    Colon,
+}
+
+/// What a value is to the walk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Role {
+    /// An element of the array of records.
+    Element,
+    /// A member's name.
+    Name,
+    /// Not on the way.
+    Aside,
+}
+
+/// What a byte between two values means.
+enum Step {
+    Pass,
+    Open(Role),
+    End,
+    Fault(Expected),
+}
+
+impl Walk {
+    /// What could come if the input did not end here.
+    pub(super) fn expected(&self) -> Expected {
+        let in_object = !self.in_target && self.frames.last().is_some_and(|frame| frame.is_object);
+        match self.next {
+            Next::Value if in_object => Expected::Value,
+            Next::Value => Expected::ValueOrBracket,
+            Next::Comma if in_object => Expected::CommaOrBrace,
+            Next::Comma => Expected::CommaOrBracket,
+            Next::Name => Expected::NameOrBrace,
+            Next::Colon => Expected::Colon,
+        }
+    }
+
+    fn step(&mut self, byte: u8, path: &[Box<str>]) -> Step {
+        let depth = self.frames.len();
+        let Some(frame) = self.frames.last_mut().filter(|_| !self.in_target) else {
+            return self.step_in_target(byte);
+        };
+        match (self.next, byte) {
+            (Next::Comma, b',') if frame.is_object => self.next = Next::Name,
+            (Next::Comma, b',') => {
+                frame.index += 1;
+                frame.is_on_path = is_index(&path[depth - 1], frame.index);
+                self.next = Next::Value;
+            }
+            (Next::Comma | Next::Name, b'}') if frame.is_object => return self.leave(),
+            (Next::Comma | Next::Value, b']') if !frame.is_object => return self.leave(),
+            (Next::Name, b'"') => return Step::Open(Role::Name),
+            (Next::Colon, b':') => self.next = Next::Value,
+            (Next::Value, b'[') if frame.is_on_path && depth == path.len() => {
+                (self.in_target, self.was_found) = (true, true);
+            }
+            (Next::Value, b'{' | b'[') if frame.is_on_path && depth < path.len() => {
+                self.enter(byte == b'{', path);
+            }
+            (Next::Value, _) if begins_value(byte) => return Step::Open(Role::Aside),
+            _ => return Step::Fault(self.expected()),
+        }
+        Step::Pass
+    }
+
+    fn step_in_target(&mut self, byte: u8) -> Step {
+        match (self.next, byte) {
+            (_, b']') => {
+                self.in_target = false;
+                if self.frames.is_empty() {
+                    return Step::End;
+                }
+                self.next = Next::Comma;
+            }
+            (_, b',') => self.next = Next::Value,
+            // A comma may be missing.
+            (_, b'{') | (Next::Comma, b'[') => return Step::Open(Role::Element),
+            (Next::Value, _) if begins_value(byte) => return Step::Open(Role::Element),
+            _ => return Step::Fault(self.expected()),
+        }
+        Step::Pass
+    }
+
+    fn enter(&mut self, is_object: bool, path: &[Box<str>]) {
+        let is_on_path = !is_object && path.get(self.frames.len()).is_some_and(|token| is_index(token, 0));
+        self.frames.push(Frame { is_object, index: 0, is_on_path });
+        self.next = if is_object { Next::Name } else { Next::Value };
+    }
+
+    fn leave(&mut self) -> Step {
+        self.frames.pop();
+        self.next = Next::Comma;
+        if self.frames.is_empty() { Step::End } else { Step::Pass }
+    }
+
+    /// The open value is a name: whether it is on the way.
+    fn name(&mut self, name: &str, path: &[Box<str>]) {
+        let depth = self.frames.len();
+        self.is_established = true;
+        self.next = Next::Colon;
+        if let Some(frame) = self.frames.last_mut() {
+            frame.is_on_path = path.get(depth - 1).is_some_and(|token| **token == *name);
+        }
+    }
+}
+
+fn begins_value(byte: u8) -> bool {
+    matches!(byte, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
+}
+
+fn is_index(token: &str, index: u64) -> bool {
+    (token == "0" || !token.starts_with(['0', '+'])) && token.parse() == Ok(index)
+}
+
+impl Machine {
+    /// Whether the value that begins with this byte is walked through, rather than a record.
+    pub(super) fn is_walk(&self, byte: u8) -> bool {
+        byte == b'[' || self.options.items.as_ref().is_some_and(|path| !path.is_empty())
+    }
+
+    /// Begins an array, or what leads to one; `at` is on its bracket.
+    pub(super) fn begin_walk(&mut self, window: &Window<'_>, at: &mut usize) {
+        let start = window.offset(*at);
+        let mut walk = Walk {
+            start,
+            line: self.line.number,
+            column: self.line.column(start),
+            indent: self.line.indent(),
+            is_first: self.line.first == Some(start),
+            frames: Vec::new(),
+            in_target: false,
+            next: Next::Value,
+            role: Role::Element,
+            is_established: false,
+            has_others: false,
+            has_inner: false,
+            was_found: false,
+        };
+        match self.options.items.as_deref() {
+            Some(path) if !path.is_empty() => walk.enter(window.bytes[*at] == b'{', path),
+            _ => walk.in_target = true,
+        }
+        self.walk = Some(walk);
+        self.counted_from = start;
+        self.phase = Phase::Walk;
+        *at += 1;
+    }
+
+    /// The open value is over, if it is one of an array's.
+    pub(super) fn element_is_over(&mut self) {
+        if let Some(walk) = &mut self.walk
+            && matches!(self.phase, Phase::Value { .. } | Phase::Sealing { .. } | Phase::Text)
+        {
+            walk.next = Next::Comma;
+        }
+    }
+
+    /// What a record is recovered from, because it is an element.
+    pub(super) fn element_recovery(&self) -> Option<Recovery> {
+        self.walk.as_ref()?;
+        let has_path = self.options.items.as_ref().is_some_and(|path| !path.is_empty());
+        Some(if has_path { Recovery::Item } else { Recovery::ArrayElement })
+    }
+
+    /// A line begins inside an array. Whether it can be part of it; if not, the array is over.
+    pub(super) fn begin_line_of_walk<'w>(&mut self, offset: u64, byte: u8) -> Result<(), Option<Found<'w>>> {
+        let Some(walk) = &self.walk else { return Ok(()) };
+        let is_deeper = offset - self.line.text_start > walk.indent;
+        let is_part = match byte {
+            b'`' | b'~' => false,
+            b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' => true,
+            _ => is_deeper,
+        };
+        if !is_part {
+            return Err(self.abandon());
+        }
+        self.line.first = Some(offset);
+        self.phase = Phase::Walk;
+        Ok(())
+    }
+
+    /// The array is left open: the line being read is no part of it.
+    fn abandon<'w>(&mut self) -> Option<Found<'w>> {
+        let walk = self.walk.take()?;
+        self.phase = Phase::LineStart;
+        self.line.first = None;
+        if !walk.is_established && !(walk.is_first && walk.has_others) {
+            return None;
+        }
+        let kind = if walk.frames.is_empty() { "array" } else { "value" };
+        let message = format!("the {kind} is left open: what follows is no part of it");
+        let span = Span::new(walk.start, self.line.start);
+        let diagnostic = Diagnostic::new(Code::MalformedJson, walk.line, span, walk.column, message);
+        Some(Found::Diagnostic(Box::new(diagnostic)))
+    }
+
+    pub(super) fn walk<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+    ) -> Option<Found<'w>> {
+        while let Some(&byte) = bytes.get(*at) {
+            if matches!(byte, b' ' | b'\t' | b'\r') {
+                *at += 1;
+                continue;
+            }
+            if byte == b'\n' {
+                self.line.is_quiet = true;
+                return self.line_end(window, at);
+            }
+            let Some(walk) = &mut self.walk else { break };
+            let offset = window.offset(*at);
+            match walk.step(byte, self.options.items.as_deref().unwrap_or_default()) {
+                Step::Pass => *at += 1,
+                Step::Open(role) => {
+                    walk.role = role;
+                    walk.is_established |= role == Role::Element && byte == b'{';
+                    self.open(offset);
+                    return None;
+                }
+                Step::End => {
+                    *at += 1;
+                    self.end_walk(offset);
+                    return None;
+                }
+                Step::Fault(expected) => return self.walk_fault(window, at, byte, expected),
+            }
+        }
+        None
+    }
+
+    /// The root value ends with the bracket at `bracket`.
+    fn end_walk(&mut self, bracket: u64) {
+        let Some(walk) = self.walk.take() else { return };
+        self.phase = Phase::Text;
+        let is_spread = walk.line < self.line.number;
+        self.line.is_quiet |= is_spread;
+        let at = walk.start.max(self.line.start);
+        if let Some(path) = self.options.items.as_ref().filter(|path| !path.is_empty()) {
+            if !walk.was_found {
+                let message = format!("no array of items at `/{}`", path.join("/"));
+                self.fault(Code::MissingField, walk.start, at, message, true);
+            }
+        } else if !walk.is_established {
+            // `[1]` is a citation where a record stands beside it; an array of objects is data.
+            let is_data = walk.has_inner || (is_spread && walk.has_others);
+            let message = "expected an object, found an array".to_owned();
+            self.fault(Code::NotAnObject, walk.start, at, message, is_data);
+        }
+        self.line.end_fault(walk.start, bracket + 1);
+    }
+
+    fn walk_fault<'w>(
+        &mut self,
+        window: &Window<'w>,
+        at: &mut usize,
+        byte: u8,
+        expected: Expected,
+    ) -> Option<Found<'w>> {
+        if let Some(bad) = window.bad_utf8(*at, *at) {
+            self.bad_utf8(window, at, bad);
+            return None;
+        }
+        let offset = window.offset(*at);
+        let walk = self.walk.as_mut()?;
+        let message = error::describe(expected, error::Found::classify(byte));
+        let is_line_start = self.line.first == Some(offset);
+        let is_deeper = offset - self.line.text_start > walk.indent;
+        if is_line_start && (!walk.is_established || !is_deeper) {
+            return self.abandon();
+        }
+        if !walk.is_established {
+            // No array but brackets, as prose has them.
+            let (start, is_data, depth) = (walk.start, walk.has_others, walk.frames.len().max(1) as u32);
+            let is_tag = walk.is_first && offset == start + 1 && byte == b'T';
+            let is_same_line = walk.line == self.line.number;
+            self.walk = None;
+            if is_tag {
+                self.begin_tag(start, b"[");
+                return None;
+            }
+            let fault_start = if is_same_line { start } else { offset };
+            self.fault(Code::MalformedJson, fault_start, offset, message, is_data);
+            self.phase = Phase::Skip(Skip { start: fault_start, depth, is_data, ..Skip::default() });
+            return None;
+        }
+        walk.next = Next::Comma;
+        self.fault(Code::MalformedJson, offset, offset, message, true);
+        if matches!(byte, b'}' | b']') {
+            // The brackets do not match: nothing is known of where the array ends.
+            self.walk = None;
+            self.phase = Phase::Discard;
+        } else {
+            let to_separator = true;
+            self.phase = Phase::Skip(Skip { start: offset, is_data: true, to_separator, ..Skip::default() });
+        }
+        None
+    }
+
+    /// A value of the walk is complete. Whether it is an object that may be a record.
+    pub(super) fn end_of_walked(
+        &mut self,
+        window: &Window<'_>,
+        at: &mut usize,
+        start: u64,
+        end: u64,
+    ) -> bool {
+        let Some(walk) = &mut self.walk else { return true };
+        let kind = self.json.root_kind();
+        if walk.role == Role::Element && kind == Kind::Object {
+            return true;
+        }
+        let (from, to) = (window.index(start), window.index(end));
+        if let Some(bad) = window.bad_utf8(from, to - 1) {
+            self.bad_utf8(window, at, bad);
+            return false;
+        }
+        self.phase = Phase::Walk;
+        self.spread = None;
+        self.counted_from = end;
+        walk.next = Next::Comma;
+        match walk.role {
+            Role::Aside => {}
+            Role::Name => {
+                let text = simdutf8::basic::from_utf8(&window.bytes[from..to]).unwrap_or_default();
+                let name = self.json.value(text).as_str().unwrap_or_default();
+                walk.name(&name, self.options.items.as_deref().unwrap_or_default());
+            }
+            Role::Element => {
+                walk.has_others = true;
+                walk.has_inner = walk.has_inner || self.json.has_inner_object();
+                if walk.is_established {
+                    let at = start.max(self.line.start);
+                    self.fault(Code::NotAnObject, start, at, self.found_instead(), true);
+                    self.line.end_fault(start, end);
+                }
+            }
+        }
+        false
+    }
+
+    /// The element at `start` is malformed. Where what is lost begins, and how deep it is; whether it is
+    /// more than brackets in prose.
+    pub(super) fn lose_element(&mut self, start: u64, is_data: bool) -> (u64, u32, bool) {
+        let depth = self.json.depth();
+        match &mut self.walk {
+            Some(walk) if walk.is_established || walk.line < self.line.number => {
+                walk.next = Next::Comma;
+                (start, depth, is_data)
+            }
+            Some(walk) => {
+                let lost = (walk.start, depth + 1, is_data || walk.has_others);
+                self.walk = None;
+                lost
+            }
+            None => (start, depth, is_data),
+        }
+    }
+}
