@@ -11,6 +11,8 @@ use serde::ser::{Serialize, Serializer};
 pub enum Recovery {
     /// It stands in a code fence, or on the line of one.
     Fence,
+    /// A thinking block ends before it on its line.
+    Think,
     /// Text stands before it on its line, or directly after it.
     Prose,
     /// A bullet or a number stands before it on its line.
@@ -31,6 +33,7 @@ impl Recovery {
     /// All of them.
     pub const ALL: &[Self] = &[
         Self::Fence,
+        Self::Think,
         Self::Prose,
         Self::ListMarker,
         Self::SameLine,
@@ -45,6 +48,7 @@ impl Recovery {
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Fence => "fence",
+            Self::Think => "think",
             Self::Prose => "prose",
             Self::ListMarker => "list_marker",
             Self::SameLine => "same_line",

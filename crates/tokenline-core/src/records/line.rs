@@ -72,7 +72,6 @@ impl Line {
 
     /// Notes a fault. One diagnostic a line: the first that is about data, else the first.
     pub(super) fn add_fault(&mut self, fault: Fault) {
-        self.lead.add(b"{");
         match &self.fault {
             Some(first) if first.is_data || !fault.is_data => {}
             _ => self.fault = Some(fault),

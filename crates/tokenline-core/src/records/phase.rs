@@ -313,10 +313,12 @@ impl Machine {
         }
         if let Some(walk) = self.walk.take() {
             let message = error::describe(walk.expected(), error::Found::EndOfInput);
-            self.line.first.get_or_insert(self.line.start);
             self.fault(Code::Truncated, walk.start, end, message, true);
         }
         self.phase = Phase::Ended;
+        if let Some(lost) = &mut self.lost {
+            lost.reaches_end();
+        }
         let found = self.end_line_at(content_end, end);
         Some(found.or_else(|| self.close_lost()).unwrap_or(Found::Nothing))
     }
@@ -455,7 +457,8 @@ impl Machine {
             .with_if(self.spread.is_some(), Recovery::SeveralLines);
         self.spread = None;
         self.line.has_record = true;
-        if self.walk.is_some() {
+        if let Some(walk) = &mut self.walk {
+            walk.end_element();
             self.counted_from = end;
         }
         let record = Record {
@@ -476,19 +479,8 @@ impl Machine {
         if let Some(bad) = window.bad_utf8(from, to - 1) {
             return self.bad_utf8(window, at, bad);
         }
-        self.fault(Code::NotAnObject, start, start, self.found_instead(), true);
+        self.fault(Code::NotAnObject, start, start, found_instead(self.json.root_kind()), true);
         self.line.end_fault(start, end);
-    }
-
-    /// What the complete value is, where an object was expected.
-    fn found_instead(&self) -> String {
-        let kind = self.json.root_kind();
-        let article = match kind {
-            Kind::Null => "",
-            Kind::Array => "an ",
-            _ => "a ",
-        };
-        format!("expected an object, found {article}{}", kind.as_str())
     }
 
     /// The next byte of the text is not UTF-8.
@@ -560,6 +552,21 @@ impl Machine {
     }
 
     fn fault(&mut self, code: Code, start: u64, at: u64, message: String, is_data: bool) {
+        self.line.first.get_or_insert(start.max(self.line.start));
+        if self.walk.is_none() {
+            // What stands behind it does not stand first.
+            self.line.lead.add(b"{");
+        }
         self.line.add_fault(Fault { code, start, at, end: None, message, is_data });
     }
+}
+
+/// What a value is, where an object was expected.
+fn found_instead(kind: Kind) -> String {
+    let article = match kind {
+        Kind::Null => "",
+        Kind::Array | Kind::Object => "an ",
+        Kind::Bool | Kind::Number | Kind::String => "a ",
+    };
+    format!("expected an object, found {article}{}", kind.as_str())
 }

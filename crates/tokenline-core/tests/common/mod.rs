@@ -1,5 +1,7 @@
 //! The one helper behind every fixture: any cut, same events.
-#![allow(unreachable_pub, reason = "a module shared by several test programs")]
+#![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs, each uses a part")]
+
+pub mod cases;
 
 use std::borrow::Borrow;
 
@@ -66,8 +68,8 @@ pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item 
     seen
 }
 
-/// Decodes whole, byte by byte, in two at every cut, in pieces of several sizes, and through the
-/// push parser, drained or not; all must agree.
+/// Decodes whole, byte by byte, in two at every cut, in pieces of several sizes, in pieces of random
+/// sizes, and through the push parser, drained or not; all must agree.
 pub fn at_every_cut(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
     let options = options.borrow();
     let whole = decode(options, [input]);
@@ -84,9 +86,38 @@ pub fn at_every_cut(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
             check(decode(options, [left, right]), &format!("cut at {at}"));
         }
     }
+    for seed in 0..RANDOM_CHUNKINGS {
+        let pieces = random_pieces(seed, input);
+        check(decode(options, pieces), &format!("in random pieces, seed {seed}"));
+    }
     check(push(options, input.chunks(3), true), "pushed and drained");
     check(push(options, input.chunks(3), false), "pushed at once");
     whole
+}
+
+const RANDOM_CHUNKINGS: u64 = 16;
+
+/// The input in pieces of random sizes, empty ones among them: the same from the same seed.
+fn random_pieces(seed: u64, input: &[u8]) -> Vec<&[u8]> {
+    let mut state = seed ^ ((input.len() as u64) << 32);
+    // SplitMix64.
+    let mut next = move || {
+        state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    };
+    // Tokens, packets, or all in two or three: each chunking has sizes of its own.
+    let most = [4, 16, 64, input.len() as u64 + 1][seed as usize % 4];
+    let mut rest = input;
+    let mut pieces = Vec::new();
+    while !rest.is_empty() {
+        let (piece, after) = rest.split_at(((next() % (most + 1)) as usize).min(rest.len()));
+        pieces.push(piece);
+        rest = after;
+    }
+    pieces
 }
 
 fn push<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>, drain: bool) -> Vec<Seen> {

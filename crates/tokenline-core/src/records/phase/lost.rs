@@ -29,6 +29,8 @@ pub(super) struct Lost {
     indent: u64,
     /// Containers that are open.
     depth: u32,
+    /// Whether the last line ended inside a string. Then the next one may be the rest of it.
+    in_string: bool,
     /// Where its content ends, as far as it was read.
     pub(super) end: u64,
     /// It began on the line being read.
@@ -48,17 +50,27 @@ struct Otherwise {
     message: String,
 }
 
+impl Lost {
+    /// Nothing comes behind it.
+    pub(super) fn reaches_end(&mut self) {
+        self.otherwise = None;
+    }
+}
+
 impl Machine {
     /// The value at `start` is lost, and open at the end of the line being read.
-    pub(super) fn lose(&mut self, start: u64, depth: u32) {
+    pub(super) fn lose(&mut self, start: u64, depth: u32, in_string: bool) {
+        let first_line = self.spread.as_ref().map_or(&self.line, |spread| &spread.line);
+        let indent = first_line.indent();
         match &mut self.lost {
             // It was lost before.
-            Some(lost) if self.line.is_inside => lost.depth = depth,
+            Some(lost) if self.line.is_inside => (lost.depth, lost.in_string) = (depth, in_string),
             lost => {
                 *lost = Some(Box::new(Lost {
                     start,
-                    indent: self.line.indent(),
+                    indent,
                     depth,
+                    in_string,
                     end: start,
                     is_new: true,
                     finding: None,
@@ -83,17 +95,21 @@ impl Machine {
         let column = self.line.column(fault);
         let finding = Diagnostic::new(code, self.line.number, Span::new(start, fault), column, message);
         self.again_to = self.line.start;
+        let behind = &window.bytes[window.index(spread.end)..window.index(fault)];
+        // A bracket alone on its line, and what follows is indented deeper.
+        let is_block = spread.line.first == Some(start) && fault - self.line.start > spread.line.indent();
+        let is_data = spread.is_data || is_block || behind.iter().any(|byte| !is_space(*byte, false));
         self.line = spread.line;
         self.element_is_over();
         *at = window.index(spread.end);
         self.phase = Phase::Text;
         let message = error::describe(spread.expected, error::Found::LineFeed);
-        let behind = &window.bytes[window.index(spread.end)..window.index(fault)];
-        if !spread.is_data && behind.iter().all(|byte| is_space(*byte, false)) {
+        if !is_data {
             // A bracket and nothing after it.
             return self.fault(Code::MalformedJson, start, spread.end, message, false);
         }
-        self.lose(start, spread.depth);
+        let in_string = false;
+        self.lose(start, spread.depth, in_string);
         self.line.is_quiet = true;
         let column = self.line.column(spread.end);
         if let Some(lost) = &mut self.lost {
@@ -112,7 +128,8 @@ impl Machine {
             // The rest of a member, which no line of text begins with.
             Some(b'"' | b',' | b':') => true,
             Some(b'}' | b']') => indent == lost.indent,
-            _ => false,
+            Some(b'{' | b'[' | b'`' | b'~' | b'<') | None => false,
+            Some(_) => lost.in_string,
         };
         if !belongs {
             return self.close_lost();
@@ -215,7 +232,7 @@ impl Machine {
                 if skip.depth == 0 {
                     self.line.end_fault(skip.start, self.content_end(window, *at));
                 } else if skip.is_data {
-                    self.lose(skip.start, skip.depth);
+                    self.lose(skip.start, skip.depth, skip.in_string);
                 }
             }
             Some(End::Separator) => {
@@ -253,7 +270,7 @@ impl Machine {
                 b' ' | b'\t' | b'\r' | b',' => *at += 1,
                 // The value was not over: so what follows is no record.
                 b'"' | b':' | b'}' | b']' => {
-                    self.lose(window.offset(*at), 1);
+                    self.lose(window.offset(*at), 1, false);
                     self.phase = Phase::Discard;
                     return None;
                 }

@@ -95,11 +95,9 @@ impl Machine {
         self.phase = Phase::Value { start };
         let mut recovered = Recovered::NONE;
         if self.options.mode == Mode::Lenient {
-            let has_fence = self.line.has_fence || self.fence.is_some();
-            recovered = match has_fence {
-                true => recovered.with(Recovery::Fence),
-                false => recovered,
-            };
+            recovered = recovered
+                .with_if(self.line.has_fence || self.fence.is_some(), Recovery::Fence)
+                .with_if(self.line.text_start > self.line.start, Recovery::Think);
             if !self.line.has_fence && !self.line.lead.is_empty() {
                 recovered = recovered.and(self.line.lead.recovered());
             }
@@ -284,7 +282,7 @@ impl Machine {
             _ if is_strict => Phase::Discard,
             b'\n' => {
                 if is_data {
-                    self.lose(start, depth);
+                    self.lose(start, depth, fault.expected.is_in_string());
                 }
                 Phase::Text
             }
@@ -391,7 +389,7 @@ impl Machine {
         self.fault(code, start, window.offset(*at), message, true);
         if self.options.mode == Mode::Lenient {
             // What belongs to it may stand on the lines after this.
-            self.lose(start, 1);
+            self.lose(start, 1, false);
         }
         self.spread = None;
         self.element_is_over();

@@ -1,7 +1,7 @@
 //! Arrays whose elements are records, each as soon as it closes, and the way to one inside a value.
 
 use super::lost::Skip;
-use super::{Found, Machine, Phase};
+use super::{Found, Machine, Phase, Place, found_instead};
 use crate::json::Kind;
 use crate::json::error::{self, Expected};
 use crate::records::window::Window;
@@ -27,12 +27,21 @@ pub(super) struct Walk {
     role: Role,
     /// There is evidence that this is JSON, not brackets in prose: an element that is an object.
     pub(super) is_established: bool,
-    /// An element was no object.
-    has_others: bool,
-    /// One of those has objects in it.
+    /// The first element that is no object, while there is no evidence.
+    other: Option<Other>,
+    /// Such an element has objects in it.
     has_inner: bool,
     /// The array of records was there.
     was_found: bool,
+}
+
+/// An element that is no object.
+#[derive(Debug)]
+struct Other {
+    line: u64,
+    column: u64,
+    span: Span,
+    message: String,
 }
 
 /// A container on the way to the array of records.
@@ -134,6 +143,11 @@ impl Walk {
         Step::Pass
     }
 
+    /// The open element is over.
+    pub(super) fn end_element(&mut self) {
+        self.next = Next::Comma;
+    }
+
     fn enter(&mut self, is_object: bool, path: &[Box<str>]) {
         let is_on_path = !is_object && path.get(self.frames.len()).is_some_and(|token| is_index(token, 0));
         self.frames.push(Frame { is_object, index: 0, is_on_path });
@@ -185,7 +199,7 @@ impl Machine {
             next: Next::Value,
             role: Role::Element,
             is_established: false,
-            has_others: false,
+            other: None,
             has_inner: false,
             was_found: false,
         };
@@ -204,7 +218,7 @@ impl Machine {
         if let Some(walk) = &mut self.walk
             && matches!(self.phase, Phase::Value { .. } | Phase::Sealing { .. } | Phase::Text)
         {
-            walk.next = Next::Comma;
+            walk.end_element();
         }
     }
 
@@ -237,7 +251,7 @@ impl Machine {
         let walk = self.walk.take()?;
         self.phase = Phase::LineStart;
         self.line.first = None;
-        if !walk.is_established && !(walk.is_first && walk.has_others) {
+        if !walk.is_established && !(walk.is_first && walk.other.is_some()) {
             return None;
         }
         let kind = if walk.frames.is_empty() { "array" } else { "value" };
@@ -269,13 +283,13 @@ impl Machine {
                 Step::Open(role) => {
                     walk.role = role;
                     walk.is_established |= role == Role::Element && byte == b'{';
+                    let other = walk.other.take_if(|_| walk.is_established);
                     self.open(offset);
-                    return None;
+                    return self.found_before(other?);
                 }
                 Step::End => {
                     *at += 1;
-                    self.end_walk(offset);
-                    return None;
+                    return self.end_walk(offset);
                 }
                 Step::Fault(expected) => return self.walk_fault(window, at, byte, expected),
             }
@@ -283,25 +297,46 @@ impl Machine {
         None
     }
 
-    /// The root value ends with the bracket at `bracket`.
-    fn end_walk(&mut self, bracket: u64) {
-        let Some(walk) = self.walk.take() else { return };
-        self.phase = Phase::Text;
-        let is_spread = walk.line < self.line.number;
-        self.line.is_quiet |= is_spread;
-        let at = walk.start.max(self.line.start);
-        if let Some(path) = self.options.items.as_ref().filter(|path| !path.is_empty()) {
-            if !walk.was_found {
-                let message = format!("no array of items at `/{}`", path.join("/"));
-                self.fault(Code::MissingField, walk.start, at, message, true);
-            }
-        } else if !walk.is_established {
-            // `[1]` is a citation where a record stands beside it; an array of objects is data.
-            let is_data = walk.has_inner || (is_spread && walk.has_others);
-            let message = "expected an object, found an array".to_owned();
-            self.fault(Code::NotAnObject, walk.start, at, message, is_data);
+    /// The array proves to be one of records: says that an element before was none.
+    fn found_before<'w>(&mut self, other: Other) -> Option<Found<'w>> {
+        let Other { line, column, span, message } = other;
+        if line == self.line.number {
+            self.fault(Code::NotAnObject, span.start, span.start, message, true);
+            self.line.end_fault(span.start, span.end);
+            return None;
         }
+        let diagnostic = Diagnostic::new(Code::NotAnObject, line, span, column, message);
+        Some(Found::Diagnostic(Box::new(diagnostic)))
+    }
+
+    /// The root value ends with the bracket at `bracket`.
+    fn end_walk<'w>(&mut self, bracket: u64) -> Option<Found<'w>> {
+        let walk = self.walk.take()?;
+        self.phase = Phase::Text;
+        let path = self.options.items.as_ref().filter(|path| !path.is_empty());
+        let (code, message, is_data) = match path {
+            Some(path) if !walk.was_found => {
+                (Code::MissingField, format!("no array of items at `/{}`", path.join("/")), true)
+            }
+            None if !walk.is_established && walk.other.is_some() => {
+                // `[1]` is a citation where a record stands beside it; an array of objects is data.
+                (Code::NotAnObject, "expected an object, found an array".to_owned(), walk.has_inner)
+            }
+            _ => {
+                // `[]` says that there is nothing.
+                self.line.is_quiet |= walk.is_first || walk.line < self.line.number;
+                return None;
+            }
+        };
+        if walk.line < self.line.number {
+            self.line.is_quiet = true;
+            let span = Span::new(walk.start, bracket + 1);
+            let diagnostic = Diagnostic::new(code, walk.line, span, walk.column, message);
+            return Some(Found::Diagnostic(Box::new(diagnostic)));
+        }
+        self.fault(code, walk.start, walk.start, message, is_data);
         self.line.end_fault(walk.start, bracket + 1);
+        None
     }
 
     fn walk_fault<'w>(
@@ -325,7 +360,7 @@ impl Machine {
         }
         if !walk.is_established {
             // No array but brackets, as prose has them.
-            let (start, is_data, depth) = (walk.start, walk.has_others, walk.frames.len().max(1) as u32);
+            let (start, is_data, depth) = (walk.start, walk.has_inner, walk.frames.len().max(1) as u32);
             let is_tag = walk.is_first && offset == start + 1 && byte == b'T';
             let is_same_line = walk.line == self.line.number;
             self.walk = None;
@@ -360,8 +395,7 @@ impl Machine {
         end: u64,
     ) -> bool {
         let Some(walk) = &mut self.walk else { return true };
-        let kind = self.json.root_kind();
-        if walk.role == Role::Element && kind == Kind::Object {
+        if walk.role == Role::Element && self.json.root_kind() == Kind::Object {
             return true;
         }
         let (from, to) = (window.index(start), window.index(end));
@@ -381,11 +415,17 @@ impl Machine {
                 walk.name(&name, self.options.items.as_deref().unwrap_or_default());
             }
             Role::Element => {
-                walk.has_others = true;
                 walk.has_inner = walk.has_inner || self.json.has_inner_object();
-                if walk.is_established {
-                    let at = start.max(self.line.start);
-                    self.fault(Code::NotAnObject, start, at, self.found_instead(), true);
+                let Place { line, column, .. } = self.place;
+                let message = found_instead(self.json.root_kind());
+                let other = Other { line, column, span: Span::new(start, end), message };
+                if !walk.is_established {
+                    walk.other.get_or_insert(other);
+                } else if line == self.line.number {
+                    self.found_before(other);
+                } else {
+                    let at = self.line.start;
+                    self.fault(Code::NotAnObject, start, at, other.message, true);
                     self.line.end_fault(start, end);
                 }
             }
@@ -403,7 +443,7 @@ impl Machine {
                 (start, depth, is_data)
             }
             Some(walk) => {
-                let lost = (walk.start, depth + 1, is_data || walk.has_others);
+                let lost = (walk.start, depth + 1, is_data || walk.has_inner);
                 self.walk = None;
                 lost
             }
