@@ -4,8 +4,8 @@
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::{Emit, Event, Limits, Options, RecordDecoder};
 
-fn decode<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    let mut decoder = RecordDecoder::new(options);
+fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    let mut decoder = RecordDecoder::new(options.clone());
     let mut seen = Vec::new();
     let mut bytes = 0;
     for piece in pieces {
@@ -54,7 +54,10 @@ fuzz_target!(|data: &[u8]| {
     if settings & 4 != 0 {
         options = options.limits(Limits { line_bytes: usize::from(settings >> 3), ..Limits::default() });
     }
-    let whole = decode(options, [input]);
+    if seed & 1 != 0 {
+        options = options.items("/a").unwrap_or_default();
+    }
+    let whole = decode(&options, [input]);
     let mut state = u32::from(*seed) + 1;
     let mut rest = input;
     let mut pieces = Vec::new();
@@ -65,6 +68,6 @@ fuzz_target!(|data: &[u8]| {
         pieces.push(piece);
         rest = left;
     }
-    assert_eq!(decode(options, pieces), whole);
-    assert_eq!(decode(options, input.chunks(1)), whole);
+    assert_eq!(decode(&options, pieces), whole);
+    assert_eq!(decode(&options, input.chunks(1)), whole);
 });

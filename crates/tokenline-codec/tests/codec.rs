@@ -40,9 +40,9 @@ where
 fn any_cut_gives_the_core_s_events() {
     for options in [Options::lenient(), Options::strict()] {
         for input in INPUTS {
-            let expected = expected(options, input);
+            let expected = expected(options.clone(), input);
             for pieces in chunkings(input) {
-                let codec = JsonlCodec::<Raw>::new().with_options(options);
+                let codec = JsonlCodec::<Raw>::new().with_options(options.clone());
                 assert_eq!(frames(codec, pieces), expected, "{}", String::from_utf8_lossy(input));
             }
         }
@@ -261,7 +261,7 @@ fn the_limit_does_not_count_the_line_ending() {
     let options = Options::strict().limits(Limits { line_bytes: 7, ..Limits::default() });
     for input in ["{\"a\":1}\r\n{\"a\":10}\r\n{\"a\":2}", "{\"a\":1}\n{\"a\":10}\n{\"a\":2}\r"] {
         for pieces in chunkings(input.as_bytes()) {
-            let codec = JsonlCodec::<Raw>::new().with_options(options);
+            let codec = JsonlCodec::<Raw>::new().with_options(options.clone());
             let seen: Vec<_> = frames(codec, pieces).iter().map(summary).collect();
             assert_eq!(seen, ["newline {\"a\":1}", "line_too_long", "end_of_input {\"a\":2}"]);
         }
