@@ -32,7 +32,7 @@ fn the_record_decoder_lends_without_allocating() {
     let text = lines();
     for options in [Options::strict(), Options::lenient()] {
         for size in [1, 4, 61, 4096, 65_536] {
-            let mut decoder = RecordDecoder::new(options);
+            let mut decoder = RecordDecoder::new(options.clone());
             let mut records = 0;
             let mut run = || {
                 for chunk in text.chunks(size) {

@@ -36,9 +36,9 @@ fn collect<S: Stream>(stream: S) -> Vec<S::Item> {
 fn any_cut_gives_the_core_s_events() {
     for options in [Options::lenient(), Options::strict(), Options::lenient().emit(Emit::Eager)] {
         for input in INPUTS {
-            let expected = expected(options, input);
+            let expected = expected(options.clone(), input);
             for chunks in chunkings(input) {
-                let events = JsonlStreamParser::<_, Raw>::new(source(&chunks)).with_options(options);
+                let events = JsonlStreamParser::<_, Raw>::new(source(&chunks)).with_options(options.clone());
                 let events: Vec<_> = collect(events).into_iter().map(Result::unwrap).collect();
                 assert_eq!(events, expected, "{}", String::from_utf8_lossy(input));
             }
