@@ -28,11 +28,17 @@ pub(crate) fn parse(
         }
         parser.push(chunk);
         take(&mut parser, emitter)?;
+        if emitter.is_done() {
+            return Ok(());
+        }
         // What is complete is out before the next read waits.
         emitter.flush()?;
     }
     parser.finish();
     take(&mut parser, emitter)?;
+    if emitter.is_done() {
+        return Ok(());
+    }
     if !parser.is_complete()
         && let Some(other) = guess::provider(&beginning).filter(|other| *other != provider)
     {
@@ -57,9 +63,13 @@ pub(crate) fn configure(parser: AnswerParser<Raw>, rules: &Rules) -> AnswerParse
     parser
 }
 
+/// Writes what there is, unless that is more than was asked for.
 fn take(parser: &mut AnswerParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     while let Some(event) = parser.next_event() {
         handle(&event, emitter)?;
+        if emitter.is_done() {
+            break;
+        }
     }
     Ok(())
 }
@@ -79,7 +89,7 @@ pub(crate) fn handle(event: &AnswerEvent<Raw>, emitter: &mut Emitter) -> Result<
         AnswerEvent::Rejected { choice, block, diagnostic }
         | AnswerEvent::Note { choice, block, diagnostic } => {
             let of = choice.map_or(Of::Input, |choice| Of::Block(choice, *block));
-            emitter.finding(of, diagnostic.clone())
+            emitter.finding(of, diagnostic)
         }
         AnswerEvent::Refusal { choice, text } => {
             emitter.refusal(text);

@@ -9,8 +9,8 @@ use tokenline::llm::Provider;
 
 /// Validated records and tool calls out of a language model's byte stream.
 ///
-/// Exit codes: 0 good; 1 something was rejected, with --deny; 2 usage, configuration or schema at
-/// fault; 3 input or output, a provider's error, or an incomplete source.
+/// Exit codes: 0 good; 1 something was rejected, with --deny, or more than --max-errors; 2 usage,
+/// configuration or schema at fault; 3 input or output, a provider's error, or an incomplete source.
 #[derive(Debug, Parser)]
 #[command(name = "tokenline", version)]
 pub(crate) struct Args {
@@ -66,6 +66,13 @@ pub(crate) struct ReadingArgs {
     /// Release a record as soon as its brackets balance, before anything proves it whole.
     #[arg(long)]
     pub(crate) eager: bool,
+    /// Stop after so many records or tool calls, whichever are written: what comes after is not read,
+    /// and a model's answer is given up. That is no failure.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    pub(crate) max_records: Option<u64>,
+    /// Stop when more than so many were rejected, and exit with 1. Prose is never counted.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_errors: Option<u64>,
     /// Write counts and diagnostics to this file, as JSON, once all is read.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_json: Option<PathBuf>,

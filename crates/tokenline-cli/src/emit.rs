@@ -5,9 +5,12 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
 use tokenline::json::{Raw, Value};
 use tokenline::llm::{FinishReason, Usage};
-use tokenline::{Diagnostic, Limits, Record, RejectedCall, Report, Severity, ToolCall};
+use tokenline::{
+    Counted, Diagnostic, EndedBy, Limits, Quota, Record, RejectedCall, Report, Severity, TooManyRejected,
+    ToolCall,
+};
 
-use crate::args::What;
+use crate::args::{ReadingArgs, What};
 use crate::failure::Failure;
 use crate::progress::Progress;
 use crate::say::say;
@@ -18,6 +21,8 @@ pub(crate) struct Emitter {
     what: What,
     source: String,
     report: Report,
+    quota: Quota,
+    too_many: Option<TooManyRejected>,
     refusal: String,
     progress: Option<Progress>,
 }
@@ -49,6 +54,8 @@ impl Emitter {
             what,
             source: source.into(),
             report: Report::new(&Limits::default()),
+            quota: Quota::default(),
+            too_many: None,
             refusal: String::new(),
             progress: None,
         }
@@ -57,6 +64,28 @@ impl Emitter {
     /// Writes around a line that shows how far things are.
     pub(crate) fn with_progress(self, progress: Progress) -> Self {
         Self { progress: Some(progress), ..self }
+    }
+
+    /// Stops where the command line says so.
+    pub(crate) fn with_quota(self, args: &ReadingArgs) -> Self {
+        let counted = match self.what {
+            What::Records => Counted::Records,
+            What::ToolCalls => Counted::ToolCalls,
+            What::Events => Counted::All,
+        };
+        let quota = Quota { max_records: args.max_records, counted, error_budget: args.max_errors };
+        Self { quota, ..self }
+    }
+
+    /// Whether this is enough: as many as were asked for were written, or too many rejected. Then
+    /// nothing more is to be read.
+    pub(crate) fn is_done(&mut self) -> bool {
+        if self.too_many.is_some() {
+            self.report.set_ended_by(EndedBy::ErrorBudget);
+        } else if self.quota.is_full(&self.report) {
+            self.report.set_ended_by(EndedBy::MaxRecords);
+        }
+        self.report.ended_by().is_some()
     }
 
     /// A record, straight from the tape.
@@ -133,20 +162,20 @@ impl Emitter {
                 known += &format!(r#""{member}":{},"#, string(text));
             }
         }
-        self.found(&known, call.diagnostic.clone())
+        self.found(&known, &call.diagnostic)
     }
 
     /// A finding: an event if those are asked for, and a line for a person, unless it is only
     /// information or there are too many.
-    pub(crate) fn finding(&mut self, of: Of, diagnostic: Diagnostic) -> Result<(), Failure> {
+    pub(crate) fn finding(&mut self, of: Of, diagnostic: &Diagnostic) -> Result<(), Failure> {
         self.found(&of.to_string(), diagnostic)
     }
 
-    fn found(&mut self, known: &str, diagnostic: Diagnostic) -> Result<(), Failure> {
+    fn found(&mut self, known: &str, diagnostic: &Diagnostic) -> Result<(), Failure> {
         let is_error = diagnostic.severity() == Severity::Error;
         if self.what == What::Events {
             let event = if is_error { "rejected" } else { "note" };
-            let text = serde_json::to_string(&diagnostic).unwrap_or_default();
+            let text = serde_json::to_string(diagnostic).unwrap_or_default();
             let members = text.strip_prefix('{').unwrap_or_default();
             self.event(format_args!(r#"{{"event":"{event}",{known}{members}"#))?;
         }
@@ -164,7 +193,10 @@ impl Emitter {
                 _ => {}
             }
         }
-        self.report.add(diagnostic);
+        self.report.add(diagnostic.clone());
+        if self.too_many.is_none() {
+            self.too_many = self.quota.exceeded_by(diagnostic, &self.report);
+        }
         Ok(())
     }
 
@@ -256,6 +288,9 @@ impl Emitter {
 
     /// One line of counts: on a terminal always, else if something was rejected or nothing found.
     pub(crate) fn summary(&self) {
+        if let Some(error) = &self.too_many {
+            self.remark(&error.to_string());
+        }
         if !self.refusal.is_empty() {
             self.remark(&format!("the model refuses: {}", self.refusal));
         }

@@ -5,6 +5,7 @@ use std::pin::pin;
 use std::time::Duration;
 
 use futures_util::StreamExt as _;
+use tokenline::llm::AnswerError;
 use tokenline::llm::client::{ApiKey, ClientError, ClientErrorKind, LlmClient, StreamRequest};
 use tokenline::llm::request::{ChatRequest, ResponseFormat};
 
@@ -30,7 +31,8 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
 
     let progress = Progress::start(&args.model);
-    let mut emitter = Emitter::new(rules.what, &*args.model).with_progress(progress.clone());
+    let mut emitter =
+        Emitter::new(rules.what, &*args.model).with_progress(progress.clone()).with_quota(&args.reading);
     rules.remark(&emitter);
     let outcome = ask(request, interrupt, progress.clone(), &mut emitter).await;
     progress.finish();
@@ -67,8 +69,13 @@ async fn ask(
         };
         match event {
             Some(Ok(event)) => answer::handle(&event, emitter)?,
-            Some(Err(error)) => return Err(failure(&error)),
+            Some(Err(AnswerError::Source(error))) => return Err(failure(&error)),
+            Some(Err(error)) => return Err(Failure::Source(error.to_string())),
             None => break,
+        }
+        if emitter.is_done() {
+            // With the answer its connection goes.
+            return Ok(());
         }
         // What is complete is out before more is waited for.
         emitter.flush()?;

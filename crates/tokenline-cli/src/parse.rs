@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use tokenline::json::Value;
 use tokenline::schema::{SchemaValidator, ToolSet};
-use tokenline::{Emit, Event, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall};
+use tokenline::{
+    Emit, EndedBy, Event, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall,
+};
 
 use crate::args::{ModeArg, ParseArgs, ReadingArgs, What};
 use crate::emit::{Emitter, Of};
@@ -58,7 +60,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let rules = Rules::new(&args.reading)?;
     let mut source = Source::open(&args.file, args.chunk_size)?;
     let report_file = ReportFile::asked_for(&args.reading, &args.file)?;
-    let mut emitter = Emitter::new(rules.what, source.name());
+    let mut emitter = Emitter::new(rules.what, source.name()).with_quota(&args.reading);
     rules.remark(&emitter);
 
     let outcome = match args.from.provider() {
@@ -85,7 +87,8 @@ pub(crate) fn conclude(
         report_file.write(emitter.report())?;
     }
     outcome?;
-    match deny && emitter.report().rejected() > 0 {
+    let is_over_budget = emitter.report().ended_by() == Some(EndedBy::ErrorBudget);
+    match is_over_budget || (deny && emitter.report().rejected() > 0) {
         true => Ok(Verdict::Rejected),
         false => Ok(Verdict::Good),
     }
@@ -111,12 +114,18 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 Some(event) => handle(rules, event, emitter)?,
                 None => break,
             }
+            if emitter.is_done() {
+                return Ok(());
+            }
         }
         // What is complete is out before the next read waits.
         emitter.flush()?;
     }
     while let Some(event) = decoder.finish() {
         handle(rules, event, emitter)?;
+        if emitter.is_done() {
+            return Ok(());
+        }
     }
     emitter.report_mut().set_complete();
     Ok(())
@@ -125,7 +134,7 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
 fn handle(rules: &Rules, event: Event<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
         Event::Record(record) => handle_record(rules, &record, emitter),
-        Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(Of::Input, diagnostic),
+        Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(Of::Input, &diagnostic),
         other => unreachable!("an event this program does not ask for: {other:?}"),
     }
 }
@@ -134,7 +143,7 @@ fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitte
     if let Some(schema) = &rules.schema
         && let Err(violation) = schema.validate(record.value)
     {
-        return emitter.finding(Of::Input, record.diagnose(*violation));
+        return emitter.finding(Of::Input, &record.diagnose(*violation));
     }
     if !rules.wants_calls() {
         return emitter.record(record);

@@ -221,3 +221,20 @@ async fn calls_are_written_as_they_complete_and_held_against_their_tools() {
     assert!(run.lines().iter().all(|line| line.starts_with("{\"name\":\"search\"")), "{}", run.out);
     assert_eq!(run.lines().len(), 4);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn enough_closes_the_request() {
+    for (args, code) in [(&["--max-records", "2"][..], 0), (&["--max-errors", "0", "--schema"], 1)] {
+        let folder = folder();
+        let schema = file(&folder, "schema.json", r#"{"type":"array"}"#);
+        let args: Vec<_> = args.iter().copied().chain((code == 1).then_some(&*schema)).collect();
+        let gate = Gate::new();
+        let server = serve(recorded("definitions.sse").pace(Pace::events()).gate(&gate)).await;
+        // More than two records, less than all.
+        gate.release(150);
+        let run = extract(&server, &args).await;
+        server.wait_for(|traffic| traffic.bodies_dropped == 1).await;
+        assert_eq!((run.code, run.lines().len()), (code, if code == 0 { 2 } else { 0 }), "{}", run.err);
+        assert_eq!(run.err.contains("the stream was ended at reject 1"), code == 1, "{}", run.err);
+    }
+}

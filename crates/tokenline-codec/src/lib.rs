@@ -45,8 +45,9 @@
 //!
 //! # The contract
 //!
-//! A bad line is an item, never an error: it harms only itself. `Err` is for the source. Whatever
-//! the source's chunks, the events are the same.
+//! A bad line is an item, never an error: it harms only itself, and a
+//! [repair hook](JsonlStreamParser::with_repair) may give it a second chance. `Err` is for the source,
+//! and for more rejects than are allowed. Whatever the source's chunks, the events are the same.
 //!
 //! [`JsonlStreamParser`] goes through these states:
 //!
@@ -57,6 +58,10 @@
 //!      +---- used up -----+                    nothing is left    v
 //!                                  (None, or the error once) -> Ended
 //! ```
+//!
+//! It may be told to go to *Ended* before: with the last of
+//! [so many records](JsonlStreamParser::with_max_records), or with an error at
+//! [one reject too many](JsonlStreamParser::with_error_budget).
 //!
 //! It polls its source only while *Reading*, that is when it has no event ready, and never again
 //! after the source's end or error, at which it drops the source. One poll is this loop, but that
@@ -115,6 +120,6 @@ mod stream;
 
 pub use codec::JsonlCodec;
 pub use stream::{
-    Infallible, Items, JsonlStreamParser, Records, Reporting, SourceError, Strict, StrictError, ToolCalls,
-    Values,
+    Infallible, Items, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict, StrictError,
+    ToolCalls, Values,
 };

@@ -90,7 +90,12 @@ impl<T> Reader<T> {
         }
     }
 
-    fn read_record(&self, record: &Record<Value<'_>>, end: End) -> Result<Record<T>, Box<Diagnostic>> {
+    /// The record as it is yielded, or why it is rejected.
+    pub(crate) fn read_record(
+        &self,
+        record: &Record<Value<'_>>,
+        end: End,
+    ) -> Result<Record<T>, Box<Diagnostic>> {
         if let Some(validator) = &self.validator {
             record.validate(validator)?;
         }

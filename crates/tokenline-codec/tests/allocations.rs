@@ -90,10 +90,17 @@ fn a_stream_of_plain_values_does_not_allocate() {
     }
 
     let text = lines();
-    for size in [4, 61, 4096, 65_536] {
+    for (size, has_hooks) in [4, 61, 4096, 65_536].into_iter().flat_map(|size| [(size, false), (size, true)])
+    {
         let twice = text.chunks(size).chain(text.chunks(size)).map(Ok::<_, std::io::Error>);
-        let mut values =
-            JsonlStreamParser::<_, Plain>::new(futures_util::stream::iter(twice)).values().infallible();
+        let parser = JsonlStreamParser::<_, Plain>::new(futures_util::stream::iter(twice));
+        let mut values = match has_hooks {
+            false => parser.values().infallible(),
+            true => {
+                let parser = parser.with_max_records(u64::MAX).with_error_budget(0);
+                parser.with_repair(|_| panic!("nothing is rejected")).values().infallible()
+            }
+        };
         let mut run = || {
             for number in 0..LINES {
                 let value = values.next().now_or_never().expect("always ready").expect("another");

@@ -5,7 +5,7 @@ mod allocator;
 
 use allocator::measure;
 use futures_util::{Stream, StreamExt};
-use tokenline_codec::{JsonlStreamParser, SourceError};
+use tokenline_codec::{JsonlStreamParser, StreamError};
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Limits, Options};
 
@@ -23,7 +23,7 @@ fn run(
     let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
     let parser = JsonlStreamParser::<_, Raw>::new(source).with_options(options);
     measure(|| {
-        runtime.block_on(parser.map(|event: Result<_, SourceError<()>>| summary(&event.unwrap())).collect())
+        runtime.block_on(parser.map(|event: Result<_, StreamError<()>>| summary(&event.unwrap())).collect())
     })
 }
 
@@ -105,4 +105,21 @@ fn a_stream_keeps_nothing_of_what_it_yielded() {
     });
     assert_eq!(count, 200_000);
     assert!(usage.peak < 16 * 1024, "{usage:?}");
+}
+
+#[test]
+fn for_a_repair_hook_a_line_is_kept_up_to_the_limit() {
+    let limits = Limits { line_bytes: MIB as usize, ..Limits::default() };
+    for start in ["{\"long\":\"", "[{\"long\":\"", "\"", "{\"bad\":x\""] {
+        let source = futures_util::stream::iter(with_a_long_line(start).map(Ok::<_, ()>));
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let mut values = JsonlStreamParser::<_, Raw>::new(source)
+            .with_options(Options::lenient().limits(limits))
+            .with_repair(|rejected| panic!("asked about {} bytes", rejected.text.len()))
+            .values();
+        let (usage, count) = measure(|| runtime.block_on(values.by_ref().count()));
+        assert_eq!((count, values.report().rejected()), (2, 1), "{start}");
+        assert!(usage.peak < 6 * MIB, "{start}: {usage:?}");
+        assert!(usage.kept < MIB as i64 / 4, "{start}: {usage:?}");
+    }
 }

@@ -117,3 +117,26 @@ async fn a_strict_stream_closes_the_connection_at_the_first_reject() {
     timeout(PATIENCE, server).await.expect("the server sees the close").unwrap().unwrap_err();
     assert!(values.next().await.is_none());
 }
+
+#[tokio::test]
+async fn the_last_record_closes_the_connection_though_the_stream_is_held() {
+    let (socket, _, server) = server().await;
+    let parser = JsonlStreamParser::<_, Line>::new(ReaderStream::new(socket)).with_max_records(3);
+    let mut values = parser.values();
+    for _ in 0..3 {
+        assert!(values.next().await.unwrap().is_ok());
+    }
+    timeout(PATIENCE, server).await.expect("the server sees the close").unwrap().unwrap_err();
+    assert!(values.next().await.is_none());
+}
+
+#[tokio::test]
+async fn one_reject_too_many_closes_the_connection() {
+    let (socket, _, server) = server().await;
+    let mut values =
+        JsonlStreamParser::<_, Vec<u8>>::new(ReaderStream::new(socket)).with_error_budget(3).values();
+    let error = values.next().await.unwrap().unwrap_err();
+    assert_eq!(error.to_string(), "the stream was ended at reject 4: its error budget is 3");
+    timeout(PATIENCE, server).await.expect("the server sees the close").unwrap().unwrap_err();
+    assert!(values.next().await.is_none());
+}

@@ -90,6 +90,10 @@ fn a_stream_ends_once() {
         ("dropped", || drop(next(&mut parser(&[LINES])))),
         ("dropped", || drop(next(&mut parser(&[LINES]).records().infallible()))),
         ("dropped", || drop(drain(parser(&[LINES]).strict()))),
+        // Enough of it.
+        ("dropped", || drop(drain(parser(&[LINES]).with_max_records(1)))),
+        ("dropped", || drop(drain(parser(&[LINES]).with_max_records(0)))),
+        ("dropped", || drop(drain(parser(&[LINES]).with_error_budget(0).records()))),
         // All was read, but not taken.
         ("dropped", || drop(next(&mut parser(&[Ok("{}")]).values()))),
     ];

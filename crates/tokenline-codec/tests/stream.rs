@@ -10,7 +10,7 @@ use common::{INPUTS, chunkings, expected, summary};
 use futures_util::stream::{self, FusedStream};
 use futures_util::{FutureExt, Stream, StreamExt, TryStreamExt};
 use serde::Deserialize;
-use tokenline_codec::{JsonlStreamParser, Reporting, SourceError, StrictError, ToolCalls};
+use tokenline_codec::{JsonlStreamParser, Reporting, StreamError, StrictError, ToolCalls};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
     Code, Completion, Emit, Event, Limits, Options, Record, Validate, ValidateCall, Violation,
@@ -48,7 +48,7 @@ fn any_cut_gives_the_core_s_events() {
 
 #[test]
 fn chunks_may_be_anything_that_lends_bytes() {
-    let records = |events: Vec<Result<Record<Raw>, SourceError<()>>>| events.len();
+    let records = |events: Vec<Result<Record<Raw>, StreamError<()>>>| events.len();
     let text = "{\"a\":1}\n{\"a\":2}\n";
     let strs = stream::iter([Ok(text)]);
     assert_eq!(records(collect(JsonlStreamParser::new(strs).records())), 2);
@@ -80,6 +80,7 @@ fn an_error_comes_after_what_was_complete_and_once() {
             let mut expected = vec!["newline {\"a\":1}", "next_item {\"a\":2}", "newline {\"a\":3}"];
             expected.extend(last);
             assert_eq!(seen, expected);
+            let StreamError::Source(error) = error else { panic!("{error}") };
             assert_eq!((error.offset(), *error.inner()), (text.len() as u64, io::ErrorKind::ConnectionReset));
             assert!(events.is_terminated());
             assert_eq!(events.size_hint(), (0, Some(0)));
@@ -99,6 +100,7 @@ fn a_source_error_keeps_its_source() {
     let error = records.next().now_or_never().unwrap().unwrap().unwrap_err();
     assert_eq!(error.to_string(), "the source failed after 3 bytes");
     assert_eq!(error.source().unwrap().to_string(), "reset by peer");
+    let StreamError::Source(error) = error else { panic!("{error}") };
     let error = StrictError::from(error);
     assert_eq!(error.source().unwrap().to_string(), "reset by peer");
 }
@@ -297,8 +299,8 @@ fn infallible_keeps_the_error() {
         JsonlStreamParser::<_, Raw>::new(failing(["{\"a\":1}\n{\"a\":2}"])).values().infallible();
     assert_eq!(collect(values.by_ref()), ["{\"a\":1}", "{\"a\":2}"]);
     assert!(values.is_terminated());
-    assert_eq!(values.error().map(|error| *error.inner()), Some(io::ErrorKind::ConnectionReset));
-    assert_eq!(values.take_error().map(|error| error.offset()), Some(15));
+    assert_eq!(values.error().unwrap().to_string(), "the source failed after 15 bytes");
+    assert_eq!(values.take_error().and_then(StreamError::into_source), Some(io::ErrorKind::ConnectionReset));
     assert!(values.error().is_none() && !values.report().is_complete());
 
     let mut calls = JsonlStreamParser::new(source([CALLS])).tool_calls().strict().infallible();

@@ -4,7 +4,7 @@ use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
-/// One habit of models that the strict mode refuses.
+/// Something that was to be understood, or done, before a record could be delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
@@ -27,6 +27,8 @@ pub enum Recovery {
     Item,
     /// It stands on several lines.
     SeveralLines,
+    /// It was rejected, and a repair hook gave a replacement.
+    Repaired,
 }
 
 impl Recovery {
@@ -41,6 +43,7 @@ impl Recovery {
         Self::ArrayElement,
         Self::Item,
         Self::SeveralLines,
+        Self::Repaired,
     ];
 
     /// The name used in events, such as `array_element`.
@@ -56,11 +59,18 @@ impl Recovery {
             Self::ArrayElement => "array_element",
             Self::Item => "item",
             Self::SeveralLines => "several_lines",
+            Self::Repaired => "repaired",
         }
     }
 
     const fn bit(self) -> u16 {
         1 << self as u16
+    }
+}
+
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::{Code, Diagnostic, Limits, Severity};
+use crate::{Code, Diagnostic, EndedBy, Limits, Severity};
 
 /// Counts of what was delivered and rejected, with the first diagnostics.
 ///
@@ -14,6 +14,7 @@ use crate::{Code, Diagnostic, Limits, Severity};
 pub struct Report {
     records: u64,
     tool_calls: u64,
+    repaired: u64,
     rejected: u64,
     notes: u64,
     by_code: BTreeMap<Code, u64>,
@@ -21,6 +22,7 @@ pub struct Report {
     dropped: u64,
     capacity: usize,
     complete: bool,
+    ended_by: Option<EndedBy>,
 }
 
 impl Report {
@@ -38,6 +40,11 @@ impl Report {
     /// Counts a delivered tool call.
     pub fn count_tool_call(&mut self) {
         self.tool_calls += 1;
+    }
+
+    /// Says that what was counted last was repaired.
+    pub fn count_repaired(&mut self) {
+        self.repaired += 1;
     }
 
     /// Counts a finding and keeps it while there is room.
@@ -59,6 +66,11 @@ impl Report {
         self.complete = true;
     }
 
+    /// Says that the stream was ended before its source was.
+    pub fn set_ended_by(&mut self, ended_by: EndedBy) {
+        self.ended_by = Some(ended_by);
+    }
+
     /// Records delivered.
     #[must_use]
     pub fn records(&self) -> u64 {
@@ -69,6 +81,13 @@ impl Report {
     #[must_use]
     pub fn tool_calls(&self) -> u64 {
         self.tool_calls
+    }
+
+    /// Those of the records and tool calls that were rejected first, and delivered because a repair
+    /// hook gave a replacement. They are not among the rejects.
+    #[must_use]
+    pub fn repaired(&self) -> u64 {
+        self.repaired
     }
 
     /// Findings that are rejects; prose is not among them.
@@ -106,10 +125,19 @@ impl Report {
         self.dropped
     }
 
-    /// Whether the source reached its own end; false while it is read and after an error.
+    /// Whether the source reached its own end and all of it was read; false while it is read, after
+    /// an error, and if the stream [was ended](Self::ended_by) before.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.complete
+        self.complete && self.ended_by.is_none()
+    }
+
+    /// Why the stream was ended before its source was: it had delivered as much as was asked for,
+    /// which is no error, or rejected more than is allowed, which is one. What its source may have
+    /// held besides is not known.
+    #[must_use]
+    pub fn ended_by(&self) -> Option<EndedBy> {
+        self.ended_by
     }
 }
 
@@ -117,10 +145,16 @@ impl Serialize for Report {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let by_code: BTreeMap<&str, u64> =
             self.by_code.iter().map(|(code, count)| (code.as_str(), *count)).collect();
-        let mut map = serializer.serialize_map(Some(8))?;
-        map.serialize_entry("complete", &self.complete)?;
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("complete", &self.is_complete())?;
+        if let Some(ended_by) = self.ended_by {
+            map.serialize_entry("ended_by", ended_by.as_str())?;
+        }
         map.serialize_entry("records", &self.records)?;
         map.serialize_entry("tool_calls", &self.tool_calls)?;
+        if self.repaired > 0 {
+            map.serialize_entry("repaired", &self.repaired)?;
+        }
         map.serialize_entry("rejected", &self.rejected)?;
         map.serialize_entry("notes", &self.notes)?;
         map.serialize_entry("by_code", &by_code)?;

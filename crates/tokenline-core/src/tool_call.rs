@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::json::{DeserializeError, Kind, Raw, Value};
-use crate::{Code, Completion, Diagnostic, Record, ValidateCall, Violation};
+use crate::{Code, Completion, Diagnostic, Record, Recovered, ValidateCall, Violation};
 
 /// A call of a tool, always complete: there is evidence that the model had finished it.
 ///
@@ -41,14 +41,23 @@ pub struct ToolCall {
     pub error: Option<Raw>,
     /// Why it counts as complete.
     pub completion: Completion,
+    /// What was done to it before it could be delivered; nothing for one that is as it was written.
+    pub recovered: Recovered,
 }
 
 impl ToolCall {
     /// A call without an id.
     #[must_use]
     pub fn new(name: impl Into<String>, parameters: Raw, completion: Completion) -> Self {
-        let (call_id, has_minted_id, error) = (None, false, None);
-        Self { name: name.into(), parameters, call_id, has_minted_id, error, completion }
+        Self {
+            name: name.into(),
+            parameters,
+            call_id: None,
+            has_minted_id: false,
+            error: None,
+            completion,
+            recovered: Recovered::default(),
+        }
     }
 
     /// Reads a record as a call: `{"name", "parameters", "call_id"?, "error"?}`. With `tools`, the
@@ -71,7 +80,7 @@ impl ToolCall {
                 let judged = tools.validate_call(&call.name, call.parameters);
                 judged.map_err(|violation| Box::new(in_record(*violation, value)))?;
             }
-            Ok(call.to_tool_call(record.completion))
+            Ok(call.to_tool_call(record))
         };
         read(record.value).map_err(|violation| Box::new(RejectedCall::from_record(record, *violation)))
     }
@@ -209,14 +218,15 @@ impl<'a> CallView<'a> {
         Ok(Self { name, parameters, call_id, error: present("error") })
     }
 
-    fn to_tool_call(&self, completion: Completion) -> ToolCall {
+    fn to_tool_call(&self, record: &Record<Value<'_>>) -> ToolCall {
         ToolCall {
             name: self.name.clone().into_owned(),
             parameters: Raw::from(self.parameters),
             call_id: self.call_id.clone().map(Cow::into_owned),
             has_minted_id: false,
             error: self.error.map(Raw::from),
-            completion,
+            completion: record.completion,
+            recovered: record.recovered,
         }
     }
 }

@@ -44,7 +44,8 @@
 //!
 //! The bytes may come from whichever HTTP client is at hand; [`request`] writes what a provider is
 //! asked. With the feature `client` the module of that name sends it: one call from a prompt to a stream.
-//! Nothing here mends what a model wrote, or releases what may have been cut.
+//! Nothing here mends what a model wrote, unless it is given a [hook](AnswerParser::with_repair) that does, or releases
+//! what may have been cut.
 //!
 //! With the feature `replay`, the module of that name serves recorded model streams over real HTTP: for tests, for the
 //! program's `demo` and `replay`, and wherever a model that always says the same is wanted. With the feature

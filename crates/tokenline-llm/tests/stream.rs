@@ -129,7 +129,8 @@ async fn what_was_whole_comes_before_the_sources_error() {
             Ok(AnswerEvent::RejectedCall { call, .. }) => seen.push(call.diagnostic.code.to_string()),
             Ok(AnswerEvent::Text { .. }) => {}
             Ok(other) => panic!("{other:?}"),
-            Err(error) => seen.push(error.to_owned()),
+            Err(AnswerError::Source(error)) => seen.push(error.to_owned()),
+            Err(error) => panic!("{error}"),
         }
     }
     assert_eq!(seen, ["{\"a\":1}", "truncated", "unsealed", "reset"]);

@@ -8,7 +8,7 @@ use std::rc::Rc;
 use common::{call, chunk, chunk_of, decode, fixture, fixtures, parser, parser_of, text};
 use futures_util::future::ready;
 use futures_util::stream::{self, FusedStream, Stream, StreamExt, TryStreamExt};
-use tokenline_codec::{JsonlStreamParser, SourceError};
+use tokenline_codec::{JsonlStreamParser, StreamError};
 use tokenline_core::Code;
 use tokenline_core::json::Raw;
 use tokenline_llm::{AnswerError, AnswerEvent, AnswerStream, FinishReason, Provider, TextAs, TextPieces};
@@ -106,7 +106,7 @@ async fn another_parser_finds_the_records_of_the_answer() {
                 of_the_text.push(value.to_string());
             }
             // Where an event was lost, the text ends.
-            let is_lost = match values.take_error().map(SourceError::into_inner) {
+            let is_lost = match values.take_error().and_then(StreamError::into_source) {
                 Some(AnswerError::Incomplete(diagnostic)) => diagnostic.code != Code::StreamIncomplete,
                 _ => false,
             };

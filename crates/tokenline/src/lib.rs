@@ -5,8 +5,8 @@ pub use tokenline_core::*;
 
 #[cfg(feature = "codec")]
 pub use tokenline_codec::{
-    Infallible, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, Strict, StrictError,
-    ToolCalls, Values, observe,
+    Infallible, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict,
+    StrictError, ToolCalls, Values, observe,
 };
 
 #[cfg(feature = "llm")]

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use tokenline_core::Diagnostic;
+use tokenline_core::{Diagnostic, TooManyRejected};
 
 /// The source of a stream failed. Everything that was complete before was delivered before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +45,52 @@ impl<E> fmt::Display for SourceError<E> {
 impl<E: Error + 'static> Error for SourceError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&self.source)
+    }
+}
+
+/// Why a stream stopped. Everything that was complete before was delivered before.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum StreamError<E> {
+    /// The source failed.
+    Source(SourceError<E>),
+    /// More was rejected than the stream's
+    /// [error budget](crate::JsonlStreamParser::with_error_budget) allows.
+    TooManyRejected(TooManyRejected),
+}
+
+impl<E> StreamError<E> {
+    /// The source's own error, if it is one.
+    #[must_use]
+    pub fn into_source(self) -> Option<E> {
+        match self {
+            Self::Source(error) => Some(error.into_inner()),
+            Self::TooManyRejected(_) => None,
+        }
+    }
+}
+
+impl<E> fmt::Display for StreamError<E> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Source(error) => error.fmt(f),
+            Self::TooManyRejected(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E: Error + 'static> Error for StreamError<E> {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Source(error) => error.source(),
+            Self::TooManyRejected(error) => error.source(),
+        }
+    }
+}
+
+impl<E> From<SourceError<E>> for StreamError<E> {
+    fn from(error: SourceError<E>) -> Self {
+        Self::Source(error)
     }
 }
 

@@ -10,7 +10,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Diagnostic, Event, Record, Report, ToolCall};
 
 use super::budget::Budget;
-use super::{Infallible, JsonlStreamParser, Reporting, SourceError, Strict};
+use super::{Infallible, JsonlStreamParser, Reporting, StreamError, Strict};
 
 /// The records of a stream, read into `T`, with their places.
 pub type Records<S, T = Raw> = Items<S, T, Record<T>>;
@@ -25,7 +25,8 @@ pin_project! {
     /// What was delivered of a [`JsonlStreamParser`]: [`Records`], [`Values`] or [`ToolCalls`].
     ///
     /// Rejects and prose are skipped and left in the [`report`](Self::report). An error is the
-    /// source's; it comes once, after everything complete, and then the stream has ended.
+    /// source's, or that too much was rejected; it comes once, after everything complete, and then the
+    /// stream has ended.
     #[must_use = "streams do nothing unless polled"]
     pub struct Items<S: TryStream, T, I> {
         #[pin]
@@ -35,7 +36,7 @@ pin_project! {
 }
 
 /// What a poll for an item or a reject comes to.
-pub(super) type ItemPoll<I, E> = Poll<Option<Result<Result<I, Diagnostic>, SourceError<E>>>>;
+pub(super) type ItemPoll<I, E> = Poll<Option<Result<Result<I, Diagnostic>, StreamError<E>>>>;
 
 impl<S: TryStream, T, I> Items<S, T, I> {
     pub(super) fn new(parser: JsonlStreamParser<S, T>, item: fn(Record<T>) -> I) -> Self {
@@ -59,7 +60,7 @@ impl<S: TryStream, T, I> Items<S, T, I> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Items<S, T, I> {
-    /// The items themselves: an error of the source ends the stream and is kept for who asks.
+    /// The items themselves: an error ends the stream and is kept for who asks.
     pub fn infallible(self) -> Infallible<Self> {
         Infallible::new(self)
     }
@@ -89,7 +90,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Items<S, T, I> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Items<S, T, I> {
-    type Item = Result<I, SourceError<S::Error>>;
+    type Item = Result<I, StreamError<S::Error>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut budget = Budget::new();

@@ -2,13 +2,14 @@
 
 mod budget;
 mod error;
+mod hooks;
 mod infallible;
 mod items;
 mod parser;
 mod reporting;
 mod strict;
 
-pub use error::{SourceError, StrictError};
+pub use error::{SourceError, StreamError, StrictError};
 pub use infallible::Infallible;
 pub use items::{Items, Records, ToolCalls, Values};
 pub use parser::JsonlStreamParser;

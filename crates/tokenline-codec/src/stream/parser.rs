@@ -1,20 +1,27 @@
 //! The stream under all others.
 
+mod poll;
+
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::sync::Mutex;
+use std::task::{Context, Poll};
 
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{Diagnostic, Event, Options, RecordDecoder, Report, ToolCall, Validate, ValidateCall};
+use tokenline_core::{
+    Diagnostic, EndedBy, Event, Options, RecordDecoder, Rejected, Report, TooManyRejected, ToolCall,
+    Validate, ValidateCall,
+};
 
 use super::budget::Budget;
+use super::hooks::{Answer, Hooks};
 use super::items::{Records, ToolCalls, Values};
-use super::{Reporting, SourceError, Strict};
+use super::{Reporting, StreamError, Strict};
 use crate::observe::{Meter, Start};
-use crate::reader::{End, Reader};
+use crate::reader::Reader;
 
 pin_project! {
     /// Events out of any stream of byte chunks: records read into `T`, and what was rejected.
@@ -63,6 +70,9 @@ pin_project! {
         reader: Reader<T>,
         report: Report,
         meter: Meter,
+        options: Options,
+        // `None` unless there are any, so that others pay one branch.
+        hooks: Option<Box<Hooks>>,
     }
 }
 
@@ -74,11 +84,10 @@ enum State<E> {
     Decoding,
     /// The source ended, or failed; there may be last events.
     Ending(Option<E>),
+    /// More was rejected than is allowed; that is still to be said.
+    Exceeded(TooManyRejected),
     Ended,
 }
-
-/// What a poll for an event comes to.
-pub(super) type EventPoll<T, E> = Poll<Option<Result<Event<T>, SourceError<E>>>>;
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T> {
     /// Reads a source leniently, into `T`.
@@ -91,16 +100,22 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T>
             state: State::Reading,
             reader: Reader::typed(),
             report: Report::new(&options.limits),
-            decoder: RecordDecoder::new(options),
+            decoder: RecordDecoder::new(options.clone()),
             meter: Meter::new("text", Start::now()),
+            options,
+            hooks: None,
         }
     }
 }
 
 impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// Sets how to read: mode, emission and limits. To be called before the first poll.
-    pub fn with_options(self, options: Options) -> Self {
-        Self { report: Report::new(&options.limits), decoder: RecordDecoder::new(options), ..self }
+    pub fn with_options(mut self, options: Options) -> Self {
+        if let Some(hooks) = &mut self.hooks {
+            hooks.set_limits(options.limits);
+        }
+        let report = Report::new(&options.limits);
+        Self { decoder: RecordDecoder::new(options.clone()), report, options, ..self }
     }
 
     /// Holds each record against a validator before it is read into `T`. One that breaks a rule is
@@ -114,6 +129,107 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.reader.set_tools(tools);
         self
+    }
+
+    /// Ends the stream once it has delivered so many records or tool calls. With the last of them, not
+    /// when the next is asked for, it lets go of the source: the connection closes, and no more tokens
+    /// are paid for. That is no error; [`Report::ended_by`] tells of it. With 0 nothing is read at all.
+    pub fn with_max_records(mut self, max_records: u64) -> Self {
+        self.hooks().quota.max_records = Some(max_records);
+        self
+    }
+
+    /// Lives with so many rejects. At the next one the stream lets go of the source and ends with
+    /// [`StreamError::TooManyRejected`]; of events, that comes after the reject itself. Prose is no
+    /// reject, nor is what was [repaired](Self::with_repair). A [`Strict`] stream ends before, at its
+    /// first reject.
+    pub fn with_error_budget(mut self, rejects: u64) -> Self {
+        self.hooks().quota.error_budget = Some(rejects);
+        self
+    }
+
+    /// Gives what is rejected a second chance: the closure gets the text that was lost, with the
+    /// finding, and may return another one to take its place.
+    ///
+    /// It is asked about records that are malformed, cut off, no object, not UTF-8, or against the
+    /// schema, the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable).
+    /// A replacement is one JSON object, and is held against the same rules. It comes in the order and
+    /// with the place of what it replaces, and is [marked](tokenline_core::Recovery::Repaired). If it
+    /// is anything else, or breaks a rule itself, the first finding stands; the closure is not asked
+    /// again.
+    ///
+    /// So that the text is there, the line being read is kept, up to
+    /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes); without a hook it is not.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_codec::JsonlStreamParser;
+    /// use tokenline_core::Recovery;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let body = futures_util::stream::iter(["{\"a\":1}\n{\"a\":N", "aN}\n{\"a\":\n{\"a\":4}\n{\"a\":5}\n"].map(Ok::<_, std::io::Error>));
+    /// // `body` has the lines `{"a":1}`, `{"a":NaN}`, `{"a":`, `{"a":4}` and `{"a":5}`.
+    /// let mut records = JsonlStreamParser::<_, serde_json::Value>::new(body)
+    ///     .with_max_records(3)
+    ///     .with_error_budget(2)
+    ///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")))
+    ///     .records();
+    /// let mut seen = Vec::new();
+    /// while let Some(record) = records.next().await {
+    ///     let record = record?;
+    ///     seen.push((record.line, record.value.to_string(), record.recovered.contains(Recovery::Repaired)));
+    /// }
+    /// let expected = [(1, r#"{"a":1}"#, false), (2, r#"{"a":null}"#, true), (4, r#"{"a":4}"#, false)];
+    /// assert_eq!(seen, expected.map(|(line, value, is_repaired)| (line, value.to_owned(), is_repaired)));
+    ///
+    /// let report = records.report();
+    /// assert_eq!((report.records(), report.repaired(), report.rejected()), (3, 1, 1));
+    /// assert_eq!(report.ended_by().map(|ended_by| ended_by.as_str()), Some("max_records"));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_repair(
+        mut self,
+        mut repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks().set_repair(move |rejected| Answer::Now(repair(rejected)));
+        self
+    }
+
+    /// As [`with_repair`](Self::with_repair), with a closure that returns a future: one that asks
+    /// a model. It is awaited where the record is due, and nothing is read meanwhile. It runs in the
+    /// stream's own task; dropping the stream drops it.
+    ///
+    /// ```
+    /// # use futures_util::StreamExt;
+    /// # use tokenline_codec::JsonlStreamParser;
+    /// # async fn ask_a_model(broken: &str, why: &str) -> Option<String> { (why == "expected a value, found a letter").then(|| broken.replace("NaN", "null")) }
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// # let body = futures_util::stream::iter(["{\"a\":NaN}\n"].map(Ok::<_, std::io::Error>));
+    /// let records = JsonlStreamParser::<_, serde_json::Value>::new(body)
+    ///     .with_async_repair(|rejected| async move {
+    ///         ask_a_model(&rejected.text, &rejected.diagnostic.message).await
+    ///     })
+    ///     .records();
+    /// # assert_eq!(records.count().await, 1);
+    /// # }
+    /// ```
+    pub fn with_async_repair<F>(
+        mut self,
+        mut repair: impl FnMut(Rejected) -> F + Send + Sync + 'static,
+    ) -> Self
+    where
+        F: Future<Output = Option<String>> + Send + 'static,
+    {
+        self.hooks().set_repair(move |rejected| Answer::Later(Mutex::new(Box::pin(repair(rejected)))));
+        self
+    }
+
+    fn hooks(&mut self) -> &mut Hooks {
+        let limits = self.options.limits;
+        self.hooks.get_or_insert_with(|| Box::new(Hooks::new(limits)))
     }
 
     /// The records with their places; rejects go to the report.
@@ -140,16 +256,34 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         &self.report
     }
 
-    pub(super) fn note(self: Pin<&mut Self>, diagnostic: Diagnostic) {
-        self.project().report.add(diagnostic);
+    /// Counts a finding; the stream ends at one reject too many.
+    pub(in crate::stream) fn note(mut self: Pin<&mut Self>, diagnostic: Diagnostic) {
+        let this = self.as_mut().project();
+        let quota = this.hooks.as_ref().map(|hooks| hooks.quota);
+        match quota.filter(|quota| quota.error_budget.is_some()) {
+            None => this.report.add(diagnostic),
+            Some(quota) => {
+                this.report.add(diagnostic.clone());
+                if let Some(error) = quota.exceeded_by(&diagnostic, this.report) {
+                    this.report.set_ended_by(EndedBy::ErrorBudget);
+                    self.end_with(State::Exceeded(error));
+                }
+            }
+        }
     }
 
-    /// Yields nothing more and lets go of the source.
-    pub(super) fn stop(self: Pin<&mut Self>) {
+    /// Counts a finding at which the stream ends in any case.
+    pub(in crate::stream) fn note_last(mut self: Pin<&mut Self>, diagnostic: Diagnostic) {
+        self.as_mut().project().report.add(diagnostic);
+        self.end_with(State::Ended);
+    }
+
+    /// Yields nothing more, but what the state says, and lets go of the source.
+    fn end_with(self: Pin<&mut Self>, state: State<S::Error>) {
         let mut this = self.project();
         this.source.set(None);
         *this.chunk = None;
-        *this.state = State::Ended;
+        *this.state = state;
         this.meter.enter().close();
     }
 }
@@ -179,95 +313,14 @@ impl<S: TryStream> JsonlStreamParser<S, Raw> {
 
     /// As [`tool_calls`](Self::tool_calls), with the rejects among them.
     pub fn tool_call_events(self) -> JsonlStreamParser<S, ToolCall> {
-        let Self { source, chunk, at, decoder, state, reader, report, meter } = self;
+        let Self { source, chunk, at, decoder, state, reader, report, meter, options, hooks } = self;
         let reader = Reader::tool_calls(reader);
-        JsonlStreamParser { source, chunk, at, decoder, state, reader, report, meter }
-    }
-}
-
-impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
-    /// The next event. Records are counted, diagnostics left to the caller.
-    pub(super) fn poll_event(
-        self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        budget: &mut Budget,
-    ) -> EventPoll<T, S::Error> {
-        let mut this = self.project();
-        let mut meter = this.meter.enter();
-        let event = loop {
-            if budget.is_spent() {
-                cx.waker().wake_by_ref();
-                return Poll::Pending;
-            }
-            match this.state {
-                State::Reading => {
-                    let Some(source) = this.source.as_mut().as_pin_mut() else {
-                        return Poll::Ready(None);
-                    };
-                    match ready!(source.try_poll_next(cx)) {
-                        Some(Ok(chunk)) => {
-                            budget.spend_step();
-                            meter.chunk(&chunk);
-                            *this.chunk = Some(chunk);
-                            *this.at = 0;
-                            *this.state = State::Decoding;
-                        }
-                        end => {
-                            let error = end.and_then(Result::err);
-                            if error.is_none() {
-                                this.report.set_complete();
-                            } else {
-                                meter.source_failed();
-                            }
-                            this.source.set(None);
-                            *this.state = State::Ending(error);
-                        }
-                    }
-                }
-                State::Decoding => {
-                    let chunk = this.chunk.as_ref().map_or(&[][..], |chunk| chunk.as_ref());
-                    let unread = chunk.get(*this.at..).unwrap_or_default();
-                    let decoded = this.decoder.decode(&unread[..unread.len().min(Budget::BYTES)]);
-                    let event = decoded.event.map(|event| this.reader.read(event, End::Clean));
-                    *this.at += decoded.consumed;
-                    budget.spend(decoded.consumed);
-                    if decoded.consumed == unread.len() {
-                        // Events may be left in what the decoder holds, but not in the chunk.
-                        *this.chunk = None;
-                    }
-                    match event {
-                        Some(event) => break event,
-                        None if this.chunk.is_none() => *this.state = State::Reading,
-                        None => {}
-                    }
-                }
-                State::Ending(error) => {
-                    let end = if error.is_none() { End::Clean } else { End::Failed };
-                    if let Some(event) = this.decoder.finish() {
-                        break this.reader.read(event, end);
-                    }
-                    let error = error.take();
-                    *this.state = State::Ended;
-                    meter.end(this.report);
-                    let offset = this.decoder.position();
-                    return Poll::Ready(error.map(|error| Err(SourceError::new(offset, error))));
-                }
-                State::Ended => return Poll::Ready(None),
-            }
-        };
-        budget.spend_step();
-        meter.event();
-        match &event {
-            Event::Record(_) => this.reader.count(this.report, &mut meter),
-            Event::Rejected(diagnostic) => meter.finding(diagnostic),
-            _ => {}
-        }
-        Poll::Ready(Some(Ok(event)))
+        JsonlStreamParser { source, chunk, at, decoder, state, reader, report, meter, options, hooks }
     }
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T> Stream for JsonlStreamParser<S, T> {
-    type Item = Result<Event<T>, SourceError<S::Error>>;
+    type Item = Result<Event<T>, StreamError<S::Error>>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.as_mut().poll_event(cx, &mut Budget::new());

@@ -8,7 +8,7 @@ use pin_project_lite::pin_project;
 use tokenline_core::Report;
 
 use super::budget::Budget;
-use super::{Infallible, Items, Reporting, StrictError};
+use super::{Infallible, Items, Reporting, StreamError, StrictError};
 
 pin_project! {
     /// [`Records`](crate::Records), [`Values`](crate::Values) or [`ToolCalls`](crate::ToolCalls) up
@@ -64,12 +64,13 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Strict<Items<S, T, I>> {
             None => return Poll::Ready(None),
             Some(Ok(Ok(item))) => Ok(item),
             Some(Ok(Err(diagnostic))) => {
-                let mut parser = items.parser();
-                parser.as_mut().note(diagnostic.clone());
-                parser.stop();
+                items.parser().note_last(diagnostic.clone());
                 Err(StrictError::Rejected(Box::new(diagnostic)))
             }
-            Some(Err(error)) => Err(StrictError::Source(error)),
+            Some(Err(StreamError::Source(error))) => Err(StrictError::Source(error)),
+            Some(Err(StreamError::TooManyRejected(_))) => {
+                unreachable!("a strict stream has ended at the reject")
+            }
         };
         Poll::Ready(Some(item))
     }

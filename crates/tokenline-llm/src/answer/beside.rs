@@ -128,6 +128,18 @@ impl Beside {
         self.hidden.pop_front().map(|hidden| hidden.text)
     }
 
+    /// Takes out what was rejected of the open line at this place, because it was repaired.
+    pub(super) fn repaired(&mut self, span: Span) {
+        let is_it = |hidden: &Hidden| hidden.span.start < span.end && span.start < hidden.span.end;
+        match self.hidden.iter().position(is_it) {
+            // There was a record after it, so it is out of the line already.
+            Some(at) => {
+                self.hidden.remove(at);
+            }
+            None => self.record(span),
+        }
+    }
+
     /// What of the lines that have ended looked like a call, could not be read, and is in no finding.
     pub(super) fn take_hidden(&mut self) -> Option<Hidden> {
         self.hidden.front().filter(|hidden| hidden.line <= self.number)?;

@@ -11,6 +11,7 @@ mod lines;
 mod outbox;
 mod parser;
 mod provider;
+mod repair;
 mod state;
 mod text;
 mod wire;

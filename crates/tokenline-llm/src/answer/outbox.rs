@@ -4,12 +4,14 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::Value;
+use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    Code, Completion, Diagnostic, Event, Record, RejectedCall, ToolCall, Validate, ValidateCall,
+    Code, Completion, Diagnostic, Event, Record, Recovered, Recovery, Rejected, RejectedCall, ToolCall,
+    Validate, ValidateCall,
 };
 
 use super::beside::{self, Beside, Hidden};
+use super::repair::Repair;
 use super::{AnswerEvent, TextAs};
 
 pub(super) struct Outbox<T> {
@@ -19,6 +21,7 @@ pub(super) struct Outbox<T> {
     pub(super) joins_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
+    pub(super) repair: Option<Repair>,
     pub(super) events: VecDeque<AnswerEvent<T>>,
 }
 
@@ -30,6 +33,7 @@ impl<T> Default for Outbox<T> {
             joins_texts: false,
             tools: None,
             validator: None,
+            repair: None,
             events: VecDeque::new(),
         }
     }
@@ -41,8 +45,8 @@ const KEEP: usize = 64;
 impl<T> Outbox<T> {
     /// The same settings, for records of another type.
     pub(super) fn typed<U>(self) -> Outbox<U> {
-        let Self { text_as, wants_fragments, joins_texts, tools, validator, .. } = self;
-        Outbox { text_as, wants_fragments, joins_texts, tools, validator, events: VecDeque::new() }
+        let Self { text_as, wants_fragments, joins_texts, tools, validator, repair, .. } = self;
+        Outbox { text_as, wants_fragments, joins_texts, tools, validator, repair, events: VecDeque::new() }
     }
 
     pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
@@ -50,10 +54,34 @@ impl<T> Outbox<T> {
     }
 
     pub(super) fn native_call(&mut self, choice: u64, outcome: Result<ToolCall, Box<RejectedCall>>) {
-        self.events.push_back(match outcome {
+        let event = match outcome.or_else(|call| self.repaired_call(&call).ok_or(call)) {
             Ok(call) => AnswerEvent::ToolCall { choice, block: 0, call, record: None },
             Err(call) => AnswerEvent::RejectedCall { choice, block: 0, call },
-        });
+        };
+        self.events.push_back(event);
+    }
+
+    /// A native call with the arguments that a repair hook gives in place of its own. For a tool that
+    /// there is not, no arguments are right.
+    fn repaired_call(&mut self, call: &RejectedCall) -> Option<ToolCall> {
+        let repair = self.repair.as_mut()?;
+        let RejectedCall { name: Some(name), received, diagnostic, .. } = call else { return None };
+        if !diagnostic.code.is_repairable() || diagnostic.code == Code::UnknownTool {
+            return None;
+        }
+        let rejected = Rejected::new(received.as_str(), diagnostic.clone()).with_tool(name.as_str());
+        let &Diagnostic { line, span, column, .. } = diagnostic;
+        let (completion, recovered) = (Completion::EndOfInput, Recovered::default());
+        let place = Record { value: (), line, column, span, completion, recovered };
+        repair.read(rejected, place, |record| {
+            if let Some(tools) = &self.tools {
+                tools.validate_call(name, record.value).ok()?;
+            }
+            let mut repaired = ToolCall::new(name.as_str(), Raw::from(record.value), completion);
+            (repaired.call_id, repaired.has_minted_id) = (call.call_id.clone(), call.has_minted_id);
+            repaired.recovered = record.recovered;
+            Some(repaired)
+        })
     }
 
     /// Text that is part of nothing else.
@@ -95,13 +123,15 @@ impl<T> Outbox<T> {
 }
 
 impl<T: DeserializeOwned> Outbox<T> {
-    /// What a text yields; `beside` has it up to there.
+    /// What a text yields; `beside` has it up to there. `lost` is what a repair hook is given about
+    /// it, if it is a reject.
     pub(super) fn text_event(
         &mut self,
         choice: u64,
         block: u64,
         beside: Option<&mut Beside>,
         event: Event<Value<'_>>,
+        lost: Option<(Rejected, Record<()>)>,
     ) {
         let event = match event {
             Event::Record(record) => {
@@ -109,6 +139,10 @@ impl<T: DeserializeOwned> Outbox<T> {
                 let event = read.unwrap_or_else(|diagnostic| {
                     AnswerEvent::from_diagnostic(Some(choice), block, *diagnostic)
                 });
+                let event = match self.repaired_record(choice, block, &record, &event) {
+                    Some(repaired) => repaired,
+                    None => event,
+                };
                 // What is neither delivered nor a call stays text.
                 if !matches!(event, AnswerEvent::Rejected { .. })
                     && let Some(beside) = beside
@@ -120,6 +154,16 @@ impl<T: DeserializeOwned> Outbox<T> {
             }
             Event::Note(diagnostic) => AnswerEvent::from_diagnostic(Some(choice), block, diagnostic),
             Event::Rejected(diagnostic) => {
+                if let Some((rejected, place)) = lost
+                    && let Some(event) = self.repaired(choice, block, rejected, place)
+                {
+                    if let Some(beside) = beside {
+                        beside.repaired(place.span);
+                        self.beside(choice, block, beside);
+                    }
+                    self.events.push_back(event);
+                    return;
+                }
                 let received = beside.and_then(|beside| {
                     let received = beside.rejected()?;
                     self.beside(choice, block, beside);
@@ -133,6 +177,35 @@ impl<T: DeserializeOwned> Outbox<T> {
             other => unreachable!("a record decoder does not yield it unasked: {other:?}"),
         };
         self.events.push_back(event);
+    }
+
+    /// What a repair hook makes of a record that was read to no avail.
+    fn repaired_record(
+        &mut self,
+        choice: u64,
+        block: u64,
+        record: &Record<Value<'_>>,
+        event: &AnswerEvent<T>,
+    ) -> Option<AnswerEvent<T>> {
+        self.repair.as_ref()?;
+        let diagnostic = event.diagnostic().filter(|diagnostic| diagnostic.code.is_repairable())?;
+        let rejected = Rejected::new(record.value.raw(), diagnostic.clone());
+        self.repaired(choice, block, rejected, record.map(|_| ()))
+    }
+
+    /// What a repair hook makes of what was lost at this place.
+    fn repaired(
+        &mut self,
+        choice: u64,
+        block: u64,
+        rejected: Rejected,
+        place: Record<()>,
+    ) -> Option<AnswerEvent<T>> {
+        let mut repair = self.repair.take()?;
+        let repaired = repair.read(rejected, place, |record| self.read(choice, block, record).ok());
+        self.repair = Some(repair);
+        // A call may be rejected once more.
+        repaired.filter(|event| event.diagnostic().is_none())
     }
 
     fn read(
@@ -149,8 +222,11 @@ impl<T: DeserializeOwned> Outbox<T> {
         }
         let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
         let call = match ToolCall::from_record(record, tools) {
-            // A clean end seals with the evidence it is; this is any other.
-            Ok(call) if record.completion == Completion::EndOfInput => {
+            // A clean end seals with the evidence it is; this is any other. A replacement is whole.
+            Ok(call)
+                if record.completion == Completion::EndOfInput
+                    && !record.recovered.contains(Recovery::Repaired) =>
+            {
                 let message =
                     "the tool call is balanced, but the answer ended without proof that it is whole";
                 let diagnostic =

@@ -1,11 +1,15 @@
 //! The wire's bytes in, the answer's events out.
 
+mod hooks;
+
 use std::fmt;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{Code, Diagnostic, Options, Report, Validate, ValidateCall};
+use tokenline_core::{
+    Code, Diagnostic, Options, Quota, Record, Recovery, Report, TooManyRejected, Validate, ValidateCall,
+};
 
 use super::outbox::Outbox;
 use super::provider::{Decoder, Provider};
@@ -119,6 +123,8 @@ pub struct AnswerParser<T = Raw> {
     /// How much of that was read.
     read: usize,
     report: Report,
+    quota: Quota,
+    too_many: Option<TooManyRejected>,
     ending: Option<Ending>,
     stage: Stage,
 }
@@ -158,6 +164,8 @@ impl<T> AnswerParser<T> {
             unread: Vec::new(),
             read: 0,
             report: Report::new(&options.limits),
+            quota: Quota::default(),
+            too_many: None,
             ending: None,
             stage: Stage::Open,
         }
@@ -190,7 +198,7 @@ impl<T> AnswerParser<T> {
         let mut with = Self::new(self.provider, options);
         with.answer.out = self.answer.out;
         with.answer.secrets = self.answer.secrets;
-        with
+        with.with_hooks(self.quota)
     }
 
     /// Reads the records into another type. To be called before the first push.
@@ -200,7 +208,7 @@ impl<T> AnswerParser<T> {
         let mut typed = AnswerParser::new(self.provider, options);
         typed.answer.out = out.typed();
         typed.answer.secrets = secrets;
-        typed
+        typed.with_hooks(self.quota)
     }
 
     /// Masks what must not be shown where the provider repeats it.
@@ -253,12 +261,18 @@ impl<T: DeserializeOwned> AnswerParser<T> {
         }
         let mut event = self.answer.out.take()?;
         let finding = match &mut event {
-            AnswerEvent::Record { .. } => {
+            AnswerEvent::Record { record: Record { recovered, .. }, .. } => {
                 self.report.count_record();
+                if recovered.contains(Recovery::Repaired) {
+                    self.report.count_repaired();
+                }
                 None
             }
-            AnswerEvent::ToolCall { .. } => {
+            AnswerEvent::ToolCall { call, .. } => {
                 self.report.count_tool_call();
+                if call.recovered.contains(Recovery::Repaired) {
+                    self.report.count_repaired();
+                }
                 None
             }
             AnswerEvent::RejectedCall { call, .. } => Some(&mut call.diagnostic),
@@ -276,6 +290,7 @@ impl<T: DeserializeOwned> AnswerParser<T> {
             self.answer.secrets.mask(&mut diagnostic.message);
             self.report.add(diagnostic.clone());
         }
+        self.end_with(&event);
         Some(event)
     }
 
@@ -400,6 +415,8 @@ impl<T> AnswerParser<T> {
         self.unread.clear();
         self.read = 0;
         (self.ending, self.stage) = (None, Stage::Open);
+        self.too_many = None;
+        self.begin();
     }
 
     pub(crate) fn text_is_read(&self) -> bool {
@@ -418,6 +435,8 @@ impl<T> AnswerParser<T> {
     pub(crate) fn set_text_alone(&mut self) {
         let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.answer.out;
         (*text_as, *wants_fragments, *joins_texts) = (TextAs::Text, true, true);
+        // Of what is counted nothing is yielded.
+        self.quota.max_records = None;
     }
 
     /// Whether the event has come with which the provider ends the stream.
@@ -439,10 +458,11 @@ impl<T> AnswerParser<T> {
 // What is known of the answer beside its events.
 impl<T> AnswerParser<T> {
     /// Whether the provider came to its own end, as far as the events are taken: a reason for every
-    /// choice that has begun, or the end of its stream, and no error.
+    /// choice that has begun, or the end of its stream, and no error. Never if the answer
+    /// [was ended](Report::ended_by) before.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.answer.is_complete() && self.unread.is_empty()
+        self.answer.is_complete() && self.unread.is_empty() && self.report.ended_by().is_none()
     }
 
     /// What was delivered and rejected, as far as the events are taken.

@@ -96,6 +96,12 @@ impl<T> Answer<T> {
         !self.backlog.is_empty()
     }
 
+    /// Drops what has come, and what has come of it.
+    pub(super) fn forget(&mut self) {
+        self.backlog = VecDeque::new();
+        self.out.events = VecDeque::new();
+    }
+
     /// Says that an event could not be read, and why.
     pub(super) fn lose(&mut self, diagnostic: Diagnostic) {
         (self.line, self.span, self.has_begun) = (diagnostic.line, diagnostic.span, true);

@@ -3,7 +3,8 @@
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::{Code, Completion, Event, Options, RecordDecoder};
+use tokenline_core::json::Value;
+use tokenline_core::{Code, Completion, Event, Options, Record, RecordDecoder, Rejected, Undecided};
 
 use super::TextAs;
 use super::beside::Beside;
@@ -16,6 +17,8 @@ pub(super) struct Text {
     decoder: RecordDecoder,
     /// What is no record, where someone wants it.
     beside: Option<Box<Beside>>,
+    /// What may still be rejected of it, where there is a repair hook.
+    undecided: Option<Box<Undecided>>,
     pub(super) is_ended: bool,
     /// The text so far is empty or ends with a line feed.
     is_at_line_start: bool,
@@ -75,6 +78,7 @@ impl Text {
             block,
             decoder: RecordDecoder::new(options),
             beside: wants.then(|| Box::new(Beside::new(hides_calls))),
+            undecided: out.repair.as_ref().map(|repair| Box::new(Undecided::new(repair.limits()))),
             is_ended: false,
             is_at_line_start: true,
             place: Place::START,
@@ -91,6 +95,9 @@ impl Text {
         self.decoder.reset();
         if let Some(beside) = &mut self.beside {
             beside.reset();
+        }
+        if let Some(undecided) = &mut self.undecided {
+            undecided.reset();
         }
         (self.is_ended, self.is_at_line_start) = (false, true);
         (self.place, self.was_cut) = (Place::START, false);
@@ -127,10 +134,13 @@ impl Text {
         if !self.is_at_line_start {
             self.fill_gap(out);
         }
-        while let Some(event) = self.decoder.finish_with(evidence.unwrap_or(Completion::EndOfInput)) {
+        let end = self.decoder.position();
+        let completion = evidence.unwrap_or(Completion::EndOfInput);
+        while let Some(event) = self.decoder.finish_with(completion) {
             let event = mend(event, &mut self.loss);
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
-            out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event);
+            let lost = lost(&mut self.undecided, &event, completion, &[], end);
+            out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event, lost);
         }
         if let Some(beside) = &mut self.beside {
             beside.end();
@@ -171,12 +181,37 @@ impl Text {
                     sorted = end;
                 }
             }
-            out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event);
+            let lost = lost(&mut self.undecided, &event, Completion::Newline, bytes, base);
+            out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event, lost);
+        }
+        if let Some(undecided) = &mut self.undecided {
+            undecided.keep(&self.decoder, bytes);
         }
         if let Some(beside) = &mut self.beside {
             beside.push(&text[sorted..]);
             out.beside(self.choice, self.block, beside);
         }
+    }
+}
+
+/// What a repair hook is given about an event, if it is a reject. `input` is what is being read, `start`
+/// the offset of its first byte.
+#[inline]
+fn lost(
+    undecided: &mut Option<Box<Undecided>>,
+    event: &Event<Value<'_>>,
+    completion: Completion,
+    input: &[u8],
+    start: u64,
+) -> Option<(Rejected, Record<()>)> {
+    let undecided = undecided.as_mut()?;
+    match event {
+        Event::Record(record) => {
+            undecided.release(record.span);
+            None
+        }
+        Event::Rejected(diagnostic) => undecided.rejected(diagnostic, completion, input, start),
+        _ => None,
     }
 }
 

@@ -7,7 +7,7 @@ use reqwest::Url;
 use serde::de::DeserializeOwned;
 use tokenline_codec::observe::Start;
 use tokenline_core::json::Raw;
-use tokenline_core::{Options, Validate, ValidateCall};
+use tokenline_core::{Options, Rejected, Validate, ValidateCall};
 
 use super::{AnswerBody, ClientError, LlmClient};
 use crate::{AnswerParser, AnswerStream};
@@ -75,6 +75,22 @@ impl<T> StreamRequest<T> {
     /// Holds each tool call, native or not, against the definitions of tools.
     pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.map_parser(|parser| parser.with_tools(tools))
+    }
+
+    /// Ends the answer, and closes its connection, with so many records or tool calls; see
+    /// [`AnswerStream::with_max_records`].
+    pub fn with_max_records(self, max_records: u64) -> Self {
+        self.map_parser(|parser| parser.with_max_records(max_records))
+    }
+
+    /// Lives with so many rejects of the answer; see [`AnswerStream::with_error_budget`].
+    pub fn with_error_budget(self, rejects: u64) -> Self {
+        self.map_parser(|parser| parser.with_error_budget(rejects))
+    }
+
+    /// Gives what is rejected of the answer a second chance; see [`AnswerParser::with_repair`].
+    pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.map_parser(|parser| parser.with_repair(repair))
     }
 
     /// Sends the request and waits until the answer begins.

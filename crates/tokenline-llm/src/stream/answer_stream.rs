@@ -8,11 +8,11 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_codec::observe::{Meter, Metered, Start};
-use tokenline_core::Report;
 use tokenline_core::json::Raw;
+use tokenline_core::{Counted, Rejected, Report};
 
-use super::TextPieces;
 use super::items::{self, Items, Records, ToolCalls};
+use super::{AnswerError, TextPieces};
 use crate::{AnswerEvent, AnswerParser, TextAs};
 
 pin_project! {
@@ -20,8 +20,9 @@ pin_project! {
     ///
     /// It is pulled: the source is polled only when no event is ready, so that a consumer that
     /// waits makes the sender wait. Nothing runs in the background; dropping the stream drops the
-    /// source, and the connection closes. An `Err` is the source's own; it comes once, after
-    /// everything that was complete, and then the stream has ended.
+    /// source, and the connection closes. An `Err` is the source's own, or that
+    /// [too much was rejected](Self::with_error_budget); it comes once, after everything that was complete, and then
+    /// the stream has ended. What the provider says of itself is an event; it is an error of what the adaptors yield.
     ///
     /// Behind the event with which the provider ends the stream an error of the source is none. Behind
     /// `[DONE]` and Ollama's `done: true` it reads what is there already and waits for no more; behind
@@ -54,7 +55,7 @@ pin_project! {
         #[pin]
         source: Option<S>,
         parser: AnswerParser<T>,
-        error: Option<S::Error>,
+        error: Option<AnswerError<S::Error>>,
         meter: Meter,
     }
 }
@@ -75,9 +76,51 @@ impl<S: TryStream, T> AnswerStream<S, T> {
         Self { source: Some(source), parser, error: None, meter }
     }
 
+    /// Ends the stream once it has yielded so many records or tool calls. With the last of them, not when
+    /// the next is asked for, it lets go of the source: the connection closes, and no more tokens are
+    /// paid for. That is no error; [`Report::ended_by`] tells of it. With 0 nothing is read at all.
+    /// [Text](Self::text) is not counted.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_core::{EndedBy, Options, json::Raw};
+    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let body = futures_util::stream::iter([
+    /// #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n{\\\"a\\\":2}\\n\"}}]}\n\n",
+    /// # ].map(Ok::<_, std::io::Error>));
+    /// let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let mut records =
+    ///     AnswerStream::new(body, parser).with_max_records(1).with_error_budget(3).records();
+    /// while let Some(record) = records.next().await {
+    ///     assert_eq!(record?.value, r#"{"a":1}"#);
+    /// }
+    /// assert_eq!(records.report().ended_by(), Some(EndedBy::MaxRecords));
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn with_max_records(self, max_records: u64) -> Self {
+        Self { parser: self.parser.with_max_records(max_records), ..self }
+    }
+
+    /// Lives with so many rejects. At the next one the stream lets go of the source and ends with
+    /// [`AnswerError::TooManyRejected`]; of events, that comes after the reject itself. The
+    /// [parser](AnswerParser::with_error_budget) says what counts.
+    pub fn with_error_budget(self, rejects: u64) -> Self {
+        Self { parser: self.parser.with_error_budget(rejects), ..self }
+    }
+
+    /// Gives what is rejected a second chance; see [the parser](AnswerParser::with_repair).
+    pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
+        Self { parser: self.parser.with_repair(repair), ..self }
+    }
+
     /// The records of the text. Rejects are left in the report.
     pub fn records(mut self) -> Records<S, T> {
         self.parser.set_text_as(TextAs::Records);
+        self.parser.set_counted(Counted::Records);
         Items::new(self, items::record)
     }
 
@@ -88,6 +131,7 @@ impl<S: TryStream, T> AnswerStream<S, T> {
         if self.parser.text_is_read() {
             self.parser.set_text_as(TextAs::ToolCalls);
         }
+        self.parser.set_counted(Counted::ToolCalls);
         Items::new(self, items::tool_call)
     }
 
@@ -134,14 +178,25 @@ where
     S: TryStream<Ok: AsRef<[u8]>>,
     T: DeserializeOwned,
 {
-    type Item = Result<AnswerEvent<T>, S::Error>;
+    type Item = Result<AnswerEvent<T>, AnswerError<S::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
         let mut meter = this.meter.enter();
         for _ in 0..QUIET_PIECES {
-            if let Some(event) = this.parser.next_event() {
-                count(&mut meter, &event);
+            let event = this.parser.next_event();
+            if let Some(event) = &event {
+                count(&mut meter, event);
+            }
+            if this.source.is_some() && this.parser.report().ended_by().is_some() {
+                // Now, not at the next poll, for which there may be no reason.
+                this.source.set(None);
+                meter.close();
+            }
+            if let Some(event) = event {
+                if let Some(error) = this.parser.too_many_rejected() {
+                    *this.error = Some(AnswerError::TooManyRejected(error.clone()));
+                }
                 return Poll::Ready(Some(Ok(event)));
             }
             let Some(source) = this.source.as_mut().as_pin_mut() else {
@@ -167,7 +222,7 @@ where
                 Poll::Ready(Some(Err(error))) => {
                     meter.source_failed();
                     this.parser.interrupt();
-                    *this.error = Some(error);
+                    *this.error = Some(AnswerError::Source(error));
                     this.source.set(None);
                 }
                 Poll::Ready(None) => {

@@ -3,7 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
-use tokenline_core::Diagnostic;
+use tokenline_core::{Diagnostic, TooManyRejected};
 
 use crate::FinishReason;
 
@@ -22,6 +22,8 @@ pub enum AnswerError<E> {
     /// [text](super::AnswerStream::text) to be whole: `length`, `content_filter`. Only of that: a
     /// record or a call says for itself whether it is whole.
     Cut(FinishReason),
+    /// More was rejected than the [error budget](crate::AnswerParser::with_error_budget) allows.
+    TooManyRejected(TooManyRejected),
 }
 
 impl<E> fmt::Display for AnswerError<E> {
@@ -33,6 +35,7 @@ impl<E> fmt::Display for AnswerError<E> {
             Self::Cut(reason) => {
                 write!(f, "the answer may not be whole: the provider ended it with `{reason}`")
             }
+            Self::TooManyRejected(error) => error.fmt(f),
         }
     }
 }
@@ -43,6 +46,7 @@ impl<E: Error + 'static> Error for AnswerError<E> {
             Self::Source(error) => Some(error),
             Self::Provider(diagnostic) | Self::Incomplete(diagnostic) => Some(&**diagnostic),
             Self::Cut(_) => None,
+            Self::TooManyRejected(error) => error.source(),
         }
     }
 }

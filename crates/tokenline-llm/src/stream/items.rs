@@ -24,7 +24,7 @@ pin_project! {
     /// One kind of what an [`AnswerStream`] yields: [`Records`] or [`ToolCalls`].
     ///
     /// What was rejected is left in the [`report`](Self::report). An error is about the answer as
-    /// a whole: its source, the provider, or that it is not complete.
+    /// a whole: its source, the provider, that it is not complete, or that too much of it was rejected.
     #[must_use = "streams do nothing unless polled"]
     pub struct Items<S: TryStream, T, I> {
         #[pin]
@@ -119,7 +119,7 @@ where
         for _ in 0..SKIPPED_EVENTS {
             let item = match ready!(this.stream.as_mut().poll_next(cx)) {
                 None => return Poll::Ready(None),
-                Some(Err(error)) => Some(Err(AnswerError::Source(error))),
+                Some(Err(error)) => Some(Err(error)),
                 Some(Ok(AnswerEvent::Rejected { diagnostic, .. }))
                     if diagnostic.code == Code::ProviderError =>
                 {

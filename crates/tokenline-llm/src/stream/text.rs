@@ -46,7 +46,7 @@ pin_project! {
     /// let mut values = JsonlStreamParser::<_, serde_json::Value>::new(text).values();
     /// assert_eq!(values.next().await.unwrap().unwrap()["a"], 1);
     /// assert_eq!(values.next().await.unwrap().unwrap()["a"], 2);
-    /// let error = values.next().await.unwrap().unwrap_err().into_inner();
+    /// let error = values.next().await.unwrap().unwrap_err().into_source().unwrap();
     /// let incomplete = "the answer is incomplete: the stream ended without a finish reason or `[DONE]`";
     /// assert_eq!(error.to_string(), incomplete);
     /// assert!(values.next().await.is_none() && !values.report().is_complete());

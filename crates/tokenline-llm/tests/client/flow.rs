@@ -4,10 +4,11 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use serde_json::json;
-use tokenline_llm::Provider;
+use tokenline_core::EndedBy;
+use tokenline_llm::{AnswerError, Provider};
 
 use crate::common::text;
-use crate::server::{ScriptedServer, Step, chunk, head, refusal};
+use crate::server::{ScriptedServer, Step, chunk, end, head, refusal};
 use crate::{client, request, send, settle, soon};
 
 /// As much as the server can send, 64 KiB at a time.
@@ -149,4 +150,50 @@ async fn nothing_is_sent_before_it_is_waited_for() {
     settle().await;
     drop(sending);
     assert_eq!(server.log().connections, 0);
+}
+
+/// Records without end, one now and then.
+fn tokens() -> Vec<Step> {
+    let piece = chunk([text("{\"n\""), text(":1}\n")].concat());
+    let Step::Write(bytes) = piece else { unreachable!("it is written") };
+    vec![head("text/event-stream"), Step::Repeat(bytes, Duration::from_millis(1))]
+}
+
+#[tokio::test]
+async fn the_last_record_closes_the_connection_though_the_answer_is_held() {
+    let server = ScriptedServer::always(tokens).await;
+    let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
+    let asked = client.stream(&request()).expect("a request").with_max_records(3);
+    let mut records = soon(asked.send()).await.expect("an answer").records();
+    for _ in 0..3 {
+        soon(records.next()).await.expect("a record").expect("a record");
+    }
+    server.until(|log| log.open == 0).await;
+    assert!(records.next().await.is_none());
+    assert_eq!((records.report().records(), records.report().ended_by()), (3, Some(EndedBy::MaxRecords)));
+    assert_eq!(server.requests(), 1);
+}
+
+#[tokio::test]
+async fn one_reject_too_many_closes_the_connection() {
+    let server = ScriptedServer::always(tokens).await;
+    let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
+    let asked = client.stream(&request()).expect("a request").typed::<Vec<u8>>().with_error_budget(3);
+    let mut records = soon(asked.send()).await.expect("an answer").records();
+    let error = soon(records.next()).await.expect("an error").expect_err("no record is an array");
+    assert!(matches!(&error, AnswerError::TooManyRejected(error) if error.allowed() == 3), "{error}");
+    server.until(|log| log.open == 0).await;
+    assert!(records.next().await.is_none());
+}
+
+#[tokio::test]
+async fn an_answer_of_the_client_is_repaired() {
+    let server =
+        ScriptedServer::always(|| vec![head("text/event-stream"), chunk(text("{\"n\":NaN}\n")), end()]).await;
+    let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
+    let asked = client.stream(&request()).expect("a request");
+    let asked = asked.with_repair(|rejected| Some(rejected.text.replace("NaN", "7")));
+    let mut records = soon(asked.send()).await.expect("an answer").records();
+    let record = soon(records.next()).await.expect("a record").expect("a record");
+    assert_eq!((record.value.as_str(), record.recovered.is_empty()), ("{\"n\":7}", false));
 }

@@ -18,7 +18,7 @@ use futures_util::stream::FusedStream;
 use reqwest_0_12::{Client, RequestBuilder};
 use reqwest_eventsource::{Event, EventSource, RequestBuilderExt};
 use server::{Server, Then};
-use tokenline_codec::{JsonlStreamParser, SourceError};
+use tokenline_codec::{JsonlStreamParser, StreamError};
 use tokenline_core::json::Raw;
 use tokenline_llm::event_source::{EventSourceBody, EventSourceError};
 use tokenline_llm::replay::{ContentType, Fault, Gate, Pace, Recording, ReplayServer};
@@ -133,7 +133,7 @@ async fn a_silent_close_is_no_success() {
     // Nothing behind the text takes it for success either.
     let (seen, error) = read(JsonlStreamParser::<_, Raw>::new(answer(&server.url()).text()).values()).await;
     assert_eq!(seen.len(), 2);
-    assert!(matches!(error.map(SourceError::into_inner), Some(AnswerError::Incomplete(_))));
+    assert!(matches!(error.and_then(StreamError::into_source), Some(AnswerError::Incomplete(_))));
 }
 
 #[tokio::test]

@@ -1,0 +1,229 @@
+//! A second chance for what was rejected: what a repair hook is given, and how its answer is read.
+
+use std::borrow::Cow;
+
+use memchr::memrchr;
+
+use crate::json::{self, Value};
+use crate::{Code, Completion, Diagnostic, Limits, Record, RecordDecoder, Recovered, Recovery, Span};
+
+/// Something that was rejected, as a repair hook is given it.
+///
+/// Unlike the diagnostic, the text holds what the model wrote, and may be private.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Rejected {
+    /// What was lost: the bytes of the diagnostic's span. Of a record that broke a rule it is the
+    /// record; of one that was cut off, as much as there is; of a line that is not UTF-8 the line,
+    /// with U+FFFD where bad [bytes](Self::bytes) are.
+    pub text: String,
+    /// Why it was rejected.
+    pub diagnostic: Diagnostic,
+    /// The name of the tool, if this is a native call of one. Then the text is that of its
+    /// arguments, and so is a replacement.
+    pub tool: Option<String>,
+    /// The bytes, where they are not those of the text.
+    raw: Option<Vec<u8>>,
+}
+
+impl Rejected {
+    /// What was lost, of a text.
+    #[must_use]
+    pub fn new(text: impl Into<String>, diagnostic: Diagnostic) -> Self {
+        Self { text: text.into(), diagnostic, tool: None, raw: None }
+    }
+
+    /// The same, of bytes that need not be UTF-8.
+    #[must_use]
+    pub fn from_bytes(bytes: &[u8], diagnostic: Diagnostic) -> Self {
+        let text = String::from_utf8_lossy(bytes);
+        let raw = matches!(text, Cow::Owned(_)).then(|| bytes.to_owned());
+        Self { text: text.into_owned(), diagnostic, tool: None, raw }
+    }
+
+    /// The same, of the arguments of a native call.
+    #[must_use]
+    pub fn with_tool(self, name: impl Into<String>) -> Self {
+        Self { tool: Some(name.into()), ..self }
+    }
+
+    /// What was lost, byte for byte.
+    #[must_use]
+    pub fn bytes(&self) -> &[u8] {
+        self.raw.as_deref().unwrap_or(self.text.as_bytes())
+    }
+}
+
+impl Code {
+    /// Whether a repair hook is asked about findings of this code: something is there that a
+    /// replacement can take the place of. It is not for prose, for what was too long to be kept, for
+    /// what is whole but not known to be, and for what is not about a record.
+    #[must_use]
+    pub const fn is_repairable(self) -> bool {
+        !matches!(
+            self,
+            Self::Prose
+                | Self::LineTooLong
+                | Self::RecordTooLarge
+                | Self::Unsealed
+                | Self::ProviderError
+                | Self::StreamIncomplete
+        )
+    }
+}
+
+impl Record<()> {
+    /// Lends the replacement for what was rejected at this place, as a record that is marked as
+    /// [repaired](Recovery::Repaired). `None` if it is not one JSON object with nothing but white
+    /// space around it, or is beyond the limits.
+    pub fn repaired<R>(
+        self,
+        replacement: &str,
+        limits: &Limits,
+        read: impl FnOnce(&Record<Value<'_>>) -> R,
+    ) -> Option<R> {
+        if replacement.len() > limits.line_bytes {
+            return None;
+        }
+        let mut parser = json::Parser::new().with_limits(limits);
+        let value = parser.parse(replacement).ok()?;
+        value.as_object()?;
+        let recovered = self.recovered.with(Recovery::Repaired);
+        Some(read(&Record { recovered, ..self }.map(|()| value)))
+    }
+}
+
+/// The bytes of a text that an event to come may be about, so that a repair hook can be given what
+/// was lost.
+///
+/// For who writes streams. A [`RecordDecoder`] lends the text of its records, and of what is
+/// rejected only the place. Bytes are copied from piece to piece, not for each event, and no more of
+/// them than [`Limits::line_bytes`]: of what is longer nothing is kept.
+#[derive(Debug)]
+pub struct Undecided {
+    kept: Vec<u8>,
+    /// Offset in the text of the first byte kept.
+    base: u64,
+    limit: usize,
+    /// What was released last.
+    released: Span,
+}
+
+/// More than this is given back once it is empty: one long line must not pin memory.
+const KEEP: usize = 64 * 1024;
+/// What a line may have at its end beside its content.
+const LINE_END: usize = 2;
+
+impl Undecided {
+    /// Of a text at its start.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        let limit = limits.line_bytes.saturating_add(LINE_END);
+        Self { kept: Vec::new(), base: 0, limit, released: Span::default() }
+    }
+
+    /// Starts with the next text. Keeps some memory.
+    pub fn reset(&mut self) {
+        self.forget(0);
+        self.released = Span::default();
+    }
+
+    /// Says that there is a record here: none of its bytes is lost, whatever is said of them later.
+    #[inline]
+    pub fn release(&mut self, span: Span) {
+        self.released = span;
+    }
+
+    /// What a repair hook is given about a finding of the decoder's, and the place for its
+    /// replacement. `input` is the piece that is being decoded, `start` the offset of its first byte.
+    ///
+    /// `None` if the finding is not for a hook, if it is about bytes that were released before
+    /// ([`Emit::Eager`](crate::Emit::Eager)), or if they were too many to be kept.
+    #[must_use]
+    pub fn rejected(
+        &self,
+        diagnostic: &Diagnostic,
+        completion: Completion,
+        input: &[u8],
+        start: u64,
+    ) -> Option<(Rejected, Record<()>)> {
+        let Span { start: from, end } = diagnostic.span;
+        let is_released = from < self.released.end && self.released.start < end;
+        if !diagnostic.code.is_repairable() || is_released || from == end {
+            return None;
+        }
+        let bytes = self.bytes(Span::new(from, end), input, start)?;
+        let place = Record {
+            value: (),
+            line: diagnostic.line,
+            column: self.column(from, input, start)?,
+            span: diagnostic.span,
+            completion,
+            recovered: Recovered::default(),
+        };
+        Some((Rejected::from_bytes(&bytes, diagnostic.clone()), place))
+    }
+
+    /// Says that the decoder is done with a piece, which may be gone now.
+    pub fn keep(&mut self, decoder: &RecordDecoder, input: &[u8]) {
+        let start = decoder.position() - input.len() as u64;
+        let from = decoder.undecided_from();
+        match from.checked_sub(start) {
+            // What is open began in this piece, or begins after it.
+            Some(index) => {
+                let index = usize::try_from(index).unwrap_or(usize::MAX).min(input.len());
+                self.forget(start + index as u64);
+                self.push(&input[index..]);
+            }
+            None => {
+                let decided = usize::try_from(from.saturating_sub(self.base)).unwrap_or(usize::MAX);
+                if decided > 0 {
+                    let decided = decided.min(self.kept.len());
+                    self.kept.drain(..decided);
+                    self.base += decided as u64;
+                }
+                self.push(input);
+            }
+        }
+    }
+
+    fn push(&mut self, bytes: &[u8]) {
+        match self.kept.len() + bytes.len() <= self.limit {
+            true => self.kept.extend_from_slice(bytes),
+            false => self.forget(self.base + (self.kept.len() + bytes.len()) as u64),
+        }
+    }
+
+    fn forget(&mut self, base: u64) {
+        self.kept.clear();
+        self.kept.shrink_to(KEEP);
+        self.base = base;
+    }
+
+    /// These bytes, if all of them are here.
+    fn bytes<'a>(&'a self, span: Span, input: &'a [u8], start: u64) -> Option<Cow<'a, [u8]>> {
+        let input_index = |offset: u64| usize::try_from(offset.checked_sub(start)?).ok();
+        let end = input_index(span.end.max(start))?;
+        if let Some(from) = input_index(span.start) {
+            return Some(Cow::Borrowed(input.get(from..end)?));
+        }
+        let from = usize::try_from(span.start.checked_sub(self.base)?).ok()?;
+        let kept = usize::try_from(span.end.min(start).checked_sub(self.base)?).ok()?;
+        let kept = self.kept.get(from..kept)?;
+        Some(match end {
+            0 => Cow::Borrowed(kept),
+            end => Cow::Owned([kept, input.get(..end)?].concat()),
+        })
+    }
+
+    /// The place on its line of an offset: bytes, counted from 1.
+    fn column(&self, offset: u64, input: &[u8], start: u64) -> Option<u64> {
+        // What is kept begins at the start of a line.
+        let first = self.base.min(start);
+        let before = self.bytes(Span::new(first, offset), input, start)?;
+        // A byte order mark is on no line.
+        let mark = if first == 0 && before.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+        let line = memrchr(b'\n', &before).map_or(mark, |at| at + 1);
+        Some((before.len() - line) as u64 + 1)
+    }
+}
