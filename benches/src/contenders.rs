@@ -7,6 +7,7 @@ mod naive;
 
 pub mod latency;
 pub mod parse;
+pub mod partials;
 pub mod pipeline;
 pub mod sse;
 pub mod streams;
@@ -81,6 +82,7 @@ pub fn groups(bytes: usize) -> Vec<Group> {
         pipeline::group(bytes),
         tokens::group(bytes),
         latency::group(),
+        partials::group(),
         sse::calls(bytes),
         sse::records(bytes),
     ]

@@ -5,9 +5,8 @@
 use std::error::Error;
 use std::io::{Read, Write};
 
-use tokenline::json::Value;
 use tokenline::schema::SchemaValidator;
-use tokenline::{Event, Options, RecordDecoder};
+use tokenline::{Event, LentEvent, Options, RecordDecoder};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let schema = r#"{"type":"object","properties":{"entity":{"type":"string"}},"required":["entity"]}"#;
@@ -15,7 +14,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut decoder = RecordDecoder::new(Options::strict());
     let (mut input, mut output) = (std::io::stdin().lock(), std::io::stdout().lock());
 
-    let mut handle = |event: Event<Value<'_>>| -> std::io::Result<()> {
+    let mut handle = |event: LentEvent<'_>| -> std::io::Result<()> {
         match event {
             Event::Record(record) => match record.validate(&validator) {
                 Ok(()) => writeln!(output, "{}", record.value.raw()),

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tokenline_core::{Emit, Event, Limits, Options, RecordDecoder};
+use tokenline_core::{Emit, Event, LentEvent, Limits, Options, RecordDecoder};
 
 fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let mut decoder = RecordDecoder::new(options.clone());
@@ -30,7 +30,7 @@ fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> 
     seen
 }
 
-fn describe(event: &Event<tokenline_core::json::Value<'_>>) -> String {
+fn describe(event: &LentEvent<'_>) -> String {
     match event {
         Event::Record(record) => {
             let same = serde_json::from_str::<serde_json::Value>(record.value.raw());

@@ -1,4 +1,5 @@
-//! `table [ROUNDS [BYTES]]`: Markdown tables of medians on stdout, progress on stderr.
+//! `table [ROUNDS [BYTES]] [GROUP]...`: Markdown tables of medians on stdout, of these groups or of all;
+//! progress on stderr.
 
 use std::process::ExitCode;
 
@@ -9,23 +10,32 @@ const ROUNDS: usize = 31;
 
 fn main() -> ExitCode {
     let mut arguments = Vec::new();
+    let mut names = Vec::new();
     for argument in std::env::args().skip(1) {
         match argument.parse() {
-            Ok(number) if number > 0 && arguments.len() < 2 => arguments.push(number),
-            _ => {
-                eprintln!("usage: table [ROUNDS [BYTES]], two numbers above 0");
-                return ExitCode::from(2);
-            }
+            Ok(number) if number > 0 && arguments.len() < 2 && names.is_empty() => arguments.push(number),
+            Err(_) if !argument.starts_with('-') => names.push(argument),
+            _ => return usage(),
         }
     }
     let rounds = arguments.first().copied().unwrap_or(ROUNDS);
     let bytes = arguments.get(1).copied().unwrap_or(CORPUS_BYTES);
+    let mut groups = groups(bytes);
+    if names.iter().any(|name| groups.iter().all(|group| group.name != *name)) {
+        return usage();
+    }
+    groups.retain(|group| names.is_empty() || names.iter().any(|name| group.name == *name));
     println!("{rounds} interleaved rounds, corpora of {bytes} bytes, {}.", processor());
-    for group in groups(bytes) {
+    for group in groups {
         eprintln!("{} ...", group.name);
         print(&group, &rounds::measure(&group, rounds));
     }
     ExitCode::SUCCESS
+}
+
+fn usage() -> ExitCode {
+    eprintln!("usage: table [ROUNDS [BYTES]] [GROUP]..., the numbers above 0");
+    ExitCode::from(2)
 }
 
 fn print(group: &Group, table: &[Vec<Cell>]) {

@@ -47,10 +47,14 @@ pub(super) fn pipeline(corpus: &Corpus) -> impl Receiver + 'static {
     Tokenline { decoder: RecordDecoder::new(Options::lenient()), validator: Some(validator) }
 }
 
+/// Records, nothing validated.
+pub(super) fn records_alone() -> impl Receiver + 'static {
+    Tokenline { decoder: RecordDecoder::new(Options::lenient()), validator: None }
+}
+
 /// Records in chunks of 64 KiB, nothing validated.
 pub(super) fn records(corpus: &Corpus) -> Run<'_> {
-    let decoder = RecordDecoder::new(Options::lenient());
-    in_chunks(corpus, CHUNK_BYTES, Tokenline { decoder, validator: None })
+    in_chunks(corpus, CHUNK_BYTES, records_alone())
 }
 
 /// The parser alone over the whole text, which is UTF-8 checked first; it finds the ends itself.
@@ -68,4 +72,61 @@ pub(super) fn tape(corpus: &Corpus) -> Run<'_> {
         }
         records
     })
+}
+
+/// How the record grows, with each chunk.
+pub(super) fn deltas() -> impl Receiver + 'static {
+    Deltas(RecordDecoder::new(Options::lenient().partials(true)))
+}
+
+/// What there is of the record, after each chunk.
+pub(super) fn snapshots() -> impl Receiver + 'static {
+    Snapshots(RecordDecoder::new(Options::lenient()))
+}
+
+/// Every delta is looked at, with its path.
+struct Deltas(RecordDecoder);
+
+impl Receiver for Deltas {
+    fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
+        let mut input = &stream[range];
+        let mut records = 0;
+        loop {
+            let decoded = self.0.decode(input);
+            input = &input[decoded.consumed..];
+            match decoded.event {
+                Some(Event::Partial(partial)) => {
+                    black_box(partial);
+                }
+                Some(Event::Record(record)) => {
+                    black_box(record);
+                    records += 1;
+                }
+                Some(_) => {}
+                None => return records,
+            }
+        }
+    }
+}
+
+/// A view of the record after each token.
+struct Snapshots(RecordDecoder);
+
+impl Receiver for Snapshots {
+    fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
+        let mut input = &stream[range];
+        let mut records = 0;
+        loop {
+            let decoded = self.0.decode(input);
+            input = &input[decoded.consumed..];
+            match decoded.event {
+                Some(event) => records += usize::from(event.into_record().is_some()),
+                None => break,
+            }
+        }
+        if let Some(snapshot) = self.0.snapshot() {
+            black_box(snapshot.value.get("note"));
+        }
+        records
+    }
 }

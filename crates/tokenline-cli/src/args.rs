@@ -194,6 +194,16 @@ pub(crate) enum What {
     /// Each event, rejects among them, with its place; of a provider's stream also the text beside
     /// records and calls, reasoning, finish reasons and usage.
     Events,
+    /// Each event of a text, and before it how the open record grows: `open`, `append`, `set` and `close`,
+    /// each with a JSON Pointer.
+    Partials,
+}
+
+impl What {
+    /// Whether what is written is one event a line.
+    pub(crate) fn has_events(self) -> bool {
+        matches!(self, Self::Events | Self::Partials)
+    }
 }
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]

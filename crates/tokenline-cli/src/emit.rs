@@ -3,11 +3,11 @@
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
-use tokenline::json::{Raw, Value};
+use tokenline::json::{Change, Delta, Raw, Value};
 use tokenline::llm::{FinishReason, Usage};
 use tokenline::{
-    Counted, Diagnostic, EndedBy, Limits, Quota, Record, RejectedCall, Report, Severity, TooManyRejected,
-    ToolCall,
+    Counted, Diagnostic, EndedBy, Limits, Partial, Quota, Record, RejectedCall, Report, Severity,
+    TooManyRejected, ToolCall,
 };
 
 use crate::args::{ReadingArgs, What};
@@ -69,7 +69,7 @@ impl Emitter {
     /// Stops where the command line says so.
     pub(crate) fn with_quota(self, args: &ReadingArgs) -> Self {
         let counted = match self.what {
-            What::Records => Counted::Records,
+            What::Records | What::Partials => Counted::Records,
             What::ToolCalls => Counted::ToolCalls,
             What::Events => Counted::All,
         };
@@ -105,8 +105,27 @@ impl Emitter {
         self.report.count_record();
         match self.what {
             What::Records => writeln!(self.out, "{value}"),
-            What::Events => self.placed_event("record", of, record, value),
+            What::Events | What::Partials => self.placed_event("record", of, record, value),
             What::ToolCalls => Ok(()),
+        }
+        .map_err(Failure::output)
+    }
+
+    /// How the open record has grown. Its lines have the record's `start`, by which it is known again.
+    pub(crate) fn partial(&mut self, partial: &Partial<Delta<'_>>) -> Result<(), Failure> {
+        let Partial { value: Delta { path, change }, start, .. } = partial;
+        let place = format_args!(r#""start":{start},"path":{}"#, string(path));
+        match change {
+            Change::Open(kind) => {
+                writeln!(self.out, r#"{{"event":"open",{place},"kind":"{}"}}"#, kind.as_str())
+            }
+            Change::Append(text) => {
+                writeln!(self.out, r#"{{"event":"append",{place},"text":{}}}"#, string(text))
+            }
+            Change::Set(value) => {
+                writeln!(self.out, r#"{{"event":"set",{place},"value":{}}}"#, value.raw())
+            }
+            Change::Close => writeln!(self.out, r#"{{"event":"close",{place}}}"#),
         }
         .map_err(Failure::output)
     }
@@ -121,8 +140,10 @@ impl Emitter {
         self.report.count_tool_call();
         match (self.what, record) {
             (What::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
-            (What::Events, Some(record)) => self.placed_event("tool_call", of, record, &call_json(call)),
-            (What::Events, None) => writeln!(
+            (What::Events | What::Partials, Some(record)) => {
+                self.placed_event("tool_call", of, record, &call_json(call))
+            }
+            (What::Events | What::Partials, None) => writeln!(
                 self.out,
                 r#"{{"event":"tool_call",{of}"completion":"{}","value":{}}}"#,
                 call.completion.as_str(),
@@ -173,7 +194,7 @@ impl Emitter {
 
     fn found(&mut self, known: &str, diagnostic: &Diagnostic) -> Result<(), Failure> {
         let is_error = diagnostic.severity() == Severity::Error;
-        if self.what == What::Events {
+        if self.what.has_events() {
             let event = if is_error { "rejected" } else { "note" };
             let text = serde_json::to_string(diagnostic).unwrap_or_default();
             let members = text.strip_prefix('{').unwrap_or_default();
@@ -230,7 +251,7 @@ impl Emitter {
     /// A line of its own, if events are asked for.
     fn event(&mut self, line: fmt::Arguments<'_>) -> Result<(), Failure> {
         match self.what {
-            What::Events => writeln!(self.out, "{line}").map_err(Failure::output),
+            What::Events | What::Partials => writeln!(self.out, "{line}").map_err(Failure::output),
             What::Records | What::ToolCalls => Ok(()),
         }
     }

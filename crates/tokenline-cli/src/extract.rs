@@ -21,6 +21,7 @@ use crate::{answer, load};
 pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is sent.
     let rules = Rules::new(&args.reading)?;
+    rules.check_for_answers()?;
     let client = client(args)?;
     let request = request(args, &rules)?;
     let request = client.stream(&request).map_err(|error| failure(&error))?;

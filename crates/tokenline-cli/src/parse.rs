@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokenline::json::Value;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    Emit, EndedBy, Event, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall,
+    Emit, EndedBy, Event, LentEvent, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall,
 };
 
 use crate::args::{ModeArg, ParseArgs, ReadingArgs, What};
@@ -31,7 +31,7 @@ impl Rules {
         };
         let emit = if args.eager { Emit::Eager } else { Emit::Sealed };
         Ok(Self {
-            options: options.emit(emit),
+            options: options.emit(emit).partials(args.emit == What::Partials),
             schema: args.schema.as_deref().map(load::schema).transpose()?,
             tools: args.tools.as_deref().map(load::tools).transpose()?.map(Arc::new),
             what: args.emit,
@@ -45,11 +45,21 @@ impl Rules {
         }
     }
 
+    /// Refuses what is asked for and not to be had of a provider's stream.
+    pub(crate) fn check_for_answers(&self) -> Result<(), Failure> {
+        match self.what {
+            What::Partials => Err(Failure::Usage(
+                "--emit partials is for text: of a provider's stream only what is whole is told".to_owned(),
+            )),
+            What::Records | What::ToolCalls | What::Events => Ok(()),
+        }
+    }
+
     /// Whether records are read as tool calls.
     pub(crate) fn wants_calls(&self) -> bool {
         match self.what {
             What::ToolCalls => true,
-            What::Events => self.tools.is_some(),
+            What::Events | What::Partials => self.tools.is_some(),
             What::Records => false,
         }
     }
@@ -58,6 +68,9 @@ impl Rules {
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is read or written.
     let rules = Rules::new(&args.reading)?;
+    if args.from.provider().is_some() {
+        rules.check_for_answers()?;
+    }
     let mut source = Source::open(&args.file, args.chunk_size)?;
     let report_file = ReportFile::asked_for(&args.reading, &args.file)?;
     let mut emitter = Emitter::new(rules.what, source.name()).with_quota(&args.reading);
@@ -131,10 +144,11 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
     Ok(())
 }
 
-fn handle(rules: &Rules, event: Event<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
+fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
         Event::Record(record) => handle_record(rules, &record, emitter),
         Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(Of::Input, &diagnostic),
+        Event::Partial(partial) => emitter.partial(&partial),
         other => unreachable!("an event this program does not ask for: {other:?}"),
     }
 }

@@ -108,6 +108,38 @@ const TOOLS: &str = r#"[
 ]"#;
 
 #[test]
+fn partials_tell_how_a_record_grows_and_what_becomes_of_it() {
+    let text = "{\"a\": \"caf\\u00e9\", \"n\":0.90}\n{\"b\":[true,NaN]}\n";
+    let run = tokenline(&["parse", "--emit", "partials", "--chunk-size", "4"], text);
+    assert_eq!(run.code, 0);
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"event":"open","start":0,"path":"","kind":"object"}"#,
+            r#"{"event":"open","start":0,"path":"/a","kind":"string"}"#,
+            r#"{"event":"append","start":0,"path":"/a","text":"c"}"#,
+            r#"{"event":"append","start":0,"path":"/a","text":"af"}"#,
+            r#"{"event":"append","start":0,"path":"/a","text":"é"}"#,
+            r#"{"event":"close","start":0,"path":"/a"}"#,
+            r#"{"event":"set","start":0,"path":"/n","value":0.90}"#,
+            r#"{"event":"close","start":0,"path":""}"#,
+            r#"{"event":"record","line":1,"start":0,"end":29,"completion":"newline","value":{"a": "caf\u00e9", "n":0.90}}"#,
+            r#"{"event":"open","start":30,"path":"","kind":"object"}"#,
+            r#"{"event":"open","start":30,"path":"/b","kind":"array"}"#,
+            r#"{"event":"set","start":30,"path":"/b/0","value":true}"#,
+            r#"{"event":"rejected","code":"malformed_json","line":2,"start":30,"end":46,"column":12,"message":"expected a value, found a letter"}"#,
+        ]
+    );
+    assert!(run.err.contains("1 record, 1 rejected"), "{}", run.err);
+
+    for from in ["openai-chat", "anthropic"] {
+        let run = tokenline(&["parse", "--emit", "partials", "--from", from], "");
+        assert_eq!((run.code, run.out.as_str()), (2, ""));
+        assert!(run.err.contains("--emit partials is for text"), "{}", run.err);
+    }
+}
+
+#[test]
 fn tool_calls_in_text() {
     let folder = folder();
     let tools = file(&folder, "tools.json", TOOLS);

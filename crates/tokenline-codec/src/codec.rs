@@ -76,10 +76,11 @@ impl<T: DeserializeOwned> Default for JsonlCodec<T> {
 }
 
 impl<T> JsonlCodec<T> {
-    /// Sets how to read: mode, emission and limits. Forgets what was read before.
+    /// Sets how to read: mode, emission and limits. Forgets what was read before. There are no
+    /// partials: a codec yields what is whole.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
-        Self { decoder: RecordDecoder::new(options), ..self }
+        Self { decoder: RecordDecoder::new(options.partials(false)), ..self }
     }
 
     /// Holds each record against a validator before it is read into `T`.

@@ -71,10 +71,10 @@
 //! ```
 //! # use std::io;
 //! # use futures_util::{Stream, StreamExt};
-//! # use tokenline_core::{Event, Options, RecordDecoder, json::Value};
+//! # use tokenline_core::{LentEvent, Options, RecordDecoder};
 //! # async fn events(mut source: impl Stream<Item = io::Result<Vec<u8>>> + Unpin) -> io::Result<u64> {
 //! # let mut records = 0;
-//! # let mut yield_event = |event: Event<Value<'_>>| records += u64::from(event.into_record().is_some());
+//! # let mut yield_event = |event: LentEvent<'_>| records += u64::from(event.into_record().is_some());
 //! let mut decoder = RecordDecoder::new(Options::lenient());
 //! let end = loop {
 //!     let chunk = match source.next().await {

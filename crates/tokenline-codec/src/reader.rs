@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Value;
-use tokenline_core::{Code, Completion, Diagnostic, Event, Record, Report, ToolCall, Validate, ValidateCall};
+use tokenline_core::{
+    Code, Completion, Diagnostic, Event, LentEvent, Record, Report, ToolCall, Validate, ValidateCall,
+};
 
 use crate::observe::Metered;
 
@@ -79,7 +81,7 @@ impl<T> Reader<T> {
     }
 
     /// The event as it is yielded.
-    pub(crate) fn read(&self, event: Event<Value<'_>>, end: End) -> Event<T> {
+    pub(crate) fn read(&self, event: LentEvent<'_>, end: End) -> Event<T> {
         match event {
             Event::Record(record) => match self.read_record(&record, end) {
                 Ok(record) => Event::Record(record),

@@ -61,7 +61,7 @@ pub use limits::Limits;
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
 pub use quota::{Counted, EndedBy, Quota, TooManyRejected};
-pub use record::{Completion, Emit, Event, Mode, Record};
+pub use record::{Completion, Emit, Event, LentEvent, Mode, Partial, Record};
 pub use records::{Decoded, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::{Rejected, Undecided};

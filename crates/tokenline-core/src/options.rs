@@ -22,6 +22,8 @@ pub struct Options {
     pub emit: Emit,
     /// Caps on memory.
     pub limits: Limits,
+    /// Whether it tells how the open record grows.
+    pub partials: bool,
     /// The names and indices that lead from a root value to the array whose elements are the records.
     pub(crate) items: Option<Arc<[Box<str>]>>,
 }
@@ -88,6 +90,40 @@ impl Options {
             tokens.into_iter().flat_map(|tokens| tokens.split('/')).map(unescape).collect();
         self.items = Some(tokens.ok_or(InvalidPointer(()))?);
         Ok(self)
+    }
+
+    /// Asks for [`Event::Partial`](crate::Event::Partial): how the open record grows, as far as it has
+    /// come with each piece. Off unless asked for.
+    ///
+    /// ```
+    /// use tokenline_core::json::{Change, Delta};
+    /// use tokenline_core::{Event, JsonlParser, Options, Partial};
+    ///
+    /// let mut parser = JsonlParser::new(Options::lenient().partials(true));
+    /// let mut screen = String::new();
+    /// for piece in ["{\"answer\":\"Forty", "-two, they s", "ay.\",\"sure\":tr", "ue}\n"] {
+    ///     parser.push(piece);
+    ///     while let Some(event) = parser.next_event() {
+    ///         match event {
+    ///             Event::Partial(Partial { value: Delta { path: "/answer", change }, .. }) => match change {
+    ///                 Change::Append(text) => screen += text,
+    ///                 Change::Close => screen += " [whole]",
+    ///                 _ => {}
+    ///             },
+    ///             Event::Record(record) => assert_eq!(record.value.get("sure").unwrap().as_bool(), Some(true)),
+    ///             _ => {}
+    ///         }
+    ///     }
+    ///     screen.push('|');
+    /// }
+    /// assert_eq!(screen, "Forty|-two, they s|ay. [whole]||");
+    /// ```
+    ///
+    /// For records that are lent: streams of owned ones have no partials.
+    #[must_use]
+    pub fn partials(mut self, partials: bool) -> Self {
+        self.partials = partials;
+        self
     }
 }
 

@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use crate::json::Value;
-use crate::{Completion, Event, Options, RecordDecoder};
+use crate::{Completion, LentEvent, Options, Partial, RecordDecoder};
 
 /// Records out of a text that arrives in pieces: push, take the events, finish.
 ///
@@ -76,11 +76,14 @@ impl JsonlParser {
     }
 
     /// The next event of what was pushed, or `None` if it is used up.
-    pub fn next_event(&mut self) -> Option<Event<Value<'_>>> {
+    pub fn next_event(&mut self) -> Option<LentEvent<'_>> {
         if self.at == self.chunk.len() {
             // Let go of the chunk as soon as nothing is lent from it.
             self.chunk = Bytes::new();
             self.at = 0;
+        }
+        if self.decoder.tells_partials() {
+            return self.next_event_or_partial();
         }
         let (consumed, plain) = self.decoder.step(&self.chunk[self.at..]);
         self.at += consumed;
@@ -90,6 +93,34 @@ impl JsonlParser {
             (None, None) => return None,
         };
         Some(self.decoder.lend(plain))
+    }
+
+    fn next_event_or_partial(&mut self) -> Option<LentEvent<'_>> {
+        let (consumed, next) = self.decoder.step_with_partials(&self.chunk[self.at..]);
+        self.at += consumed;
+        let next = match (next, self.finished) {
+            (Some(next), _) => next,
+            (None, Some(completion)) => self.decoder.finish_step_with_partials(completion)?,
+            (None, None) => return None,
+        };
+        Some(self.decoder.lend_next(next))
+    }
+
+    /// The open record as far as it has come, if there is one, as if it ended here; see
+    /// [`RecordDecoder::snapshot`]. Ask once there is no [`next_event`](Self::next_event).
+    ///
+    /// ```
+    /// use tokenline_core::{JsonlParser, Options};
+    ///
+    /// let mut parser = JsonlParser::new(Options::lenient());
+    /// parser.push("{\"title\":\"Soup\",\"steps\":[\"Peel the on");
+    /// assert!(parser.next_event().is_none());
+    /// let recipe = parser.snapshot().unwrap().value;
+    /// assert_eq!(recipe.to_json(), r#"{"title":"Soup","steps":["Peel the on"]}"#);
+    /// assert!(recipe.pointer("/steps/0").unwrap().is_open());
+    /// ```
+    pub fn snapshot(&mut self) -> Option<Partial<Value<'_>>> {
+        self.decoder.snapshot()
     }
 
     /// Says that the text has ended; what was open yields its last events from

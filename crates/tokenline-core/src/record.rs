@@ -1,9 +1,11 @@
 //! Records and the events that carry them.
 
+use std::convert::Infallible;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use crate::json::Value;
+use crate::json::{Delta, Value};
 use crate::{Code, Diagnostic, Recovered, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
@@ -158,19 +160,56 @@ impl Record<Value<'_>> {
     }
 }
 
+/// A part of a record that is not whole, or not known to be: what is new of it, or what is there of it.
+///
+/// It may never become one. At most one record is open at a time; what was collected of it is void if it
+/// is not followed by the [`Event::Record`] that starts at the same offset, but by a partial or a record
+/// that starts elsewhere, by the end, or by the reject that spans it. At a record's first partial, which
+/// opens the root, begin afresh.
+///
+/// `T` is a [`json::Delta`](crate::json::Delta) in an event, and a [`json::Value`](crate::json::Value)
+/// where it is a snapshot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Partial<T> {
+    /// The part.
+    pub value: T,
+    /// The line on which the record starts, counted from 1.
+    pub line: u64,
+    /// The place on that line at which it starts: bytes, counted from 1.
+    pub column: u64,
+    /// The offset of its first byte from the start of the stream.
+    pub start: u64,
+}
+
+impl<T> Partial<T> {
+    /// The same place around another value.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Partial<U> {
+        Partial { value: f(self.value), line: self.line, column: self.column, start: self.start }
+    }
+}
+
 /// What a record parser yields.
+///
+/// `D` is how partials are told: [`Delta`] where events are [lent](LentEvent), and not at all where they
+/// are owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Event<T> {
+pub enum Event<T, D = Infallible> {
     /// A whole record.
     Record(Record<T>),
     /// Something that looked like data was not delivered, and why.
     Rejected(Diagnostic),
     /// Information that is no reject: a line of prose.
     Note(Diagnostic),
+    /// The open record has grown; only if [asked for](crate::Options::partials). All of a record's deltas
+    /// come before it. Of one that is rejected, those that had come before the piece with the fault.
+    Partial(Partial<D>),
 }
 
-impl<T> Event<T> {
+/// An event that borrows from the parser that yields it.
+pub type LentEvent<'a> = Event<Value<'a>, Delta<'a>>;
+
+impl<T, D> Event<T, D> {
     /// The event for a finding: [`Event::Note`] if it is information, else [`Event::Rejected`].
     #[must_use]
     pub fn from_diagnostic(diagnostic: Diagnostic) -> Self {
@@ -184,7 +223,7 @@ impl<T> Event<T> {
     pub fn into_record(self) -> Option<Record<T>> {
         match self {
             Self::Record(record) => Some(record),
-            Self::Rejected(_) | Self::Note(_) => None,
+            Self::Rejected(_) | Self::Note(_) | Self::Partial(_) => None,
         }
     }
 }

@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tokenline_core::json::Value;
 use tokenline_core::{
-    Completion, Diagnostic, Event, Limits, Quota, Record, RecordDecoder, Rejected, Undecided,
+    Completion, Diagnostic, Event, LentEvent, Limits, Quota, Record, RecordDecoder, Rejected, Undecided,
 };
 
 use crate::reader::{End, Reader};
@@ -75,7 +75,7 @@ impl Hooks {
     }
 
     /// The event as it is yielded, unless it is one for the repair hook.
-    pub(super) fn read<T>(&mut self, reader: &Reader<T>, event: Event<Value<'_>>, end: End) -> Fate<T> {
+    pub(super) fn read<T>(&mut self, reader: &Reader<T>, event: LentEvent<'_>, end: End) -> Fate<T> {
         let Some(repair) = &mut self.repair else { return Fate::Event(reader.read(event, end)) };
         match event {
             Event::Record(record) => {

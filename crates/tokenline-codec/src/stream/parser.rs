@@ -109,8 +109,10 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T>
 }
 
 impl<S: TryStream, T> JsonlStreamParser<S, T> {
-    /// Sets how to read: mode, emission and limits. To be called before the first poll.
+    /// Sets how to read: mode, emission and limits. To be called before the first poll. There are no
+    /// partials: a stream yields what is whole.
     pub fn with_options(mut self, options: Options) -> Self {
+        let options = options.partials(false);
         if let Some(hooks) = &mut self.hooks {
             hooks.set_limits(options.limits);
         }

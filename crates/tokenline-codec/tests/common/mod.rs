@@ -2,7 +2,7 @@
 #![allow(dead_code, unreachable_pub, reason = "a module shared by several test programs")]
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Event, Options, RecordDecoder};
+use tokenline_core::{Event, LentEvent, Options, RecordDecoder};
 
 /// What models write, and what goes wrong with it.
 pub const INPUTS: &[&[u8]] = &[
@@ -37,7 +37,7 @@ pub fn expected(options: Options, input: &[u8]) -> Vec<Event<Raw>> {
     events
 }
 
-fn owned(event: Event<tokenline_core::json::Value<'_>>) -> Event<Raw> {
+fn owned(event: LentEvent<'_>) -> Event<Raw> {
     match event {
         Event::Record(record) => Event::Record(record.map(Raw::from)),
         Event::Rejected(diagnostic) | Event::Note(diagnostic) => Event::from_diagnostic(diagnostic),

@@ -205,7 +205,10 @@ impl<'de> de::Deserializer<'de> for Value<'de> {
         visitor: V,
     ) -> Result<V::Value, DeserializeError> {
         match name {
-            RAW => visitor.visit_borrowed_str(self.raw()),
+            RAW => match self.to_json() {
+                Cow::Borrowed(json) => visitor.visit_borrowed_str(json),
+                Cow::Owned(json) => visitor.visit_string(json),
+            },
             _ => visitor.visit_newtype_struct(self),
         }
     }

@@ -23,6 +23,7 @@
 //! ```
 
 mod de;
+mod delta;
 pub(crate) mod error;
 mod names;
 mod number;
@@ -35,6 +36,7 @@ mod unescape;
 mod value;
 
 pub use de::DeserializeError;
+pub use delta::{Change, Delta};
 pub use error::{Expected, Found, SyntaxError};
 pub use number::Number;
 pub use parser::{Parser, Step};

@@ -1,5 +1,6 @@
 //! The resumable state machine that fills the tape.
 
+mod early;
 mod machine;
 mod token;
 
@@ -10,6 +11,7 @@ use super::tape::{DecodedNames, NONE, Node, NodeKind, Tape};
 use super::value::{Kind, Value};
 use crate::Limits;
 
+use early::Early;
 pub(crate) use token::is_space;
 use token::{expected_in_unicode, is_whole_number, number_flags};
 pub(super) use token::{is_simple_escape, unicode_escape};
@@ -45,7 +47,8 @@ pub(crate) enum RawStep {
 ///
 /// It reads a document that grows: call [`resume`](Parser::resume) with all of the document that
 /// there is so far, as often as more arrives. Each byte is looked at once. Once the document is
-/// complete, [`value`](Parser::value) lends it.
+/// complete, [`value`](Parser::value) lends it; before that, [`snapshot`](Parser::snapshot) lends what
+/// there is of it, and [`next_delta`](Parser::next_delta) tells what is new.
 ///
 /// It accepts and rejects what serde_json does, except that a number beyond the range of `f64` is
 /// kept as its literal. Nothing recurses, and once the tape has grown to the size of the documents,
@@ -88,6 +91,8 @@ pub struct Parser {
     single_line: bool,
     examined: u64,
     last_generation: u64,
+    /// For who asks before the document is complete. Boxed, because few do.
+    early: Option<Box<Early>>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,6 +160,7 @@ impl Parser {
             single_line: false,
             examined: 0,
             last_generation: 0,
+            early: None,
         }
     }
 
@@ -191,6 +197,9 @@ impl Parser {
         self.container = NONE;
         self.depth = 0;
         self.count = 0;
+        if let Some(early) = &mut self.early {
+            early.reset();
+        }
     }
 
     /// Reads on. `document` is all of the document so far: what earlier calls were given, and
@@ -250,7 +259,8 @@ impl Parser {
     }
 
     /// How many bytes were looked at since the parser was made. The measure of its work: the bytes
-    /// of the input, for any way of cutting it.
+    /// of the input, for any way of cutting it; what deltas look at counts again, and each container
+    /// that a snapshot closes.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.examined
@@ -357,11 +367,15 @@ impl Parser {
 
     fn complete(&mut self) {
         self.state = State::Done;
+        self.tape.generation = self.next_generation();
+    }
+
+    fn next_generation(&mut self) -> u64 {
         if self.last_generation.is_multiple_of(GENERATION_BLOCK) {
             self.last_generation = NEXT_GENERATION.fetch_add(GENERATION_BLOCK, Ordering::Relaxed);
         }
         self.last_generation += 1;
-        self.tape.generation = self.last_generation;
+        self.last_generation
     }
 
     #[cold]
@@ -376,6 +390,7 @@ impl Parser {
     }
 
     pub(crate) fn resume_bytes(&mut self, bytes: &[u8]) -> RawStep {
+        self.open_again();
         let fault = loop {
             match self.state {
                 State::Done => return RawStep::Complete { end: self.at },

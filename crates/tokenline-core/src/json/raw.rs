@@ -77,7 +77,7 @@ impl Raw {
 
 impl From<Value<'_>> for Raw {
     fn from(value: Value<'_>) -> Self {
-        Self(value.raw().into())
+        Self(value.to_json().into())
     }
 }
 
@@ -126,7 +126,7 @@ impl<'de> Deserialize<'de> for Raw {
                 f.write_str("any value")
             }
 
-            fn visit_borrowed_str<E: de::Error>(self, text: &'de str) -> Result<Raw, E> {
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Raw, E> {
                 Ok(Raw(text.into()))
             }
 

@@ -40,6 +40,8 @@ pub(crate) const ESCAPED: u32 = 1 << 4;
 pub(crate) const FLOAT: u32 = 1 << 5;
 /// An object with two members of one name.
 pub(crate) const REPEATED: u32 = 1 << 6;
+/// Not whole: a container or string of a snapshot, of which more may come. Never set while parsing.
+pub(crate) const OPEN: u32 = 1 << 7;
 
 const COUNT_SHIFT: u32 = 8;
 /// The largest member count that fits; a container with more is counted when asked.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::number::Number;
-use super::tape::{ESCAPED, FLOAT, Node, NodeKind, REPEATED, Tape};
+use super::tape::{ESCAPED, FLOAT, Node, NodeKind, OPEN, REPEATED, Tape};
 use super::unescape::unescape;
 
 /// The six kinds of JSON value.
@@ -58,6 +58,9 @@ pub enum View<'a> {
 
 /// A value of a parsed document: a place on the tape and the text it describes. Cheap to copy;
 /// lives as long as the parser is not used again.
+///
+/// In a [snapshot](super::Parser::snapshot), of a document that is not complete, a string or container
+/// may be [open](Self::is_open).
 #[derive(Clone, Copy)]
 pub struct Value<'a> {
     tape: &'a Tape,
@@ -113,6 +116,14 @@ impl<'a> Value<'a> {
     #[must_use]
     pub fn is_null(self) -> bool {
         self.node().is(NodeKind::Null)
+    }
+
+    /// Whether more of it may come: in a [snapshot](super::Parser::snapshot), a string or container that
+    /// is not whole.
+    #[inline]
+    #[must_use]
+    pub fn is_open(self) -> bool {
+        self.node().has(OPEN)
     }
 
     /// The boolean, if it is one.
@@ -193,27 +204,65 @@ impl<'a> Value<'a> {
     }
 
     /// Where it stands in the document, in bytes: a string with its quotes, a container with its
-    /// brackets.
+    /// brackets. What is [open](Self::is_open) goes on to the end: an open string up to its last whole
+    /// character, an open container up to the last byte that was read.
     #[must_use]
     pub fn range(self) -> Range<usize> {
         let node = self.node();
         match node.kind() {
-            NodeKind::String | NodeKind::Key => node.start as usize - 1..node.end as usize + 1,
+            NodeKind::String | NodeKind::Key => {
+                node.start as usize - 1..node.end as usize + usize::from(!node.has(OPEN))
+            }
             _ => node.range(),
         }
     }
 
-    /// The value as it was written.
+    /// The value as it was written; no JSON if it is [open](Self::is_open).
     #[must_use]
     pub fn raw(self) -> &'a str {
         &self.text[self.range()]
     }
 
-    /// The value on one line: as it was written if it stands on one line, else without the white
-    /// space between tokens. Literals and escapes are untouched.
+    /// The value as JSON: as it was written, and closed if it is [open](Self::is_open).
+    #[must_use]
+    pub fn to_json(self) -> Cow<'a, str> {
+        if self.is_open() { Cow::Owned(self.closed()) } else { Cow::Borrowed(self.raw()) }
+    }
+
+    /// The text up to the end of the last value that is there, and what closes what is open.
+    fn closed(self) -> String {
+        let mut closers = String::new();
+        let mut here = self;
+        let end = loop {
+            let range = here.range();
+            let last = match here.kind() {
+                _ if !here.is_open() => break range.end,
+                Kind::Array => here.as_array().and_then(|array| array.iter().last()),
+                Kind::Object => here.as_object().and_then(|object| Some(object.iter().last()?.1)),
+                _ => {
+                    closers.push('"');
+                    break range.end;
+                }
+            };
+            closers.push(if here.kind() == Kind::Array { ']' } else { '}' });
+            match last {
+                Some(value) => here = value,
+                None => break range.start + 1,
+            }
+        };
+        let mut json = self.text[self.range().start..end].to_owned();
+        json.extend(closers.chars().rev());
+        json
+    }
+
+    /// The value as [JSON](Self::to_json) on one line: as it was written if it stands on one line, else
+    /// without the white space between tokens. Literals and escapes are untouched.
     #[must_use]
     pub fn to_single_line(self) -> Cow<'a, str> {
-        single_line(self.raw())
+        match self.to_json() {
+            Cow::Borrowed(json) => single_line(json),
+            Cow::Owned(json) => Cow::Owned(single_line(&json).into_owned()),
+        }
     }
 
     /// The document it is part of, from the document's first byte.
@@ -392,10 +441,11 @@ impl<'a> Object<'a> {
     #[must_use]
     pub fn get(self, name: &str) -> Option<Value<'a>> {
         let mut named = self.iter().filter(|(other, _)| *other == name).map(|(_, value)| value);
-        if self.has_repeated_name() { named.last() } else { named.next() }
+        // Of a large object it is not known before it ends.
+        if self.0.node().has(REPEATED | OPEN) { named.last() } else { named.next() }
     }
 
-    /// Whether two of its own members have one name.
+    /// Whether two of its own members have one name. Of a large object it is known once it is whole.
     #[inline]
     #[must_use]
     pub fn has_repeated_name(self) -> bool {

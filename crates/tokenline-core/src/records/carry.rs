@@ -124,6 +124,12 @@ impl Carry {
         Some(taken)
     }
 
+    /// The text of the open record that starts at this offset in the stream.
+    pub(super) fn open_text(&self, start: u64) -> Option<&str> {
+        let index = start.checked_sub(self.base)?;
+        self.text.get(index as usize..).filter(|_| self.active)
+    }
+
     /// Offset in the stream of the first byte after the text.
     pub(super) fn end(&self) -> u64 {
         self.base + self.text.len() as u64

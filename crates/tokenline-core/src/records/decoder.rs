@@ -1,10 +1,10 @@
 //! The decoder: which bytes the machine reads, and lending what it finds.
 
 use super::carry::{Carry, incomplete_suffix};
+use super::partial::Partials;
 use super::phase::{Found, Machine};
 use super::window::Window;
-use crate::json::Value;
-use crate::{Completion, Diagnostic, Event, Options, Record};
+use crate::{Completion, Diagnostic, Event, LentEvent, Options, Record};
 
 /// What [`RecordDecoder::decode`] made of its input.
 #[derive(Debug)]
@@ -12,7 +12,7 @@ pub struct Decoded<'a> {
     /// How many bytes of the input are done with. After an event, call again with the rest.
     pub consumed: usize,
     /// An event, or `None` if the input is used up and more is needed.
-    pub event: Option<Event<Value<'a>>>,
+    pub event: Option<LentEvent<'a>>,
 }
 
 /// Records out of text that arrives in pieces: the machine under
@@ -43,8 +43,10 @@ pub struct Decoded<'a> {
 /// ```
 #[derive(Debug)]
 pub struct RecordDecoder {
-    machine: Machine,
-    carry: Carry,
+    pub(super) machine: Machine,
+    pub(super) carry: Carry,
+    /// If they are asked for.
+    pub(super) partials: Option<Box<Partials>>,
     /// Offset in the stream of the first byte of input not yet taken.
     position: u64,
     /// Bytes looked at to find the end of a carried line.
@@ -67,13 +69,22 @@ impl RecordDecoder {
     /// A decoder at the start of a text.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self { machine: Machine::new(options), carry: Carry::default(), position: 0, scanned: 0 }
+        Self {
+            partials: options.partials.then(Box::default),
+            machine: Machine::new(options),
+            carry: Carry::default(),
+            position: 0,
+            scanned: 0,
+        }
     }
 
     /// Forgets everything and starts with the next text. Keeps its memory.
     pub fn reset(&mut self) {
         self.machine.reset();
         self.carry.clear();
+        if let Some(partials) = &mut self.partials {
+            partials.clear();
+        }
         self.position = 0;
     }
 
@@ -82,6 +93,9 @@ impl RecordDecoder {
     /// Terminates with `event: None` once all of `input` is consumed. Never fails: what is wrong
     /// with the text is an event.
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
+        if self.partials.is_some() {
+            return self.decode_with_partials(input);
+        }
         let (consumed, plain) = self.step(input);
         let event = plain.map(|plain| self.lend(plain));
         Decoded { consumed, event }
@@ -89,13 +103,16 @@ impl RecordDecoder {
 
     /// Says that the input has ended. Call it until it returns `None`: a last line without a line
     /// feed may hold several events.
-    pub fn finish(&mut self) -> Option<Event<Value<'_>>> {
+    pub fn finish(&mut self) -> Option<LentEvent<'_>> {
         self.finish_with(Completion::EndOfInput)
     }
 
     /// As [`finish`](Self::finish), where more than the mere end of the input proves that a record
     /// at the end is whole.
-    pub fn finish_with(&mut self, completion: Completion) -> Option<Event<Value<'_>>> {
+    pub fn finish_with(&mut self, completion: Completion) -> Option<LentEvent<'_>> {
+        if self.partials.is_some() {
+            return self.finish_with_partials(completion);
+        }
         let plain = self.finish_step(completion)?;
         Some(self.lend(plain))
     }
@@ -122,6 +139,7 @@ impl RecordDecoder {
     }
 
     /// As [`decode`](Self::decode), before lending.
+    #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
         if input.len() <= TOKEN_BYTES && self.carry.is_all_read() {
             // Most tokens of a model are a few plain characters inside a string: nothing to decide.
@@ -182,7 +200,7 @@ impl RecordDecoder {
     }
 
     #[inline]
-    pub(crate) fn lend<'a>(&'a self, plain: Plain<'a>) -> Event<Value<'a>> {
+    pub(crate) fn lend<'a>(&'a self, plain: Plain<'a>) -> LentEvent<'a> {
         match plain {
             Plain::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
             Plain::Record { record, text } => {

@@ -36,6 +36,7 @@
 mod carry;
 mod decoder;
 mod line;
+mod partial;
 mod phase;
 mod window;
 

@@ -8,7 +8,7 @@ mod walk;
 use super::line::{Fault, Line};
 use super::window::Window;
 use crate::json::{Kind, Parser, Value, error, parser::RawStep};
-use crate::{Code, Completion, Diagnostic, Options, Record, Recovered, Recovery, Span};
+use crate::{Code, Completion, Diagnostic, Options, Partial, Record, Recovered, Recovery, Span};
 use lost::{Lost, Skip};
 use think::Thinking;
 use walk::Walk;
@@ -141,6 +141,15 @@ impl Machine {
         self.json.value(text)
     }
 
+    /// The parser, which reads the open record from its first byte.
+    pub(super) fn json(&self) -> &Parser {
+        &self.json
+    }
+
+    pub(super) fn json_mut(&mut self) -> &mut Parser {
+        &mut self.json
+    }
+
     pub(super) fn examined(&self) -> u64 {
         self.json.examined() + self.scanned
     }
@@ -157,6 +166,13 @@ impl Machine {
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.spread.as_ref().map_or(self.line.start, |spread| spread.line.start);
         self.lost.as_ref().map_or(line, |lost| lost.start.min(line))
+    }
+
+    /// The place of the open record, if one is open.
+    pub(super) fn open_place(&self) -> Option<Partial<()>> {
+        let start = self.open_start().filter(|_| self.is_record_open())?;
+        let Place { line, column, .. } = self.place;
+        Some(Partial { value: (), line, column, start })
     }
 
     /// Whether what comes is dropped, up to the end of the line or because the input has ended.

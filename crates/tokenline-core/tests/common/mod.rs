@@ -5,7 +5,7 @@ pub mod cases;
 
 use std::borrow::Borrow;
 
-use tokenline_core::{Diagnostic, Event, JsonlParser, Options, Record, RecordDecoder, json};
+use tokenline_core::{Diagnostic, Event, JsonlParser, LentEvent, Options, Record, RecordDecoder};
 
 /// An event as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,7 +24,7 @@ impl Seen {
         }
     }
 
-    fn new(event: Event<json::Value<'_>>) -> Self {
+    fn new(event: LentEvent<'_>) -> Self {
         match event {
             Event::Record(record) => {
                 Self::Record { raw: record.value.raw().to_owned(), record: record.map(|_| ()) }

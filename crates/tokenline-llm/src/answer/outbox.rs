@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    Code, Completion, Diagnostic, Event, Record, Recovered, Recovery, Rejected, RejectedCall, ToolCall,
-    Validate, ValidateCall,
+    Code, Completion, Diagnostic, Event, LentEvent, Record, Recovered, Recovery, Rejected, RejectedCall,
+    ToolCall, Validate, ValidateCall,
 };
 
 use super::beside::{self, Beside, Hidden};
@@ -130,7 +130,7 @@ impl<T: DeserializeOwned> Outbox<T> {
         choice: u64,
         block: u64,
         beside: Option<&mut Beside>,
-        event: Event<Value<'_>>,
+        event: LentEvent<'_>,
         lost: Option<(Rejected, Record<()>)>,
     ) {
         let event = match event {

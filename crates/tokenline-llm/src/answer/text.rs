@@ -3,8 +3,9 @@
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::Value;
-use tokenline_core::{Code, Completion, Event, Options, Record, RecordDecoder, Rejected, Undecided};
+use tokenline_core::{
+    Code, Completion, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Undecided,
+};
 
 use super::TextAs;
 use super::beside::Beside;
@@ -76,7 +77,8 @@ impl Text {
         Self {
             choice,
             block,
-            decoder: RecordDecoder::new(options),
+            // Answers are told in what is whole.
+            decoder: RecordDecoder::new(options.partials(false)),
             beside: wants.then(|| Box::new(Beside::new(hides_calls))),
             undecided: out.repair.as_ref().map(|repair| Box::new(Undecided::new(repair.limits()))),
             is_ended: false,
@@ -199,7 +201,7 @@ impl Text {
 #[inline]
 fn lost(
     undecided: &mut Option<Box<Undecided>>,
-    event: &Event<Value<'_>>,
+    event: &LentEvent<'_>,
     completion: Completion,
     input: &[u8],
     start: u64,
@@ -216,7 +218,7 @@ fn lost(
 }
 
 /// Says of a line with a gap what is really wrong with it.
-fn mend<V>(event: Event<V>, loss: &mut Loss) -> Event<V> {
+fn mend<V, D>(event: Event<V, D>, loss: &mut Loss) -> Event<V, D> {
     match event {
         Event::Rejected(mut diagnostic) if *loss == Loss::OnLine && diagnostic.code == Code::InvalidUtf8 => {
             *loss = Loss::None;

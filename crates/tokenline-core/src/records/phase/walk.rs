@@ -213,6 +213,11 @@ impl Machine {
         *at += 1;
     }
 
+    /// Whether the open value may be a record, rather than something on the way to one.
+    pub(super) fn is_record_open(&self) -> bool {
+        self.walk.as_ref().is_none_or(|walk| walk.role == Role::Element)
+    }
+
     /// The open value is over, if it is one of an array's.
     pub(super) fn element_is_over(&mut self) {
         if let Some(walk) = &mut self.walk

@@ -1,0 +1,111 @@
+//! One record in chunks of one token, and after each what is there of it.
+
+use std::hint::black_box;
+use std::ops::Range;
+use std::time::Instant;
+
+use actson::feeder::PushJsonFeeder;
+use actson::{JsonEvent, JsonParser};
+use bytes::Bytes;
+use jiter::{JsonValue, JsonValueScratch, PartialMode};
+
+use super::{Contender, Group, Receiver, Run, TOKEN_BYTES, Unit, in_chunks, tokenline};
+use crate::corpora::Corpus;
+
+/// jiter parses all of the text at each token; the others go on from where they were. actson tells a
+/// string once it is whole.
+pub const CONTENDERS: &[Contender] = &[
+    Contender { name: "`jiter` partial mode, the text so far", prepare: again_and_again },
+    Contender { name: "`actson` events", prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, Actson::new()) },
+    Contender {
+        name: "tokenline, records alone",
+        prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, tokenline::records_alone()),
+    },
+    Contender {
+        name: "tokenline, deltas",
+        prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, tokenline::deltas()),
+    },
+    Contender {
+        name: "tokenline, a snapshot",
+        prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, tokenline::snapshots()),
+    },
+];
+
+/// The group over records of 16 KB to 1 MB.
+#[must_use]
+pub fn group() -> Group {
+    Group {
+        name: "partials",
+        title: "one record in chunks of 4 bytes, what is there of it after each",
+        unit: Unit::NanosecondsPerToken,
+        contenders: CONTENDERS,
+        corpora: vec![
+            Corpus::record_of_size("16 KB", 16_000),
+            Corpus::record_of_size("64 KB", 64_000),
+            Corpus::record_of_size("256 KB", 256_000),
+            Corpus::record_of_size("1 MB", 1_000_000),
+        ],
+    }
+}
+
+/// How many bytes jiter may parse in a run. All tokens of 1 MB would take it 125 GB.
+const MOST_BYTES: usize = 64_000_000;
+
+/// jiter at each token. Where that is too much, at tokens that are evenly spaced, and the time is that
+/// of one token times all of them: what a token takes grows with the text before it, and evenly.
+fn again_and_again(corpus: &Corpus) -> Run<'_> {
+    let bytes = &corpus.bytes[..];
+    let tokens = bytes.len().div_ceil(TOKEN_BYTES);
+    let step = (tokens * bytes.len() / 2).div_ceil(MOST_BYTES).max(1);
+    let ends: Vec<usize> =
+        (step / 2..tokens).step_by(step).map(|token| bytes.len().min((token + 1) * TOKEN_BYTES)).collect();
+    let mut scratch = JsonValueScratch::new();
+    let whole = JsonValue::parse(bytes, false).expect("the record is JSON");
+    assert!(matches!(whole, JsonValue::Object(_)), "records of {}", corpus.name);
+    Box::new(move || {
+        let start = Instant::now();
+        for end in &ends {
+            let value = scratch.parse(&bytes[..*end], false, PartialMode::TrailingStrings);
+            black_box(value.expect("the beginning of a record"));
+        }
+        start.elapsed().mul_f64(tokens as f64 / ends.len() as f64)
+    })
+}
+
+/// actson, with the text of strings and names, and numbers as text.
+struct Actson {
+    parser: JsonParser<PushJsonFeeder>,
+    depth: usize,
+}
+
+impl Actson {
+    fn new() -> Self {
+        Self { parser: JsonParser::new(PushJsonFeeder::new()), depth: 0 }
+    }
+}
+
+impl Receiver for Actson {
+    fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
+        let pushed = self.parser.feeder.push_bytes(&stream[range.clone()]);
+        assert_eq!(pushed, range.len(), "there is room for a token");
+        let mut records = 0;
+        while let Some(event) = self.parser.next_event().expect("the record is JSON") {
+            match event {
+                JsonEvent::NeedMoreInput => return records,
+                JsonEvent::StartObject | JsonEvent::StartArray => self.depth += 1,
+                JsonEvent::EndObject | JsonEvent::EndArray => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        records += 1;
+                        self.parser = JsonParser::new(PushJsonFeeder::new());
+                        return records;
+                    }
+                }
+                _ => {
+                    black_box(self.parser.current_str().expect("UTF-8"));
+                }
+            }
+        }
+        records
+    }
+}

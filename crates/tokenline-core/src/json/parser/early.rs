@@ -1,0 +1,184 @@
+//! What is there of a document before it is complete: what is new of it, and a look at all of it.
+
+use super::super::delta::{Delta, Deltas, OpenString};
+use super::super::tape::{NONE, Node, NodeKind, OPEN};
+use super::super::value::Value;
+use super::{Parser, State};
+
+/// What is kept for who asks before the document is complete.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Early {
+    deltas: Deltas,
+    /// The open containers as they were before a snapshot closed them, innermost first.
+    patched: Vec<Node>,
+}
+
+impl Early {
+    pub(super) fn reset(&mut self) {
+        self.deltas.reset();
+        self.patched.clear();
+    }
+}
+
+impl Parser {
+    /// What is new of the document since this was asked last: call it until it returns `None`, after
+    /// [`resume`](Self::resume) and with the same `document`.
+    ///
+    /// Takes time in proportion to what is new, however long the document is. Strings are told as far
+    /// as they have come, numbers and literals once they are whole. Of a malformed document nothing
+    /// more is told.
+    ///
+    /// ```
+    /// use tokenline_core::json::{Change, Parser};
+    ///
+    /// let mut parser = Parser::new();
+    /// let mut answer = String::new();
+    /// let document = r#"{"steps":[{"n":1}],"answer":"caf\u00e9 au lait"}"#;
+    /// for end in [4, 16, 33, 40, document.len()] {
+    ///     let document = &document[..end];
+    ///     let _ = parser.resume(document);
+    ///     while let Some(delta) = parser.next_delta(document) {
+    ///         match (delta.path, delta.change) {
+    ///             ("/answer", Change::Append(text)) => answer += text,
+    ///             ("/steps/0/n", Change::Set(number)) => assert_eq!(number.raw(), "1"),
+    ///             _ => {}
+    ///         }
+    ///     }
+    /// }
+    /// assert_eq!(answer, "café au lait");
+    /// ```
+    ///
+    /// # Panics
+    ///
+    /// May panic if `document` is another text.
+    pub fn next_delta<'a>(&'a mut self, document: &'a str) -> Option<Delta<'a>> {
+        self.advance_deltas(document).then(|| self.last_delta(document))
+    }
+
+    /// As [`next_delta`](Self::next_delta), before lending: whether there is one.
+    pub(crate) fn advance_deltas(&mut self, document: &str) -> bool {
+        self.open_again();
+        if matches!(self.state, State::Failed(_)) {
+            return false;
+        }
+        let open_string = self.open_string();
+        let early = self.early.get_or_insert_default();
+        early.deltas.advance(&self.tape, document, open_string, &mut self.examined)
+    }
+
+    /// The delta that [`advance_deltas`](Self::advance_deltas) went on by.
+    #[inline]
+    pub(crate) fn last_delta<'a>(&'a self, document: &'a str) -> Delta<'a> {
+        match &self.early {
+            Some(early) => early.deltas.last(&self.tape, document),
+            None => unreachable!("a delta was gone on by"),
+        }
+    }
+
+    /// Whether the document has begun, and with an object.
+    pub(crate) fn is_object(&self) -> bool {
+        self.tape.len > 0 && self.tape.node(0).is(NodeKind::Object)
+    }
+
+    /// The document as far as it has come, as if it ended here: what is open is closed.
+    ///
+    /// A string that is a value ends before a character, escape or surrogate pair that is not whole.
+    /// A number, literal or name that is not whole is left out, and so is a name without a value; so
+    /// there may be nothing yet. Of what is there, [`is_open`](Value::is_open) tells what may grow.
+    ///
+    /// Takes time in proportion to how deep the document is nested there, not to its length.
+    ///
+    /// ```
+    /// use tokenline_core::json::Parser;
+    ///
+    /// let mut parser = Parser::new();
+    /// let document = r#"{"entity":"DNA","tags":["a","b\u00"#;
+    /// let _ = parser.resume(document);
+    /// let value = parser.snapshot(document).unwrap();
+    /// assert_eq!(value.to_json(), r#"{"entity":"DNA","tags":["a","b"]}"#);
+    /// assert!(!value.get("entity").unwrap().is_open());
+    /// ```
+    ///
+    /// `None` also if the document is malformed.
+    ///
+    /// # Panics
+    ///
+    /// May panic if `document` is another text than [`resume`](Self::resume) was given last.
+    pub fn snapshot<'a>(&'a mut self, document: &'a str) -> Option<Value<'a>> {
+        self.open_again();
+        match self.state {
+            State::Done => return Some(self.value(document)),
+            State::Failed(_) => return None,
+            _ => {}
+        }
+        let open_string = self.open_string();
+        let nodes = &mut self.tape.nodes;
+        let mut end = self.tape.len;
+        // Members are counted by what follows them.
+        let mut count = self.count;
+        if let Some(OpenString { start, end: safe_end, flags }) = open_string {
+            // Room was made when the string began.
+            nodes[end] = Node::new(NodeKind::String, flags | OPEN, start, safe_end);
+            end += 1;
+            count += 1;
+        } else if self.state == State::AfterValue {
+            count += 1;
+        } else if end > 0 && nodes[end - 1].is(NodeKind::Key) {
+            end -= 1;
+        }
+        if end == 0 {
+            return None;
+        }
+        let patched = &mut self.early.get_or_insert_default().patched;
+        let mut container = self.container;
+        while container != NONE {
+            let node = &mut nodes[container as usize];
+            let before = *node;
+            patched.push(before);
+            node.link = end as u32;
+            node.end = self.at as u32;
+            node.meta |= OPEN;
+            node.set_count(count);
+            container = before.link;
+            count = nodes.get(container as usize).map_or(0, |parent| parent.count() + 1);
+        }
+        self.examined += patched.len() as u64;
+        self.tape.generation = self.next_generation();
+        Some(Value::new(&self.tape, document, 0))
+    }
+
+    /// Takes back what a snapshot did to the open containers.
+    #[inline]
+    pub(super) fn open_again(&mut self) {
+        if self.early.as_ref().is_some_and(|early| !early.patched.is_empty()) {
+            self.undo_patch();
+        }
+    }
+
+    #[cold]
+    fn undo_patch(&mut self) {
+        let Some(early) = &mut self.early else { return };
+        let mut container = self.container;
+        for node in early.patched.drain(..) {
+            self.tape.nodes[container as usize] = node;
+            container = node.link;
+        }
+    }
+
+    /// The string value that the document stops in.
+    fn open_string(&self) -> Option<OpenString> {
+        // How much of an escape has come.
+        let cut = match self.state {
+            State::String => 0,
+            State::Escape => 1,
+            // Progress counts the bytes after `\u`, of both halves if it is of a pair.
+            State::Unicode => 2 + usize::from(self.progress),
+            _ => return None,
+        };
+        (!self.token_is_name).then_some(OpenString {
+            start: self.token,
+            end: self.at - cut,
+            flags: self.token_flags,
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! Partial records, where they are asked for: what is new of the open record, and a look at it.
+//!
+//! All of it is beside the decoder's usual way, which it does not make slower.
+
+use super::carry::Carry;
+use super::decoder::{Decoded, Plain, RecordDecoder, Text};
+use crate::json::{Kind, Value};
+use crate::{Completion, Diagnostic, Event, LentEvent, Partial, Record};
+
+/// What is held back so that a record's deltas come one by one, and before the record.
+#[derive(Debug, Default)]
+pub(super) struct Partials {
+    /// The open record may have deltas that were not told.
+    is_due: bool,
+    /// A whole record that waits until all its deltas are told.
+    record: Option<(Record<()>, Kept)>,
+    /// Its text, if it came in the input.
+    text: String,
+}
+
+/// Where the text is of a record that waits.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kept {
+    Here,
+    Carry { start: usize, end: usize },
+}
+
+/// What comes next, where partials are asked for.
+pub(crate) enum Next {
+    /// A delta of the record at this place.
+    Partial(Partial<()>),
+    /// A record that had waited.
+    Record(Record<()>, Kept),
+    Diagnostic(Box<Diagnostic>),
+}
+
+/// A text larger than this is given back once it is not needed.
+const KEEP: usize = 64 * 1024;
+
+impl Partials {
+    pub(super) fn clear(&mut self) {
+        self.is_due = false;
+        self.record = None;
+        self.text.clear();
+        self.text.shrink_to(KEEP);
+    }
+}
+
+impl RecordDecoder {
+    /// The open record as far as it has come, if there is one, as if it ended here; see
+    /// [`json::Parser::snapshot`](crate::json::Parser::snapshot).
+    ///
+    /// Ask once [`decode`](Self::decode) has no more events; whether
+    /// [partials](crate::Options::partials) are asked for does not matter. The record may still be
+    /// rejected.
+    pub fn snapshot(&mut self) -> Option<Partial<Value<'_>>> {
+        let place = self.open_place()?;
+        let Self { machine, carry, partials, .. } = self;
+        let text = open_text(partials.as_deref(), carry, place.start)?;
+        let value = machine.json_mut().snapshot(text)?;
+        // What is no object is no record.
+        (value.kind() == Kind::Object).then(|| place.map(|()| value))
+    }
+
+    /// Whether partials are asked for.
+    pub(crate) fn tells_partials(&self) -> bool {
+        self.partials.is_some()
+    }
+
+    #[inline(never)]
+    pub(super) fn decode_with_partials<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
+        let (consumed, next) = self.step_with_partials(input);
+        match next {
+            Some(next) => Decoded { consumed, event: Some(self.lend_next(next)) },
+            None => Decoded { consumed, event: None },
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn finish_with_partials(&mut self, completion: Completion) -> Option<LentEvent<'_>> {
+        let next = self.finish_step_with_partials(completion)?;
+        Some(self.lend_next(next))
+    }
+
+    /// As [`step`](Self::step), with partials between the events.
+    pub(crate) fn step_with_partials(&mut self, input: &[u8]) -> (usize, Option<Next>) {
+        let was_due = self.partials.as_deref().is_some_and(|partials| partials.is_due);
+        match self.held_back() {
+            Some(next) => (0, Some(next)),
+            // All was read before.
+            None if was_due && input.is_empty() => (0, None),
+            None => {
+                let (consumed, plain) = self.step(input);
+                // Kept before anything is told of it, so that the input is done with.
+                (consumed, self.hold_back(plain))
+            }
+        }
+    }
+
+    /// As [`finish_step`](Self::finish_step), with partials between the events.
+    pub(crate) fn finish_step_with_partials(&mut self, completion: Completion) -> Option<Next> {
+        if let Some(next) = self.held_back() {
+            return Some(next);
+        }
+        let plain = self.finish_step(completion)?;
+        self.hold_back(Some(plain))
+    }
+
+    /// As [`lend`](Self::lend).
+    #[inline]
+    pub(crate) fn lend_next(&self, next: Next) -> LentEvent<'_> {
+        match next {
+            Next::Partial(Partial { line, column, start, .. }) => {
+                let text = open_text(self.partials.as_deref(), &self.carry, start).unwrap_or_default();
+                // Made in place: it is hardly more work than its copy.
+                Event::Partial(Partial { value: self.machine.json().last_delta(text), line, column, start })
+            }
+            Next::Record(record, kept) => {
+                let text = match kept {
+                    Kept::Here => self.partials.as_deref().map_or("", |partials| &partials.text),
+                    Kept::Carry { start, end } => &self.carry.text[start..end],
+                };
+                Event::Record(record.map(|()| self.machine.value(text)))
+            }
+            Next::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
+        }
+    }
+
+    /// What is to come before anything else is read.
+    fn held_back(&mut self) -> Option<Next> {
+        let partials = self.partials.as_deref_mut()?;
+        if !partials.is_due && partials.record.is_none() {
+            return None;
+        }
+        if let Some(place) = self.next_partial() {
+            return Some(Next::Partial(place));
+        }
+        let partials = self.partials.as_deref_mut()?;
+        partials.is_due = false;
+        let (record, kept) = partials.record.take()?;
+        Some(Next::Record(record, kept))
+    }
+
+    /// Puts the deltas of a record before it, and those of an open record where there is no event.
+    fn hold_back(&mut self, plain: Option<Plain<'_>>) -> Option<Next> {
+        let partials = self.partials.as_deref_mut()?;
+        match plain {
+            Some(Plain::Record { record, text }) => {
+                partials.clear();
+                let kept = match text {
+                    Text::Carry { start, end } => Kept::Carry { start, end },
+                    Text::Input(text) => {
+                        partials.text.push_str(text);
+                        Kept::Here
+                    }
+                };
+                partials.record = Some((record, kept));
+                self.held_back()
+            }
+            Some(Plain::Diagnostic(diagnostic)) => Some(Next::Diagnostic(diagnostic)),
+            None => {
+                partials.is_due = self.machine.open_start().is_some();
+                self.held_back()
+            }
+        }
+    }
+
+    /// Goes on by one delta of the record that waits, or else of the open one.
+    fn next_partial(&mut self) -> Option<Partial<()>> {
+        let place = self.open_place()?;
+        let Self { machine, carry, partials, .. } = self;
+        let text = open_text(partials.as_deref(), carry, place.start)?;
+        let json = machine.json_mut();
+        (json.is_object() && json.advance_deltas(text)).then_some(place)
+    }
+
+    /// Where the record starts that waits, or else the open one.
+    fn open_place(&self) -> Option<Partial<()>> {
+        match self.partials.as_deref() {
+            Some(Partials { record: Some((record, _)), .. }) => Some(Partial {
+                value: (),
+                line: record.line,
+                column: record.column,
+                start: record.span.start,
+            }),
+            _ => self.machine.open_place(),
+        }
+    }
+}
+
+/// The text of the record that waits, or else of the open one, which starts at `start`.
+fn open_text<'a>(partials: Option<&'a Partials>, carry: &'a Carry, start: u64) -> Option<&'a str> {
+    match partials {
+        Some(Partials { record: Some((_, Kept::Here)), text, .. }) => Some(text),
+        Some(Partials { record: Some((_, Kept::Carry { start, end })), .. }) => carry.text.get(*start..*end),
+        _ => carry.open_text(start),
+    }
+}

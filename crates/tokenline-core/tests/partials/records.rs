@@ -1,0 +1,256 @@
+//! Partials of records, between the other events.
+
+use tokenline_core::json::{Change, Value};
+use tokenline_core::{Code, Emit, Event, JsonlParser, LentEvent, Limits, Options, Partial, RecordDecoder};
+
+use crate::apply::{Step, Told};
+
+/// What came of a text: a record with its deltas, or a finding.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Record { start: u64, deltas: Vec<(String, Step)>, raw: String },
+    Finding(Code),
+}
+
+/// Collects what is told of the open record, and holds it against the record.
+#[derive(Default)]
+struct Reader {
+    open: Option<(u64, u64, u64)>,
+    told: Told,
+    seen: Vec<Seen>,
+}
+
+impl Reader {
+    fn take(&mut self, event: LentEvent<'_>) {
+        match event {
+            Event::Partial(partial) => {
+                if partial.value.path.is_empty() && matches!(partial.value.change, Change::Open(_)) {
+                    self.told = Told::default();
+                    self.open = Some((partial.start, partial.line, partial.column));
+                }
+                assert_eq!(self.open, Some((partial.start, partial.line, partial.column)));
+                self.told.apply(partial.value);
+            }
+            Event::Record(record) => {
+                assert_eq!(self.open.take(), Some((record.span.start, record.line, record.column)));
+                let told = std::mem::take(&mut self.told);
+                assert!(told.is_whole(), "all of it was told before");
+                assert_eq!(told.value, Some(record.value.to_value().unwrap()));
+                assert_eq!(told.value, Some(serde_json::from_str(record.value.raw()).unwrap()));
+                self.seen.push(Seen::Record {
+                    start: record.span.start,
+                    deltas: told.deltas,
+                    raw: record.value.raw().to_owned(),
+                });
+            }
+            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+                self.seen.push(Seen::Finding(diagnostic.code));
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// What is there of the open record is what was told.
+    fn compare(&self, snapshot: Option<Partial<Value<'_>>>) {
+        let Some(snapshot) = snapshot else { return };
+        assert_eq!(self.open, Some((snapshot.start, snapshot.line, snapshot.column)));
+        assert_eq!(self.told.value, Some(snapshot.value.to_value().unwrap()));
+    }
+}
+
+/// Reads a text that comes in these pieces, through the decoder and through the parser.
+pub(crate) fn read<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
+    let options = options.partials(true);
+    let (mut decoder, mut parser) = (RecordDecoder::new(options), JsonlParser::new(options));
+    // What was used before is as good as new.
+    parser.push("{\"left\":\"over");
+    while parser.next_event().is_some() {}
+    parser.reset();
+    let (mut decoded, mut parsed) = (Reader::default(), Reader::default());
+    let mut length = 0;
+    for piece in pieces {
+        length += piece.len() as u64;
+        let mut rest = piece;
+        loop {
+            let step = decoder.decode(rest);
+            rest = &rest[step.consumed..];
+            match step.event {
+                Some(event) => decoded.take(event),
+                None => break,
+            }
+        }
+        assert!(rest.is_empty());
+        decoded.compare(decoder.snapshot());
+        parser.push(piece.to_vec());
+        while let Some(event) = parser.next_event() {
+            parsed.take(event);
+        }
+        parsed.compare(parser.snapshot());
+        assert_eq!(decoder.position(), length);
+    }
+    while let Some(event) = decoder.finish() {
+        decoded.take(event);
+    }
+    assert!(decoder.snapshot().is_none());
+    parser.finish();
+    while let Some(event) = parser.next_event() {
+        parsed.take(event);
+    }
+    assert_eq!(decoded.seen, parsed.seen);
+    decoded.seen
+}
+
+/// A line for each event of a text in pieces, with `|` where a piece ends.
+fn log(options: Options, pieces: &[&str]) -> String {
+    let mut parser = JsonlParser::new(options.partials(true));
+    let mut lines = Vec::new();
+    for piece in pieces {
+        parser.push((*piece).to_owned());
+        while let Some(event) = parser.next_event() {
+            lines.push(line(event));
+        }
+        lines.push("|".to_owned());
+    }
+    parser.finish();
+    while let Some(event) = parser.next_event() {
+        lines.push(line(event));
+    }
+    lines.join(" ")
+}
+
+fn line(event: LentEvent<'_>) -> String {
+    match event {
+        Event::Partial(Partial { value: delta, start, .. }) => match delta.change {
+            Change::Open(kind) => format!("{start}{}:{}", delta.path, kind.as_str()),
+            Change::Append(text) => format!("{start}{}+{text}", delta.path),
+            Change::Set(value) => format!("{start}{}={}", delta.path, value.raw()),
+            Change::Close => format!("{start}{}.", delta.path),
+        },
+        Event::Record(record) => format!("<{}>", record.completion.as_str()),
+        Event::Rejected(diagnostic) => format!("<rejected {}>", diagnostic.code),
+        Event::Note(diagnostic) => format!("<note {}>", diagnostic.code),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn deltas_come_with_each_piece_and_before_the_record() {
+    let pieces = ["{\"a\":\"x", "y\",\"n\":1", "2}", "\n{\"b\":true}\n{\"c\":["];
+    let expected = "0:object 0/a:string 0/a+x | 0/a+y 0/a. | 0/n=12 0. | \
+        <newline> 18:object 18/b=true 18. <newline> 29:object 29/c:array | <rejected truncated>";
+    assert_eq!(log(Options::lenient(), &pieces), expected);
+    assert_eq!(log(Options::strict(), &pieces), expected);
+}
+
+#[test]
+fn without_asking_there_are_none() {
+    let mut parser = JsonlParser::new(Options::lenient());
+    parser.push("{\"a\":\"x\"}\n{\"b\":[");
+    assert!(matches!(parser.next_event(), Some(Event::Record(_))));
+    assert!(parser.next_event().is_none());
+    // A snapshot may be had all the same.
+    let snapshot = parser.snapshot().unwrap();
+    assert_eq!((snapshot.start, snapshot.line, snapshot.column), (10, 2, 1));
+    assert_eq!(snapshot.value.to_json(), "{\"b\":[]}");
+    parser.push("1]}");
+    assert!(parser.next_event().is_none());
+    assert_eq!(parser.snapshot().unwrap().value.raw(), "{\"b\":[1]}", "balanced, and not sealed");
+    parser.push("\n");
+    assert!(parser.next_event().is_some());
+    assert!(parser.snapshot().is_none());
+}
+
+#[test]
+fn an_eager_record_has_its_deltas_first() {
+    let options = Options::lenient().emit(Emit::Eager);
+    assert_eq!(log(options, &["{\"a\":", "1}"]), "0:object | 0/a=1 0. <balanced> |");
+    assert_eq!(log(options, &["{\"a\":1} {}"]), "0:object 0/a=1 0. <balanced> 8:object 8. <balanced> |");
+}
+
+#[test]
+fn what_is_rejected_was_told_as_far_as_it_had_come() {
+    let lenient = Options::lenient();
+    assert_eq!(log(lenient, &["{\"a\":1", ",\"b\":NaN}\n"]), "0:object | <rejected malformed_json> |");
+    assert_eq!(log(lenient, &["{\"a\":1}", ",\"b\":2}\n"]), "0:object 0/a=1 0. | <rejected trailing_data> |");
+    assert_eq!(
+        log(lenient, &["{\"a\":\"x", "\n{}\n"]),
+        "0:object 0/a:string 0/a+x | \
+        <rejected malformed_json> 8:object 8. <newline> |"
+    );
+    // Nothing of a fault is told that comes in one piece with what it is in.
+    assert_eq!(log(lenient, &["{\"a\":1,\"b\":NaN}\n"]), "<rejected malformed_json> |");
+    // Braces in prose.
+    assert_eq!(
+        log(lenient, &["I use {", "x} and {\"a\":1}\n"]),
+        "6:object | 14:object 14/a=1 14. <newline> |"
+    );
+    let limited = lenient.limits(Limits { line_bytes: 10, ..Limits::default() });
+    assert_eq!(
+        log(limited, &["{\"a\":\"123", "4567890\"}", "\n{}\n"]),
+        "0:object 0/a:string 0/a+123 | | <rejected line_too_long> 19:object 19. <newline> |"
+    );
+}
+
+#[test]
+fn only_objects_are_told() {
+    let nothing = |log: String| assert!(!log.contains([':', '+', '=']), "{log}");
+    nothing(log(Options::lenient(), &["see [1", ",2] and ", "[[\"x", "\"]]\n"]));
+    nothing(log(Options::strict(), &["\"te", "xt\"\n12", "3\n[", "1]\n"]));
+}
+
+#[test]
+fn bytes_that_are_no_text_reject_the_line() {
+    let seen = read(Options::lenient(), [&b"{\"a\":\"x"[..], b"\xC3", b"\xA9\xFF", b"\"}\n{}\n"]);
+    assert_eq!(seen.len(), 2);
+    assert_eq!(seen[0], Seen::Finding(Code::InvalidUtf8));
+}
+
+#[test]
+fn a_cut_character_waits() {
+    let mut parser = JsonlParser::new(Options::strict().partials(true));
+    let mut log = Vec::new();
+    for piece in ["{\"a\":\"😀é".as_bytes(), b"\"}\n"].concat().chunks(1) {
+        parser.push(piece.to_vec());
+        while let Some(event) = parser.next_event() {
+            log.push(line(event));
+        }
+    }
+    assert_eq!(log, ["0:object", "0/a:string", "0/a+😀", "0/a+é", "0/a.", "0.", "<newline>"]);
+}
+
+#[test]
+fn places_are_those_of_the_record() {
+    let mut parser = JsonlParser::new(Options::lenient().partials(true));
+    parser.push("\u{feff}Sure:\n  1. {\"a\":");
+    let mut places = Vec::new();
+    while let Some(event) = parser.next_event() {
+        if let Event::Partial(partial) = event {
+            places.push((partial.start, partial.line, partial.column));
+        }
+    }
+    assert_eq!(places, [(14, 2, 6)]);
+    let snapshot = parser.snapshot().unwrap();
+    assert_eq!((snapshot.start, snapshot.line, snapshot.column), (14, 2, 6));
+}
+
+/// What is not taken is not lost, and a record waits until all of it was told.
+#[test]
+fn events_may_be_left_for_later() {
+    let mut parser = JsonlParser::new(Options::lenient().partials(true));
+    parser.push("{\"a\":1,");
+    assert_eq!(parser.next_event().map(line).as_deref(), Some("0:object"));
+    parser.push("\"b\":2}\n{\"c\":");
+    assert_eq!(parser.next_event().map(line).as_deref(), Some("0/a=1"));
+    let mut rest = Vec::new();
+    while let Some(event) = parser.next_event() {
+        rest.push(line(event));
+    }
+    assert_eq!(rest, ["0/b=2", "0.", "<newline>", "14:object"]);
+    parser.push("3}");
+    parser.finish();
+    assert_eq!(parser.next_event().map(line).as_deref(), Some("14/c=3"));
+    parser.reset();
+    assert!(parser.next_event().is_none());
+    parser.push("{}");
+    assert_eq!(parser.next_event().map(line).as_deref(), Some("0:object"));
+}
