@@ -165,7 +165,7 @@ impl Machine {
     /// Offset in the stream of the first byte that an event to come may be about.
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.spread.as_ref().map_or(self.line.start, |spread| spread.line.start);
-        self.lost.as_ref().map_or(line, |lost| lost.start.min(line))
+        self.lost.as_ref().map_or(line, |lost| lost.line_start.min(line))
     }
 
     /// The place of the open record, if one is open.

@@ -167,7 +167,7 @@ proptest! {
             text.push('\n');
         }
         let options = if lenient { Options::lenient() } else { Options::strict() };
-        let whole = read(options, [text.as_bytes()]);
+        let whole = read(options.clone(), [text.as_bytes()]);
         let records = whole.iter().filter(|seen| matches!(seen, Seen::Record { .. })).count();
         prop_assert_eq!(records, objects.len());
 
@@ -181,11 +181,11 @@ proptest! {
                 break;
             }
         }
-        prop_assert_eq!(&read(options, cut), &whole);
-        prop_assert_eq!(&read(options, text.as_bytes().chunks(1)), &whole);
+        prop_assert_eq!(&read(options.clone(), cut), &whole);
+        prop_assert_eq!(&read(options.clone(), text.as_bytes().chunks(1)), &whole);
         for at in 0..text.len() {
             let (left, right) = text.as_bytes().split_at(at);
-            prop_assert_eq!(&read(options, [left, right]), &whole);
+            prop_assert_eq!(&read(options.clone(), [left, right]), &whole);
         }
     }
 }

@@ -61,7 +61,7 @@ impl Reader {
 /// Reads a text that comes in these pieces, through the decoder and through the parser.
 pub(crate) fn read<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
     let options = options.partials(true);
-    let (mut decoder, mut parser) = (RecordDecoder::new(options), JsonlParser::new(options));
+    let (mut decoder, mut parser) = (RecordDecoder::new(options.clone()), JsonlParser::new(options));
     // What was used before is as good as new.
     parser.push("{\"left\":\"over");
     while parser.next_event().is_some() {}
@@ -163,25 +163,25 @@ fn without_asking_there_are_none() {
 #[test]
 fn an_eager_record_has_its_deltas_first() {
     let options = Options::lenient().emit(Emit::Eager);
-    assert_eq!(log(options, &["{\"a\":", "1}"]), "0:object | 0/a=1 0. <balanced> |");
+    assert_eq!(log(options.clone(), &["{\"a\":", "1}"]), "0:object | 0/a=1 0. <balanced> |");
     assert_eq!(log(options, &["{\"a\":1} {}"]), "0:object 0/a=1 0. <balanced> 8:object 8. <balanced> |");
 }
 
 #[test]
 fn what_is_rejected_was_told_as_far_as_it_had_come() {
     let lenient = Options::lenient();
-    assert_eq!(log(lenient, &["{\"a\":1", ",\"b\":NaN}\n"]), "0:object | <rejected malformed_json> |");
-    assert_eq!(log(lenient, &["{\"a\":1}", ",\"b\":2}\n"]), "0:object 0/a=1 0. | <rejected trailing_data> |");
+    assert_eq!(log(lenient.clone(), &["{\"a\":1", ",\"b\":NaN}\n"]), "0:object | <rejected malformed_json> |");
+    assert_eq!(log(lenient.clone(), &["{\"a\":1}", ",\"b\":2}\n"]), "0:object 0/a=1 0. | <rejected trailing_data> |");
     assert_eq!(
-        log(lenient, &["{\"a\":\"x", "\n{}\n"]),
+        log(lenient.clone(), &["{\"a\":\"x", "\n{}\n"]),
         "0:object 0/a:string 0/a+x | \
         <rejected malformed_json> 8:object 8. <newline> |"
     );
     // Nothing of a fault is told that comes in one piece with what it is in.
-    assert_eq!(log(lenient, &["{\"a\":1,\"b\":NaN}\n"]), "<rejected malformed_json> |");
+    assert_eq!(log(lenient.clone(), &["{\"a\":1,\"b\":NaN}\n"]), "<rejected malformed_json> |");
     // Braces in prose.
     assert_eq!(
-        log(lenient, &["I use {", "x} and {\"a\":1}\n"]),
+        log(lenient.clone(), &["I use {", "x} and {\"a\":1}\n"]),
         "6:object | 14:object 14/a=1 14. <newline> |"
     );
     let limited = lenient.limits(Limits { line_bytes: 10, ..Limits::default() });

@@ -24,7 +24,9 @@ pub(super) struct Skip {
 /// skipped, so that inner objects never pass for records.
 #[derive(Debug)]
 pub(super) struct Lost {
-    pub(super) start: u64,
+    start: u64,
+    /// Where its first line starts.
+    pub(super) line_start: u64,
     /// White space before the text of its first line, in bytes.
     indent: u64,
     /// Containers that are open.
@@ -61,13 +63,14 @@ impl Machine {
     /// The value at `start` is lost, and open at the end of the line being read.
     pub(super) fn lose(&mut self, start: u64, depth: u32, in_string: bool) {
         let first_line = self.spread.as_ref().map_or(&self.line, |spread| &spread.line);
-        let indent = first_line.indent();
+        let (indent, line_start) = (first_line.indent(), first_line.start);
         match &mut self.lost {
             // It was lost before.
             Some(lost) if self.line.is_inside => (lost.depth, lost.in_string) = (depth, in_string),
             lost => {
                 *lost = Some(Box::new(Lost {
                     start,
+                    line_start,
                     indent,
                     depth,
                     in_string,

@@ -388,8 +388,8 @@ impl Machine {
         };
         self.fault(code, start, window.offset(*at), message, true);
         if self.options.mode == Mode::Lenient {
-            // What belongs to it may stand on the lines after this.
-            self.lose(start, 1, false);
+            // What belongs to it may stand on the lines after this. What is to be said of it is known.
+            self.lose(window.offset(*at), 1, false);
         }
         self.spread = None;
         self.element_is_over();
