@@ -63,6 +63,10 @@ pub(crate) struct ReadingArgs {
     /// {type, function} or of Anthropic's {name, input_schema}.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
+    /// Change parameters in kind where only that makes them fit the tool: "3" to 3 for an integer.
+    /// With --emit events, every change is told.
+    #[arg(long, requires = "tools")]
+    pub(crate) coerce: bool,
     /// Release a record as soon as its brackets balance, before anything proves it whole.
     #[arg(long)]
     pub(crate) eager: bool,

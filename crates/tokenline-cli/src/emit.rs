@@ -141,13 +141,15 @@ impl Emitter {
         match (self.what, record) {
             (What::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
             (What::Events | What::Partials, Some(record)) => {
-                self.placed_event("tool_call", of, record, &call_json(call))
+                let value = format!("{}{}", call_json(call), coerced_json(call));
+                self.placed_event("tool_call", of, record, &value)
             }
             (What::Events | What::Partials, None) => writeln!(
                 self.out,
-                r#"{{"event":"tool_call",{of}"completion":"{}","value":{}}}"#,
+                r#"{{"event":"tool_call",{of}"completion":"{}","value":{}{}}}"#,
                 call.completion.as_str(),
-                call_json(call)
+                call_json(call),
+                coerced_json(call)
             ),
             (What::Records, _) => Ok(()),
         }
@@ -359,6 +361,22 @@ pub(crate) fn call_json(call: &ToolCall) -> String {
     }
     out.push('}');
     out
+}
+
+/// The member that follows, if values of the call were changed in kind.
+fn coerced_json(call: &ToolCall) -> String {
+    if call.coerced.is_empty() {
+        return String::new();
+    }
+    let changes = call.coerced.iter().map(|change| {
+        let path = string(&change.instance_path);
+        format!(
+            r#"{{"instance_path":{path},"from":"{}","to":"{}"}}"#,
+            change.from.as_str(),
+            change.to.as_str()
+        )
+    });
+    format!(r#","coerced":[{}]"#, changes.collect::<Vec<_>>().join(","))
 }
 
 fn string(text: &str) -> String {

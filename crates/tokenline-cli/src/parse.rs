@@ -29,11 +29,13 @@ impl Rules {
             ModeArg::Lenient => Options::lenient(),
             ModeArg::Strict => Options::strict(),
         };
+        let tools = args.tools.as_deref().map(load::tools).transpose()?;
+        let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
         let emit = if args.eager { Emit::Eager } else { Emit::Sealed };
         Ok(Self {
             options: options.emit(emit).partials(args.emit == What::Partials),
             schema: args.schema.as_deref().map(load::schema).transpose()?,
-            tools: args.tools.as_deref().map(load::tools).transpose()?.map(Arc::new),
+            tools: tools.map(Arc::new),
             what: args.emit,
         })
     }
@@ -163,8 +165,11 @@ fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitte
         return emitter.record(record);
     }
     let tools = rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-    match ToolCall::from_record(record, tools) {
-        Ok(call) => emitter.tool_call(Of::Input, &call, Some(&record.map(|_| ()))),
-        Err(call) => emitter.rejected_call(Of::Input, &call),
+    for call in ToolCall::all_from_record(record, tools) {
+        match call {
+            Ok(call) => emitter.tool_call(Of::Input, &call, Some(&record.map(|_| ())))?,
+            Err(call) => emitter.rejected_call(Of::Input, &call)?,
+        }
     }
+    Ok(())
 }

@@ -185,6 +185,38 @@ fn tool_calls_in_text() {
 }
 
 #[test]
+fn calls_by_other_keys_in_lists_and_coerced() {
+    let folder = folder();
+    let tools = r#"[{"name": "forecast", "parameters": {"properties": {"days": {"type": "integer"}}}}]"#;
+    let tools = file(&folder, "tools.json", tools);
+    let text = concat!(
+        r#"{"tool_calls":[{"id":"c1","function":{"name":"forecast","arguments":"{\"days\": \"3\"}"}},"#,
+        r#"{"tool":"forecast","args":{"days":1}},{"tool":"forecast","args":{"days":"x"}}]}"#,
+        "\n{\"tool_calls\":[]}\n",
+    );
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--tools", &tools], text);
+    assert_eq!(run.lines(), [r#"{"name":"forecast","parameters":{"days":1}}"#]);
+    assert!(run.err.contains("(at /tool_calls/0/function/arguments/days)"), "{}", run.err);
+
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--tools", &tools, "--coerce"], text);
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"name":"forecast","parameters":{"days": 3},"call_id":"c1"}"#,
+            r#"{"name":"forecast","parameters":{"days":1}}"#
+        ]
+    );
+    let run = tokenline(&["parse", "--emit", "events", "--tools", &tools, "--coerce"], text);
+    let event: serde_json::Value = serde_json::from_str(run.lines()[0]).expect("JSON");
+    assert_eq!(
+        event["coerced"],
+        serde_json::json!([{"instance_path": "/days", "from": "string", "to": "number"}])
+    );
+    assert!(!run.lines()[1].contains("coerced"));
+    assert_eq!(tokenline(&["parse", "--coerce"], text).code, 2, "there is nothing to coerce to");
+}
+
+#[test]
 fn the_report_is_whole_or_not_there() {
     let folder = folder();
     let path = folder.path().join("report.json");

@@ -104,7 +104,8 @@ impl<T> Decoder for JsonlCodec<T> {
     fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
         let decoded = self.decoder.decode(src);
         let consumed = decoded.consumed;
-        let event = decoded.event.map(|event| self.reader.read(event, End::Clean));
+        // A record is one item: this reads no lists of calls.
+        let event = decoded.event.and_then(|event| self.reader.read(event, End::Clean));
         src.advance(consumed);
         Ok(event)
     }
@@ -114,7 +115,7 @@ impl<T> Decoder for JsonlCodec<T> {
         if let Some(event) = self.decode(src)? {
             return Ok(Some(event));
         }
-        Ok(self.decoder.finish().map(|event| self.reader.read(event, End::Clean)))
+        Ok(self.decoder.finish().and_then(|event| self.reader.read(event, End::Clean)))
     }
 }
 

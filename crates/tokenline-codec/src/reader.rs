@@ -1,5 +1,6 @@
 //! What becomes of a lent record: held against the rules, and read into what is yielded.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -16,6 +17,8 @@ pub(crate) struct Reader<T> {
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     read: ReadRecord<T>,
     reads: Reads,
+    /// What else came of the last record: one may hold several calls.
+    more: VecDeque<Event<T>>,
 }
 
 /// What records are read as.
@@ -25,7 +28,9 @@ enum Reads {
     ToolCalls,
 }
 
-type ReadRecord<T> = fn(&Reader<T>, &Record<Value<'_>>, End) -> Result<Record<T>, Box<Diagnostic>>;
+/// What a record is read as, or why it is rejected. Of several, the first.
+type Read<T> = Option<Result<Record<T>, Box<Diagnostic>>>;
+type ReadRecord<T> = fn(&mut Reader<T>, &Record<Value<'_>>, End) -> Read<T>;
 
 /// How the input ended, if it did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,8 +47,9 @@ impl<T: DeserializeOwned> Reader<T> {
         Self {
             validator: None,
             tools: None,
-            read: |_, record, _| record.deserialize(),
+            read: |_, record, _| Some(record.deserialize()),
             reads: Reads::Records,
+            more: VecDeque::new(),
         }
     }
 }
@@ -51,23 +57,38 @@ impl<T: DeserializeOwned> Reader<T> {
 impl Reader<ToolCall> {
     /// Reads tool calls, under the rules of another reader.
     pub(crate) fn tool_calls<T>(of: Reader<T>) -> Self {
-        Self { validator: of.validator, tools: of.tools, read: Self::read_call, reads: Reads::ToolCalls }
+        let (read, reads, more) =
+            (Self::read_calls as ReadRecord<ToolCall>, Reads::ToolCalls, VecDeque::new());
+        Self { validator: of.validator, tools: of.tools, read, reads, more }
     }
 
-    fn read_call(&self, record: &Record<Value<'_>>, end: End) -> Result<Record<ToolCall>, Box<Diagnostic>> {
+    fn read_calls(&mut self, record: &Record<Value<'_>>, end: End) -> Read<ToolCall> {
         let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        let call = ToolCall::from_record(record, tools).map_err(|call| Box::new(call.diagnostic))?;
-        if end == End::Failed && record.completion == Completion::EndOfInput {
-            let message = "the tool call is balanced, but the source failed before it was known to be whole";
-            return Err(Box::new(Diagnostic::new(
-                Code::Unsealed,
-                record.line,
-                record.span,
-                record.column,
-                message,
-            )));
-        }
-        Ok(record.map(|_| call))
+        let mut calls = ToolCall::all_from_record(record, tools).map(|call| {
+            let call = call.map_err(|call| Box::new(call.diagnostic))?;
+            if end == End::Failed && record.completion == Completion::EndOfInput {
+                let message =
+                    "the tool call is balanced, but the source failed before it was known to be whole";
+                return Err(Box::new(Diagnostic::new(
+                    Code::Unsealed,
+                    record.line,
+                    record.span,
+                    record.column,
+                    message,
+                )));
+            }
+            Ok(record.map(|_| call))
+        });
+        let first = calls.next();
+        self.more.extend(calls.map(event));
+        first
+    }
+}
+
+fn event<T>(read: Result<Record<T>, Box<Diagnostic>>) -> Event<T> {
+    match read {
+        Ok(record) => Event::Record(record),
+        Err(diagnostic) => Event::from_diagnostic(*diagnostic),
     }
 }
 
@@ -80,28 +101,35 @@ impl<T> Reader<T> {
         self.validator = Some(Arc::new(validator));
     }
 
-    /// The event as it is yielded.
-    pub(crate) fn read(&self, event: LentEvent<'_>, end: End) -> Event<T> {
-        match event {
-            Event::Record(record) => match self.read_record(&record, end) {
-                Ok(record) => Event::Record(record),
-                Err(diagnostic) => Event::from_diagnostic(*diagnostic),
-            },
-            Event::Rejected(diagnostic) | Event::Note(diagnostic) => Event::from_diagnostic(diagnostic),
+    /// The event as it is yielded; none of a record that is a list of no calls. There may be
+    /// [more](Self::more).
+    pub(crate) fn read(&mut self, lent: LentEvent<'_>, end: End) -> Option<Event<T>> {
+        match lent {
+            Event::Record(record) => self.read_record(&record, end).map(event),
+            Event::Rejected(diagnostic) | Event::Note(diagnostic) => Some(Event::from_diagnostic(diagnostic)),
             other => unreachable!("an event that this crate does not know: {other:?}"),
         }
     }
 
-    /// The record as it is yielded, or why it is rejected.
-    pub(crate) fn read_record(
-        &self,
-        record: &Record<Value<'_>>,
-        end: End,
-    ) -> Result<Record<T>, Box<Diagnostic>> {
-        if let Some(validator) = &self.validator {
-            record.validate(validator)?;
+    /// As [`read`](Self::read), of a record.
+    pub(crate) fn read_record(&mut self, record: &Record<Value<'_>>, end: End) -> Read<T> {
+        if let Some(validator) = &self.validator
+            && let Err(diagnostic) = record.validate(validator)
+        {
+            return Some(Err(diagnostic));
         }
         (self.read)(self, record, end)
+    }
+
+    /// What else came of the event that was read last.
+    #[inline]
+    pub(crate) fn more(&mut self) -> Option<Event<T>> {
+        self.more.pop_front()
+    }
+
+    /// Whether the event that was read last came to one thing.
+    pub(crate) fn is_single(&self) -> bool {
+        self.more.is_empty()
     }
 
     /// Counts a delivered item.

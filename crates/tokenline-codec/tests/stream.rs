@@ -249,6 +249,23 @@ fn tool_calls_are_held_against_the_tools() {
 }
 
 #[test]
+fn one_record_may_hold_several_calls_or_none() {
+    const LISTS: &str = "{\"tool_calls\":[]}\n\
+        {\"tool_calls\":[{\"name\":\"a\",\"args\":{}},{\"args\":{}},{\"name\":\"b\",\"input\":\"{}\"}]}\n\
+        {\"tool_calls\":[]}\n{\"tool\":\"c\",\"arguments\":{}}\n{\"tool_calls\":[]}";
+    for chunks in chunkings(LISTS.as_bytes()) {
+        let mut calls = JsonlStreamParser::new(source(&chunks)).tool_calls();
+        let names: Vec<_> = collect(calls.by_ref()).into_iter().map(|call| call.unwrap().name).collect();
+        assert_eq!(names, ["a", "b", "c"]);
+        let report = calls.report();
+        assert_eq!((report.tool_calls(), report.rejected(), report.is_complete()), (3, 1, true));
+        // Past the first reject there is nothing more, also of the same record.
+        let strict = JsonlStreamParser::new(source(&chunks)).tool_calls().strict();
+        assert_eq!(collect(strict.infallible()).len(), 1);
+    }
+}
+
+#[test]
 fn a_tool_call_at_a_source_error_is_unsealed() {
     for chunks in chunkings(CALLS.as_bytes()) {
         let mut calls = JsonlStreamParser::new(failing(&chunks)).with_tools(Rules).tool_calls();

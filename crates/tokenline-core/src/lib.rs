@@ -39,6 +39,7 @@
 #![forbid(unsafe_code)]
 
 mod assembler;
+mod call_format;
 mod diagnostic;
 pub mod json;
 mod limits;
@@ -56,6 +57,10 @@ mod tool_definition;
 mod validate;
 
 pub use assembler::{CallDelta, PartialArgument, PartialValue, ToolCallAssembler};
+pub use call_format::{
+    CallDetector, CallFault, CallFormat, CallReader, CallStep, CallText, Opener, OpenerMatch, Openers,
+    ToolCallFormat,
+};
 pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
 pub use limits::Limits;
 pub use options::{InvalidPointer, Options};
@@ -66,6 +71,6 @@ pub use records::{Decoded, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::{Rejected, Undecided};
 pub use report::Report;
-pub use tool_call::{RejectedCall, ToolCall};
+pub use tool_call::{Coercion, RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
 pub use validate::{Validate, ValidateCall, Violation};

@@ -1,5 +1,8 @@
 //! Tool calls: what is always whole, and how a record is read as one.
 
+mod judge;
+mod read;
+
 use std::borrow::Cow;
 use std::fmt;
 
@@ -7,8 +10,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::json::{DeserializeError, Kind, Raw, Value};
+use crate::json::{Array, DeserializeError, Object, Parser, Raw, Value};
 use crate::{Code, Completion, Diagnostic, Record, Recovered, ValidateCall, Violation};
+
+pub use judge::Coercion;
+pub(crate) use judge::judge;
+use read::Members;
 
 /// A call of a tool, always complete: there is evidence that the model had finished it.
 ///
@@ -32,6 +39,9 @@ pub struct ToolCall {
     pub name: String,
     /// The parameters as the model wrote them; always an object.
     pub parameters: Raw,
+    /// Which of their values were changed in kind to fit the tool's definition. Empty unless that was
+    /// asked for.
+    pub coerced: Vec<Coercion>,
     /// The model's or the provider's id of the call. A native call has one in any case.
     pub call_id: Option<String>,
     /// Whether the id was made up here, because the provider gives its calls none. It is one of a kind
@@ -49,40 +59,114 @@ impl ToolCall {
     /// A call without an id.
     #[must_use]
     pub fn new(name: impl Into<String>, parameters: Raw, completion: Completion) -> Self {
-        Self {
-            name: name.into(),
-            parameters,
-            call_id: None,
-            has_minted_id: false,
-            error: None,
-            completion,
-            recovered: Recovered::default(),
-        }
+        let (coerced, call_id, has_minted_id, error) = (Vec::new(), None, false, None);
+        let recovered = Recovered::NONE;
+        Self { name: name.into(), parameters, coerced, call_id, has_minted_id, error, completion, recovered }
     }
 
     /// Reads a record as a call: `{"name", "parameters", "call_id"?, "error"?}`. With `tools`, the
     /// call is held against their definitions.
     ///
+    /// Models have other keys for the same. Of those that are there and not `null`, the first counts:
+    ///
+    /// - `name`, `tool`, `function` or `tool_name`; a `function` that is an object holds name and
+    ///   arguments itself, as in OpenAI's `{"type":"function","function":{"name","arguments"}}`;
+    /// - `parameters`, `arguments`, `args` or `input`: an object, or a string that holds one. If several
+    ///   are there and differ, the call is rejected;
+    /// - `call_id`, `id` or `tool_call_id`.
+    ///
+    /// A call without parameters is rejected whatever its tool takes: they may stand under a key that is
+    /// not known here, and a call without them could be quite another.
+    ///
     /// # Errors
     ///
-    /// If the record has no name or no parameters of the right kind, or breaks the tools' rules.
+    /// If the record has no name or no parameters of the right kind, breaks the tools' rules, or holds
+    /// several calls, for which there is [`all_from_record`](Self::all_from_record).
     pub fn from_record(
         record: &Record<Value<'_>>,
         tools: Option<&dyn ValidateCall>,
     ) -> Result<Self, Box<RejectedCall>> {
-        let read = |value| -> Result<Self, Box<Violation>> {
-            let call = CallView::new(value)?;
-            if let Some(tools) = tools {
-                // Of the whole record, which the tools' rules do not see.
-                if let Some(violation) = Violation::duplicate_key(value) {
-                    return Err(violation);
-                }
-                let judged = tools.validate_call(&call.name, call.parameters);
-                judged.map_err(|violation| Box::new(in_record(*violation, value)))?;
+        let mut calls = Self::all_from_record(record, tools);
+        match (calls.next(), calls.next()) {
+            (Some(call), None) => call,
+            _ => {
+                let message = "the record is a list of calls, not one call";
+                let violation = Violation::new(Code::MissingField, record.value.range().start, message);
+                Err(Box::new(RejectedCall::from_record(record, record.value, violation)))
             }
-            Ok(call.to_tool_call(record))
+        }
+    }
+
+    /// Reads all calls of a record: that which it is, or those which are the elements of its
+    /// `tool_calls`, each on its own. An empty list has none.
+    ///
+    /// ```
+    /// # use tokenline_core::{Event, JsonlParser, Options, ToolCall};
+    /// let mut parser = JsonlParser::new(Options::lenient());
+    /// parser.push(concat!(
+    ///     r#"{"tool_calls":[{"function":{"name":"weather","arguments":"{\"city\":\"Paris\"}"}},"#,
+    ///     r#"{"function":{"name":"weather","arguments":"{\"city\":"}},{"tool":"now","args":{}}]}"#,
+    ///     "\n",
+    /// ));
+    /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+    /// let log: Vec<_> = ToolCall::all_from_record(&record, None)
+    ///     .map(|call| match call {
+    ///         Ok(call) => format!("{} {}", call.name, call.parameters),
+    ///         Err(call) => format!("{} at {}", call.diagnostic.code, call.diagnostic.instance_path.unwrap()),
+    ///     })
+    ///     .collect();
+    /// assert_eq!(log, [
+    ///     r#"weather {"city":"Paris"}"#,
+    ///     "invalid_parameters at /tool_calls/1/function/arguments",
+    ///     "now {}",
+    /// ]);
+    /// ```
+    pub fn all_from_record<'a>(
+        record: &'a Record<Value<'a>>,
+        tools: Option<&'a dyn ValidateCall>,
+    ) -> impl Iterator<Item = Result<Self, Box<RejectedCall>>> + 'a {
+        let list = list_of_calls(record.value);
+        // Which of two lists counts, readers disagree on.
+        let is_doubtful = tools.is_some()
+            && list.is_some()
+            && record.value.as_object().is_some_and(Object::has_repeated_name);
+        let (single, list) = match list {
+            Some(list) if !is_doubtful => (None, Some(list)),
+            _ => (Some(record.value), None),
         };
-        read(record.value).map_err(|violation| Box::new(RejectedCall::from_record(record, *violation)))
+        let single = single.into_iter().map(move |value| {
+            let read = match duplicate_key(value, tools) {
+                Some(violation) => Err(violation),
+                None => Members::new(value).read(tools, record.completion),
+            };
+            read.map(|call| Self { recovered: record.recovered, ..call })
+                .map_err(|violation| Box::new(RejectedCall::from_record(record, value, *violation)))
+        });
+        let elements = list.into_iter().flatten().enumerate().map(move |(at, value)| {
+            let read = read_element(value, tools, record.completion);
+            read.map(|call| Self { recovered: record.recovered, ..call }).map_err(|violation| {
+                let path = format!("/tool_calls/{at}{}", violation.instance_path);
+                let violation = violation.with_instance_path(path);
+                Box::new(RejectedCall::from_record(record, value, violation))
+            })
+        });
+        single.chain(elements)
+    }
+
+    /// Whether an object looks like a call, or like a list of calls one of which does: it has a name and
+    /// arguments, whatever they are called, or the name of one of the tools.
+    #[must_use]
+    pub fn is_in(object: Value<'_>, tools: Option<&dyn ValidateCall>) -> bool {
+        let is_call = |value| {
+            let members = Members::new(value);
+            members.name().is_some_and(|name| {
+                members.has_arguments() || tools.is_some_and(|tools| tools.has_tool(&name))
+            })
+        };
+        match list_of_calls(object) {
+            Some(list) => list.iter().any(is_call),
+            None => is_call(object),
+        }
     }
 
     /// Reads the parameters into a type.
@@ -95,18 +179,41 @@ impl ToolCall {
     }
 }
 
-/// A call's violation is placed from its parameters; in a record they have a place of their own.
-fn in_record(violation: Violation, record: Value<'_>) -> Violation {
-    match violation.code {
-        Code::UnknownTool => {
-            let name = record.get("name").unwrap_or(record);
-            Violation { offset: name.range().start, ..violation }.with_instance_path("/name")
-        }
-        _ => {
-            let path = format!("/parameters{}", violation.instance_path);
-            violation.with_instance_path(path)
-        }
+/// The elements of `tool_calls`, if that is what an object is about.
+fn list_of_calls(value: Value<'_>) -> Option<Array<'_>> {
+    let list = value.get("tool_calls")?.as_array()?;
+    Members::new(value).has_no_name().then_some(list)
+}
+
+/// What the tools' rules do not see, because it is about the whole record.
+fn duplicate_key(value: Value<'_>, tools: Option<&dyn ValidateCall>) -> Option<Box<Violation>> {
+    tools.and_then(|_| Violation::duplicate_key(value))
+}
+
+/// Reads an element of a list of calls, which is not to suffer from its neighbours.
+fn read_element(
+    value: Value<'_>,
+    tools: Option<&dyn ValidateCall>,
+    completion: Completion,
+) -> Result<ToolCall, Violation> {
+    if value.as_object().is_none() {
+        let message = format!("a tool call must be an object, found {}", value.kind().as_str());
+        return Err(Violation::new(Code::NotAnObject, value.range().start, message));
     }
+    if tools.is_none() || value.repeated_name().is_none() {
+        return Members::new(value).read(tools, completion).map_err(|violation| *violation);
+    }
+    // A name is repeated somewhere in the record: alone, the element is judged by its own names.
+    let mut parser = Parser::new().unlimited_depth();
+    let alone = match parser.parse(value.raw()) {
+        Ok(alone) => alone,
+        Err(error) => unreachable!("it is part of what was parsed: {error}"),
+    };
+    let read = match duplicate_key(alone, tools) {
+        Some(violation) => Err(violation),
+        None => Members::new(alone).read(tools, completion),
+    };
+    read.map_err(|violation| Violation { offset: violation.offset + value.range().start, ..*violation })
 }
 
 impl Serialize for ToolCall {
@@ -153,13 +260,14 @@ impl RejectedCall {
         Self { name, call_id, has_minted_id, received: received.into(), diagnostic }
     }
 
-    fn from_record(record: &Record<Value<'_>>, violation: Violation) -> Self {
-        let text = |name| record.value.get(name).and_then(Value::as_str).map(Cow::into_owned);
+    /// The call that is, or should be, this value of a record.
+    fn from_record(record: &Record<Value<'_>>, value: Value<'_>, violation: Violation) -> Self {
+        let members = Members::new(value);
         Self {
-            name: text("name"),
-            call_id: text("call_id"),
+            name: members.name().map(Cow::into_owned),
+            call_id: members.call_id().map(Cow::into_owned),
             has_minted_id: false,
-            received: record.value.raw().to_owned(),
+            received: value.raw().to_owned(),
             diagnostic: record.diagnose(violation),
         }
     }
@@ -172,61 +280,3 @@ impl fmt::Display for RejectedCall {
 }
 
 impl std::error::Error for RejectedCall {}
-
-/// A record read as a call, borrowed.
-struct CallView<'a> {
-    name: Cow<'a, str>,
-    parameters: Value<'a>,
-    call_id: Option<Cow<'a, str>>,
-    error: Option<Value<'a>>,
-}
-
-impl<'a> CallView<'a> {
-    fn new(value: Value<'a>) -> Result<Self, Box<Violation>> {
-        let at = |value: Value<'_>| value.range().start;
-        let refuse = |code, offset, path: &str, message: String| {
-            Box::new(Violation::new(code, offset, message).with_instance_path(path))
-        };
-        let name = match value.get("name") {
-            None => {
-                let message = "a tool call needs a `name`".to_owned();
-                return Err(refuse(Code::MissingField, at(value), "", message));
-            }
-            Some(name) => name.as_str().filter(|name| !name.is_empty()).ok_or_else(|| {
-                let message = match name.kind() {
-                    Kind::String => "the `name` must not be empty".to_owned(),
-                    other => format!("the `name` must be a string, found {}", other.as_str()),
-                };
-                refuse(Code::MissingField, at(name), "/name", message)
-            })?,
-        };
-        let parameters = match value.get("parameters") {
-            None => {
-                let message = "a tool call needs `parameters`".to_owned();
-                return Err(refuse(Code::InvalidParameters, at(value), "", message));
-            }
-            Some(parameters) if parameters.as_object().is_none() => {
-                let message =
-                    format!("the `parameters` must be an object, found {}", parameters.kind().as_str());
-                return Err(refuse(Code::InvalidParameters, at(parameters), "/parameters", message));
-            }
-            Some(parameters) => parameters,
-        };
-        let present = |name| value.get(name).filter(|value| !value.is_null());
-        // An id that is a number is an id all the same.
-        let call_id = present("call_id").map(|id| id.as_str().unwrap_or(Cow::Borrowed(id.raw())));
-        Ok(Self { name, parameters, call_id, error: present("error") })
-    }
-
-    fn to_tool_call(&self, record: &Record<Value<'_>>) -> ToolCall {
-        ToolCall {
-            name: self.name.clone().into_owned(),
-            parameters: Raw::from(self.parameters),
-            call_id: self.call_id.clone().map(Cow::into_owned),
-            has_minted_id: false,
-            error: self.error.map(Raw::from),
-            completion: record.completion,
-            recovered: record.recovered,
-        }
-    }
-}

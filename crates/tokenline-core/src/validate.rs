@@ -4,7 +4,8 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Code, json};
+use crate::json::Raw;
+use crate::{Code, Coercion, json};
 
 /// A rule that a value breaks: which, and where.
 ///
@@ -106,6 +107,22 @@ pub trait ValidateCall {
     /// parameters are no object or break its rules, [`Code::DuplicateKey`] if an object of the
     /// document names a member twice.
     fn validate_call(&self, name: &str, parameters: json::Value<'_>) -> Result<(), Box<Violation>>;
+
+    /// Whether there is a tool of this name. Unless overridden, by what
+    /// [`validate_call`](Self::validate_call) says of a call without parameters.
+    fn has_tool(&self, name: &str) -> bool {
+        let mut parser = json::Parser::new();
+        let Ok(empty) = parser.parse("{}") else { return false };
+        !self.validate_call(name, empty).is_err_and(|violation| violation.code == Code::UnknownTool)
+    }
+
+    /// Parameters that did not fit, with values changed in kind so that they may, and what was changed:
+    /// the number that a string holds, say. Nothing is changed unless the user asked for it, so there are
+    /// none unless this is overridden. They are judged again.
+    fn coerce(&self, name: &str, parameters: json::Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
+        let _ = (name, parameters);
+        None
+    }
 }
 
 macro_rules! forward {
@@ -119,6 +136,14 @@ macro_rules! forward {
         impl<T: ValidateCall + ?Sized> ValidateCall for $wrapper {
             fn validate_call(&self, name: &str, parameters: json::Value<'_>) -> Result<(), Box<Violation>> {
                 (**self).validate_call(name, parameters)
+            }
+
+            fn has_tool(&self, name: &str) -> bool {
+                (**self).has_tool(name)
+            }
+
+            fn coerce(&self, name: &str, parameters: json::Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
+                (**self).coerce(name, parameters)
             }
         }
     )+};

@@ -47,6 +47,7 @@
 //! formats: use `jsonschema` itself for these.
 #![forbid(unsafe_code)]
 
+mod coerce;
 mod compare;
 mod error;
 mod explain;

@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use tokenline_core::json::{Kind, Parser, Value};
-use tokenline_core::{Code, ToolDefinition, Validate, ValidateCall, Violation};
+use tokenline_core::json::{Kind, Parser, Raw, Value};
+use tokenline_core::{Code, Coercion, ToolDefinition, Validate, ValidateCall, Violation};
 
+use crate::coerce::coerce;
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::text::{list, quoted};
 use crate::validator::{SchemaValidator, place, to_schema};
@@ -30,6 +31,7 @@ use crate::validator::{SchemaValidator, place, to_schema};
 pub struct ToolSet {
     definitions: Vec<ToolDefinition>,
     validators: HashMap<String, SchemaValidator>,
+    coerces: bool,
 }
 
 impl ToolSet {
@@ -106,6 +108,40 @@ impl ToolSet {
         Ok(())
     }
 
+    /// The same, with parameters that do not fit a tool's schema changed in kind where they fit then.
+    ///
+    /// A string whose text is exactly the JSON of a number, boolean, null, array or object becomes that
+    /// where the schema's `type` asks for it and not for a string, and a number becomes a string where
+    /// only that will do; in members and elements too, as far as `properties` and `items` lead. A call
+    /// that fits as it is, is left alone, and one that fits neither way is rejected for what is wrong with
+    /// it as it came. Every change is [recorded](tokenline_core::ToolCall::coerced).
+    ///
+    /// This is for syntaxes in which all parameters are strings, such as Qwen3-Coder's, and for models
+    /// that quote their numbers.
+    ///
+    /// ```
+    /// use tokenline_core::{Event, JsonlParser, Options, ToolCall};
+    /// use tokenline_schema::ToolSet;
+    ///
+    /// let tools = ToolSet::from_json_str(
+    ///     r#"[{"name":"weather","parameters":{"properties":{"days":{"type":"integer"}}}}]"#,
+    /// )?;
+    /// let mut parser = JsonlParser::new(Options::lenient());
+    /// parser.push("{\"name\":\"weather\",\"parameters\":{\"days\":\"3\"}}\n");
+    /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+    /// assert!(ToolCall::from_record(&record, Some(&tools)).is_err());
+    ///
+    /// let tools = tools.with_coercion();
+    /// let call = ToolCall::from_record(&record, Some(&tools))?;
+    /// assert_eq!(call.parameters, r#"{"days":3}"#);
+    /// assert_eq!(call.coerced[0].instance_path, "/days");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn with_coercion(self) -> Self {
+        Self { coerces: true, ..self }
+    }
+
     /// The definitions, in the order in which they were given.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
@@ -135,6 +171,15 @@ impl ValidateCall for ToolSet {
             }
             violation
         })
+    }
+
+    fn has_tool(&self, name: &str) -> bool {
+        self.validators.contains_key(name)
+    }
+
+    fn coerce(&self, name: &str, parameters: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
+        let validator = self.validators.get(name).filter(|_| self.coerces)?;
+        coerce(validator.schema(), parameters)
     }
 }
 

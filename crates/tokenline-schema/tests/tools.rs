@@ -2,7 +2,7 @@
 
 use serde_json::json;
 use tokenline_core::json::Parser;
-use tokenline_core::{ToolDefinition, ValidateCall};
+use tokenline_core::{Event, JsonlParser, Options, ToolCall, ToolDefinition, ValidateCall};
 use tokenline_schema::{SchemaErrorKind, ToolSet};
 
 const TOOLS: &str = r#"[
@@ -122,4 +122,62 @@ fn definitions_that_cannot_be_used() {
     let definition = ToolDefinition::new("a").with_parameters(json!({"type": "strin"}));
     let error = ToolSet::new(&[definition]).unwrap_err();
     assert_eq!((error.kind(), error.path(), error.tool()), (Invalid, "/type", Some("a")));
+}
+
+const TYPED: &str = r#"[{"name": "f", "parameters": {"type": "object", "properties": {
+    "i": {"type": "integer"}, "n": {"type": "number"}, "b": {"type": "boolean"}, "z": {"type": "null"},
+    "a": {"type": "array", "items": {"type": "integer"}}, "s": {"type": "string"},
+    "o": {"type": "object", "properties": {"i/j": {"type": ["integer", "null"]}}},
+    "either": {"type": ["string", "integer"]}, "any": {}, "small": {"type": "integer", "maximum": 3}
+}}}]"#;
+
+fn coerced(tools: &ToolSet, parameters: &str) -> String {
+    let mut parser = JsonlParser::new(Options::lenient());
+    parser.push(format!("{{\"name\":\"f\",\"parameters\":{parameters}}}\n"));
+    let Some(Event::Record(record)) = parser.next_event() else { panic!("a record: {parameters}") };
+    match ToolCall::from_record(&record, Some(tools)) {
+        Ok(call) => {
+            let changes = call.coerced.iter().map(|change| {
+                format!(" {} {}>{}", change.instance_path, change.from.as_str(), change.to.as_str())
+            });
+            format!("{}{}", call.parameters, changes.collect::<String>())
+        }
+        Err(call) => {
+            format!("{} {}", call.diagnostic.code, call.diagnostic.instance_path.unwrap_or_default())
+        }
+    }
+}
+
+#[test]
+fn kinds_are_changed_on_request() {
+    let plain = ToolSet::from_json_str(TYPED).unwrap();
+    let coercing = plain.clone().with_coercion();
+    for (parameters, expected) in [
+        (r#"{"i":"3"}"#, r#"{"i":3} /i string>number"#),
+        (r#"{"i":"-0"}"#, r#"{"i":-0} /i string>number"#),
+        (r#"{"n":"1.50e3","b":"true"}"#, r#"{"n":1.50e3,"b":true} /n string>number /b string>boolean"#),
+        (r#"{"z":"null","s":7.0}"#, r#"{"z":null,"s":"7.0"} /z string>null /s number>string"#),
+        (r#"{"a":"[1,\n2]","x":"3"}"#, r#"{"a":[1,2],"x":"3"} /a string>array"#),
+        (r#"{"a":["1",2, "3"]}"#, r#"{"a":[1,2, 3]} /a/0 string>number /a/2 string>number"#),
+        (r#"{"o":{"i/j":"1"}}"#, r#"{"o":{"i/j":1}} /o/i~1j string>number"#),
+        (r#"{"o":"{\"i/j\":null}"}"#, r#"{"o":{"i/j":null}} /o string>object"#),
+        // What fits neither way is wrong as it came.
+        (r#"{"i":"3.0"}"#, "invalid_parameters /parameters/i"),
+        (r#"{"i":" 3"}"#, "invalid_parameters /parameters/i"),
+        (r#"{"i":"three"}"#, "invalid_parameters /parameters/i"),
+        (r#"{"i":"3","n":[]}"#, "invalid_parameters /parameters/i"),
+        (r#"{"b":"True"}"#, "invalid_parameters /parameters/b"),
+        (r#"{"b":1}"#, "invalid_parameters /parameters/b"),
+        (r#"{"s":true}"#, "invalid_parameters /parameters/s"),
+        (r#"{"small":"4"}"#, "invalid_parameters /parameters/small"),
+        (r#"{"a":"[\"1\"]"}"#, "invalid_parameters /parameters/a"),
+    ] {
+        assert_eq!(coerced(&coercing, parameters), expected, "{parameters}");
+        let code = coerced(&plain, parameters);
+        assert!(code.starts_with("invalid_parameters /parameters/"), "{parameters}: {code}");
+    }
+    for parameters in [r#"{"either":"3","any":"4","s":"5","i":6}"#, r#"{"unknown":"7"}"#, r#"{"small":2}"#] {
+        assert_eq!(coerced(&coercing, parameters), parameters, "what fits is left alone");
+    }
+    assert!(plain.has_tool("f") && !plain.has_tool("g"));
 }

@@ -28,6 +28,14 @@ pub(super) enum Fate<T> {
     Lost(Diagnostic),
     /// The repair hook was asked.
     Asked,
+    /// There is nothing in it.
+    Nothing,
+}
+
+impl<T> Fate<T> {
+    pub(super) fn new(event: Option<Event<T>>) -> Self {
+        event.map_or(Self::Nothing, Self::Event)
+    }
 }
 
 impl Hooks {
@@ -51,7 +59,7 @@ impl Hooks {
     pub(super) fn poll_repaired<T>(
         &mut self,
         cx: &mut Context<'_>,
-        reader: &Reader<T>,
+        reader: &mut Reader<T>,
     ) -> Poll<Option<Event<T>>> {
         let Some(repair) = &mut self.repair else { return Poll::Ready(None) };
         let Some(asked) = &mut repair.asked else { return Poll::Ready(None) };
@@ -65,7 +73,7 @@ impl Hooks {
         let repaired = replacement.and_then(|replacement| {
             // It is whole by itself, however the source ended.
             let read = |record: &Record<Value<'_>>| reader.read_record(record, End::Clean);
-            asked.place.repaired(&replacement, &self.limits, read)?.ok()
+            asked.place.repaired(&replacement, &self.limits, read)??.ok()
         });
         let asked = repair.asked.take();
         Poll::Ready(asked.map(|asked| match repaired {
@@ -75,23 +83,24 @@ impl Hooks {
     }
 
     /// The event as it is yielded, unless it is one for the repair hook.
-    pub(super) fn read<T>(&mut self, reader: &Reader<T>, event: LentEvent<'_>, end: End) -> Fate<T> {
-        let Some(repair) = &mut self.repair else { return Fate::Event(reader.read(event, end)) };
+    pub(super) fn read<T>(&mut self, reader: &mut Reader<T>, event: LentEvent<'_>, end: End) -> Fate<T> {
+        let Some(repair) = &mut self.repair else { return Fate::new(reader.read(event, end)) };
         match event {
             Event::Record(record) => {
                 repair.undecided.release(record.span);
                 match reader.read_record(&record, end) {
-                    Ok(record) => Fate::Event(Event::Record(record)),
-                    Err(diagnostic) if diagnostic.code.is_repairable() => {
+                    None => Fate::Nothing,
+                    Some(Ok(record)) => Fate::Event(Event::Record(record)),
+                    Some(Err(diagnostic)) if diagnostic.code.is_repairable() && reader.is_single() => {
                         let rejected = Rejected::new(record.value.raw(), (*diagnostic).clone());
                         repair.ask(rejected, *diagnostic, record.map(|_| ()));
                         Fate::Asked
                     }
-                    Err(diagnostic) => Fate::Event(Event::from_diagnostic(*diagnostic)),
+                    Some(Err(diagnostic)) => Fate::Event(Event::from_diagnostic(*diagnostic)),
                 }
             }
             Event::Rejected(diagnostic) => Fate::Lost(diagnostic),
-            other => Fate::Event(reader.read(other, end)),
+            other => Fate::new(reader.read(other, end)),
         }
     }
 

@@ -6,7 +6,7 @@ use memchr::{memchr_iter, memrchr};
 
 use super::arguments::Arguments;
 use super::repetition::{Digest, Sequel};
-use crate::json::Raw;
+use crate::tool_call::judge;
 use crate::{Code, Completion, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
 
 /// A fragment of a native tool call, as a provider sends it.
@@ -140,10 +140,9 @@ impl Call {
             return Err(Box::new(Violation::new(Code::MissingField, 0, "it does not name a tool")));
         };
         let value = arguments.json.value(&arguments.text);
-        if let Some(tools) = tools {
-            tools.validate_call(name, value)?;
-        }
-        Ok(ToolCall::new(name, Raw::from(value), completion))
+        let judged = judge(tools.map(|tools| tools as &dyn ValidateCall), name, value)?;
+        let call = ToolCall::new(name, judged.parameters, completion);
+        Ok(ToolCall { coerced: judged.coerced, ..call })
     }
 
     /// Places a violation in the text of the arguments.

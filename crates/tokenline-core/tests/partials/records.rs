@@ -170,8 +170,14 @@ fn an_eager_record_has_its_deltas_first() {
 #[test]
 fn what_is_rejected_was_told_as_far_as_it_had_come() {
     let lenient = Options::lenient();
-    assert_eq!(log(lenient.clone(), &["{\"a\":1", ",\"b\":NaN}\n"]), "0:object | <rejected malformed_json> |");
-    assert_eq!(log(lenient.clone(), &["{\"a\":1}", ",\"b\":2}\n"]), "0:object 0/a=1 0. | <rejected trailing_data> |");
+    assert_eq!(
+        log(lenient.clone(), &["{\"a\":1", ",\"b\":NaN}\n"]),
+        "0:object | <rejected malformed_json> |"
+    );
+    assert_eq!(
+        log(lenient.clone(), &["{\"a\":1}", ",\"b\":2}\n"]),
+        "0:object 0/a=1 0. | <rejected trailing_data> |"
+    );
     assert_eq!(
         log(lenient.clone(), &["{\"a\":\"x", "\n{}\n"]),
         "0:object 0/a:string 0/a+x | \

@@ -134,24 +134,7 @@ impl<T: DeserializeOwned> Outbox<T> {
         lost: Option<(Rejected, Record<()>)>,
     ) {
         let event = match event {
-            Event::Record(record) => {
-                let read = self.read(choice, block, &record);
-                let event = read.unwrap_or_else(|diagnostic| {
-                    AnswerEvent::from_diagnostic(Some(choice), block, *diagnostic)
-                });
-                let event = match self.repaired_record(choice, block, &record, &event) {
-                    Some(repaired) => repaired,
-                    None => event,
-                };
-                // What is neither delivered nor a call stays text.
-                if !matches!(event, AnswerEvent::Rejected { .. })
-                    && let Some(beside) = beside
-                {
-                    beside.record(record.span);
-                    self.beside(choice, block, beside);
-                }
-                event
-            }
+            Event::Record(record) => return self.record(choice, block, beside, &record),
             Event::Note(diagnostic) => AnswerEvent::from_diagnostic(Some(choice), block, diagnostic),
             Event::Rejected(diagnostic) => {
                 if let Some((rejected, place)) = lost
@@ -179,18 +162,51 @@ impl<T: DeserializeOwned> Outbox<T> {
         self.events.push_back(event);
     }
 
-    /// What a repair hook makes of a record that was read to no avail.
-    fn repaired_record(
-        &mut self,
-        choice: u64,
-        block: u64,
-        record: &Record<Value<'_>>,
-        event: &AnswerEvent<T>,
-    ) -> Option<AnswerEvent<T>> {
-        self.repair.as_ref()?;
-        let diagnostic = event.diagnostic().filter(|diagnostic| diagnostic.code.is_repairable())?;
-        let rejected = Rejected::new(record.value.raw(), diagnostic.clone());
-        self.repaired(choice, block, rejected, record.map(|_| ()))
+    /// What a record yields: itself, or the calls in it.
+    fn record(&mut self, choice: u64, block: u64, beside: Option<&mut Beside>, record: &Record<Value<'_>>) {
+        let first = self.events.len();
+        self.read(choice, block, record);
+        if self.repair.is_some() && self.events.len() == first + 1 {
+            let rejected = self.events[first].diagnostic().filter(|its| its.code.is_repairable());
+            let rejected = rejected.map(|its| Rejected::new(record.value.raw(), its.clone()));
+            if let Some(rejected) = rejected
+                && let Some(repaired) = self.repaired(choice, block, rejected, record.map(|_| ()))
+            {
+                self.events[first] = repaired;
+            }
+        }
+        // What is neither delivered nor a call stays text; a list of no calls is none.
+        let mut events = self.events.range(first..);
+        let is_text = events.len() > 0 && events.all(|event| matches!(event, AnswerEvent::Rejected { .. }));
+        if !is_text && let Some(beside) = beside {
+            beside.record(record.span);
+            let end = self.events.len();
+            self.beside(choice, block, beside);
+            // The text stood before the record.
+            let before = self.events.len() - end;
+            self.events.make_contiguous()[first..].rotate_right(before);
+        }
+    }
+
+    /// Adds the events of a record: itself, the calls in it, or why not.
+    fn read(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) {
+        let validated = self.validator.as_ref().map_or(Ok(()), |validator| record.validate(&**validator));
+        let outcome = validated.and_then(|()| match self.text_as {
+            TextAs::ToolCalls => {
+                let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+                let calls = ToolCall::all_from_record(record, tools);
+                self.events.extend(calls.map(|call| call_event(choice, block, record, call)));
+                Ok(())
+            }
+            _ => {
+                let record = record.deserialize()?;
+                self.events.push_back(AnswerEvent::Record { choice, block, record });
+                Ok(())
+            }
+        });
+        if let Err(diagnostic) = outcome {
+            self.events.push_back(AnswerEvent::from_diagnostic(Some(choice), block, *diagnostic));
+        }
     }
 
     /// What a repair hook makes of what was lost at this place.
@@ -202,46 +218,43 @@ impl<T: DeserializeOwned> Outbox<T> {
         place: Record<()>,
     ) -> Option<AnswerEvent<T>> {
         let mut repair = self.repair.take()?;
-        let repaired = repair.read(rejected, place, |record| self.read(choice, block, record).ok());
+        let first = self.events.len();
+        let read = repair.read(rejected, place, |record| {
+            self.read(choice, block, record);
+            Some(())
+        });
         self.repair = Some(repair);
-        // A call may be rejected once more.
-        repaired.filter(|event| event.diagnostic().is_none())
+        read?;
+        let mut events = self.events.split_off(first);
+        // It takes the place of one; and a call may be rejected once more.
+        let event = events.pop_front().filter(|_| events.is_empty())?;
+        event.diagnostic().is_none().then_some(event)
     }
+}
 
-    fn read(
-        &self,
-        choice: u64,
-        block: u64,
-        record: &Record<Value<'_>>,
-    ) -> Result<AnswerEvent<T>, Box<Diagnostic>> {
-        if let Some(validator) = &self.validator {
-            record.validate(&**validator)?;
+/// The event for what was read as a call.
+fn call_event<T>(
+    choice: u64,
+    block: u64,
+    record: &Record<Value<'_>>,
+    call: Result<ToolCall, Box<RejectedCall>>,
+) -> AnswerEvent<T> {
+    let is_repaired = record.recovered.contains(Recovery::Repaired);
+    match call {
+        // A clean end seals with the evidence it is; this is any other. A replacement is whole.
+        Ok(call) if record.completion == Completion::EndOfInput && !is_repaired => {
+            let message = "the tool call is balanced, but the answer ended without proof that it is whole";
+            let diagnostic =
+                Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
+            let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
+            (rejected.name, rejected.call_id) = (Some(call.name), call.call_id);
+            AnswerEvent::RejectedCall { choice, block, call: Box::new(rejected) }
         }
-        if self.text_as != TextAs::ToolCalls {
-            return Ok(AnswerEvent::Record { choice, block, record: record.deserialize()? });
+        Ok(call) => AnswerEvent::ToolCall { choice, block, call, record: Some(record.map(|_| ())) },
+        // An object that is no call.
+        Err(call) if call.diagnostic.code == Code::MissingField => {
+            AnswerEvent::from_diagnostic(Some(choice), block, call.diagnostic)
         }
-        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
-        let call = match ToolCall::from_record(record, tools) {
-            // A clean end seals with the evidence it is; this is any other. A replacement is whole.
-            Ok(call)
-                if record.completion == Completion::EndOfInput
-                    && !record.recovered.contains(Recovery::Repaired) =>
-            {
-                let message =
-                    "the tool call is balanced, but the answer ended without proof that it is whole";
-                let diagnostic =
-                    Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
-                let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
-                (rejected.name, rejected.call_id) = (Some(call.name), call.call_id);
-                Err(Box::new(rejected))
-            }
-            outcome => outcome,
-        };
-        match call {
-            Ok(call) => Ok(AnswerEvent::ToolCall { choice, block, call, record: Some(record.map(|_| ())) }),
-            // An object that is no call.
-            Err(call) if call.diagnostic.code == Code::MissingField => Err(Box::new(call.diagnostic)),
-            Err(call) => Ok(AnswerEvent::RejectedCall { choice, block, call }),
-        }
+        Err(call) => AnswerEvent::RejectedCall { choice, block, call },
     }
 }

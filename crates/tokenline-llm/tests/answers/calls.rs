@@ -85,6 +85,30 @@ fn calls_in_both_worlds_are_one() {
 }
 
 #[test]
+fn one_record_may_hold_several_calls_or_none() {
+    let wire = [
+        text("Look: {\"tool_calls\":[{\"tool\":\"a\",\"args\":{}},{\"tool\":\"b\"},"),
+        text("{\"name\":\"c\",\"input\":\"{}\"}]} {\"tool_calls\":[]} Done.\n{\"x\":1}\n"),
+        chunk("{}", "stop"),
+        DONE.to_owned(),
+    ];
+    let seen = seen_as(TextAs::ToolCalls, &wire).summary();
+    assert_eq!(
+        seen,
+        [
+            "text Look:",
+            "textual call text a {}",
+            "rejected call",
+            "textual call text c {}",
+            "text  Done.\n",
+            "rejected missing_field",
+            "text {\"x\":1}\n",
+            "finish stop",
+        ]
+    );
+}
+
+#[test]
 fn each_choice_has_its_own_calls_and_its_own_end() {
     let delta = |index: u64, arguments: &str, reason: Option<&str>| {
         let call = serde_json::json!({"index": 0, "function": {"name": "f", "arguments": arguments}});

@@ -10,7 +10,7 @@ use super::{JsonlStreamParser, State};
 use crate::observe::Metered;
 use crate::reader::End;
 use crate::stream::budget::Budget;
-use crate::stream::hooks::Fate;
+use crate::stream::hooks::{Fate, Hooks};
 use crate::stream::{SourceError, StreamError};
 
 /// What a poll for an event comes to.
@@ -29,6 +29,11 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
             if budget.is_spent() {
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
+            }
+            if !matches!(this.state, State::Ended | State::Exceeded(_))
+                && let Some(event) = this.reader.more()
+            {
+                break event;
             }
             if let Some(hooks) = this.hooks.as_deref_mut()
                 && let Some(event) = ready!(hooks.poll_repaired(cx, this.reader))
@@ -71,7 +76,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
                     let decoded = this.decoder.decode(&unread[..unread.len().min(Budget::BYTES)]);
                     let consumed = decoded.consumed;
                     let fate = decoded.event.map(|event| match this.hooks.as_deref_mut() {
-                        None => Fate::Event(this.reader.read(event, End::Clean)),
+                        None => Fate::new(this.reader.read(event, End::Clean)),
                         Some(hooks) => hooks.read(this.reader, event, End::Clean),
                     });
                     *this.at += consumed;
@@ -103,19 +108,24 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
                 State::Ending(error) => {
                     let end = if error.is_none() { End::Clean } else { End::Failed };
                     if let Some(event) = this.decoder.finish() {
-                        let Some(hooks) = this.hooks.as_deref_mut() else {
-                            break this.reader.read(event, end);
+                        let fate = match this.hooks.as_deref_mut() {
+                            None => Fate::new(this.reader.read(event, end)),
+                            Some(hooks) => hooks.read(this.reader, event, end),
                         };
-                        match hooks.read(this.reader, event, end) {
+                        match fate {
                             Fate::Event(event) => break event,
                             Fate::Lost(diagnostic) => {
                                 let start = this.decoder.position();
-                                match hooks.lose(diagnostic, Completion::EndOfInput, &[], start) {
+                                let hooks = this.hooks.as_deref_mut();
+                                let lose = |hooks: &mut Hooks| {
+                                    hooks.lose(diagnostic, Completion::EndOfInput, &[], start)
+                                };
+                                match hooks.and_then(lose) {
                                     Some(event) => break event,
                                     None => continue,
                                 }
                             }
-                            Fate::Asked => continue,
+                            Fate::Asked | Fate::Nothing => continue,
                         }
                     }
                     let error = error.take();

@@ -1,0 +1,122 @@
+//! Which format calls are in.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::function_tag::FunctionTag;
+use super::hermes::Hermes;
+use super::mistral::Mistral;
+use super::pythonic::{Pythonic, PythonicLine};
+use super::{CallDetector, ToolCallFormat};
+
+/// The format of the tool calls in a text.
+///
+/// ```
+/// use tokenline_core::CallFormat;
+///
+/// let format = CallFormat::from_name("hermes").unwrap();
+/// assert_eq!(format.as_str(), "hermes");
+/// assert!(CallFormat::from_name("morse").is_none());
+/// assert_eq!(CallFormat::default().as_str(), "auto");
+/// ```
+#[derive(Clone, Debug, Default)]
+#[non_exhaustive]
+pub enum CallFormat {
+    /// The one that the first whole call is in; see [`CallDetector`].
+    #[default]
+    Auto,
+    /// JSON objects, one or more: JSON Lines.
+    Jsonl,
+    /// A JSON object, which may hold several calls as its `tool_calls`.
+    SingleJson,
+    /// JSON objects between `<tool_call>` and `</tool_call>`.
+    Hermes,
+    /// What follows `[TOOL_CALLS]`.
+    Mistral,
+    /// `<function=name>` and JSON, or tags for the parameters.
+    FunctionTag,
+    /// A Python list of calls, or one call that is a line.
+    Pythonic,
+    /// The caller's own.
+    Custom(Arc<dyn ToolCallFormat>),
+}
+
+impl CallFormat {
+    /// The built-in ones, in the order of the documentation.
+    pub const BUILT_IN: &'static [Self] = &[
+        Self::Auto,
+        Self::Jsonl,
+        Self::SingleJson,
+        Self::Hermes,
+        Self::Mistral,
+        Self::FunctionTag,
+        Self::Pythonic,
+    ];
+
+    /// The built-in format of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::BUILT_IN.iter().find(|format| format.as_str() == name).cloned()
+    }
+
+    /// The name, such as `function_tag`; of the caller's own format what that says.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::Auto => "auto",
+            Self::Jsonl => "jsonl",
+            Self::SingleJson => "single_json",
+            Self::Hermes => "hermes",
+            Self::Mistral => "mistral",
+            Self::FunctionTag => "function_tag",
+            Self::Pythonic => "pythonic",
+            Self::Custom(format) => format.name(),
+        }
+    }
+
+    /// What tells calls of this format from text.
+    #[must_use]
+    pub fn detector(&self) -> CallDetector {
+        CallDetector::new(self)
+    }
+
+    /// The formats to be looked for that are no JSON objects.
+    pub(super) fn readers(&self) -> Vec<Arc<dyn ToolCallFormat>> {
+        match self {
+            Self::Jsonl | Self::SingleJson => Vec::new(),
+            Self::Hermes => vec![Arc::new(Hermes)],
+            Self::Mistral => vec![Arc::new(Mistral)],
+            Self::FunctionTag => vec![Arc::new(FunctionTag)],
+            Self::Pythonic => vec![Arc::new(Pythonic), Arc::new(PythonicLine)],
+            Self::Custom(format) => vec![Arc::clone(format)],
+            Self::Auto => {
+                let formats = [Self::Hermes, Self::Mistral, Self::FunctionTag, Self::Pythonic];
+                formats.iter().flat_map(Self::readers).collect()
+            }
+        }
+    }
+}
+
+impl fmt::Display for CallFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<Arc<dyn ToolCallFormat>> for CallFormat {
+    fn from(format: Arc<dyn ToolCallFormat>) -> Self {
+        Self::Custom(format)
+    }
+}
+
+impl PartialEq for CallFormat {
+    /// The caller's own formats are equal if they are one and the same.
+    fn eq(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Custom(format), Self::Custom(other)) => Arc::ptr_eq(format, other),
+            _ => std::mem::discriminant(self) == std::mem::discriminant(other),
+        }
+    }
+}
+
+impl Eq for CallFormat {}

@@ -1,0 +1,185 @@
+//! Which format a text's calls are in, by what was found in it.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::{CallFormat, CallReader, Openers, ToolCallFormat};
+use crate::json::Value;
+use crate::{Limits, ToolCall, ValidateCall};
+
+/// Tells what of a text counts as a tool call.
+///
+/// With a format that was chosen, that is what is written in it; all else is text. With
+/// [`Auto`](CallFormat::Auto) all built-in formats are candidates until one of them has proved itself
+/// by a first call that is whole; from then on the others are text. An opener alone proves nothing, nor
+/// does a call that was cut off or is malformed.
+///
+/// A call counts as evidence if it is
+///
+/// - written in tags or brackets that its [reader](CallReader) took for a call;
+/// - a single line of [pythonic](CallFormat::Pythonic), if tools are defined and one has its name: so is
+///   many a line of code;
+/// - a JSON object, if it has one of the names and one of the arguments' keys that a
+///   [`ToolCall`] is read from; or, where tools are defined, the name of one of them. What is an object
+///   and neither is data, not a call.
+///
+/// ```
+/// use tokenline_core::{CallDetector, CallFormat, json::Parser};
+///
+/// let mut detector = CallDetector::new(&CallFormat::Auto);
+/// let mut parser = Parser::new();
+/// assert!(!detector.admit_object(parser.parse(r#"{"name":"Paris","population":2}"#)?));
+/// assert_eq!(detector.committed(), None);
+/// assert!(detector.admit_object(parser.parse(r#"{"name":"weather","args":{"city":"Paris"}}"#)?));
+/// assert_eq!(detector.committed(), Some("jsonl"));
+/// assert!(detector.openers().is_empty(), "what stands in tags is text now");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Clone)]
+pub struct CallDetector {
+    is_auto: bool,
+    reads_objects: bool,
+    formats: Vec<Arc<dyn ToolCallFormat>>,
+    openers: Openers,
+    tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
+    committed: Option<Committed>,
+}
+
+/// What [`Auto`](CallFormat::Auto) has decided on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Committed {
+    Objects,
+    /// The format of this index, and others of its name.
+    Format(usize),
+}
+
+impl CallDetector {
+    /// For calls of this format.
+    #[must_use]
+    pub fn new(format: &CallFormat) -> Self {
+        let mut detector = Self {
+            is_auto: *format == CallFormat::Auto,
+            reads_objects: matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson),
+            formats: format.readers(),
+            openers: Openers::default(),
+            tools: None,
+            committed: None,
+        };
+        detector.set_openers();
+        detector
+    }
+
+    /// The same with the tools that are defined.
+    #[must_use]
+    pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
+        self.tools = Some(tools);
+        self.set_openers();
+        self
+    }
+
+    /// Forgets what was found, for the next text.
+    pub fn reset(&mut self) {
+        if self.committed.take().is_some() {
+            self.set_openers();
+        }
+    }
+
+    /// What to look for in text outside of records. It changes when a call is admitted; the indices of
+    /// the formats do not.
+    #[must_use]
+    pub fn openers(&self) -> &Openers {
+        &self.openers
+    }
+
+    /// A reader of the format of this index, for the text from its opener on.
+    ///
+    /// # Panics
+    ///
+    /// If there is no such format.
+    #[must_use]
+    pub fn start(&self, index: usize, limits: &Limits) -> Box<dyn CallReader> {
+        self.formats[index].start(limits)
+    }
+
+    /// Whether a JSON object in the text, outside of what a reader takes, may be a call.
+    #[must_use]
+    pub fn reads_objects(&self) -> bool {
+        self.reads_objects && matches!(self.committed, None | Some(Committed::Objects))
+    }
+
+    /// Whether a whole JSON object of the text counts as a call, or as several; if so, it is evidence.
+    pub fn admit_object(&mut self, object: Value<'_>) -> bool {
+        if !self.reads_objects() {
+            return false;
+        }
+        if !self.is_auto {
+            return true;
+        }
+        let is_call = ToolCall::is_in(object, self.tools.as_deref().map(|tools| tools as &dyn ValidateCall));
+        if is_call {
+            self.commit(Committed::Objects);
+        }
+        is_call
+    }
+
+    /// Whether a whole call of the format of this index counts as one; if so, it is evidence. It is given
+    /// as the JSON object that its reader found or made.
+    pub fn admit_call(&mut self, index: usize, call: Value<'_>) -> bool {
+        if !self.is_auto {
+            return true;
+        }
+        let Some(format) = self.formats.get(index).filter(|_| self.is_candidate(index)) else { return false };
+        if format.needs_known_tool() {
+            let name = call.get("name").and_then(Value::as_str);
+            let tools = self.tools.as_ref();
+            if !tools.is_some_and(|tools| name.is_some_and(|name| tools.has_tool(&name))) {
+                return false;
+            }
+        }
+        self.commit(Committed::Format(index));
+        true
+    }
+
+    /// The name of the format that the calls are in, once that is known: that which was chosen, or that
+    /// which a call was found in. Of JSON objects it is `jsonl`.
+    #[must_use]
+    pub fn committed(&self) -> Option<&str> {
+        match self.committed {
+            Some(Committed::Format(index)) => Some(self.formats[index].name()),
+            Some(Committed::Objects) => Some(CallFormat::Jsonl.as_str()),
+            None if self.is_auto => None,
+            None => Some(self.formats.first().map_or(CallFormat::Jsonl.as_str(), |format| format.name())),
+        }
+    }
+
+    fn commit(&mut self, to: Committed) {
+        if self.committed.is_none() {
+            self.committed = Some(to);
+            self.set_openers();
+        }
+    }
+
+    fn is_candidate(&self, index: usize) -> bool {
+        let format = &self.formats[index];
+        match self.committed {
+            _ if self.is_auto && format.needs_known_tool() && self.tools.is_none() => false,
+            None => true,
+            Some(Committed::Objects) => false,
+            Some(Committed::Format(committed)) => format.name() == self.formats[committed].name(),
+        }
+    }
+
+    fn set_openers(&mut self) {
+        let candidates = self.formats.iter().enumerate().filter(|(index, _)| self.is_candidate(*index));
+        self.openers = Openers::new(candidates);
+    }
+}
+
+impl fmt::Debug for CallDetector {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("CallDetector")
+            .field("formats", &self.formats)
+            .field("committed", &self.committed())
+            .finish_non_exhaustive()
+    }
+}

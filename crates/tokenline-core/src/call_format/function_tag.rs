@@ -1,0 +1,338 @@
+//! `<function=weather>{"city":"Paris"}</function>`, and the same with a tag for each parameter.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+
+use super::header::{Header, HeaderStep};
+use super::scan::{Literal, found, literal, next_byte, parameters_parser, resume_at};
+use super::skip::TagSkip;
+use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat, write};
+use crate::json::{Expected, Parser, Step};
+use crate::{Code, Limits};
+
+/// The tags of Llama 3.1's custom tool calls, whose arguments are a JSON object, and of Qwen3-Coder,
+/// where each parameter has a tag of its own and is a string:
+///
+/// ```text
+/// <function=weather>{"city": "Paris"}</function>
+///
+/// <tool_call>
+/// <function=weather>
+/// <parameter=city>
+/// Paris
+/// </parameter>
+/// </function>
+/// </tool_call>
+/// ```
+///
+/// Also understood: `<function name="weather">`, `<parameter name="city">`, and a name that the arguments
+/// follow without `>`. Of a parameter's text one line feed is taken off at either end, as Qwen's chat
+/// template puts them there; `</parameter>` ends it wherever it stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct FunctionTag;
+
+impl ToolCallFormat for FunctionTag {
+    fn name(&self) -> &str {
+        "function_tag"
+    }
+
+    fn openers(&self) -> Vec<Opener> {
+        ["<function=", "<function name=", "<tool_call>"].map(Opener::from).into()
+    }
+
+    fn start(&self, limits: &Limits) -> Box<dyn CallReader> {
+        Box::new(Reader {
+            json: parameters_parser(limits),
+            at: 0,
+            start: 0,
+            state: State::Start,
+            is_wrapped: false,
+            has_step: false,
+            name: String::new(),
+            parameters: String::new(),
+            names: HashSet::new(),
+        })
+    }
+}
+
+#[derive(Debug)]
+struct Reader {
+    json: Parser,
+    at: usize,
+    /// Where the open call begins.
+    start: usize,
+    state: State,
+    /// Whether a `<tool_call>` is open.
+    is_wrapped: bool,
+    /// Whether there was a call, good or bad.
+    has_step: bool,
+    name: String,
+    /// What there is of the parameters that have tags of their own.
+    parameters: String,
+    names: HashSet<String>,
+}
+
+#[derive(Debug)]
+enum State {
+    Start,
+    /// Inside of `<tool_call>`, before a function or the end.
+    Between,
+    Function(Header),
+    Body {
+        from: usize,
+    },
+    Json {
+        from: usize,
+    },
+    AfterJson {
+        from: usize,
+        to: usize,
+    },
+    Parameters,
+    Parameter(Header),
+    Value {
+        from: usize,
+    },
+    Skip(CallFault, TagSkip),
+    Over,
+}
+
+/// Whether to read on.
+enum Flow {
+    On,
+    Answer(CallStep),
+}
+
+const WRAPPER: &str = "<tool_call>";
+const FUNCTION: &str = "<function";
+const END: &str = "</function>";
+
+impl CallReader for Reader {
+    fn read(&mut self, text: &str, is_end: bool) -> CallStep {
+        loop {
+            if let Flow::Answer(step) = self.step(text, is_end) {
+                return step;
+            }
+        }
+    }
+}
+
+impl Reader {
+    fn step(&mut self, text: &str, is_end: bool) -> Flow {
+        match &mut self.state {
+            State::Start => match literal(text, 0, &[WRAPPER, FUNCTION]) {
+                Literal::Found(0) => {
+                    self.is_wrapped = true;
+                    self.at = WRAPPER.len();
+                    self.enter(State::Between)
+                }
+                Literal::Found(_) => self.enter(State::Function(Header::new(FUNCTION.len()))),
+                Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
+                _ => self.not_this(text, 1),
+            },
+            State::Between => self.between(text, is_end),
+            State::Function(header) => match header.read(text) {
+                HeaderStep::Whole { name, body } => {
+                    name.clone_into(&mut self.name);
+                    self.at = body;
+                    self.enter(State::Body { from: body })
+                }
+                HeaderStep::NeedMore if is_end && header.is_nameless() => self.not_this(text, text.len()),
+                HeaderStep::NeedMore => self.wait(text, is_end),
+                HeaderStep::None { at } => self.not_this(text, at),
+            },
+            &mut State::Body { from } => self.body(text, is_end, from),
+            &mut State::Json { from } => self.arguments(text, is_end, from),
+            &mut State::AfterJson { from, to } => self.after_arguments(text, is_end, from, to),
+            State::Parameters => self.parameters(text, is_end),
+            State::Parameter(header) => match header.read(text) {
+                HeaderStep::Whole { name, body } => {
+                    if !self.names.insert(name.to_owned()) {
+                        let at = body - 1;
+                        return self.fault(text, Code::MalformedJson, at, "a parameter is given twice");
+                    }
+                    if self.parameters.len() > 1 {
+                        self.parameters.push(',');
+                    }
+                    write::string(&mut self.parameters, name);
+                    self.parameters.push(':');
+                    self.at = body;
+                    self.enter(State::Value { from: body })
+                }
+                HeaderStep::NeedMore => self.wait(text, is_end),
+                HeaderStep::None { at } => {
+                    self.fault(text, Code::MalformedJson, at, "expected the name of a parameter")
+                }
+            },
+            &mut State::Value { from } => self.value(text, is_end, from),
+            State::Skip(fault, skip) => match skip.end(text, is_end, &[END, FUNCTION, WRAPPER]) {
+                None => Flow::Answer(CallStep::NeedMore),
+                Some(end) => {
+                    let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(end);
+                    self.end_call(CallStep::Malformed(fault))
+                }
+            },
+            State::Over => Flow::Answer(CallStep::Done { end: 0 }),
+        }
+    }
+
+    fn between(&mut self, text: &str, is_end: bool) -> Flow {
+        next_byte(text, &mut self.at);
+        match literal(text, self.at, &[FUNCTION, "</tool_call>"]) {
+            Literal::Found(0) => {
+                self.start = self.at;
+                self.enter(State::Function(Header::new(self.at + FUNCTION.len())))
+            }
+            Literal::Found(_) if self.has_step => {
+                Flow::Answer(CallStep::Done { end: self.at + "</tool_call>".len() })
+            }
+            Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
+            _ => self.not_this(text, self.at),
+        }
+    }
+
+    fn body(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
+        match next_byte(text, &mut self.at) {
+            None => self.wait(text, is_end),
+            Some(b'{') => {
+                self.json.reset();
+                self.enter(State::Json { from: self.at })
+            }
+            Some(b'<') => {
+                self.names.clear();
+                self.parameters.clear();
+                self.parameters.push('{');
+                self.enter(State::Parameters)
+            }
+            Some(b'[' | b'"') if self.at == from => {
+                let message = "the arguments must be an object";
+                self.fault(text, Code::InvalidParameters, self.at, message)
+            }
+            // The name of the tag, in a sentence about it.
+            Some(_) => self.not_this(text, self.at),
+        }
+    }
+
+    fn arguments(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
+        match self.json.resume(&text[from..]) {
+            Step::NeedMore => self.wait(text, is_end),
+            Step::Complete { end } => {
+                self.at = from + end;
+                self.enter(State::AfterJson { from, to: from + end })
+            }
+            // `{...}`, in a sentence about the tag.
+            Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
+                self.not_this(text, from + error.offset)
+            }
+            Step::Malformed(error) => {
+                let fault = CallFault::from_syntax(self.start, from, error);
+                let skip = TagSkip::new(text, fault.at, error.expected.is_in_string());
+                self.enter(State::Skip(fault, skip))
+            }
+        }
+    }
+
+    fn after_arguments(&mut self, text: &str, is_end: bool, from: usize, to: usize) -> Flow {
+        next_byte(text, &mut self.at);
+        match literal(text, self.at, &[END]) {
+            Literal::Found(_) => {
+                let end = self.at + END.len();
+                // A line feed in JSON is white space.
+                let parameters = text[from..to].replace(['\n', '\r'], " ");
+                let call = CallText::from_parts(self.start..end, &self.name, &parameters, None);
+                self.end_call(CallStep::Call(call))
+            }
+            Literal::NeedMore => self.wait(text, is_end),
+            Literal::None => {
+                let found = found(text, self.at);
+                let message = format!("expected `</function>` after the arguments, found {found}");
+                self.fault(text, Code::TrailingData, self.at, message)
+            }
+        }
+    }
+
+    fn parameters(&mut self, text: &str, is_end: bool) -> Flow {
+        next_byte(text, &mut self.at);
+        match literal(text, self.at, &[END, "<parameter"]) {
+            Literal::Found(0) => {
+                let end = self.at + END.len();
+                self.parameters.push('}');
+                let call = CallText::from_parts(self.start..end, &self.name, &self.parameters, None);
+                self.end_call(CallStep::Call(call))
+            }
+            Literal::Found(_) => self.enter(State::Parameter(Header::new(self.at + "<parameter".len()))),
+            Literal::NeedMore => self.wait(text, is_end),
+            Literal::None if self.names.is_empty() => self.not_this(text, self.at),
+            Literal::None => {
+                let found = found(text, self.at);
+                let message = format!("expected `<parameter=` or `</function>`, found {found}");
+                self.fault(text, Code::MalformedJson, self.at, message)
+            }
+        }
+    }
+
+    /// The text of a parameter, up to its closing tag.
+    fn value(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
+        let tags = ["</parameter>", END, FUNCTION, "<parameter", "</tool_call>"];
+        while let Some(found) = memchr::memchr(b'<', &text.as_bytes()[self.at..]) {
+            self.at += found;
+            match literal(text, self.at, &tags) {
+                Literal::Found(0) => {
+                    let value = &text[from..self.at];
+                    let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);
+                    let value = value.strip_suffix("\r\n").or(value.strip_suffix('\n')).unwrap_or(value);
+                    write::string(&mut self.parameters, value);
+                    self.at += tags[0].len();
+                    return self.enter(State::Parameters);
+                }
+                // The closing tag was forgotten: what follows would pass for the value.
+                Literal::Found(_) if text[from..self.at].trim_end_matches([' ', '\t']).ends_with('\n') => {
+                    let message = "a parameter's closing tag is missing";
+                    return self.fault(text, Code::MalformedJson, self.at, message);
+                }
+                Literal::NeedMore => return self.wait(text, is_end),
+                Literal::Found(_) | Literal::None => self.at += 1,
+            }
+        }
+        self.at = text.len();
+        self.wait(text, is_end)
+    }
+
+    fn enter(&mut self, state: State) -> Flow {
+        self.state = state;
+        Flow::On
+    }
+
+    /// What there is so far is a call that is open.
+    fn wait(&mut self, text: &str, is_end: bool) -> Flow {
+        match is_end {
+            true => {
+                self.state = State::Over;
+                let fault = CallFault::truncated(self.start, text.len());
+                Flow::Answer(CallStep::Malformed(fault))
+            }
+            false => Flow::Answer(CallStep::NeedMore),
+        }
+    }
+
+    fn fault(&mut self, text: &str, code: Code, at: usize, message: impl Into<Cow<'static, str>>) -> Flow {
+        let fault = CallFault::new(code, self.start, at, message);
+        self.enter(State::Skip(fault, TagSkip::new(text, at, false)))
+    }
+
+    fn not_this(&mut self, text: &str, at: usize) -> Flow {
+        self.state = State::Over;
+        Flow::Answer(match self.has_step {
+            true => CallStep::Done { end: 0 },
+            false => CallStep::NotThis { resume_at: resume_at(text, at) },
+        })
+    }
+
+    /// The text begins anew after the call.
+    fn end_call(&mut self, step: CallStep) -> Flow {
+        self.has_step = true;
+        self.at = 0;
+        self.state = if self.is_wrapped { State::Between } else { State::Over };
+        Flow::Answer(step)
+    }
+}

@@ -1,0 +1,49 @@
+//! `<tool_call>{"name":"weather","arguments":{"city":"Paris"}}</tool_call>`
+
+use super::json_calls::{JsonCalls, Tags};
+use super::scan::{Literal, literal};
+use super::{CallReader, CallStep, Opener, ToolCallFormat};
+use crate::Limits;
+
+/// The tags of Hermes 2 Pro and 3, and of Qwen 2.5 and 3: one JSON object, with `arguments`, in each.
+///
+/// Several objects in one pair of tags are taken too. Where the closing tag is missing, as it is if a
+/// server takes it for a stop sequence, the object is not sealed.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Hermes;
+
+const TAGS: Tags = Tags { open: "<tool_call>", close: "</tool_call>" };
+
+impl ToolCallFormat for Hermes {
+    fn name(&self) -> &str {
+        "hermes"
+    }
+
+    fn openers(&self) -> Vec<Opener> {
+        vec![TAGS.open.into()]
+    }
+
+    fn start(&self, limits: &Limits) -> Box<dyn CallReader> {
+        Box::new(Reader { calls: JsonCalls::new(TAGS.open.len(), Some(TAGS), limits), is_open: false })
+    }
+}
+
+#[derive(Debug)]
+struct Reader {
+    calls: JsonCalls,
+    /// Whether the opening tag was seen.
+    is_open: bool,
+}
+
+impl CallReader for Reader {
+    fn read(&mut self, text: &str, is_end: bool) -> CallStep {
+        if !self.is_open {
+            match literal(text, 0, &[TAGS.open]) {
+                Literal::Found(_) => self.is_open = true,
+                Literal::NeedMore if !is_end => return CallStep::NeedMore,
+                _ => return CallStep::NotThis { resume_at: 1 },
+            }
+        }
+        self.calls.read(text, is_end)
+    }
+}

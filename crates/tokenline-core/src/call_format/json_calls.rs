@@ -1,0 +1,254 @@
+//! Calls that are JSON objects, alone, in a row or in an array, where a tag says that they are calls.
+
+use super::scan::{Literal, found, literal, next_byte, resume_at};
+use super::skip::{BalanceSkip, TagSkip};
+use super::{CallFault, CallStep, CallText};
+use crate::json::{Expected, Parser, Step};
+use crate::{Code, Limits};
+
+/// Reads them after the tag.
+#[derive(Debug)]
+pub(super) struct JsonCalls {
+    json: Parser,
+    at: usize,
+    state: State,
+    in_array: bool,
+    /// Whether there was a call, good or bad.
+    has_step: bool,
+    tags: Option<Tags>,
+}
+
+/// The tags around the calls, where there are some.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Tags {
+    pub(super) open: &'static str,
+    pub(super) close: &'static str,
+}
+
+#[derive(Debug)]
+enum State {
+    /// Before the first call.
+    First,
+    /// Before another call of a row, or the end.
+    Next,
+    Object {
+        from: usize,
+    },
+    /// What follows the object tells whether it was whole.
+    Sealing {
+        from: usize,
+        to: usize,
+        is_after_comma: bool,
+    },
+    /// After the array.
+    Closing {
+        end: usize,
+    },
+    SkipToTag(CallFault, TagSkip),
+    SkipToBalance(CallFault, BalanceSkip),
+    Over,
+}
+
+enum Flow {
+    On,
+    Answer(CallStep),
+}
+
+impl JsonCalls {
+    /// After the tag that ends at `at`.
+    pub(super) fn new(at: usize, tags: Option<Tags>, limits: &Limits) -> Self {
+        let json = Parser::new().with_limits(limits);
+        Self { json, at, state: State::First, in_array: false, has_step: false, tags }
+    }
+
+    pub(super) fn read(&mut self, text: &str, is_end: bool) -> CallStep {
+        loop {
+            if let Flow::Answer(step) = self.step(text, is_end) {
+                return step;
+            }
+        }
+    }
+
+    fn step(&mut self, text: &str, is_end: bool) -> Flow {
+        match &mut self.state {
+            State::First | State::Next => self.next(text, is_end),
+            &mut State::Object { from } => self.object(text, is_end, from),
+            &mut State::Sealing { from, to, is_after_comma } => {
+                self.sealing(text, is_end, from, to, is_after_comma)
+            }
+            &mut State::Closing { end } => self.closing(text, is_end, end),
+            State::SkipToTag(fault, skip) => {
+                let Some(tags) = self.tags else { unreachable!("only tags are skipped to") };
+                let Some(end) = skip.end(text, is_end, &[tags.close, tags.open]) else {
+                    return Flow::Answer(CallStep::NeedMore);
+                };
+                let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(end);
+                self.end_call(State::Over, CallStep::Malformed(fault))
+            }
+            State::SkipToBalance(fault, skip) => {
+                let Some(skipped) = skip.end(text, is_end) else {
+                    return Flow::Answer(CallStep::NeedMore);
+                };
+                let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
+                let state = if skipped.is_balanced { State::Next } else { State::Over };
+                self.end_call(state, CallStep::Malformed(fault))
+            }
+            State::Over => Flow::Answer(CallStep::Done { end: 0 }),
+        }
+    }
+
+    /// Before a call.
+    fn next(&mut self, text: &str, is_end: bool) -> Flow {
+        let before = self.at;
+        match next_byte(text, &mut self.at) {
+            None if is_end => self.leave(text, before),
+            None => Flow::Answer(CallStep::NeedMore),
+            Some(b'{') => {
+                self.json.reset();
+                self.enter(State::Object { from: self.at })
+            }
+            Some(b'[') if !self.in_array && !self.has_step => {
+                self.in_array = true;
+                self.at += 1;
+                Flow::On
+            }
+            Some(b']') if self.in_array && self.has_step => {
+                self.at += 1;
+                self.enter(State::Closing { end: self.at })
+            }
+            Some(b',') if self.has_step => {
+                self.at += 1;
+                Flow::On
+            }
+            Some(b'}' | b')') if self.in_array && self.has_step => self.over(0),
+            Some(_) if self.in_array && self.has_step => {
+                let fault =
+                    CallFault::new(Code::NotAnObject, self.at, self.at, "a tool call must be an object");
+                let skip = BalanceSkip::new(self.at, 0, None, b"\"");
+                self.enter(State::SkipToBalance(fault, skip))
+            }
+            Some(_) if self.has_step => self.closing(text, is_end, 0),
+            Some(_) => self.leave(text, self.at),
+        }
+    }
+
+    fn object(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
+        match self.json.resume(&text[from..]) {
+            Step::NeedMore if is_end => {
+                self.state = State::Over;
+                let fault = CallFault::truncated(from, text.len());
+                Flow::Answer(CallStep::Malformed(fault))
+            }
+            Step::NeedMore => Flow::Answer(CallStep::NeedMore),
+            Step::Complete { end } => {
+                self.at = from + end;
+                self.enter(State::Sealing { from, to: from + end, is_after_comma: false })
+            }
+            // `{...}`, in a sentence about the tag.
+            Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
+                self.leave(text, from + error.offset)
+            }
+            Step::Malformed(error) => {
+                let fault = CallFault::from_syntax(from, from, error);
+                let is_in_string = error.expected.is_in_string();
+                self.enter(if self.tags.is_some() {
+                    let skip = TagSkip::new(text, fault.at, is_in_string);
+                    State::SkipToTag(fault, skip)
+                } else {
+                    let quote = is_in_string.then_some(b'"');
+                    let skip = BalanceSkip::new(fault.at, self.json.depth(), quote, b"\"");
+                    State::SkipToBalance(fault, skip)
+                })
+            }
+        }
+    }
+
+    fn sealing(
+        &mut self,
+        text: &str,
+        is_end: bool,
+        from: usize,
+        to: usize,
+        mut is_after_comma: bool,
+    ) -> Flow {
+        let call = CallText::as_written(from..to);
+        while let Some(&byte) = text.as_bytes().get(self.at) {
+            let is_sealed = match byte {
+                b' ' | b'\t' | b'\r' => false,
+                b'\n' => !self.in_array,
+                b',' | b']' if self.in_array => true,
+                b',' if !is_after_comma => {
+                    is_after_comma = true;
+                    false
+                }
+                b'{' => true,
+                b':' | b'}' | b']' => return self.conflict(text, from),
+                b'"' if is_after_comma => return self.conflict(text, from),
+                _ if self.in_array => return self.conflict(text, from),
+                _ => true,
+            };
+            if is_sealed {
+                return self.end_call(State::Next, CallStep::Call(call));
+            }
+            self.at += 1;
+        }
+        if is_end {
+            return self.end_call(State::Next, CallStep::Call(call.unsealed()));
+        }
+        self.state = State::Sealing { from, to, is_after_comma };
+        Flow::Answer(CallStep::NeedMore)
+    }
+
+    /// The text goes on as if the object were still open.
+    fn conflict(&mut self, text: &str, from: usize) -> Flow {
+        let found = found(text, self.at);
+        let message = format!("the object is balanced, but goes on with {found}");
+        let fault = CallFault::new(Code::TrailingData, from, self.at, message);
+        self.enter(match self.tags {
+            Some(_) => State::SkipToTag(fault, TagSkip::new(text, self.at, false)),
+            // Past what was found, up to where the element ends; else to where its bracket should be.
+            None if self.in_array => {
+                State::SkipToBalance(fault, BalanceSkip::new(self.at + 1, 0, None, b"\""))
+            }
+            None => State::SkipToBalance(fault, BalanceSkip::new(self.at, 1, None, b"\"")),
+        })
+    }
+
+    /// After the last call: the closing tag belongs to the run.
+    fn closing(&mut self, text: &str, is_end: bool, end: usize) -> Flow {
+        let Some(tags) = self.tags else { return self.over(end) };
+        next_byte(text, &mut self.at);
+        match literal(text, self.at, &[tags.close]) {
+            Literal::Found(_) => self.over(self.at + tags.close.len()),
+            Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
+            _ => self.over(end),
+        }
+    }
+
+    fn enter(&mut self, state: State) -> Flow {
+        self.state = state;
+        Flow::On
+    }
+
+    fn over(&mut self, end: usize) -> Flow {
+        self.state = State::Over;
+        Flow::Answer(CallStep::Done { end })
+    }
+
+    /// There is no call here, or no other.
+    fn leave(&mut self, text: &str, at: usize) -> Flow {
+        if self.has_step {
+            return self.over(0);
+        }
+        self.state = State::Over;
+        Flow::Answer(CallStep::NotThis { resume_at: resume_at(text, at) })
+    }
+
+    /// The text begins anew after the call.
+    fn end_call(&mut self, state: State, step: CallStep) -> Flow {
+        self.has_step = true;
+        self.at = 0;
+        self.state = state;
+        Flow::Answer(step)
+    }
+}

@@ -1,0 +1,37 @@
+//! Tool calls in a text that are not JSON objects: the syntaxes that models use, and the user's own.
+//!
+//! A call that is a JSON object, `{"name":"weather","parameters":{"city":"Paris"}}`, is a record like
+//! any other. What is no JSON is read by a [`ToolCallFormat`]: the text from its [`Opener`] on is given
+//! to its [`CallReader`] as it grows, which answers with each call as JSON text once it is whole.
+//!
+//! | name | what it looks like | used by |
+//! |---|---|---|
+//! | `jsonl` | `{"name":"weather","parameters":{"city":"Paris"}}`, one or more | models told so in the prompt |
+//! | `single_json` | the same, one object; `{"tool_calls":[...]}` | models told so in the prompt |
+//! | `hermes` | `<tool_call>{"name":"weather","arguments":{"city":"Paris"}}</tool_call>` | Hermes 2 and 3, Qwen 2.5 and 3 |
+//! | `mistral` | `[TOOL_CALLS] [{"name":"weather","arguments":{"city":"Paris"}}]`, `[TOOL_CALLS]weather[ARGS]{"city":"Paris"}` | Mistral, by its tokenizers up to v7 and from v11 on |
+//! | `function_tag` | `<function=weather>{"city":"Paris"}</function>`, or with `<parameter=city>` in it | Llama 3.1, Qwen3-Coder |
+//! | `pythonic` | `[weather(city="Paris"), now()]` | Llama 3.2 and 4 |
+//!
+//! [`CallFormat`] names them; [`CallDetector`] tells which of them a text is in.
+
+mod choice;
+mod detector;
+mod format;
+mod function_tag;
+mod header;
+mod hermes;
+mod json_calls;
+mod mistral;
+mod openers;
+mod pythonic;
+mod scan;
+mod skip;
+mod step;
+mod write;
+
+pub use choice::CallFormat;
+pub use detector::CallDetector;
+pub use format::{CallReader, Opener, ToolCallFormat};
+pub use openers::{OpenerMatch, Openers};
+pub use step::{CallFault, CallStep, CallText};

@@ -1,0 +1,140 @@
+//! Finding the openers of several formats in a text.
+
+use std::sync::Arc;
+
+use super::scan::{MAX_NAME, is_name};
+use super::{Opener, ToolCallFormat};
+
+/// The openers of some formats, to be looked for all at once.
+#[derive(Clone, Debug, Default)]
+pub struct Openers {
+    /// The texts, longest first, each with the index of its format.
+    texts: Vec<(String, usize)>,
+    /// Formats whose calls begin with a name at the start of a line.
+    names: Vec<usize>,
+    /// The bytes with which a text begins, and the line feed if lines matter.
+    first: Vec<u8>,
+}
+
+/// Where [`Openers::find`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OpenerMatch {
+    /// There is none.
+    None,
+    /// The text ends in what may become one that begins here.
+    Partial {
+        /// Its offset.
+        at: usize,
+    },
+    /// One begins here, or several do: [`Openers::formats_at`] tells whose.
+    At {
+        /// Its offset.
+        at: usize,
+    },
+}
+
+impl Openers {
+    /// The openers of these formats, which are told apart by their indices.
+    #[must_use]
+    pub fn new<'f>(formats: impl IntoIterator<Item = (usize, &'f Arc<dyn ToolCallFormat>)>) -> Self {
+        let mut openers = Self::default();
+        for (index, format) in formats {
+            for opener in format.openers() {
+                match opener {
+                    Opener::Text(text) if text.is_empty() => {}
+                    Opener::Text(text) => openers.texts.push((text.into_owned(), index)),
+                    Opener::NameAtLineStart => openers.names.push(index),
+                }
+            }
+        }
+        // Stable: formats keep their order.
+        openers.texts.sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        openers.first = openers.texts.iter().map(|(text, _)| text.as_bytes()[0]).collect();
+        if !openers.names.is_empty() {
+            openers.first.push(b'\n');
+        }
+        openers.first.sort_unstable();
+        openers.first.dedup();
+        openers
+    }
+
+    /// Whether there are none to be found.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.first.is_empty()
+    }
+
+    /// Looks for the first opener in `text` from `from` on. `is_line_start` tells that nothing but white
+    /// space stands before `from` on its line, `is_end` that no more will come.
+    ///
+    /// Every byte is looked at once, if the next call begins where this one [left off](OpenerMatch): at
+    /// the end of the text, or at what was found.
+    #[must_use]
+    pub fn find(&self, text: &str, from: usize, mut is_line_start: bool, is_end: bool) -> OpenerMatch {
+        let bytes = text.as_bytes();
+        let mut at = from;
+        loop {
+            if is_line_start && !self.names.is_empty() {
+                let blanks = bytes[at..].iter().take_while(|byte| matches!(byte, b' ' | b'\t'));
+                let name = at + blanks.count();
+                match name_and_bracket(&bytes[name..]) {
+                    Some(true) => return OpenerMatch::At { at: name },
+                    None if !is_end => return OpenerMatch::Partial { at: name },
+                    _ => {}
+                }
+            }
+            let Some(found) = self.next_first(&bytes[at..]) else { return OpenerMatch::None };
+            at += found;
+            is_line_start = bytes[at] == b'\n';
+            if !is_line_start {
+                let rest = &bytes[at..];
+                let mut is_found = false;
+                for (opener, _) in &self.texts {
+                    is_found |= rest.starts_with(opener.as_bytes());
+                    if rest.len() < opener.len() && opener.as_bytes().starts_with(rest) && !is_end {
+                        return OpenerMatch::Partial { at };
+                    }
+                }
+                if is_found {
+                    return OpenerMatch::At { at };
+                }
+            }
+            at += 1;
+        }
+    }
+
+    /// The formats with an opener that `rest`, the text from what was [found](OpenerMatch::At) on, begins
+    /// with, in the order in which they are to be tried. A format may come twice.
+    pub fn formats_at(&self, rest: &str, is_line_start: bool) -> impl Iterator<Item = usize> {
+        let texts = self.texts.iter().filter(move |(text, _)| rest.starts_with(text.as_str()));
+        let is_name = is_line_start && name_and_bracket(rest.as_bytes()) == Some(true);
+        let names = self.names.iter().filter(move |_| is_name);
+        texts.map(|(_, index)| *index).chain(names.copied())
+    }
+
+    /// The next byte that may be the first of an opener.
+    fn next_first(&self, bytes: &[u8]) -> Option<usize> {
+        match *self.first {
+            [] => None,
+            [one] => memchr::memchr(one, bytes),
+            [one, two] => memchr::memchr2(one, two, bytes),
+            [one, two, three] => memchr::memchr3(one, two, three, bytes),
+            _ => bytes.iter().position(|byte| self.first.contains(byte)),
+        }
+    }
+}
+
+/// Whether a name and a bracket stand here; `None` if the text ends before that can be told.
+fn name_and_bracket(bytes: &[u8]) -> Option<bool> {
+    if !bytes.first().is_none_or(|first| *first == b'_' || first.is_ascii_alphabetic() || !first.is_ascii()) {
+        return Some(false);
+    }
+    let len = bytes.iter().take(MAX_NAME + 1).take_while(|byte| is_name(**byte)).count();
+    match bytes.get(len) {
+        _ if len > MAX_NAME => Some(false),
+        // A blank line may go on; there is nothing to hold back yet.
+        None if len == 0 => Some(false),
+        None => None,
+        Some(byte) => Some(*byte == b'(' && len > 0),
+    }
+}

@@ -1,0 +1,93 @@
+//! Arguments: their names, and the lists, dictionaries and literals that they are.
+
+use super::literal as python;
+use super::{Container, Flow, Reader, State};
+use crate::Code;
+use crate::call_format::write;
+
+impl Reader {
+    pub(super) fn argument(&mut self, text: &str, byte: u8, from: usize, to: usize) -> Flow {
+        let name = &text[from..to];
+        if byte != b'=' {
+            self.at = from;
+            // A variable may be a word in a text.
+            self.is_call |= python::word(name).is_some();
+            return self.fault(text, Code::InvalidParameters, "an argument has no name");
+        }
+        if !self.names.insert(name.to_owned()) {
+            self.at = from;
+            return self.fault(text, Code::MalformedJson, "an argument is given twice");
+        }
+        self.comma();
+        write::string(&mut self.parameters, name);
+        self.parameters.push(':');
+        self.go(State::Value)
+    }
+
+    pub(super) fn value(&mut self, text: &str, byte: u8) -> Flow {
+        let container = match byte {
+            b'"' | b'\'' => {
+                self.is_call = true;
+                return self.enter(State::Quote { is_name: false });
+            }
+            b'0'..=b'9' | b'-' | b'+' | b'.' => {
+                // Three dots are no number, nor is a sign before a word.
+                self.is_call |= byte.is_ascii_digit();
+                let from = self.at;
+                return self.go(State::Number { from });
+            }
+            _ if byte.is_ascii_alphabetic() => return self.enter(State::Word { from: self.at }),
+            b'[' => Container::List,
+            b'{' => Container::Dict,
+            _ => return self.unexpected(text, "a literal"),
+        };
+        self.is_call = true;
+        if self.containers.len() >= self.depth_limit {
+            return self.fault(text, Code::TooDeep, "expected less nesting: the depth limit is reached");
+        }
+        self.containers.push(container);
+        self.parameters.push(char::from(byte));
+        self.go(State::Element)
+    }
+
+    pub(super) fn element(&mut self, text: &str, byte: u8) -> Flow {
+        match (self.containers.last(), byte) {
+            (Some(Container::List), b']') | (Some(Container::Dict), b'}') => self.close_container(byte),
+            (Some(Container::Dict), b'"' | b'\'') => {
+                self.comma();
+                self.enter(State::Quote { is_name: true })
+            }
+            (Some(Container::Dict), _) => self.unexpected(text, "a string or `}`"),
+            _ => {
+                self.comma();
+                self.enter(State::Value)
+            }
+        }
+    }
+
+    pub(super) fn after_value(&mut self, text: &str, byte: u8) -> Flow {
+        match (self.containers.last(), byte) {
+            (None, b',') => self.go(State::Argument),
+            (None, b')') => self.close_call(),
+            (None, _) => self.unexpected(text, "`,` or `)`"),
+            (Some(_), b',') => self.go(State::Element),
+            (Some(Container::List), b']') | (Some(Container::Dict), b'}') => self.close_container(byte),
+            (Some(Container::List), _) => self.unexpected(text, "`,` or `]`"),
+            (Some(Container::Dict), _) => self.unexpected(text, "`,` or `}`"),
+        }
+    }
+
+    fn close_container(&mut self, byte: u8) -> Flow {
+        self.containers.pop();
+        self.parameters.push(char::from(byte));
+        self.go(State::AfterValue)
+    }
+
+    /// Between members and elements, before the next.
+    fn comma(&mut self) {
+        // A string ends with its quote, so this is a bracket that was opened just now.
+        if !self.parameters.ends_with(['{', '[']) {
+            self.parameters.push(',');
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Small steps through a text that grows.
+
+use crate::Limits;
+use crate::json::{Found, Parser, error};
+
+/// Whether a text goes on with one of some literals.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Literal {
+    /// With this one of them.
+    Found(usize),
+    /// With none.
+    None,
+    /// It ends inside of one, or right before.
+    NeedMore,
+}
+
+/// Whether `text` goes on at `at` with one of the literals, none of which begins with another.
+pub(super) fn literal(text: &str, at: usize, literals: &[&str]) -> Literal {
+    let rest = &text.as_bytes()[at..];
+    let mut is_open = false;
+    for (index, literal) in literals.iter().enumerate() {
+        if rest.starts_with(literal.as_bytes()) {
+            return Literal::Found(index);
+        }
+        is_open |= literal.as_bytes().starts_with(rest);
+    }
+    if is_open { Literal::NeedMore } else { Literal::None }
+}
+
+/// The next byte that is no white space, and `at` on it.
+pub(super) fn next_byte(text: &str, at: &mut usize) -> Option<u8> {
+    let rest = &text.as_bytes()[*at..];
+    match rest.iter().position(|byte| !is_space(*byte)) {
+        Some(found) => {
+            *at += found;
+            Some(rest[found])
+        }
+        None => {
+            *at = text.len();
+            None
+        }
+    }
+}
+
+pub(super) fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\r' | b'\n')
+}
+
+/// The longest name of a tool. OpenAI allows 64 bytes, MCP 128.
+pub(super) const MAX_NAME: usize = 128;
+
+/// Whether a byte may be part of the name of a tool in a syntax where it stands bare. Bytes of other
+/// scripts are letters.
+pub(super) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || !byte.is_ascii()
+}
+
+/// What stands there, for a message.
+pub(super) fn found(text: &str, at: usize) -> Found {
+    text.as_bytes().get(at).map_or(Found::EndOfInput, |byte| error::Found::classify(*byte))
+}
+
+/// A parser of parameters, which are a level below the call that they become part of.
+pub(super) fn parameters_parser(limits: &Limits) -> Parser {
+    Parser::new().with_limits(&Limits { depth: limits.depth.saturating_sub(1), ..*limits })
+}
+
+/// The place before which `resume_at` may be, and where a character begins.
+pub(super) fn resume_at(text: &str, at: usize) -> usize {
+    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0).max(1)
+}

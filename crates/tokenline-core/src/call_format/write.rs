@@ -1,0 +1,47 @@
+//! Writing calls as JSON.
+
+use std::fmt::Write as _;
+
+/// `{"name":...,"parameters":...}`, and the id if there is one.
+pub(super) fn call(name: &str, parameters: &str, call_id: Option<&str>) -> String {
+    let mut out = String::with_capacity(parameters.len() + name.len() + 32);
+    out.push_str("{\"name\":");
+    string(&mut out, name);
+    out.push_str(",\"parameters\":");
+    out.push_str(parameters);
+    if let Some(call_id) = call_id {
+        out.push_str(",\"call_id\":");
+        string(&mut out, call_id);
+    }
+    out.push('}');
+    out
+}
+
+/// A string with its quotes.
+pub(super) fn string(out: &mut String, text: &str) {
+    out.push('"');
+    escaped(out, text);
+    out.push('"');
+}
+
+/// What stands between the quotes of a string.
+pub(super) fn escaped(out: &mut String, text: &str) {
+    let mut from = 0;
+    for (at, byte) in text.bytes().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.push_str(&text[from..at]);
+        from = at + 1;
+        match byte {
+            b'"' => out.push_str("\\\""),
+            b'\\' => out.push_str("\\\\"),
+            b'\n' => out.push_str("\\n"),
+            b'\r' => out.push_str("\\r"),
+            b'\t' => out.push_str("\\t"),
+            // Writing to a `String` does not fail.
+            _ => drop(write!(out, "\\u{byte:04x}")),
+        }
+    }
+    out.push_str(&text[from..]);
+}

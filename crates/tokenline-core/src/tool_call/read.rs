@@ -1,0 +1,193 @@
+//! How a JSON object is read as a call, whatever its keys are called.
+
+use std::borrow::Cow;
+
+use super::ToolCall;
+use super::judge::judge;
+use crate::json::{Kind, Parser, Value};
+use crate::{Code, Completion, Recovered, ValidateCall, Violation};
+
+/// What models call the name of the tool, first come first served.
+const NAMES: [&str; 4] = ["name", "tool", "function", "tool_name"];
+/// What they call its parameters.
+const ARGUMENTS: [&str; 4] = ["parameters", "arguments", "args", "input"];
+/// What they call the id of the call.
+const IDS: [&str; 3] = ["call_id", "id", "tool_call_id"];
+
+/// The call that the members of an object make up. `null` is as good as missing.
+#[derive(Clone, Copy)]
+pub(super) struct Members<'a> {
+    outer: Value<'a>,
+    /// Where name and arguments are: in the object itself, or in its `function`.
+    inner: Value<'a>,
+    is_nested: bool,
+    name: Option<(&'static str, Value<'a>)>,
+}
+
+impl<'a> Members<'a> {
+    pub(super) fn new(outer: Value<'a>) -> Self {
+        let name = first(outer, &NAMES);
+        match name {
+            Some(("function", inner)) if inner.kind() == Kind::Object => {
+                let name = first(inner, &NAMES);
+                Self { outer, inner, is_nested: true, name }
+            }
+            _ => Self { outer, inner: outer, is_nested: false, name },
+        }
+    }
+
+    pub(super) fn name(self) -> Option<Cow<'a, str>> {
+        self.name?.1.as_str().filter(|name| !name.is_empty())
+    }
+
+    pub(super) fn has_no_name(self) -> bool {
+        self.name.is_none()
+    }
+
+    pub(super) fn has_arguments(self) -> bool {
+        first(self.inner, &ARGUMENTS).is_some()
+    }
+
+    /// An id that is a number is an id all the same.
+    pub(super) fn call_id(self) -> Option<Cow<'a, str>> {
+        let (_, id) = first(self.outer, &IDS).or_else(|| first(self.inner, &IDS))?;
+        Some(id.as_str().unwrap_or(Cow::Borrowed(id.raw())))
+    }
+
+    fn error(self) -> Option<Value<'a>> {
+        let error = [self.outer, self.inner].into_iter().find_map(|value| first(value, &["error"]));
+        error.map(|(_, error)| error)
+    }
+
+    fn path(self, key: &str) -> String {
+        if self.is_nested { format!("/function/{key}") } else { format!("/{key}") }
+    }
+
+    /// The call. Places are in the document of the object, paths begin at it.
+    pub(super) fn read(
+        self,
+        tools: Option<&dyn ValidateCall>,
+        completion: Completion,
+    ) -> Result<ToolCall, Box<Violation>> {
+        let name = self.read_name()?;
+        let (key, arguments) = self.read_arguments()?;
+        let path = self.path(key);
+        let text;
+        let mut parser;
+        let (parameters, is_text) = match arguments.as_str() {
+            None => (arguments, false),
+            Some(unescaped) => {
+                text = unescaped;
+                parser = Parser::new();
+                let value = parser.parse(&text).map_err(|error| {
+                    let message =
+                        format!("the `{key}` are a string that is not JSON: {}", error.description());
+                    refuse(Code::InvalidParameters, arguments, &path, message)
+                })?;
+                (value, true)
+            }
+        };
+        if parameters.kind() != Kind::Object {
+            let found = parameters.kind().as_str();
+            let message = match is_text {
+                true => format!("the `{key}` are a string that must hold an object, found {found}"),
+                false => format!("the `{key}` must be an object, found {found}"),
+            };
+            return Err(refuse(Code::InvalidParameters, arguments, &path, message));
+        }
+        let judged = judge(tools, &name, parameters).map_err(|violation| match violation.code {
+            Code::UnknownTool => {
+                let (key, name) = self.name.unwrap_or(("name", self.inner));
+                refuse(violation.code, name, &self.path(key), violation.message)
+            }
+            _ => {
+                let path = format!("{path}{}", violation.instance_path);
+                // What stands in a string has no place of its own.
+                let offset = if is_text { arguments.range().start } else { violation.offset };
+                Box::new(Violation { offset, ..*violation }.with_instance_path(path))
+            }
+        })?;
+        Ok(ToolCall {
+            name: name.into_owned(),
+            parameters: judged.parameters,
+            coerced: judged.coerced,
+            call_id: self.call_id().map(Cow::into_owned),
+            has_minted_id: false,
+            error: self.error().map(Into::into),
+            completion,
+            recovered: Recovered::NONE,
+        })
+    }
+
+    fn read_name(self) -> Result<Cow<'a, str>, Box<Violation>> {
+        // What is there, if only as `null`, is what was meant.
+        let any = || NAMES.iter().find_map(|key| Some((*key, self.inner.get(key)?)));
+        let Some((key, name)) = self.name.or_else(any) else {
+            let message = match self.inner.kind() {
+                Kind::Object => "a tool call needs a `name`".to_owned(),
+                other => format!("a tool call must be an object, found {}", other.as_str()),
+            };
+            let path = if self.is_nested { "/function" } else { "" };
+            return Err(refuse(Code::MissingField, self.inner, path, message));
+        };
+        name.as_str().filter(|name| !name.is_empty()).ok_or_else(|| {
+            let message = match name.kind() {
+                Kind::String => format!("the `{key}` must not be empty"),
+                other => format!("the `{key}` must be a string, found {}", other.as_str()),
+            };
+            refuse(Code::MissingField, name, &self.path(key), message)
+        })
+    }
+
+    fn read_arguments(self) -> Result<(&'static str, Value<'a>), Box<Violation>> {
+        let mut present = all(self.inner, &ARGUMENTS);
+        let Some((key, arguments)) = present.next() else {
+            return Err(match ARGUMENTS.iter().find_map(|key| Some((*key, self.inner.get(key)?))) {
+                Some((key, null)) => {
+                    let message = format!("the `{key}` must be an object, found null");
+                    refuse(Code::InvalidParameters, null, &self.path(key), message)
+                }
+                None => {
+                    let path = if self.is_nested { "/function" } else { "" };
+                    let message = "a tool call needs `parameters`".to_owned();
+                    refuse(Code::InvalidParameters, self.inner, path, message)
+                }
+            });
+        };
+        match present.find(|(_, other)| !is_same(arguments, *other)) {
+            None => Ok((key, arguments)),
+            Some((other_key, other)) => {
+                let message =
+                    format!("the `{other_key}` differ from the `{key}`: which are meant is not clear");
+                Err(refuse(Code::InvalidParameters, other, &self.path(other_key), message))
+            }
+        }
+    }
+}
+
+/// The members of these names that are there and not `null`.
+fn all<'a>(
+    object: Value<'a>,
+    keys: &'static [&'static str],
+) -> impl Iterator<Item = (&'static str, Value<'a>)> {
+    let present = move |key: &&'static str| Some((*key, object.get(key)?));
+    keys.iter().filter_map(present).filter(|(_, value)| !value.is_null())
+}
+
+fn first<'a>(object: Value<'a>, keys: &'static [&'static str]) -> Option<(&'static str, Value<'a>)> {
+    all(object, keys).next()
+}
+
+/// Whether two values mean the same arguments; one of them may be a string that holds the other.
+fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
+    let meaning = |value: Value<'_>| match value.as_str() {
+        Some(text) => Parser::new().parse(&text).ok()?.to_value().ok(),
+        None => value.to_value().ok(),
+    };
+    one.raw() == other.raw() || meaning(one).is_some_and(|one| meaning(other) == Some(one))
+}
+
+#[cold]
+fn refuse(code: Code, at: Value<'_>, path: &str, message: String) -> Box<Violation> {
+    Box::new(Violation::new(code, at.range().start, message).with_instance_path(path))
+}

@@ -1,0 +1,201 @@
+//! A small driver of readers, as a decoder of text would be, for any cut.
+
+use tokenline_core::json::Parser;
+use tokenline_core::{CallDetector, CallFormat, CallReader, CallStep, Limits, OpenerMatch};
+
+/// What was found in a text, with its places.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Seen {
+    Call { json: String, written: String, start: usize, is_sealed: bool },
+    Fault { code: &'static str, start: usize, at: usize, end: usize, message: String },
+}
+
+/// Reads a text that arrives in pieces, without the records that a decoder would find in it.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    detector: CallDetector,
+    limits: Limits,
+    /// What is kept of the text, and how far that is done with.
+    held: String,
+    done: usize,
+    /// Where the rest of it begins in the text, and whether only white space stands before that on its
+    /// line.
+    base: usize,
+    is_line_start: bool,
+    open: Option<(usize, Box<dyn CallReader>)>,
+    /// The formats still to be tried for the text from here on.
+    to_try: Vec<usize>,
+    pub(crate) seen: Vec<Seen>,
+}
+
+impl Driver {
+    pub(crate) fn new(detector: CallDetector) -> Self {
+        Self {
+            detector,
+            limits: Limits::default(),
+            held: String::new(),
+            done: 0,
+            base: 0,
+            is_line_start: true,
+            open: None,
+            to_try: Vec::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    pub(crate) fn push(&mut self, piece: &str) {
+        self.held.push_str(piece);
+        self.run(false);
+    }
+
+    pub(crate) fn finish(&mut self) {
+        self.run(true);
+    }
+
+    fn run(&mut self, is_end: bool) {
+        loop {
+            if self.open.is_some() {
+                if !self.read(is_end) {
+                    return;
+                }
+            } else if let Some(index) = self.to_try.pop() {
+                self.open = Some((index, self.detector.start(index, &self.limits)));
+            } else if !self.search(is_end) {
+                return;
+            }
+        }
+    }
+
+    fn search(&mut self, is_end: bool) -> bool {
+        let rest = &self.held[self.done..];
+        let (at, is_found) = match self.detector.openers().find(rest, 0, self.is_line_start, is_end) {
+            OpenerMatch::None => (rest.len(), false),
+            OpenerMatch::Partial { at } => (at, false),
+            OpenerMatch::At { at } => (at, true),
+        };
+        self.skip_to(at);
+        if is_found {
+            let rest = &self.held[self.done..];
+            self.to_try = self.detector.openers().formats_at(rest, self.is_line_start).collect();
+            self.to_try.dedup();
+            self.to_try.reverse();
+        }
+        is_found
+    }
+
+    /// Lets go of the text up to there.
+    fn skip_to(&mut self, at: usize) {
+        for byte in &self.held.as_bytes()[self.done..self.done + at] {
+            self.is_line_start = *byte == b'\n' || (self.is_line_start && matches!(byte, b' ' | b'\t'));
+        }
+        self.done += at;
+        self.base += at;
+        if self.done > self.held.len() / 2 {
+            self.held.drain(..self.done);
+            self.done = 0;
+        }
+    }
+
+    fn read(&mut self, is_end: bool) -> bool {
+        let Some((index, reader)) = &mut self.open else { return false };
+        let index = *index;
+        let text = &self.held[self.done..];
+        match reader.read(text, is_end) {
+            CallStep::NeedMore => {
+                assert!(!is_end, "at the end there is no more: {text:?}");
+                return false;
+            }
+            CallStep::Call(call) => {
+                let written = &text[call.start..call.end];
+                let json = call.json.unwrap_or_else(|| written.to_owned());
+                let mut parser = Parser::new();
+                let value = parser.parse(&json).expect("a call is JSON");
+                assert!(value.as_object().is_some(), "a call is an object");
+                if self.detector.admit_call(index, value) {
+                    let (written, start) = (written.to_owned(), self.base + call.start);
+                    self.seen.push(Seen::Call { json, written, start, is_sealed: call.is_sealed });
+                }
+                self.skip_to(call.end);
+            }
+            CallStep::Malformed(fault) => {
+                assert!(fault.start <= fault.at && fault.at <= fault.end, "{fault:?}");
+                self.seen.push(Seen::Fault {
+                    code: fault.code.as_str(),
+                    start: self.base + fault.start,
+                    at: self.base + fault.at,
+                    end: self.base + fault.end,
+                    message: fault.message.into_owned(),
+                });
+                self.skip_to(fault.end);
+            }
+            CallStep::Done { end } => {
+                self.skip_to(end);
+                self.open = None;
+                self.to_try.clear();
+            }
+            CallStep::NotThis { resume_at } => {
+                assert!(resume_at > 0 && text.is_char_boundary(resume_at), "{resume_at}");
+                self.open = None;
+                if self.to_try.is_empty() {
+                    // Another format may have an opener before this one's next.
+                    let at = text.chars().next().map_or(0, char::len_utf8);
+                    self.skip_to(at);
+                }
+            }
+        }
+        true
+    }
+}
+
+pub(crate) fn read<'t>(detector: CallDetector, pieces: impl IntoIterator<Item = &'t str>) -> Vec<Seen> {
+    let mut driver = Driver::new(detector);
+    for piece in pieces {
+        driver.push(piece);
+    }
+    driver.finish();
+    driver.seen
+}
+
+/// Reads whole, at once and then ended, cut in two everywhere, and character by character: all the same.
+pub(crate) fn at_every_cut(detector: &CallDetector, text: &str) -> Vec<Seen> {
+    let whole = read(detector.clone(), [text]);
+    let characters = || text.char_indices().map(|(at, char)| &text[at..at + char.len_utf8()]);
+    assert_eq!(read(detector.clone(), characters()), whole, "by characters: {text}");
+    let with_empty = characters().flat_map(|piece| ["", piece]);
+    assert_eq!(read(detector.clone(), with_empty), whole, "with empty pieces: {text}");
+    for (at, _) in text.char_indices() {
+        let (left, right) = text.split_at(at);
+        assert_eq!(read(detector.clone(), [left, right]), whole, "cut at {at}: {text}");
+    }
+    // Nothing depends on whether the end is known from the start.
+    let mut driver = Driver::new(detector.clone());
+    driver.held.push_str(text);
+    driver.finish();
+    assert_eq!(driver.seen, whole, "ended at once: {text}");
+    whole
+}
+
+impl Seen {
+    pub(crate) fn summary(&self) -> String {
+        match self {
+            Self::Call { json, is_sealed: true, .. } => json.clone(),
+            Self::Call { json, .. } => format!("unsealed {json}"),
+            Self::Fault { code, at, message, .. } => format!("{code} at {at}: {message}"),
+        }
+    }
+}
+
+/// What a format finds in a text, at every cut.
+pub(crate) fn found(format: &CallFormat, text: &str) -> Vec<String> {
+    at_every_cut(&format.detector(), text).iter().map(Seen::summary).collect()
+}
+
+/// Checks a table of texts and what is found in them.
+pub(crate) fn check(format: &CallFormat, table: &[(&str, &[&str])]) {
+    let differing: Vec<_> = table
+        .iter()
+        .map(|(text, expected)| (text, found(format, text), expected))
+        .filter(|(_, found, expected)| found != *expected)
+        .collect();
+    assert!(differing.is_empty(), "{differing:#?}");
+}

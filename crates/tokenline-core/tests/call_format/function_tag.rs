@@ -1,0 +1,150 @@
+use tokenline_core::CallFormat;
+
+use crate::driver::{Seen, at_every_cut, check, found};
+
+#[test]
+fn json_in_tags() {
+    let weather = r#"{"name":"weather","parameters":{"city": "Paris"}}"#;
+    check(
+        &CallFormat::FunctionTag,
+        &[
+            (r#"<function=weather>{"city": "Paris"}</function>"#, &[weather]),
+            (r#"I look. <function name="weather">{"city": "Paris"} </function> So."#, &[weather]),
+            (r#"<function name='weather' >{"city": "Paris"}</function>"#, &[weather]),
+            (r#"<function="weather">{"city": "Paris"}</function>"#, &[weather]),
+            (r#"<function=weather{"city": "Paris"}</function>"#, &[weather]),
+            (
+                "<function=a>{\n  \"x\": \"</function> } \\\" <function=\"\n}</function><function=b>{}</function>",
+                &[
+                    r#"{"name":"a","parameters":{   "x": "</function> } \" <function=" }}"#,
+                    r#"{"name":"b","parameters":{}}"#,
+                ],
+            ),
+            ("<tool_call><function=a>{}</function></tool_call> done", &[r#"{"name":"a","parameters":{}}"#]),
+        ],
+    );
+}
+
+#[test]
+fn a_tag_for_each_parameter() {
+    check(
+        &CallFormat::FunctionTag,
+        &[
+            (
+                "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>",
+                &[r#"{"name":"weather","parameters":{"city":"Paris","days":"3"}}"#],
+            ),
+            // One line feed at either end is the template's, the others are the value's.
+            (
+                "<function=write><parameter=text>\n\n  a \"b\" \\ <c>\r\n\n</parameter><parameter name=\"path\">x</parameter></function>",
+                &[r#"{"name":"write","parameters":{"text":"\n  a \"b\" \\ <c>\r\n","path":"x"}}"#],
+            ),
+            ("<function=now>\n</function>", &[r#"{"name":"now","parameters":{}}"#]),
+            ("<function=a><parameter=x></parameter></function>", &[r#"{"name":"a","parameters":{"x":""}}"#]),
+            // Inside of a line, a tag is part of the value.
+            (
+                "<function=a>\n<parameter=x>\nsee </function> and <parameter=y>\n</parameter>\n</function>",
+                &[r#"{"name":"a","parameters":{"x":"see </function> and <parameter=y>"}}"#],
+            ),
+            (
+                "<tool_call>\n<function=a>\n</function>\n<function=b>\n</function>\n</tool_call>",
+                &[r#"{"name":"a","parameters":{}}"#, r#"{"name":"b","parameters":{}}"#],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn what_is_no_call() {
+    check(
+        &CallFormat::FunctionTag,
+        &[
+            ("Write <function=name> and the arguments.", &[]),
+            ("Write <function=name>{...}</function>.", &[]),
+            ("<function=", &[]),
+            ("<function=><function= ><function name=", &[]),
+            ("<functional> <function> <function names>", &[]),
+            ("<tool_call>{\"name\":\"a\"}</tool_call>", &[]),
+            ("<function=a><b>", &[]),
+            ("{\"name\":\"a\",\"parameters\":{}}", &[]),
+        ],
+    );
+    let long = format!("<function={}>{{}}</function>", "é".repeat(65));
+    assert!(found(&CallFormat::FunctionTag, &long).is_empty(), "a name has at most 128 bytes");
+}
+
+#[test]
+fn what_is_broken_harms_only_itself() {
+    check(
+        &CallFormat::FunctionTag,
+        &[
+            ("<function=wea", &["truncated at 13: the text ended inside a tool call"]),
+            ("<function=a>{\"city\":\"Par", &["truncated at 24: the text ended inside a tool call"]),
+            ("<function=a>{}", &["truncated at 14: the text ended inside a tool call"]),
+            ("<function=a>{}</func", &["truncated at 20: the text ended inside a tool call"]),
+            (
+                "<function=a>\n<parameter=x>\n1\n</parameter>\n",
+                &["truncated at 42: the text ended inside a tool call"],
+            ),
+            ("<function=a>\n<parameter=x>\n1", &["truncated at 28: the text ended inside a tool call"]),
+            (
+                "<function=a>{\"x\":NaN,\"y\":{}}</function> <function=b>{}</function>",
+                &[
+                    "malformed_json at 17: expected a value, found a letter",
+                    r#"{"name":"b","parameters":{}}"#,
+                ],
+            ),
+            (
+                "<function=a>{\"q\":\"x\"},\"limit\":10}</function> <function=b>{}</function>",
+                &[
+                    "trailing_data at 21: expected `</function>` after the arguments, found `,`",
+                    r#"{"name":"b","parameters":{}}"#,
+                ],
+            ),
+            (
+                "<function=a>{}\n<function=b>{}</function>",
+                &[
+                    "trailing_data at 15: expected `</function>` after the arguments, found another character",
+                    r#"{"name":"b","parameters":{}}"#,
+                ],
+            ),
+            (
+                "<function=a>[1]</function><function=b>{}</function>",
+                &[
+                    "invalid_parameters at 12: the arguments must be an object",
+                    r#"{"name":"b","parameters":{}}"#,
+                ],
+            ),
+            // The line after a call without an end is not lost with it.
+            (
+                "<function=a>{\"x\": 1\n<function=b>{}</function>",
+                &[
+                    "malformed_json at 20: expected `,` or `}`, found another character",
+                    r#"{"name":"b","parameters":{}}"#,
+                ],
+            ),
+            // A closing tag was forgotten; the next call's parameter is not swallowed.
+            (
+                "<function=a>\n<parameter=x>\n1\n</function>\n<function=b>\n<parameter=y>\n2\n</parameter>\n</function>",
+                &[
+                    "malformed_json at 29: a parameter's closing tag is missing",
+                    r#"{"name":"b","parameters":{"y":"2"}}"#,
+                ],
+            ),
+            (
+                "<function=a><parameter=x>1</parameter><parameter=x>2</parameter></function><function=b></function>",
+                &["malformed_json at 50: a parameter is given twice", r#"{"name":"b","parameters":{}}"#],
+            ),
+            (
+                "<function=a><parameter=x>1</parameter>junk</function>",
+                &["malformed_json at 38: expected `<parameter=` or `</function>`, found a letter"],
+            ),
+        ],
+    );
+    // Where lines begin anew.
+    let text = "<function=a>{\"x\":NaN\n  \"y\": {\"name\":\"no\"}\n}\nText.\n<function=b>{}</function>";
+    let seen = at_every_cut(&CallFormat::FunctionTag.detector(), text);
+    let Seen::Fault { start: 0, end, .. } = &seen[0] else { panic!("{seen:?}") };
+    assert!(text[*end..].starts_with("Text."), "{seen:?}");
+    assert_eq!(seen.len(), 2);
+}

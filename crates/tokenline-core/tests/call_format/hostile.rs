@@ -1,0 +1,84 @@
+//! Texts that are made to cost time or memory.
+#![expect(clippy::disallowed_types, reason = "what takes too long is told by the clock")]
+
+use std::time::{Duration, Instant};
+
+use tokenline_core::{CallFormat, Limits};
+
+use crate::driver::{Driver, Seen, read};
+
+/// Reads it at once and in small pieces, in every format, and no slower than in proportion to its size.
+fn survive(text: &str) {
+    for format in CallFormat::BUILT_IN {
+        let begun = Instant::now();
+        let whole = read(format.detector(), [text]);
+        // A megabyte takes milliseconds; what is quadratic takes hours.
+        assert!(begun.elapsed() < Duration::from_secs(20), "{format}: {:?}", begun.elapsed());
+        let mut driver = Driver::new(format.detector());
+        for piece in text.as_bytes().chunks(7) {
+            driver.push(std::str::from_utf8(piece).expect("ASCII"));
+        }
+        driver.finish();
+        assert!(begun.elapsed() < Duration::from_secs(40), "{format}: {:?}", begun.elapsed());
+        assert_eq!(driver.seen, whole, "{format}");
+    }
+}
+
+#[test]
+fn openers_without_end() {
+    for opener in
+        ["[a(", "[a(x=", "[", "<function=", "<function=a>", "<function=a>{", "<tool_call>", "<tool_call>{"]
+    {
+        survive(&opener.repeat(300_000 / opener.len()));
+    }
+    for opener in
+        ["[TOOL_CALLS]", "[TOOL_CALLS]a", "[TOOL_CALLS][{", "<parameter=", "</function>", "a(", "a\n", "\n<"]
+    {
+        survive(&opener.repeat(300_000 / opener.len()));
+    }
+}
+
+#[test]
+fn a_call_that_does_not_end() {
+    let filler = "x<\n ".repeat(75_000);
+    for start in [
+        "<function=a>{\"x\":\"",
+        "<function=a>\n<parameter=x>\n",
+        "<function=a>{\"x\":NaN ",
+        "<tool_call>{\"x\":\"",
+        "[TOOL_CALLS]a{\"x\":\"",
+        "[f(x='''",
+        "[f(x=foo ",
+        "weather(x='",
+    ] {
+        survive(&format!("{start}{filler}"));
+    }
+    let many = (0..40_000).map(|at| format!("a{at}=1,")).collect::<String>();
+    survive(&format!("[f({many})]"));
+    let many = (0..20_000).map(|at| format!("<parameter=p{at}></parameter>")).collect::<String>();
+    survive(&format!("<function=a>{many}</function>"));
+}
+
+#[test]
+fn nesting_is_limited() {
+    for (start, opener, closer, end) in [
+        ("[f(x=", "[", "]", ")]"),
+        ("[f(x=", "{'a':", "}", ")]"),
+        ("<function=f>{\"x\":", "[", "]", "}</function>"),
+        ("[TOOL_CALLS]f{\"x\":", "[", "]", "}\n"),
+        ("<tool_call>{\"name\":\"f\",\"arguments\":{\"x\":", "[", "]", "}}</tool_call>"),
+    ] {
+        let text = |depth: usize| {
+            let inner = if opener == "[" { "" } else { "1" };
+            format!("{start}{}{inner}{}{end}", opener.repeat(depth), closer.repeat(depth))
+        };
+        // The call and its parameters are two levels.
+        let deepest = Limits::default().depth - 2;
+        let seen = read(CallFormat::Auto.detector(), [text(deepest).as_str()]);
+        assert!(matches!(&seen[..], [Seen::Call { .. }]), "{start}: {seen:?}");
+        for depth in [deepest + 1, 100_000] {
+            let seen = read(CallFormat::Auto.detector(), [text(depth).as_str()]);
+            assert!(matches!(&seen[..], [Seen::Fault { code: "too_deep", .. }]), "{start}: {seen:?}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+use std::sync::Arc;
+
+use tokenline_core::{CallFormat, CallReader, CallStep, CallText, Limits, Opener, ToolCallFormat};
+
+use crate::driver::check;
+
+/// `Action: name` and on the next line `Action Input: {...}`, as agents of the ReAct kind have it.
+#[derive(Debug)]
+struct ReAct;
+
+impl ToolCallFormat for ReAct {
+    fn name(&self) -> &str {
+        "re_act"
+    }
+
+    fn openers(&self) -> Vec<Opener> {
+        vec!["Action: ".into()]
+    }
+
+    fn start(&self, _: &Limits) -> Box<dyn CallReader> {
+        Box::new(Reader { searched: 0, lines: Vec::new(), is_over: false })
+    }
+}
+
+#[derive(Debug)]
+struct Reader {
+    searched: usize,
+    lines: Vec<usize>,
+    is_over: bool,
+}
+
+impl CallReader for Reader {
+    fn read(&mut self, text: &str, is_end: bool) -> CallStep {
+        if self.is_over {
+            return CallStep::Done { end: 0 };
+        }
+        while self.lines.len() < 2 {
+            match text[self.searched..].find('\n') {
+                Some(at) => {
+                    self.lines.push(self.searched + at);
+                    self.searched += at + 1;
+                }
+                None if is_end => self.lines.push(text.len()),
+                None => {
+                    self.searched = text.len();
+                    return CallStep::NeedMore;
+                }
+            }
+        }
+        let (name, input) = text[..self.lines[1]].split_at(self.lines[0]);
+        let Some(input) = input.trim_start().strip_prefix("Action Input: ") else {
+            return CallStep::NotThis { resume_at: 1 };
+        };
+        self.is_over = true;
+        match CallText::converted(0..self.lines[1], &name["Action: ".len()..], input, None) {
+            Ok(call) => CallStep::Call(call),
+            Err(fault) => CallStep::Malformed(fault),
+        }
+    }
+}
+
+#[test]
+fn a_format_of_ones_own() {
+    check(
+        &CallFormat::Custom(Arc::new(ReAct)),
+        &[
+            (
+                "Thought: I look.\nAction: weather\nAction Input: {\"city\": \"Paris\"}\nAction: now\nAction Input: {}",
+                &[
+                    r#"{"name":"weather","parameters":{"city": "Paris"}}"#,
+                    r#"{"name":"now","parameters":{}}"#,
+                ],
+            ),
+            ("Action: none\nSo I am done.\n", &[]),
+            (
+                "Action: a\nAction Input: {x}\nAction: b\nAction Input: {}\n",
+                &[
+                    "malformed_json at 1: expected a name in double quotes or `}`, found a letter",
+                    r#"{"name":"b","parameters":{}}"#,
+                ],
+            ),
+        ],
+    );
+}
+
+#[test]
+fn names_and_equality() {
+    let own = CallFormat::Custom(Arc::new(ReAct));
+    assert_eq!(own.as_str(), "re_act");
+    assert_eq!(own, own.clone());
+    assert_ne!(own, CallFormat::Custom(Arc::new(ReAct)));
+    for format in CallFormat::BUILT_IN {
+        assert_eq!(CallFormat::from_name(format.as_str()).as_ref(), Some(format));
+    }
+    assert_eq!(CallFormat::from_name("re_act"), None);
+}

@@ -1,0 +1,221 @@
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use tokenline_core::json::{Parser, Value};
+use tokenline_core::{CallDetector, CallFormat, Code, ValidateCall, Violation};
+
+use crate::driver::{Seen, at_every_cut, found, read};
+
+struct Weather;
+
+impl ValidateCall for Weather {
+    fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
+        match name {
+            "weather" => Ok(()),
+            _ => Err(Box::new(Violation::new(Code::UnknownTool, parameters.range().start, "no such tool"))),
+        }
+    }
+}
+
+fn auto() -> CallDetector {
+    CallFormat::Auto.detector()
+}
+
+fn with_tools() -> CallDetector {
+    auto().with_tools(Arc::new(Weather))
+}
+
+fn summaries(detector: &CallDetector, text: &str) -> Vec<String> {
+    at_every_cut(detector, text).iter().map(Seen::summary).collect()
+}
+
+#[test]
+fn the_first_whole_call_decides() {
+    let (a, b) = (r#"{"name":"a","parameters":{}}"#, r#"{"name":"b","parameters":{}}"#);
+    for (text, expected) in [
+        (
+            "<function=a>{}</function> [x(y=1)] <tool_call>{\"name\":\"b\"}</tool_call><function=b>{}</function>",
+            vec![a, b],
+        ),
+        ("[a(), b()] <function=c>{}</function>", vec![a, b]),
+        ("[TOOL_CALLS]a{}\n[c()]\n[TOOL_CALLS]b{}\n", vec![a, b]),
+        ("<tool_call>{\"name\":\"a\"}</tool_call> [b()]", vec![r#"{"name":"a"}"#]),
+        (
+            "<tool_call>\n<function=a>\n</function>\n</tool_call><tool_call><function=b>{}</function></tool_call>",
+            vec![a, b],
+        ),
+        // An opener proves nothing.
+        ("<tool_call> [TOOL_CALLS] <function=name> [f(x)] [a(), b()]", vec![a, b]),
+    ] {
+        assert_eq!(summaries(&auto(), text), expected, "{text}");
+    }
+    // Nor does a call that is broken.
+    let text = "<function=c>{\"x\":NaN}</function> [a(), b()]";
+    assert_eq!(summaries(&auto(), text)[1..], [a, b]);
+}
+
+#[test]
+fn a_line_of_code_is_a_call_only_of_a_known_tool() {
+    assert!(summaries(&auto(), "plot(x=1)\nweather(city='Paris')\n").is_empty());
+    assert_eq!(
+        summaries(&with_tools(), "plot(x=1)\nweather(city='Paris')\n"),
+        [r#"{"name":"weather","parameters":{"city":"Paris"}}"#]
+    );
+}
+
+#[test]
+fn objects_are_calls_if_they_look_like_it() {
+    for (object, alone, with_weather) in [
+        (r#"{"name":"weather","parameters":{}}"#, true, true),
+        (r#"{"tool":"a","args":1}"#, true, true),
+        (r#"{"type":"function","function":{"name":"a","arguments":"{}"}}"#, true, true),
+        (r#"{"tool_calls":[{"name":"a"},{"name":"a","input":{}}]}"#, true, true),
+        (r#"{"name":"weather"}"#, false, true),
+        (r#"{"name":"Paris","population":2}"#, false, false),
+        (r#"{"arguments":{}}"#, false, false),
+        (r#"{"name":7,"arguments":{}}"#, false, false),
+        (r#"{"tool_calls":[]}"#, false, false),
+    ] {
+        let mut parser = Parser::new();
+        let value = parser.parse(object).unwrap();
+        for (mut detector, expected) in [(auto(), alone), (with_tools(), with_weather)] {
+            assert!(detector.reads_objects());
+            assert_eq!(detector.admit_object(value), expected, "{object}");
+            assert_eq!(detector.committed(), expected.then_some("jsonl"), "{object}");
+            assert_eq!(detector.openers().is_empty(), expected);
+            assert!(detector.reads_objects());
+            detector.reset();
+            assert!(detector.committed().is_none() && !detector.openers().is_empty());
+        }
+        for format in [CallFormat::Jsonl, CallFormat::SingleJson] {
+            assert!(format.detector().admit_object(value), "it was asked for");
+        }
+        for format in [CallFormat::Hermes, CallFormat::Pythonic] {
+            let mut detector = format.detector();
+            assert!(!detector.reads_objects() && !detector.admit_object(value));
+            assert_eq!(detector.committed(), Some(format.as_str()));
+        }
+    }
+}
+
+#[test]
+fn a_call_in_tags_makes_objects_text() {
+    let mut detector = auto();
+    let mut parser = Parser::new();
+    let call = parser.parse(r#"{"name":"a","parameters":{}}"#).unwrap();
+    let text = "<tool_call>";
+    let index = detector.openers().formats_at(text, true).next().unwrap();
+    assert!(detector.admit_call(index, call));
+    assert_eq!(detector.committed(), Some("hermes"));
+    assert!(!detector.reads_objects() && !detector.admit_object(call));
+}
+
+/// Pieces of which texts are made, in and out of order.
+fn pieces() -> impl Strategy<Value = String> {
+    let piece = prop::sample::select(vec![
+        "<tool_call>",
+        "</tool_call>",
+        "<function=",
+        "a>",
+        "f>",
+        "</function>",
+        "<parameter=",
+        "x>",
+        "</parameter>",
+        "[TOOL_CALLS]",
+        "[ARGS]",
+        "[CALL_ID]",
+        "{",
+        "}",
+        "[",
+        "]",
+        "(",
+        ")",
+        "\"",
+        "'",
+        "'''",
+        "\\",
+        "\\u00e9",
+        "\\x4",
+        ",",
+        ":",
+        "=",
+        "\n",
+        " ",
+        "  ",
+        "a",
+        "f",
+        "é",
+        "1",
+        "-",
+        "1.5",
+        "e3",
+        "True",
+        "None",
+        "null",
+        "x=1",
+        "f(x=1)",
+        "[f(x=",
+        "{\"name\":\"a\",\"parameters\":{}}",
+        "{\"x\":1}",
+        "\"x\":",
+        "text",
+        "'a'",
+        "\"b\"",
+        "<",
+        ">",
+        "😀",
+        "[f()",
+        "weather(",
+        "<function name=\"a\">",
+        "\r\n",
+    ]);
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_cut_gives_the_same(text in pieces(), cuts in prop::collection::vec(0_usize..200, 0..6)) {
+        for format in CallFormat::BUILT_IN {
+            let whole = read(format.detector(), [text.as_str()]);
+            let mut cuts: Vec<usize> = cuts.iter().copied().filter(|at| text.is_char_boundary(*at)).collect();
+            cuts.sort_unstable();
+            let mut pieces = Vec::new();
+            let mut from = 0;
+            for at in cuts.into_iter().chain([text.len()]) {
+                pieces.push(&text[from..at]);
+                from = at;
+            }
+            prop_assert_eq!(read(format.detector(), pieces), whole);
+            if text.len() < 60 {
+                at_every_cut(&format.detector(), &text);
+            }
+        }
+        at_every_cut(&with_tools(), &text);
+    }
+
+    #[test]
+    fn what_is_written_is_read(texts in prop::collection::vec(any::<String>(), 1..4), number in any::<f64>()) {
+        prop_assume!(number.is_finite());
+        let json = |text: &str| serde_json::Value::from(text).to_string();
+        let python = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"));
+        let members: Vec<_> = texts.iter().enumerate().map(|(at, text)| format!("\"k{at}\":{}", json(text))).collect();
+        let arguments: Vec<_> = texts.iter().enumerate().map(|(at, text)| format!("k{at}={}", python(text))).collect();
+        let object = format!("{{{},\"n\":{number:?}}}", members.join(","));
+        let expected = format!("{{\"name\":\"f\",\"parameters\":{object}}}");
+        let expected: serde_json::Value = serde_json::from_str(&expected).unwrap();
+        for (format, text) in [
+            (CallFormat::Hermes, format!("<tool_call>{{\"name\":\"f\",\"parameters\":{object}}}</tool_call>")),
+            (CallFormat::Mistral, format!("[TOOL_CALLS]f[ARGS]{object}\n")),
+            (CallFormat::FunctionTag, format!("<function=f>{object}</function>")),
+            (CallFormat::Pythonic, format!("[f({}, n={number:?})]", arguments.join(", "))),
+        ] {
+            let found = found(&format, &text);
+            prop_assert_eq!(found.len(), 1, "{}: {:?}", text, found);
+            let call: serde_json::Value = serde_json::from_str(&found[0]).expect("a call");
+            prop_assert_eq!(&call, &expected, "{}", text);
+        }
+    }
+}
