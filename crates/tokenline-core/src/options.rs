@@ -3,7 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{Emit, Limits, Mode};
+use crate::{CallFormat, Emit, Limits, Mode};
 
 /// How a [`JsonlParser`](crate::JsonlParser) reads.
 ///
@@ -24,6 +24,8 @@ pub struct Options {
     pub limits: Limits,
     /// Whether it tells how the open record grows.
     pub partials: bool,
+    /// The format of the tool calls to be looked for in text, beside records.
+    pub(crate) calls: Option<CallFormat>,
     /// The names and indices that lead from a root value to the array whose elements are the records.
     pub(crate) items: Option<Arc<[Box<str>]>>,
 }
@@ -54,6 +56,34 @@ impl Options {
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Looks in the text for tool calls of this format too, and lends each as the record
+    /// `{"name", "parameters"}` that it means, as if it were written so. Once it is known that the calls are
+    /// in another format, JSON objects are text.
+    ///
+    /// For the lenient mode. Whatever reads tool calls out of a text asks for them.
+    ///
+    /// ```
+    /// use tokenline_core::{CallFormat, Event, JsonlParser, Options, ToolCall};
+    ///
+    /// let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::Auto));
+    /// parser.push("I look it up. [weather(city='Paris', days=3)]\n");
+    /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+    /// let call = ToolCall::from_record(&record, None)?;
+    /// assert_eq!((&*call.name, call.parameters.as_str()), ("weather", r#"{"city":"Paris","days":3}"#));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn calls(mut self, format: CallFormat) -> Self {
+        self.calls = Some(format);
+        self
+    }
+
+    /// Whether tool calls are looked for.
+    #[must_use]
+    pub fn looks_for_calls(&self) -> bool {
+        self.calls.is_some()
     }
 
     /// Takes for records the elements of one array within each root value, each as soon as it is

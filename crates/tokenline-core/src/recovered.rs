@@ -27,6 +27,8 @@ pub enum Recovery {
     Item,
     /// It stands on several lines.
     SeveralLines,
+    /// It is a tool call in a [format](crate::CallFormat) with markup of its own.
+    CallFormat,
     /// It was rejected, and a repair hook gave a replacement.
     Repaired,
 }
@@ -43,6 +45,7 @@ impl Recovery {
         Self::ArrayElement,
         Self::Item,
         Self::SeveralLines,
+        Self::CallFormat,
         Self::Repaired,
     ];
 
@@ -59,6 +62,7 @@ impl Recovery {
             Self::ArrayElement => "array_element",
             Self::Item => "item",
             Self::SeveralLines => "several_lines",
+            Self::CallFormat => "call_format",
             Self::Repaired => "repaired",
         }
     }

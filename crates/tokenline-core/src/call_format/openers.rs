@@ -64,6 +64,13 @@ impl Openers {
         self.first.is_empty()
     }
 
+    /// Whether an opener may begin with this byte; `is_line_start` tells that only white space stands
+    /// before it on its line.
+    pub(crate) fn may_begin(&self, byte: u8, is_line_start: bool) -> bool {
+        (byte != b'\n' && self.first.contains(&byte))
+            || (is_line_start && !self.names.is_empty() && is_name(byte))
+    }
+
     /// Looks for the first opener in `text` from `from` on. `is_line_start` tells that nothing but white
     /// space stands before `from` on its line, `is_end` that no more will come.
     ///

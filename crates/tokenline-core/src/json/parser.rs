@@ -277,6 +277,14 @@ impl Parser {
         true
     }
 
+    /// Does not count what it looks at from now on as long as `f` runs: it is no part of the input.
+    pub(crate) fn uncounted<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
+        let examined = self.examined;
+        let result = f(self);
+        self.examined = examined;
+        result
+    }
+
     /// Goes past the line feed at which it stopped.
     pub(crate) fn pass_line_feed(&mut self) {
         self.at += 1;

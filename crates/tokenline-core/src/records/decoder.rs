@@ -1,10 +1,12 @@
 //! The decoder: which bytes the machine reads, and lending what it finds.
 
+use std::sync::Arc;
+
 use super::carry::{Carry, incomplete_suffix};
 use super::partial::Partials;
 use super::phase::{Found, Machine};
 use super::window::Window;
-use crate::{Completion, Diagnostic, Event, LentEvent, Options, Record};
+use crate::{Completion, Diagnostic, Event, LentEvent, Options, Record, ValidateCall};
 
 /// What [`RecordDecoder::decode`] made of its input.
 #[derive(Debug)]
@@ -62,7 +64,12 @@ pub(crate) enum Plain<'i> {
 /// Where a record's text is.
 pub(crate) enum Text<'i> {
     Input(&'i str),
-    Carry { start: usize, end: usize },
+    Carry {
+        start: usize,
+        end: usize,
+    },
+    /// A call that was not written as JSON.
+    Call,
 }
 
 impl RecordDecoder {
@@ -76,6 +83,14 @@ impl RecordDecoder {
             position: 0,
             scanned: 0,
         }
+    }
+
+    /// The same with the tools that are defined: they help to tell calls from other text, where
+    /// [calls](Options::calls) are looked for.
+    #[must_use]
+    pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
+        self.machine.set_tools(tools);
+        self
     }
 
     /// Forgets everything and starts with the next text. Keeps its memory.
@@ -157,7 +172,12 @@ impl RecordDecoder {
         loop {
             if !self.carry.is_active() {
                 let (used, plain) = self.read_input(&input[consumed..]);
-                return (consumed + used, plain);
+                consumed += used;
+                if plain.is_some() || consumed == input.len() {
+                    return (consumed, plain);
+                }
+                // What may be a call is read in the carry.
+                continue;
             }
             if let Some(plain) = self.read_carry() {
                 return (consumed, Some(plain));
@@ -183,7 +203,8 @@ impl RecordDecoder {
         loop {
             let text = std::mem::take(&mut self.carry.text);
             let base = if self.carry.is_active() { self.carry.base } else { self.position };
-            let window = Window { bytes: text.as_bytes(), base, is_checked: true, ends_bad: false };
+            let window =
+                Window { bytes: text.as_bytes(), text: &text, base, is_checked: true, ends_bad: false };
             let mut at = text.len();
             let cut = self.carry.cut_character();
             let found = self.machine.finish(&window, &mut at, completion, cut).map(carried);
@@ -207,6 +228,7 @@ impl RecordDecoder {
                 let text = match text {
                     Text::Input(text) => text,
                     Text::Carry { start, end } => &self.carry.text[start..end],
+                    Text::Call => self.machine.call_text(),
                 };
                 Event::Record(record.map(|()| self.machine.value(text)))
             }
@@ -216,7 +238,8 @@ impl RecordDecoder {
     /// Reads on in the input itself; nothing is carried.
     fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
         let (whole, cut) = input.split_at(input.len() - incomplete_suffix(input));
-        let window = Window { bytes: whole, base: self.position, is_checked: false, ends_bad: false };
+        let window =
+            Window { bytes: whole, text: "", base: self.position, is_checked: false, ends_bad: false };
         let mut at = 0;
         match self.machine.advance(&window, &mut at) {
             Found::Record { record, text, .. } => {
@@ -231,6 +254,12 @@ impl RecordDecoder {
                 }
                 self.position += at as u64;
                 (at, Some(Plain::Diagnostic(diagnostic)))
+            }
+            Found::Call { .. } => unreachable!("calls are found in the carry"),
+            Found::Nothing if self.machine.wants_carry() => {
+                self.position += at as u64;
+                self.carry.start("", self.position, &[]);
+                (at, None)
             }
             Found::Nothing => {
                 let open = self.machine.open_start().map(|start| (start - self.position) as usize);
@@ -254,6 +283,7 @@ impl RecordDecoder {
         let text = std::mem::take(&mut self.carry.text);
         let window = Window {
             bytes: text.as_bytes(),
+            text: &text,
             base: self.carry.base,
             is_checked: true,
             ends_bad: self.carry.ends_bad,
@@ -281,6 +311,7 @@ fn carried(found: Found<'_>) -> Option<Plain<'static>> {
         Found::Record { record, start, end, .. } => {
             Some(Plain::Record { record, text: Text::Carry { start, end } })
         }
+        Found::Call { record } => Some(Plain::Record { record, text: Text::Call }),
         Found::Diagnostic(diagnostic) => Some(Plain::Diagnostic(diagnostic)),
         Found::Nothing => None,
     }

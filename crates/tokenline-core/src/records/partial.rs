@@ -153,6 +153,10 @@ impl RecordDecoder {
                         partials.text.push_str(text);
                         Kept::Here
                     }
+                    Text::Call => {
+                        partials.text.push_str(self.machine.call_text());
+                        Kept::Here
+                    }
                 };
                 partials.record = Some((record, kept));
                 self.held_back()

@@ -1,5 +1,6 @@
 //! The machine: what the bytes of a text mean, and when a record is released.
 
+mod calls;
 mod lost;
 mod steps;
 mod think;
@@ -9,6 +10,7 @@ use super::line::{Fault, Line};
 use super::window::Window;
 use crate::json::{Kind, Parser, Value, error, parser::RawStep};
 use crate::{Code, Completion, Diagnostic, Options, Partial, Record, Recovered, Recovery, Span};
+use calls::Calls;
 use lost::{Lost, Skip};
 use think::Thinking;
 use walk::Walk;
@@ -17,6 +19,8 @@ use walk::Walk;
 pub(super) enum Found<'w> {
     /// A record. `text` is its text where that was checked just now.
     Record { record: Record<()>, start: usize, end: usize, text: Option<&'w str> },
+    /// A record that is not written as JSON; its text is [`Machine::call_text`].
+    Call { record: Record<()> },
     /// Boxed, so that a record is moved about in few bytes.
     Diagnostic(Box<Diagnostic>),
     /// The window is used up.
@@ -41,6 +45,8 @@ enum Phase {
     Value { start: u64 },
     /// A value is balanced; what follows decides whether it was whole.
     Sealing { start: u64, end: u64, comma: bool, released: bool },
+    /// In what may be a tool call that is no JSON object, or several.
+    Call { start: u64 },
     /// Between the elements of an array, or the members that lead to one.
     Walk,
     /// After a fault: up to where the brackets of the lost value balance.
@@ -97,6 +103,8 @@ pub(super) struct Machine {
     /// The mark of the code fence that is open.
     fence: Option<u8>,
     thinking: Thinking,
+    /// Where tool calls are looked for.
+    calls: Option<Box<Calls>>,
     /// Offset of a carriage return before the window: it may belong to a line end.
     last_return: Option<u64>,
     scanned: u64,
@@ -106,6 +114,7 @@ impl Machine {
     pub(super) fn new(options: Options) -> Self {
         Self {
             limit: options.limits.effective_line_bytes(),
+            calls: options.calls.as_ref().map(|format| Box::new(Calls::new(format, &options.limits))),
             json: Parser::new().with_limits(&options.limits).single_line(),
             options,
             phase: Phase::Start,
@@ -133,6 +142,9 @@ impl Machine {
         self.walk = None;
         self.again_to = 0;
         self.fence = None;
+        if let Some(calls) = &mut self.calls {
+            calls.reset();
+        }
         self.last_return = None;
     }
 
@@ -157,7 +169,9 @@ impl Machine {
     /// Offset in the stream of the open record's first byte, if one is open.
     pub(super) fn open_start(&self) -> Option<u64> {
         match self.phase {
-            Phase::Value { start } | Phase::Sealing { start, released: false, .. } => Some(start),
+            Phase::Value { start }
+            | Phase::Sealing { start, released: false, .. }
+            | Phase::Call { start } => Some(start),
             _ => None,
         }
     }
@@ -202,7 +216,7 @@ impl Machine {
             let bytes = self.visible(window, *at);
             let before = *at;
             // The parser counts what it looks at itself.
-            let is_scan = !matches!(self.phase, Phase::Value { .. });
+            let is_scan = !matches!(self.phase, Phase::Value { .. } | Phase::Call { .. });
             let found = match self.phase {
                 Phase::Start => self.start(bytes, window, at),
                 Phase::LineStart => self.line_start(bytes, window, at),
@@ -214,6 +228,8 @@ impl Machine {
                 Phase::Sealing { start, end, comma, released } => {
                     self.sealing(bytes, window, at, (start, end), comma, released)
                 }
+                Phase::Call { .. } if !window.is_checked => return Found::Nothing,
+                Phase::Call { start } => self.call(bytes, window, at, start, None),
                 Phase::Walk => self.walk(bytes, window, at),
                 Phase::Skip(skip) => self.skip(bytes, window, at, skip),
                 Phase::AfterLost => self.after_lost(bytes, window, at),
@@ -280,6 +296,12 @@ impl Machine {
                 return Some(self.unclosed_thinking(end));
             }
             Phase::Tag => self.no_tag(end),
+            Phase::Call { start } => {
+                let found = self.call(window.bytes, window, at, start, Some(completion));
+                if found.is_some() || *at < window.bytes.len() {
+                    return found;
+                }
+            }
             _ => {}
         }
         let is_cut_value = match self.phase {
@@ -462,6 +484,16 @@ impl Machine {
         if end - self.counted_from > self.limit {
             self.too_long(window, at);
             return None;
+        }
+        if let Some(calls) = &mut self.calls {
+            let text = text.unwrap_or_else(|| window.text_between(from, to));
+            if !calls.detector.reads_objects() {
+                // The calls are in another format: this is text.
+                self.spread = None;
+                self.line.lead.add(b"{");
+                return None;
+            }
+            calls.detector.admit_object(self.json.value(text));
         }
         let is_in_prose = completion == Completion::Text && !self.place.recovered.contains(Recovery::Fence);
         let is_beside_another = completion == Completion::NextItem && self.walk.is_none();

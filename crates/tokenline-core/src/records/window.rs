@@ -5,6 +5,8 @@
 pub(super) struct Window<'w> {
     /// Ends with a whole character.
     pub(super) bytes: &'w [u8],
+    /// The same as text, if it is checked.
+    pub(super) text: &'w str,
     /// Offset in the stream of the first byte.
     pub(super) base: u64,
     /// Whether the bytes are known to be UTF-8.
@@ -13,9 +15,15 @@ pub(super) struct Window<'w> {
     pub(super) ends_bad: bool,
 }
 
-impl Window<'_> {
+impl<'w> Window<'w> {
     pub(super) fn offset(&self, index: usize) -> u64 {
         self.base + index as u64
+    }
+
+    /// A part of the text, up to the last whole character.
+    pub(super) fn text_between(&self, from: usize, to: usize) -> &'w str {
+        let to = (from..=to).rev().find(|at| self.text.is_char_boundary(*at)).unwrap_or(from);
+        self.text.get(from..to).unwrap_or_default()
     }
 
     /// The index of an offset. What is open always starts within the window.

@@ -40,7 +40,7 @@ impl Machine {
             match byte {
                 b' ' | b'\t' | b'\r' => *at += 1,
                 b'\n' => return self.line_end(window, at),
-                b'{' if self.lost.is_none() && self.walk.is_none() => {
+                b'{' if self.lost.is_none() && self.walk.is_none() && self.calls.is_none() => {
                     let offset = window.offset(*at);
                     self.line.first = Some(offset);
                     if self.options.mode == Mode::Lenient && self.options.items.is_some() {
@@ -78,6 +78,9 @@ impl Machine {
             }
         }
         self.line.first = Some(offset);
+        if self.calls.is_some() && self.may_begin_call(offset, byte) {
+            return None;
+        }
         match (self.options.mode, byte) {
             (Mode::Strict, _) => self.open(offset),
             (Mode::Lenient, b'{' | b'[') => self.open_or_walk(window, at),
@@ -153,7 +156,11 @@ impl Machine {
         at: &mut usize,
     ) -> Option<Found<'w>> {
         let from = *at;
-        let stop = memchr3(b'{', b'[', b'\n', &bytes[from..]).map(|found| from + found);
+        let found = match self.calls {
+            None => memchr3(b'{', b'[', b'\n', &bytes[from..]),
+            Some(_) => self.next_opener(&bytes[from..]),
+        };
+        let stop = found.map(|found| from + found);
         *at = stop.unwrap_or(bytes.len());
         if *at > from {
             if let Some(bad) = window.bad_utf8(from, *at - 1) {
@@ -165,7 +172,12 @@ impl Machine {
         match stop.map(|stop| bytes[stop]) {
             None => {}
             Some(b'\n') => return self.line_end(window, at),
-            Some(_) => self.open_or_walk(window, at),
+            Some(byte) if self.calls.is_some() && self.may_begin_call(window.offset(*at), byte) => {}
+            Some(b'{' | b'[') => self.open_or_walk(window, at),
+            Some(byte) => {
+                self.line.lead.add(&[byte]);
+                *at += 1;
+            }
         }
         None
     }

@@ -1,0 +1,292 @@
+//! Tool calls that are no JSON objects: finding them in text, and driving their readers.
+
+use std::sync::Arc;
+
+use memchr::memchr_iter;
+
+use super::{Found, Machine, Phase};
+use crate::json::Parser;
+use crate::json::parser::RawStep;
+use crate::records::window::Window;
+use crate::{
+    CallDetector, CallFormat, CallReader, CallStep, CallText, Code, Completion, Diagnostic, Limits,
+    OpenerMatch, Record, Recovered, Recovery, Span, ValidateCall,
+};
+
+/// What is known of the calls in a text.
+#[derive(Debug)]
+pub(super) struct Calls {
+    pub(super) detector: CallDetector,
+    limits: Limits,
+    reader: Option<(usize, Box<dyn CallReader>)>,
+    /// The formats still to be tried for the text from the opener on, last first.
+    to_try: Vec<usize>,
+    /// Whether an opener was found there.
+    is_matched: bool,
+    /// What is here is no opener.
+    passed: Option<u64>,
+    /// The call that was found last, if it was not written as JSON.
+    json: String,
+}
+
+/// No opener is longer.
+const MAX_OPENER: usize = 256;
+
+impl Calls {
+    pub(super) fn new(format: &CallFormat, limits: &Limits) -> Self {
+        Self {
+            detector: format.detector(),
+            limits: *limits,
+            reader: None,
+            to_try: Vec::new(),
+            is_matched: false,
+            passed: None,
+            json: String::new(),
+        }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.detector.reset();
+        (self.reader, self.passed) = (None, None);
+    }
+
+    /// Whether an opener may begin with this byte at this offset.
+    fn may_begin(&self, offset: u64, byte: u8, is_line_start: bool) -> bool {
+        self.passed != Some(offset) && self.detector.openers().may_begin(byte, is_line_start)
+    }
+}
+
+impl Machine {
+    pub(in crate::records) fn set_tools(&mut self, tools: Arc<dyn ValidateCall + Send + Sync>) {
+        if let Some(calls) = &mut self.calls {
+            calls.detector = calls.detector.clone().with_tools(tools);
+        }
+    }
+
+    /// The text of the call that was found last.
+    pub(in crate::records) fn call_text(&self) -> &str {
+        self.calls.as_ref().map_or("", |calls| &calls.json)
+    }
+
+    /// Whether what is open has to be carried over, so that it is checked and contiguous.
+    pub(in crate::records) fn wants_carry(&self) -> bool {
+        matches!(self.phase, Phase::Call { .. })
+    }
+
+    /// Where the next byte is that may begin an opener, or that text ends at.
+    pub(super) fn next_opener(&self, bytes: &[u8]) -> Option<usize> {
+        let openers = self.calls.as_ref()?.detector.openers();
+        bytes.iter().position(|byte| matches!(byte, b'{' | b'[' | b'\n') || openers.may_begin(*byte, false))
+    }
+
+    /// Begins to look for a call at this offset, if there may be one.
+    pub(super) fn may_begin_call(&mut self, offset: u64, byte: u8) -> bool {
+        let is_line_start = self.line.first == Some(offset);
+        let Some(calls) = &mut self.calls else { return false };
+        if !calls.may_begin(offset, byte, is_line_start) {
+            return false;
+        }
+        (calls.reader, calls.is_matched) = (None, false);
+        calls.to_try.clear();
+        self.counted_from = offset;
+        self.phase = Phase::Call { start: offset };
+        true
+    }
+
+    /// Reads on in what may be a call, which begins at `start`.
+    pub(super) fn call<'w>(
+        &mut self,
+        visible: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+        mut start: u64,
+        end: Option<Completion>,
+    ) -> Option<Found<'w>> {
+        let is_end = end.is_some();
+        loop {
+            let text = window.text_between(window.index(start), visible.len());
+            let calls = self.calls.as_mut()?;
+            let Some((index, reader)) = &mut calls.reader else {
+                if let Some(index) = calls.to_try.pop() {
+                    calls.reader = Some((index, calls.detector.start(index, &calls.limits)));
+                    continue;
+                }
+                let is_line_start = self.line.first == Some(start);
+                let matched = match calls.is_matched {
+                    true => OpenerMatch::None,
+                    false => find_here(calls, text, is_line_start, is_end),
+                };
+                match matched {
+                    OpenerMatch::At { .. } => {
+                        calls.is_matched = true;
+                        calls.to_try = calls.detector.openers().formats_at(text, is_line_start).collect();
+                        calls.to_try.dedup();
+                        calls.to_try.reverse();
+                        continue;
+                    }
+                    OpenerMatch::Partial { .. } => {
+                        *at = visible.len();
+                        return None;
+                    }
+                    OpenerMatch::None => {
+                        // Ordinary text.
+                        calls.passed = Some(start);
+                        *at = window.index(start);
+                        self.counted_from = self.line.start;
+                        self.phase = match is_line_start {
+                            true => Phase::LineStart,
+                            false => Phase::Text,
+                        };
+                        return None;
+                    }
+                }
+            };
+            let index = *index;
+            match reader.read(text, is_end) {
+                CallStep::NeedMore if !is_end => {
+                    *at = visible.len();
+                    return None;
+                }
+                CallStep::NeedMore => {
+                    let message = "the text ended inside a tool call";
+                    let found =
+                        self.call_fault(text, start, Code::Truncated, (0, text.len(), text.len()), message);
+                    self.end_calls(window, at, start + text.len() as u64);
+                    return Some(found);
+                }
+                CallStep::Call(call) => {
+                    let base = window.index(start);
+                    let next = start + call.end as u64;
+                    let found = self.found_call(text, (base, start), index, call, end);
+                    start = next;
+                    self.phase = Phase::Call { start };
+                    self.counted_from = start;
+                    *at = window.index(start);
+                    if found.is_some() {
+                        return found;
+                    }
+                }
+                CallStep::Malformed(fault) => {
+                    let places = (fault.start, fault.at, fault.end);
+                    let found = self.call_fault(text, start, fault.code, places, &fault.message);
+                    start += fault.end as u64;
+                    self.phase = Phase::Call { start };
+                    self.counted_from = start;
+                    *at = window.index(start);
+                    return Some(found);
+                }
+                CallStep::Done { end } => {
+                    self.pass_lines(text, start, 0, end);
+                    self.end_calls(window, at, start + end as u64);
+                    return None;
+                }
+                CallStep::NotThis { .. } => calls.reader = None,
+            }
+        }
+    }
+
+    /// The run of calls is over; ordinary text follows from `next` on.
+    fn end_calls(&mut self, window: &Window<'_>, at: &mut usize, next: u64) {
+        *at = window.index(next);
+        if let Some(calls) = &mut self.calls {
+            calls.reader = None;
+            calls.to_try.clear();
+        }
+        self.line.first.get_or_insert(next);
+        self.line.is_quiet = true;
+        self.counted_from = next.max(self.line.start);
+        self.phase = Phase::Text;
+    }
+
+    /// A whole call, if it counts as one; `from` is the index and the offset of the text's first byte.
+    fn found_call<'w>(
+        &mut self,
+        text: &str,
+        (base, from): (usize, u64),
+        format: usize,
+        call: CallText,
+        end: Option<Completion>,
+    ) -> Option<Found<'w>> {
+        self.pass_lines(text, from, 0, call.start);
+        let span = Span::new(from + call.start as u64, from + call.end as u64);
+        let (line, column) = (self.line.number, self.line.column(span.start));
+        self.pass_lines(text, from, call.start, call.end);
+        let is_converted = call.json.is_some();
+        let calls = self.calls.as_mut()?;
+        let written = &text[call.start..call.end];
+        let json = match call.json {
+            Some(json) => {
+                calls.json = json;
+                &calls.json
+            }
+            None => written,
+        };
+        // The reader has looked at it.
+        if !self.json.uncounted(|parser| parse(parser, json))
+            || !calls.detector.admit_call(format, self.json.value(json))
+        {
+            return None;
+        }
+        self.line.has_record = true;
+        let completion = match end {
+            Some(completion) if !call.is_sealed => completion,
+            _ => Completion::Text,
+        };
+        let recovered = Recovered::NONE.with(Recovery::CallFormat);
+        let record = Record { value: (), line, column, span, completion, recovered };
+        Some(match is_converted {
+            true => Found::Call { record },
+            false => Found::Record { record, start: base + call.start, end: base + call.end, text: None },
+        })
+    }
+
+    /// What is wrong with a call that cannot be read: its first byte, the one at fault, and its end.
+    fn call_fault<'w>(
+        &mut self,
+        text: &str,
+        from: u64,
+        code: Code,
+        (start, fault, end): (usize, usize, usize),
+        message: &str,
+    ) -> Found<'w> {
+        self.pass_lines(text, from, 0, fault);
+        let (line, column) = (self.line.number, self.line.column(from + fault as u64));
+        self.pass_lines(text, from, fault, end);
+        self.line.is_quiet = true;
+        let span = Span::new(from + start as u64, from + end as u64);
+        Found::Diagnostic(Box::new(Diagnostic::new(code, line, span, column, message)))
+    }
+
+    /// Goes past a part of the text that begins at `from`, and the lines that end in it.
+    fn pass_lines(&mut self, text: &str, from: u64, start: usize, end: usize) {
+        self.scanned += (end - start) as u64;
+        for line_feed in memchr_iter(b'\n', &text.as_bytes()[start..end]) {
+            let next = from + (start + line_feed) as u64 + 1;
+            self.line.go_on(next);
+            self.line.first = Some(next);
+            self.line.is_quiet = true;
+        }
+    }
+}
+
+/// Whether an opener begins with the text.
+fn find_here(calls: &Calls, text: &str, is_line_start: bool, is_end: bool) -> OpenerMatch {
+    let len = (0..=text.len().min(MAX_OPENER)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
+    let is_end = is_end || len < text.len();
+    match calls.detector.openers().find(&text[..len], 0, is_line_start, is_end) {
+        found @ (OpenerMatch::At { at: 0 } | OpenerMatch::Partial { at: 0 }) => found,
+        _ => OpenerMatch::None,
+    }
+}
+
+/// Parses one JSON document, which may stand on several lines.
+fn parse(parser: &mut Parser, json: &str) -> bool {
+    parser.reset();
+    loop {
+        match parser.resume_bytes(json.as_bytes()) {
+            RawStep::Complete { .. } => return parser.root_kind() == crate::json::Kind::Object,
+            RawStep::LineEnd(_) => parser.pass_line_feed(),
+            RawStep::NeedMore | RawStep::Malformed(_) => return false,
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! Tool calls in text, whatever they are written in, through the record decoder, at every cut.
+
+mod common;
+
+use common::{Seen, at_every_cut};
+use proptest::prelude::*;
+use tokenline_core::{CallFormat, Options};
+
+fn calls(format: CallFormat, text: &str) -> Vec<String> {
+    let seen = at_every_cut(Options::lenient().calls(format), text.as_bytes());
+    // How the text lies beside the calls is for others to test.
+    seen.iter().map(Seen::summary).filter(|summary| summary != "(prose)").collect()
+}
+
+#[test]
+fn every_format_is_found_in_text() {
+    let paris = "text {\"name\":\"weather\",\"parameters\":{\"city\":\"Paris\"}}";
+    for text in [
+        "I look it up. [weather(city='Paris')]\n",
+        "I look it up.\n[weather(city=\"Paris\")]",
+        "<function=weather>{\"city\":\"Paris\"}</function>",
+        "So:\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n",
+        "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n</tool_call>\n",
+        "[TOOL_CALLS]weather[ARGS]{\"city\":\"Paris\"}\n",
+        "[TOOL_CALLS]weather{\"city\":\"Paris\"}\nand more",
+    ] {
+        assert_eq!(calls(CallFormat::Auto, text), [paris], "{text}");
+    }
+    let written = "text {\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}";
+    for text in [
+        "<tool_call>{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}</tool_call>",
+        "First:\n<tool_call>\n{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}\n</tool_call>\n",
+        "[TOOL_CALLS] [{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}]\n",
+    ] {
+        assert_eq!(calls(CallFormat::Auto, text), [written], "{text}");
+    }
+    let pretty = "<tool_call>\n{\n  \"name\": \"now\",\n  \"arguments\": {}\n}\n</tool_call>\n";
+    assert_eq!(calls(CallFormat::Auto, pretty), ["text {\n  \"name\": \"now\",\n  \"arguments\": {}\n}"]);
+}
+
+#[test]
+fn places_are_those_of_the_text() {
+    let text = "So:\n  [a(),\n   b(x=1)] then\n{\"c\":NaN}\n";
+    let seen = at_every_cut(Options::lenient().calls(CallFormat::Auto), text.as_bytes());
+    let places: Vec<_> = seen
+        .iter()
+        .map(|event| match event {
+            Seen::Record { record, .. } => (record.line, record.column, record.span.start, record.span.end),
+            Seen::Rejected(found) | Seen::Note(found) => {
+                (found.line, found.column, found.span.start, found.span.end)
+            }
+        })
+        .collect();
+    assert_eq!(places, [(1, 1, 0, 3), (2, 4, 7, 10), (3, 4, 15, 21), (4, 6, 28, 37)]);
+}
+
+#[test]
+fn what_was_found_first_decides() {
+    let json = "{\"name\":\"a\",\"parameters\":{}}";
+    let record = format!("newline {json}");
+    // Code in an answer whose calls are JSON.
+    let text = format!("{json}\nUse [f(x=1)] or <function=f>{{}}</function>.\n{json}\n");
+    assert_eq!(calls(CallFormat::Auto, &text)[0], record);
+    assert_eq!(calls(CallFormat::Auto, &text).last(), Some(&record));
+    assert_eq!(calls(CallFormat::Auto, &text).iter().filter(|found| found.contains("name")).count(), 2);
+    // JSON in an answer whose calls are in tags.
+    let text = format!("<function=f>{{}}</function>\n{json}\n<function=g>{{}}</function>\n");
+    assert_eq!(
+        calls(CallFormat::Auto, &text),
+        ["text {\"name\":\"f\",\"parameters\":{}}", "text {\"name\":\"g\",\"parameters\":{}}"]
+    );
+    // What was asked for.
+    assert_eq!(
+        calls(CallFormat::Hermes, &format!("{json}\n<tool_call>{json}</tool_call>\n")),
+        [format!("text {json}")]
+    );
+}
+
+#[test]
+fn markup_in_strings_is_none() {
+    let text = "{\"name\":\"a\",\"parameters\":{\"t\":\"<tool_call>[f()]</tool_call>\"}}\n";
+    assert_eq!(calls(CallFormat::Auto, text), [format!("newline {}", text.trim())]);
+    let text = "<tool_call>{\"name\":\"a\",\"arguments\":{\"t\":\"</tool_call>\"}}</tool_call>\n";
+    assert_eq!(
+        calls(CallFormat::Auto, text),
+        ["text {\"name\":\"a\",\"arguments\":{\"t\":\"</tool_call>\"}}"]
+    );
+}
+
+#[test]
+fn what_is_cut_is_no_call() {
+    for text in [
+        "[a(), weather(city='Par",
+        "[a()] <function=weather>{\"city\":\"Par",
+        "[TOOL_CALLS]weather[ARGS]{\"city\":",
+        "<tool_call>{\"name\":\"weather\",\"argu",
+    ] {
+        let found = calls(CallFormat::Auto, text);
+        assert!(!found.iter().any(|found| found.contains("weather")), "{text}: {found:?}");
+    }
+    assert_eq!(calls(CallFormat::Auto, "[weather(city='Par").last().map(String::as_str), Some("truncated"));
+}
+
+#[test]
+fn ordinary_text_stays_what_it_is() {
+    for text in [
+        "[the docs](http://x) and <b>bold</b> [1] (x)\n{\"a\":1}\n",
+        "- [x] done\n<think>\n{\"no\":1}\n</think>\n{\"a\":1}\n",
+        "if (a < b) print(x)\n{\"a\":1}\n",
+        "[\n{\"a\":1}\n]\n",
+        "[{\"a\":1}]\n",
+    ] {
+        let plain = at_every_cut(Options::lenient(), text.as_bytes());
+        assert_eq!(
+            at_every_cut(Options::lenient().calls(CallFormat::Auto), text.as_bytes()),
+            plain,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn hostile_text_takes_linear_time() {
+    for piece in [
+        "[a(",
+        "<function=",
+        "<tool_call>",
+        "[TOOL_CALLS]",
+        "[a(b='",
+        "<function=a>{",
+        "[[a",
+        "<tool_call>{\"a\":[",
+    ] {
+        let text = format!("{}\n{{\"name\":\"good\",\"parameters\":{{}}}}\n", piece.repeat(100_000));
+        let started = std::time::Instant::now();
+        common::decode(Options::lenient().calls(CallFormat::Auto), text.as_bytes().chunks(4096));
+        common::decode(Options::lenient().calls(CallFormat::Auto), text.as_bytes().chunks(7));
+        assert!(started.elapsed().as_secs() < 20, "{piece}: {:?}", started.elapsed());
+    }
+}
+
+fn soup() -> impl Strategy<Value = Vec<u8>> {
+    let piece = prop::sample::select(vec![
+        &b"{\"name\":\"a\",\"parameters\":{}}"[..],
+        b"{\"a\":1}",
+        b"\n",
+        b"\n",
+        b"\r\n",
+        b" ",
+        b"  ",
+        b",",
+        b"[",
+        b"]",
+        b"{",
+        b"}",
+        b"(",
+        b")",
+        b"\"",
+        b"'",
+        b"=",
+        b"f(x=1)",
+        b"[f(",
+        b"[f()",
+        b"<tool_call>",
+        b"</tool_call>",
+        b"<function=f>",
+        b"</function>",
+        b"<parameter=x>",
+        b"</parameter>",
+        b"[TOOL_CALLS]",
+        b"[ARGS]",
+        b"<think>",
+        b"</think>",
+        b"<",
+        b"```",
+        b"text",
+        b"\xC3\xA9",
+        b"\xFF",
+        b"\xE2\x82",
+        b"NaN",
+    ]);
+    prop::collection::vec(piece, 0..24).prop_map(|pieces| pieces.concat())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_cut_gives_the_same(input in soup(), format in prop::sample::select(CallFormat::BUILT_IN.to_vec()), limit in prop::sample::select(vec![12usize, 40, 8 << 20])) {
+        let limits = tokenline_core::Limits { line_bytes: limit, ..tokenline_core::Limits::default() };
+        at_every_cut(Options::lenient().calls(format).limits(limits), &input);
+    }
+}
