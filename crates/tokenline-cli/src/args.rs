@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
+use tokenline::CallFormat;
 use tokenline::llm::Provider;
 
 /// Validated records and tool calls out of a language model's byte stream.
@@ -56,6 +57,12 @@ pub(crate) struct ReadingArgs {
     /// How forgiving to be: lenient understands fences, prose and a comma after a record.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
+    /// Take for records the elements of the array at this JSON Pointer in each JSON value: `/items`.
+    #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
+    pub(crate) items: Option<String>,
+    /// How tool calls are written in text, where they are not the provider's own.
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = call_format())]
+    pub(crate) format: CallFormat,
     /// A JSON Schema that every record must satisfy.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
@@ -138,6 +145,12 @@ pub(crate) struct ExtractArgs {
     pub(crate) retries: u32,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
+}
+
+/// The formats of tool calls by their names.
+fn call_format() -> impl TypedValueParser<Value = CallFormat> {
+    let names = PossibleValuesParser::new(CallFormat::BUILT_IN.iter().map(CallFormat::as_str));
+    names.try_map(|name| CallFormat::from_name(&name).ok_or("not a format"))
 }
 
 /// The providers by their names.

@@ -32,12 +32,24 @@ impl Rules {
         let tools = args.tools.as_deref().map(load::tools).transpose()?;
         let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
         let emit = if args.eager { Emit::Eager } else { Emit::Sealed };
-        Ok(Self {
-            options: options.emit(emit).partials(args.emit == What::Partials),
+        let mut options = options.emit(emit).partials(args.emit == What::Partials);
+        if let Some(pointer) = &args.items {
+            if matches!(args.mode, ModeArg::Strict) {
+                let message = "--items is for --mode lenient: in strict mode each line is one object";
+                return Err(Failure::Usage(message.to_owned()));
+            }
+            options = options.items(pointer).map_err(|error| Failure::Usage(format!("--items: {error}")))?;
+        }
+        let mut rules = Self {
+            options,
             schema: args.schema.as_deref().map(load::schema).transpose()?,
             tools: tools.map(Arc::new),
             what: args.emit,
-        })
+        };
+        if rules.wants_calls() {
+            rules.options = rules.options.calls(args.format.clone());
+        }
+        Ok(rules)
     }
 
     /// Says what was asked for and has no effect.
@@ -111,6 +123,9 @@ pub(crate) fn conclude(
 
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
     let mut decoder = RecordDecoder::new(rules.options.clone());
+    if let Some(tools) = &rules.tools {
+        decoder = decoder.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
+    }
     while let Some(chunk) = source.read()? {
         if decoder.position() == 0 {
             match guess::provider(chunk) {

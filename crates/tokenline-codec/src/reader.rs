@@ -97,6 +97,10 @@ impl<T> Reader<T> {
         self.tools = Some(Arc::new(tools));
     }
 
+    pub(crate) fn tools(&self) -> Option<Arc<dyn ValidateCall + Send + Sync>> {
+        self.tools.clone()
+    }
+
     pub(crate) fn set_validator(&mut self, validator: impl Validate + Send + Sync + 'static) {
         self.validator = Some(Arc::new(validator));
     }

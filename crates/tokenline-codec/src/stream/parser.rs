@@ -12,8 +12,8 @@ use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
 use tokenline_core::{
-    Diagnostic, EndedBy, Event, Options, RecordDecoder, Rejected, Report, TooManyRejected, ToolCall,
-    Validate, ValidateCall,
+    CallFormat, Diagnostic, EndedBy, Event, Options, RecordDecoder, Rejected, Report, TooManyRejected,
+    ToolCall, Validate, ValidateCall,
 };
 
 use super::budget::Budget;
@@ -292,7 +292,8 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
 
 impl<S: TryStream> JsonlStreamParser<S, Raw> {
     /// Reads each record as a tool call, `{"name", "parameters"}`, and holds it against the
-    /// [tools' definitions](Self::with_tools) if there are any.
+    /// [tools' definitions](Self::with_tools) if there are any. Calls in tags and brackets are found
+    /// too; [`Options::calls`] says which, all unless it was given.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -315,7 +316,15 @@ impl<S: TryStream> JsonlStreamParser<S, Raw> {
 
     /// As [`tool_calls`](Self::tool_calls), with the rejects among them.
     pub fn tool_call_events(self) -> JsonlStreamParser<S, ToolCall> {
-        let Self { source, chunk, at, decoder, state, reader, report, meter, options, hooks } = self;
+        let Self { source, chunk, at, state, reader, report, meter, options, hooks, .. } = self;
+        let options = match options.looks_for_calls() {
+            true => options,
+            false => options.calls(CallFormat::Auto),
+        };
+        let decoder = match reader.tools() {
+            Some(tools) => RecordDecoder::new(options.clone()).with_tools(tools),
+            None => RecordDecoder::new(options.clone()),
+        };
         let reader = Reader::tool_calls(reader);
         JsonlStreamParser { source, chunk, at, decoder, state, reader, report, meter, options, hooks }
     }

@@ -114,7 +114,7 @@ impl Machine {
     pub(super) fn new(options: Options) -> Self {
         Self {
             limit: options.limits.effective_line_bytes(),
-            calls: options.calls.as_ref().map(|format| Box::new(Calls::new(format, &options.limits))),
+            calls: Calls::asked_for(&options).map(Box::new),
             json: Parser::new().with_limits(&options.limits).single_line(),
             options,
             phase: Phase::Start,

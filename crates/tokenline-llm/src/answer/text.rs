@@ -1,10 +1,11 @@
 //! One text of an answer: what it is read as, and where it is at.
 
 use std::mem;
+use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    Code, Completion, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Undecided,
+    CallFormat, Code, Completion, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Undecided,
 };
 
 use super::TextAs;
@@ -73,12 +74,21 @@ impl Place {
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &Outbox<T>) -> Self {
         let hides_calls = out.text_as == TextAs::ToolCalls;
+        // Answers are told in what is whole.
+        let options = options.partials(false);
+        let decoder = RecordDecoder::new(match hides_calls && !options.looks_for_calls() {
+            true => options.calls(CallFormat::Auto),
+            false => options,
+        });
+        let decoder = match &out.tools {
+            Some(tools) => decoder.with_tools(Arc::clone(tools)),
+            None => decoder,
+        };
         let wants = hides_calls || (out.text_as == TextAs::Records && out.wants_fragments);
         Self {
             choice,
             block,
-            // Answers are told in what is whole.
-            decoder: RecordDecoder::new(options.partials(false)),
+            decoder,
             beside: wants.then(|| Box::new(Beside::new(hides_calls))),
             undecided: out.repair.as_ref().map(|repair| Box::new(Undecided::new(repair.limits()))),
             is_ended: false,

@@ -9,8 +9,8 @@ use crate::json::Parser;
 use crate::json::parser::RawStep;
 use crate::records::window::Window;
 use crate::{
-    CallDetector, CallFormat, CallReader, CallStep, CallText, Code, Completion, Diagnostic, Limits,
-    OpenerMatch, Record, Recovered, Recovery, Span, ValidateCall,
+    CallDetector, CallReader, CallStep, CallText, Code, Completion, Diagnostic, Limits, Mode, OpenerMatch,
+    Options, Record, Recovered, Recovery, Span, ValidateCall,
 };
 
 /// What is known of the calls in a text.
@@ -33,16 +33,18 @@ pub(super) struct Calls {
 const MAX_OPENER: usize = 256;
 
 impl Calls {
-    pub(super) fn new(format: &CallFormat, limits: &Limits) -> Self {
-        Self {
+    /// If they are asked for, of a text that is read leniently.
+    pub(super) fn asked_for(options: &Options) -> Option<Self> {
+        let format = options.calls.as_ref().filter(|_| options.mode == Mode::Lenient)?;
+        Some(Self {
             detector: format.detector(),
-            limits: *limits,
+            limits: options.limits,
             reader: None,
             to_try: Vec::new(),
             is_matched: false,
             passed: None,
             json: String::new(),
-        }
+        })
     }
 
     pub(super) fn reset(&mut self) {
