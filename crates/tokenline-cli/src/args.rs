@@ -54,7 +54,7 @@ pub(crate) struct ReadingArgs {
     /// What to write.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) emit: What,
-    /// How forgiving to be: lenient understands fences, prose and a comma after a record.
+    /// How forgiving to be: lenient understands what models write in place of JSON Lines.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
     /// Take for records the elements of the array at this JSON Pointer in each JSON value: `/items`.
@@ -164,9 +164,9 @@ pub(crate) enum Format {
     /// Whatever the prompt asks for.
     #[default]
     Text,
-    /// One JSON value; a record if the model writes it on one line.
+    /// One JSON value: an object is a record, of an array each element.
     Json,
-    /// One JSON value that fits --schema; a record if the model writes it on one line.
+    /// One JSON value that fits --schema: an object is a record, of an array each element.
     Schema,
 }
 

@@ -149,8 +149,9 @@ codes! {
         Example::Text("Here are the definitions:");
     /// Not JSON.
     MalformedJson = "malformed_json",
-        "A line that starts a JSON value but breaks the grammar of RFC 8259. Only this line is \
-         lost; inner objects of the broken one are not delivered in its place.",
+        "A JSON value breaks the grammar of RFC 8259. What is lost are its line and, where it \
+         stands on several, the lines that belong to it; inner objects of the broken one are not \
+         delivered in its place, and no good line is lost beside it.",
         Example::Text(r#"{"a":NaN,"b":{"c":1}}"#);
     /// The input ended inside a value.
     Truncated = "truncated",
@@ -159,7 +160,8 @@ codes! {
         Example::Text(r#"{"entity":"photosyn"#);
     /// JSON, but no object.
     NotAnObject = "not_an_object",
-        "A line that is valid JSON but no object. Records are objects.",
+        "A value, or an element of an array of records, that is valid JSON but no object. Records \
+         are objects.",
         Example::Text(r#"["a","b"]"#);
     /// More JSON after the object's closing brace.
     TrailingData = "trailing_data",
@@ -186,16 +188,18 @@ codes! {
         Example::Described("128 opening brackets in a row");
     /// An open record beyond the limit.
     RecordTooLarge = "record_too_large",
-        "A record or a server-sent event is larger than the limit. It was discarded as it arrived.",
+        "A record that stands on several lines or in an array, or a server-sent event, is larger \
+         than the limit. It was discarded.",
         Example::Described("a server-sent event with more than 16 MiB of data");
     /// Breaks the schema or does not fit the type.
     SchemaViolation = "schema_violation",
         "The record is JSON but breaks the schema, or does not fit the type that was asked for. \
          The paths name the place in the record and the rule in the schema.",
         Example::Schema { schema: r#"{"properties":{"a":{"type":"string"}}}"#, text: r#"{"a":1}"# };
-    /// A tool call without a name.
+    /// A tool call without a name, or a value without the items that were asked for.
     MissingField = "missing_field",
-        "A tool call has no `name`, or a name that is no string.",
+        "A tool call has no `name`, or a name that is no string; or a value has no array at the \
+         place where the items were said to be (`--items`).",
         Example::Tools { tools: WEATHER_TOOL, text: r#"{"parameters":{"city":"Paris"}}"# };
     /// A tool that is not defined.
     UnknownTool = "unknown_tool",
