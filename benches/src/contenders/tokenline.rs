@@ -96,7 +96,7 @@ impl Receiver for Deltas {
             input = &input[decoded.consumed..];
             match decoded.event {
                 Some(Event::Partial(partial)) => {
-                    black_box(partial);
+                    black_box(&partial);
                 }
                 Some(Event::Record(record)) => {
                     black_box(record);

@@ -123,11 +123,11 @@ fn partials_tell_how_a_record_grows_and_what_becomes_of_it() {
             r#"{"event":"close","start":0,"path":"/a"}"#,
             r#"{"event":"set","start":0,"path":"/n","value":0.90}"#,
             r#"{"event":"close","start":0,"path":""}"#,
-            r#"{"event":"record","line":1,"start":0,"end":29,"completion":"newline","value":{"a": "caf\u00e9", "n":0.90}}"#,
-            r#"{"event":"open","start":30,"path":"","kind":"object"}"#,
-            r#"{"event":"open","start":30,"path":"/b","kind":"array"}"#,
-            r#"{"event":"set","start":30,"path":"/b/0","value":true}"#,
-            r#"{"event":"rejected","code":"malformed_json","line":2,"start":30,"end":46,"column":12,"message":"expected a value, found a letter"}"#,
+            r#"{"event":"record","line":1,"start":0,"end":28,"completion":"newline","value":{"a": "caf\u00e9", "n":0.90}}"#,
+            r#"{"event":"open","start":29,"path":"","kind":"object"}"#,
+            r#"{"event":"open","start":29,"path":"/b","kind":"array"}"#,
+            r#"{"event":"set","start":29,"path":"/b/0","value":true}"#,
+            r#"{"event":"rejected","code":"malformed_json","line":2,"start":29,"end":45,"column":12,"message":"expected a value, found a letter"}"#,
         ]
     );
     assert!(run.err.contains("1 record, 1 rejected"), "{}", run.err);

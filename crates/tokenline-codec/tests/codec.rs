@@ -49,6 +49,14 @@ fn any_cut_gives_the_core_s_events() {
     }
 }
 
+#[test]
+fn what_is_owned_is_whole() {
+    let input = b"{\"a\":1}\n{\"a\":";
+    let codec = JsonlCodec::<Raw>::new().with_options(Options::lenient().partials(true));
+    let pieces = input.chunks(2).map(<[u8]>::to_vec);
+    assert_eq!(frames(codec, pieces), expected(Options::lenient(), input));
+}
+
 /// Text in which lines are often records, and often not.
 fn text() -> impl Strategy<Value = String> {
     const PARTS: &[&str] = &[

@@ -31,7 +31,8 @@
 //!
 //! # What holds for every machine
 //!
-//! - However the input is cut, the events are the same.
+//! - However the input is cut, the events are the same; so are a record's deltas ([`Event::Partial`]),
+//!   once appends that follow each other are joined.
 //! - What is wrong with the input is an event with a [`Diagnostic`], never an error that ends things.
 //! - Nothing is completed by guessing, and nothing is released without evidence ([`Completion`]).
 //! - Every byte is looked at once or twice, whatever the pieces; memory stays within [`Limits`]; once

@@ -111,13 +111,16 @@ impl Record<Value<'_>> {
     /// The diagnostic for a rule that the record breaks, in the stream's own places.
     #[must_use]
     pub fn diagnose(&self, violation: Violation) -> Diagnostic {
-        let before = self.value.document().as_bytes().get(..violation.offset).unwrap_or_default();
+        // A call that was not written as JSON has its faults somewhere in it.
+        let is_as_written = self.value.document().len() as u64 == self.span.end - self.span.start;
+        let offset = if is_as_written { violation.offset } else { 0 };
+        let before = self.value.document().as_bytes().get(..offset).unwrap_or_default();
         // A record gathered from several lines has its faults on any of them.
         let (line, column) = match memchr::memrchr(b'\n', before) {
-            None => (self.line, self.column + violation.offset as u64),
+            None => (self.line, self.column + offset as u64),
             Some(last) => {
                 let lines = memchr::memchr_iter(b'\n', before).count();
-                (self.line + lines as u64, (violation.offset - last) as u64)
+                (self.line + lines as u64, (offset - last) as u64)
             }
         };
         Diagnostic {

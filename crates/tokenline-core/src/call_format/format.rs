@@ -50,7 +50,7 @@ use crate::Limits;
 ///             None => return CallStep::NeedMore,
 ///         };
 ///         let Some((name, parameters)) = text[1..end].split_once(' ') else {
-///             return CallStep::NotThis { resume_at: 1 };
+///             return CallStep::NotThis;
 ///         };
 ///         self.is_over = true;
 ///         match CallText::converted(0..end, name, parameters, None) {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 
 use super::header::{Header, HeaderStep};
-use super::scan::{Literal, found, literal, next_byte, parameters_parser, resume_at};
+use super::scan::{Literal, found, literal, next_byte, parameters_parser};
 use super::skip::TagSkip;
 use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat, write};
 use crate::json::{Expected, Parser, Step};
@@ -128,7 +128,7 @@ impl Reader {
                 }
                 Literal::Found(_) => self.enter(State::Function(Header::new(FUNCTION.len()))),
                 Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
-                _ => self.not_this(text, 1),
+                _ => self.not_this(),
             },
             State::Between => self.between(text, is_end),
             State::Function(header) => match header.read(text) {
@@ -137,9 +137,9 @@ impl Reader {
                     self.at = body;
                     self.enter(State::Body { from: body })
                 }
-                HeaderStep::NeedMore if is_end && header.is_nameless() => self.not_this(text, text.len()),
+                HeaderStep::NeedMore if is_end && header.is_nameless() => self.not_this(),
                 HeaderStep::NeedMore => self.wait(text, is_end),
-                HeaderStep::None { at } => self.not_this(text, at),
+                HeaderStep::None { .. } => self.not_this(),
             },
             &mut State::Body { from } => self.body(text, is_end, from),
             &mut State::Json { from } => self.arguments(text, is_end, from),
@@ -187,7 +187,7 @@ impl Reader {
                 Flow::Answer(CallStep::Done { end: self.at + "</tool_call>".len() })
             }
             Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
-            _ => self.not_this(text, self.at),
+            _ => self.not_this(),
         }
     }
 
@@ -209,7 +209,7 @@ impl Reader {
                 self.fault(text, Code::InvalidParameters, self.at, message)
             }
             // The name of the tag, in a sentence about it.
-            Some(_) => self.not_this(text, self.at),
+            Some(_) => self.not_this(),
         }
     }
 
@@ -222,7 +222,7 @@ impl Reader {
             }
             // `{...}`, in a sentence about the tag.
             Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
-                self.not_this(text, from + error.offset)
+                self.not_this()
             }
             Step::Malformed(error) => {
                 let fault = CallFault::from_syntax(self.start, from, error);
@@ -262,7 +262,7 @@ impl Reader {
             }
             Literal::Found(_) => self.enter(State::Parameter(Header::new(self.at + "<parameter".len()))),
             Literal::NeedMore => self.wait(text, is_end),
-            Literal::None if self.names.is_empty() => self.not_this(text, self.at),
+            Literal::None if self.names.is_empty() => self.not_this(),
             Literal::None => {
                 let found = found(text, self.at);
                 let message = format!("expected `<parameter=` or `</function>`, found {found}");
@@ -320,11 +320,11 @@ impl Reader {
         self.enter(State::Skip(fault, TagSkip::new(text, at, false)))
     }
 
-    fn not_this(&mut self, text: &str, at: usize) -> Flow {
+    fn not_this(&mut self) -> Flow {
         self.state = State::Over;
         Flow::Answer(match self.has_step {
             true => CallStep::Done { end: 0 },
-            false => CallStep::NotThis { resume_at: resume_at(text, at) },
+            false => CallStep::NotThis,
         })
     }
 

@@ -41,7 +41,7 @@ impl CallReader for Reader {
             match literal(text, 0, &[TAGS.open]) {
                 Literal::Found(_) => self.is_open = true,
                 Literal::NeedMore if !is_end => return CallStep::NeedMore,
-                _ => return CallStep::NotThis { resume_at: 1 },
+                _ => return CallStep::NotThis,
             }
         }
         self.calls.read(text, is_end)

@@ -1,6 +1,6 @@
 //! Calls that are JSON objects, alone, in a row or in an array, where a tag says that they are calls.
 
-use super::scan::{Literal, found, literal, next_byte, resume_at};
+use super::scan::{Literal, found, literal, next_byte};
 use super::skip::{BalanceSkip, TagSkip};
 use super::{CallFault, CallStep, CallText};
 use crate::json::{Expected, Parser, Step};
@@ -99,9 +99,8 @@ impl JsonCalls {
 
     /// Before a call.
     fn next(&mut self, text: &str, is_end: bool) -> Flow {
-        let before = self.at;
         match next_byte(text, &mut self.at) {
-            None if is_end => self.leave(text, before),
+            None if is_end => self.leave(),
             None => Flow::Answer(CallStep::NeedMore),
             Some(b'{') => {
                 self.json.reset();
@@ -128,7 +127,7 @@ impl JsonCalls {
                 self.enter(State::SkipToBalance(fault, skip))
             }
             Some(_) if self.has_step => self.closing(text, is_end, 0),
-            Some(_) => self.leave(text, self.at),
+            Some(_) => self.leave(),
         }
     }
 
@@ -146,7 +145,7 @@ impl JsonCalls {
             }
             // `{...}`, in a sentence about the tag.
             Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
-                self.leave(text, from + error.offset)
+                self.leave()
             }
             Step::Malformed(error) => {
                 let fault = CallFault::from_syntax(from, from, error);
@@ -236,12 +235,12 @@ impl JsonCalls {
     }
 
     /// There is no call here, or no other.
-    fn leave(&mut self, text: &str, at: usize) -> Flow {
+    fn leave(&mut self) -> Flow {
         if self.has_step {
             return self.over(0);
         }
         self.state = State::Over;
-        Flow::Answer(CallStep::NotThis { resume_at: resume_at(text, at) })
+        Flow::Answer(CallStep::NotThis)
     }
 
     /// The text begins anew after the call.

@@ -1,7 +1,7 @@
 //! `[TOOL_CALLS]`, and what Mistral's models write after it.
 
 use super::json_calls::JsonCalls;
-use super::scan::{Literal, MAX_NAME, found, is_name, literal, next_byte, parameters_parser, resume_at};
+use super::scan::{Literal, MAX_NAME, found, is_name, literal, next_byte, parameters_parser};
 use super::skip::BalanceSkip;
 use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat};
 use crate::json::{Expected, Parser, Step};
@@ -89,17 +89,17 @@ impl CallReader for Reader {
                 State::Start => match literal(text, 0, &[OPENER]) {
                     Literal::Found(_) => self.state = State::Form,
                     Literal::NeedMore if !is_end => return CallStep::NeedMore,
-                    _ => return self.not_this(text, 1),
+                    _ => return self.not_this(),
                 },
                 State::Form => match next_byte(text, &mut self.at) {
-                    None if is_end => return self.not_this(text, self.at),
+                    None if is_end => return self.not_this(),
                     None => return CallStep::NeedMore,
                     Some(b'{' | b'[') => {
                         let calls = JsonCalls::new(self.at, None, &self.limits);
                         self.state = State::Objects(Box::new(calls));
                     }
                     // A sentence about it.
-                    Some(_) if self.at > OPENER.len() => return self.not_this(text, self.at),
+                    Some(_) if self.at > OPENER.len() => return self.not_this(),
                     Some(_) => {
                         self.state = State::Named(Box::new(Named {
                             json: parameters_parser(&self.limits),
@@ -124,9 +124,9 @@ impl CallReader for Reader {
 }
 
 impl Reader {
-    fn not_this(&mut self, text: &str, at: usize) -> CallStep {
+    fn not_this(&mut self) -> CallStep {
         self.state = State::Over;
-        CallStep::NotThis { resume_at: resume_at(text, at) }
+        CallStep::NotThis
     }
 }
 
@@ -141,16 +141,15 @@ impl Named {
                     None => continue,
                 }
             };
-            let not_this = CallStep::NotThis { resume_at: resume_at(text, *at) };
             match &mut self.part {
                 Part::Name => match byte {
                     _ if is_name(byte) && *at - self.name.0 < MAX_NAME => {
                         self.name.1 = *at + 1;
                         *at += 1;
                     }
-                    _ if self.name.0 == self.name.1 => return not_this,
+                    _ if self.name.0 == self.name.1 => return CallStep::NotThis,
                     b' ' | b'\t' | b'[' | b'{' => self.part = Part::Marker,
-                    _ => return not_this,
+                    _ => return CallStep::NotThis,
                 },
                 Part::Marker => match (byte, literal(text, *at, &[CALL_ID, ARGS])) {
                     (b' ' | b'\t', _) => *at += 1,
@@ -166,7 +165,7 @@ impl Named {
                     }
                     (_, Literal::NeedMore) if !is_end => return CallStep::NeedMore,
                     (_, Literal::NeedMore) => return truncated(text),
-                    _ => return not_this,
+                    _ => return CallStep::NotThis,
                 },
                 Part::Id => {
                     let (from, to) = self.id.get_or_insert((*at, *at));
@@ -175,7 +174,7 @@ impl Named {
                             *to = *at + 1;
                             *at += 1;
                         }
-                        _ if from == to => return not_this,
+                        _ if from == to => return CallStep::NotThis,
                         _ => self.part = Part::Marker,
                     }
                 }
@@ -218,7 +217,7 @@ impl Named {
                 }
                 // `{...}`, in a sentence about the tag.
                 Step::Malformed(error) if error.expected == Expected::NameOrBrace => {
-                    return Some(CallStep::NotThis { resume_at: resume_at(text, from + error.offset) });
+                    return Some(CallStep::NotThis);
                 }
                 Step::Malformed(error) => {
                     let fault = CallFault::from_syntax(0, from, error);

@@ -7,7 +7,7 @@ mod string;
 use std::borrow::Cow;
 use std::collections::HashSet;
 
-use super::scan::{MAX_NAME, found, is_name, is_space, resume_at};
+use super::scan::{MAX_NAME, found, is_name, is_space};
 use super::skip::BalanceSkip;
 use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat};
 use crate::{Code, Limits};
@@ -264,7 +264,7 @@ impl Reader {
             State::Next if byte == b',' && !self.is_line => self.go(State::Call),
             State::Next if byte == b']' && !self.is_line => self.over(self.at + 1),
             State::Next => self.over(0),
-            _ => self.not_this(text),
+            _ => self.not_this(),
         }
     }
 
@@ -277,7 +277,7 @@ impl Reader {
             State::AfterCall { end } if self.is_call => self.release(end, false),
             State::AfterList { call_end } => self.release(call_end, true),
             State::Call | State::Next if self.has_step => self.over(0),
-            _ if !self.is_call => self.not_this(text),
+            _ if !self.is_call => self.not_this(),
             _ => {
                 self.state = State::Over;
                 Flow::Answer(CallStep::Malformed(CallFault::truncated(self.start, text.len())))
@@ -325,7 +325,7 @@ impl Reader {
     fn after_call(&mut self, text: &str, byte: u8, end: usize) -> Flow {
         match byte {
             b'\n' if self.is_line => self.release(end, true),
-            _ if self.is_line => self.not_this(text),
+            _ if self.is_line => self.not_this(),
             b',' => self.release(end, true),
             b']' if self.has_step => self.release(end, true),
             // `[print()](print.md)` is a link.
@@ -375,7 +375,7 @@ impl Reader {
 
     fn faulty(&mut self, text: &str, code: Code, message: Cow<'static, str>, quote: Option<u8>) -> Flow {
         if !self.is_call || self.is_line {
-            return self.not_this(text);
+            return self.not_this();
         }
         let is_open = !matches!(self.state, State::Call | State::Name | State::AfterCall { .. });
         let depth = self.containers.len() as u32 + u32::from(is_open);
@@ -383,12 +383,12 @@ impl Reader {
         self.enter(State::Skip(fault, BalanceSkip::new(self.at, depth, quote, b"\"'")))
     }
 
-    fn not_this(&mut self, text: &str) -> Flow {
+    fn not_this(&mut self) -> Flow {
         if self.has_step {
             return self.over(0);
         }
         self.state = State::Over;
-        Flow::Answer(CallStep::NotThis { resume_at: resume_at(text, self.at) })
+        Flow::Answer(CallStep::NotThis)
     }
 
     /// The text begins anew after the call.

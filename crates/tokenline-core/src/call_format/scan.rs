@@ -64,8 +64,3 @@ pub(super) fn found(text: &str, at: usize) -> Found {
 pub(super) fn parameters_parser(limits: &Limits) -> Parser {
     Parser::new().with_limits(&Limits { depth: limits.depth.saturating_sub(1), ..*limits })
 }
-
-/// The place before which `resume_at` may be, and where a character begins.
-pub(super) fn resume_at(text: &str, at: usize) -> usize {
-    (0..=at).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0).max(1)
-}

@@ -22,11 +22,9 @@ pub enum CallStep {
         /// Where what follows begins. The text up to there that is part of no call is markup.
         end: usize,
     },
-    /// It is ordinary text, although it begins with an opener.
-    NotThis {
-        /// Up to where there is no other opener of the format; at least 1.
-        resume_at: usize,
-    },
+    /// It is ordinary text, although it begins with an opener. What is inside of it may be something
+    /// else: the search goes on right after the opener's first character.
+    NotThis,
 }
 
 /// A whole call.

@@ -154,6 +154,7 @@ impl RecordDecoder {
     }
 
     /// As [`decode`](Self::decode), before lending.
+    // Always: it has a second caller, for partials, and is left alone otherwise.
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
         if input.len() <= TOKEN_BYTES && self.carry.is_all_read() {

@@ -12,25 +12,26 @@ use crate::{Completion, Diagnostic, Event, LentEvent, Partial, Record};
 pub(super) struct Partials {
     /// The open record may have deltas that were not told.
     is_due: bool,
-    /// A whole record that waits until all its deltas are told.
+    /// A whole record that waits until all its deltas are told, and where its text is.
     record: Option<(Record<()>, Kept)>,
+    /// It is given, so that it does not wait any more.
+    is_given: bool,
     /// Its text, if it came in the input.
     text: String,
 }
 
-/// Where the text is of a record that waits.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kept {
+enum Kept {
     Here,
     Carry { start: usize, end: usize },
 }
 
 /// What comes next, where partials are asked for.
 pub(crate) enum Next {
-    /// A delta of the record at this place.
-    Partial(Partial<()>),
-    /// A record that had waited.
-    Record(Record<()>, Kept),
+    /// A delta of the record that waits, or else of the open one.
+    Partial,
+    /// The record that waited.
+    Record,
     Diagnostic(Box<Diagnostic>),
 }
 
@@ -41,6 +42,7 @@ impl Partials {
     pub(super) fn clear(&mut self) {
         self.is_due = false;
         self.record = None;
+        self.is_given = false;
         self.text.clear();
         self.text.shrink_to(KEEP);
     }
@@ -54,6 +56,9 @@ impl RecordDecoder {
     /// [partials](crate::Options::partials) are asked for does not matter. The record may still be
     /// rejected.
     pub fn snapshot(&mut self) -> Option<Partial<Value<'_>>> {
+        if self.partials.as_deref().is_some_and(|partials| partials.is_given) {
+            return None;
+        }
         let place = self.open_place()?;
         let Self { machine, carry, partials, .. } = self;
         let text = open_text(partials.as_deref(), carry, place.start)?;
@@ -109,36 +114,38 @@ impl RecordDecoder {
     /// As [`lend`](Self::lend).
     #[inline]
     pub(crate) fn lend_next(&self, next: Next) -> LentEvent<'_> {
-        match next {
-            Next::Partial(Partial { line, column, start, .. }) => {
-                let text = open_text(self.partials.as_deref(), &self.carry, start).unwrap_or_default();
-                // Made in place: it is hardly more work than its copy.
-                Event::Partial(Partial { value: self.machine.json().last_delta(text), line, column, start })
-            }
-            Next::Record(record, kept) => {
-                let text = match kept {
-                    Kept::Here => self.partials.as_deref().map_or("", |partials| &partials.text),
-                    Kept::Carry { start, end } => &self.carry.text[start..end],
-                };
+        if let Next::Diagnostic(diagnostic) = next {
+            return Event::from_diagnostic(*diagnostic);
+        }
+        let Some(Partial { line, column, start, .. }) = self.open_place() else {
+            unreachable!("a record waits or is open")
+        };
+        let text = open_text(self.partials.as_deref(), &self.carry, start).unwrap_or_default();
+        match (next, self.partials.as_deref()) {
+            (Next::Record, Some(Partials { record: Some((record, _)), .. })) => {
                 Event::Record(record.map(|()| self.machine.value(text)))
             }
-            Next::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
+            // Made in place: it is hardly more work than its copy.
+            _ => Event::Partial(Partial { value: self.machine.json().last_delta(text), line, column, start }),
         }
     }
 
     /// What is to come before anything else is read.
     fn held_back(&mut self) -> Option<Next> {
         let partials = self.partials.as_deref_mut()?;
+        if partials.is_given {
+            partials.clear();
+        }
         if !partials.is_due && partials.record.is_none() {
             return None;
         }
-        if let Some(place) = self.next_partial() {
-            return Some(Next::Partial(place));
+        if self.advance_deltas() {
+            return Some(Next::Partial);
         }
         let partials = self.partials.as_deref_mut()?;
         partials.is_due = false;
-        let (record, kept) = partials.record.take()?;
-        Some(Next::Record(record, kept))
+        partials.is_given = partials.record.is_some();
+        partials.is_given.then_some(Next::Record)
     }
 
     /// Puts the deltas of a record before it, and those of an open record where there is no event.
@@ -169,13 +176,13 @@ impl RecordDecoder {
         }
     }
 
-    /// Goes on by one delta of the record that waits, or else of the open one.
-    fn next_partial(&mut self) -> Option<Partial<()>> {
-        let place = self.open_place()?;
+    /// Goes on by one delta of the record that waits, or else of the open one, if there is one.
+    fn advance_deltas(&mut self) -> bool {
+        let Some(place) = self.open_place() else { return false };
         let Self { machine, carry, partials, .. } = self;
-        let text = open_text(partials.as_deref(), carry, place.start)?;
+        let Some(text) = open_text(partials.as_deref(), carry, place.start) else { return false };
         let json = machine.json_mut();
-        (json.is_object() && json.advance_deltas(text)).then_some(place)
+        json.is_object() && json.advance_deltas(text)
     }
 
     /// Where the record starts that waits, or else the open one.

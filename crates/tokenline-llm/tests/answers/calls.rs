@@ -96,14 +96,12 @@ fn one_record_may_hold_several_calls_or_none() {
     assert_eq!(
         seen,
         [
-            "text Look:",
-            "textual call text a {}",
-            "rejected call",
-            "textual call text c {}",
-            "text  Done.\n",
-            "rejected missing_field",
-            "text {\"x\":1}\n",
+            "textual call next_item a {}",
+            "rejected invalid_parameters: a tool call needs `parameters`",
+            "textual call next_item c {}",
+            "rejected missing_field: a tool call needs a `name`",
             "finish stop",
+            "text Look: Done.⏎{\"x\":1}⏎",
         ]
     );
 }
