@@ -187,6 +187,34 @@ fn lines_of_a_value_left_open_are_not_records() {
     assert_eq!(lenient("as in [the list:\n  {\"b\":2}\n"), ["malformed_json", "newline {\"b\":2}"]);
 }
 
+/// Inputs that a generator found, with what they have in common.
+#[test]
+fn what_is_over_the_limit_or_not_utf8_at_its_end_is_lost_as_a_whole() {
+    let limited = |line_bytes| Options::lenient().limits(Limits { line_bytes, ..Limits::default() });
+    let input = "  {\n    \"items\": 1\n  }\n{\"a\":1}\n";
+    assert_eq!(summaries(limited(19), input), ["record_too_large", "newline {\"a\":1}"]);
+    at_every_cut(limited(21), b"  {\n    \"items\": 1\n  }\n{");
+    assert_eq!(
+        summaries(limited(14), "[{\"a\":1},{\"b\":\"123456\"},{\"c\":1}]\n{\"d\":1}\n"),
+        ["array_element {\"a\":1}", "array_element {\"c\":1}", "record_too_large", "newline {\"d\":1}"]
+    );
+    assert_eq!(lenient(b"[{\"\":\"\xFF\",\"\":{}}\n"), ["invalid_utf8", "truncated"]);
+    at_every_cut(Options::lenient(), b"<think></th\xE2ink>\n{\"a\":1}\n");
+}
+
+#[test]
+fn surplus_brackets_of_what_is_lost_let_nothing_out() {
+    for input in [
+        &b"{\n \"x\": []],\n \"y\": {\"inner\":1}\n}\n"[..],
+        b"{\n  \xFFa\": {\n    \"a\": 1\n  },\n  \"e\": {\"\": 1}\n}\n",
+        b"{\n\"x\":\n{\n  \"b\": {\"c\":1}\n}\n",
+    ] {
+        let seen = lenient([input, b"{\"good\":1}\n"].concat());
+        let records: Vec<_> = seen.iter().filter(|event| event.contains('{')).collect();
+        assert_eq!(records, ["newline {\"good\":1}"], "{seen:?}");
+    }
+}
+
 #[test]
 fn a_balanced_brace_is_not_evidence() {
     let input = "{\"query\":\"test\"}, \"limit\": 10}\n{\"a\":1}\n";

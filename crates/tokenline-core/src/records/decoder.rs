@@ -147,7 +147,7 @@ impl RecordDecoder {
 
     /// How many bytes were looked at, by the parser and by the search for lines and openers, since
     /// the decoder was made; the UTF-8 check apart. At most twice the input, three times where much
-    /// of it is malformed.
+    /// of it is malformed; with [partials](Options::partials) what is new is looked at once more.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.machine.examined() + self.scanned
@@ -263,6 +263,9 @@ impl RecordDecoder {
                 (at, None)
             }
             Found::Nothing => {
+                if !cut.is_empty() {
+                    self.machine.pass_cut();
+                }
                 let open = self.machine.open_start().map(|start| (start - self.position) as usize);
                 let open = open.unwrap_or(whole.len());
                 if open < whole.len() || !(cut.is_empty() || self.machine.is_discarding()) {

@@ -22,8 +22,8 @@
 //! In the lenient mode a value may go on behind its line. If it then proves malformed, or too large, or
 //! is cut by the end of the input, what is lost with it are its first line and the lines after it that
 //! belong to it: those indented deeper than the first, and those that begin as no line of text does, with
-//! `"`, `,`, `:` or, at the same indentation, a closing bracket. They are lost up to where their brackets balance. The
-//! machine goes back to the end of the first line; every other line up to the fault is decoded once more, as a
+//! `"`, `,`, `:` or, at the same indentation, a closing bracket. They are lost up to where their brackets balance on a
+//! line that is not indented deeper. The machine goes back to the end of the first line; every other line up to the fault is decoded once more, as a
 //! line of its own, and from the line with the fault on decoding starts afresh. So a bad line harms no good one,
 //! inner objects of what is lost never pass for records, and no byte is read more than twice.
 //!

@@ -469,12 +469,15 @@ impl Machine {
             return None;
         }
         let (from, to) = (window.index(start), window.index(end));
+        let sealing = Phase::Sealing { start, end, comma: false, released: false };
         let text = if window.is_checked {
             None
         } else {
             match simdutf8::basic::from_utf8(&window.bytes[from..to]) {
                 Ok(text) => Some(text),
                 Err(_) => {
+                    // It is still open: all of it is lost, on however many lines.
+                    self.phase = sealing;
                     let bad = window.bad_utf8(from, to).unwrap_or(from);
                     self.bad_utf8(window, at, bad);
                     return None;
@@ -482,6 +485,7 @@ impl Machine {
             }
         };
         if end - self.counted_from > self.limit {
+            self.phase = sealing;
             self.too_long(window, at);
             return None;
         }
@@ -587,6 +591,14 @@ impl Machine {
                 let to_separator = depth == 0;
                 self.phase =
                     Phase::Skip(Skip { start, depth, in_string, escaped, is_data: true, to_separator });
+            }
+            Phase::Sealing { start, end, released: false, .. } if self.walk.is_some() => {
+                let message = format!("the record is larger than {} bytes", self.limit);
+                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message, true);
+                self.line.end_fault(start, end);
+                self.element_is_over();
+                self.counted_from = end;
+                self.phase = Phase::Walk;
             }
             _ => {
                 let message = format!("the line is longer than {} bytes", self.limit);

@@ -129,7 +129,7 @@ impl Machine {
         let belongs = match byte {
             _ if indent > lost.indent => true,
             // The rest of a member, which no line of text begins with.
-            Some(b'"' | b',' | b':') => true,
+            Some(b'"' | b',' | b':') => lost.depth > 0,
             Some(b'}' | b']') => indent == lost.indent,
             Some(b'{' | b'[' | b'`' | b'~' | b'<') | None => false,
             Some(_) => lost.in_string,
@@ -195,6 +195,8 @@ impl Machine {
         }
         let from = *at;
         let mut end = None;
+        let is_deeper =
+            self.line.is_inside && self.lost.as_ref().is_some_and(|lost| self.line.indent() > lost.indent);
         while let Some(&byte) = bytes.get(*at) {
             match byte {
                 b'\n' => end = Some(End::Line),
@@ -206,7 +208,8 @@ impl Machine {
                 b'{' | b'[' => skip.depth += 1,
                 b'}' | b']' => {
                     skip.depth = skip.depth.saturating_sub(1);
-                    if skip.depth == 0 && !skip.to_separator {
+                    // Brackets of what is lost prove nothing on a line that is indented deeper.
+                    if skip.depth == 0 && !skip.to_separator && !is_deeper {
                         *at += 1;
                         end = Some(End::Balanced);
                     }
@@ -232,7 +235,7 @@ impl Machine {
             None => self.phase = Phase::Skip(skip),
             Some(End::Line) => {
                 self.phase = Phase::Text;
-                if skip.depth == 0 {
+                if skip.depth == 0 && !is_deeper {
                     self.line.end_fault(skip.start, self.content_end(window, *at));
                 } else if skip.is_data {
                     self.lose(skip.start, skip.depth, skip.in_string);

@@ -293,7 +293,8 @@ impl Machine {
         self.phase = match byte {
             _ if is_strict => Phase::Discard,
             b'\n' => {
-                if is_data {
+                // A bracket alone on its line: what is indented deeper belongs to it.
+                if is_data || self.line.first == Some(start) {
                     self.lose(start, depth, fault.expected.is_in_string());
                 }
                 Phase::Text
@@ -329,6 +330,9 @@ impl Machine {
                 b'\n' => {
                     let line_feed = *at;
                     self.check_length(window, at, line_feed);
+                    if !matches!(self.phase, Phase::Sealing { .. }) {
+                        return None;
+                    }
                     if !self.is_discarding() {
                         self.phase = if in_walk { Phase::Walk } else { Phase::Text };
                     }

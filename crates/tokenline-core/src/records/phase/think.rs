@@ -123,6 +123,13 @@ impl Machine {
         None
     }
 
+    /// A cut character follows, which is not kept. No tag has one.
+    pub(in crate::records) fn pass_cut(&mut self) {
+        if let Phase::Think { matched } = &mut self.phase {
+            *matched = 0;
+        }
+    }
+
     /// The input has ended inside the tags.
     pub(super) fn unclosed_thinking<'w>(&mut self, end: u64) -> Found<'w> {
         let Thinking { start, line, column, .. } = self.thinking;
