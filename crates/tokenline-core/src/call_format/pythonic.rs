@@ -217,7 +217,7 @@ impl Reader {
                 }
                 b'"' | b'\'' | b'[' | b'{' | b'0'..=b'9' => {
                     self.is_call = true;
-                    self.fault(text, Code::InvalidParameters, "an argument has no name")
+                    self.fault(Code::InvalidParameters, "an argument has no name")
                 }
                 _ => self.unexpected(text, "an argument"),
             },
@@ -362,18 +362,18 @@ impl Reader {
 
     fn unexpected(&mut self, text: &str, expected: &str) -> Flow {
         let message = format!("expected {expected}, found {}", found(text, self.at));
-        self.fault(text, Code::MalformedJson, message)
+        self.fault(Code::MalformedJson, message)
     }
 
-    fn fault_in(&mut self, text: &str, message: &'static str, quote: Option<u8>) -> Flow {
-        self.faulty(text, Code::MalformedJson, message.into(), quote)
+    fn fault_in(&mut self, message: &'static str, quote: Option<u8>) -> Flow {
+        self.faulty(Code::MalformedJson, message.into(), quote)
     }
 
-    fn fault(&mut self, text: &str, code: Code, message: impl Into<Cow<'static, str>>) -> Flow {
-        self.faulty(text, code, message.into(), None)
+    fn fault(&mut self, code: Code, message: impl Into<Cow<'static, str>>) -> Flow {
+        self.faulty(code, message.into(), None)
     }
 
-    fn faulty(&mut self, text: &str, code: Code, message: Cow<'static, str>, quote: Option<u8>) -> Flow {
+    fn faulty(&mut self, code: Code, message: Cow<'static, str>, quote: Option<u8>) -> Flow {
         if !self.is_call || self.is_line {
             return self.not_this();
         }

@@ -12,11 +12,11 @@ impl Reader {
             self.at = from;
             // A variable may be a word in a text.
             self.is_call |= python::word(name).is_some();
-            return self.fault(text, Code::InvalidParameters, "an argument has no name");
+            return self.fault(Code::InvalidParameters, "an argument has no name");
         }
         if !self.names.insert(name.to_owned()) {
             self.at = from;
-            return self.fault(text, Code::MalformedJson, "an argument is given twice");
+            return self.fault(Code::MalformedJson, "an argument is given twice");
         }
         self.comma();
         write::string(&mut self.parameters, name);
@@ -43,7 +43,7 @@ impl Reader {
         };
         self.is_call = true;
         if self.containers.len() >= self.depth_limit {
-            return self.fault(text, Code::TooDeep, "expected less nesting: the depth limit is reached");
+            return self.fault(Code::TooDeep, "expected less nesting: the depth limit is reached");
         }
         self.containers.push(container);
         self.parameters.push(char::from(byte));

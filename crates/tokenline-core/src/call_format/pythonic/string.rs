@@ -41,10 +41,10 @@ impl Reader {
                 Some(b'\\') => match escape(&text[self.at..], &mut self.parameters) {
                     Escape::Written(len) => self.at += len,
                     Escape::NeedMore => return self.out_of_text(text, is_end),
-                    Escape::Bad(message) => return self.fault_in(text, message, Some(quote)),
+                    Escape::Bad(message) => return self.fault_in(message, Some(quote)),
                 },
                 Some(b'\n') if !is_triple => {
-                    return self.fault_in(text, "a string ends with its line", Some(quote));
+                    return self.fault_in("a string ends with its line", Some(quote));
                 }
                 Some(_) if is_triple => {
                     let rest = &bytes[self.at..];

@@ -1,7 +1,8 @@
 //! Arrays whose elements are records, each as soon as it closes, and the way to one inside a value.
 
 use super::lost::Skip;
-use super::{Found, Machine, Phase, Place, found_instead};
+use super::release::found_instead;
+use super::{Found, Machine, Phase, Place};
 use crate::json::Kind;
 use crate::json::error::{self, Expected};
 use crate::records::window::Window;
