@@ -6,7 +6,7 @@ use super::carry::{Carry, incomplete_suffix};
 use super::partial::Partials;
 use super::phase::{Found, Machine};
 use super::window::Window;
-use crate::{Completion, Diagnostic, Event, LentEvent, Options, Record, ValidateCall};
+use crate::{Completion, Diagnostic, Event, LentEvent, Options, Record, Span, ValidateCall};
 
 /// What [`RecordDecoder::decode`] made of its input.
 #[derive(Debug)]
@@ -143,6 +143,37 @@ impl RecordDecoder {
     #[must_use]
     pub fn undecided_from(&self) -> u64 {
         self.machine.undecided_from().min(self.position)
+    }
+
+    /// Keeps account of what is neither records nor text; see [`decode_with`](Self::decode_with).
+    #[must_use]
+    pub fn with_markup(mut self) -> Self {
+        self.machine.tell_markup();
+        self
+    }
+
+    /// As [`decode`](Self::decode), for who shows the text beside records: tells before the event what
+    /// stands before it and is neither for people nor a record. That is the brackets and commas around the
+    /// elements of an array, and the tags around calls. Asked for by [`with_markup`](Self::with_markup).
+    pub fn decode_with<'a>(&'a mut self, input: &'a [u8], markup: impl FnMut(Span)) -> Decoded<'a> {
+        let (consumed, plain) = self.step(input);
+        std::iter::from_fn(|| self.machine.next_markup()).for_each(markup);
+        let event = plain.map(|plain| self.lend(plain));
+        Decoded { consumed, event }
+    }
+
+    /// As [`decode_with`](Self::decode_with), at the [end](Self::finish_with) of the input.
+    pub fn finish_and(&mut self, completion: Completion, markup: impl FnMut(Span)) -> Option<LentEvent<'_>> {
+        let plain = self.finish_step(completion);
+        std::iter::from_fn(|| self.machine.next_markup()).for_each(markup);
+        Some(self.lend(plain?))
+    }
+
+    /// Offset in the stream of the first byte of which it is not known yet whether it is text or part of a
+    /// record.
+    #[must_use]
+    pub fn unsorted_from(&self) -> u64 {
+        self.machine.unsorted_from().map_or(self.position, |from| from.min(self.position))
     }
 
     /// How many bytes were looked at, by the parser and by the search for lines and openers, since

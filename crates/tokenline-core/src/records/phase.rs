@@ -7,10 +7,12 @@ mod steps;
 mod think;
 mod walk;
 
+use std::collections::VecDeque;
+
 use super::line::Line;
 use super::window::Window;
 use crate::json::{Parser, Value, error, parser::RawStep};
-use crate::{Code, Completion, Diagnostic, Options, Partial, Record, Recovered};
+use crate::{Code, Completion, Diagnostic, Options, Partial, Record, Recovered, Span};
 use calls::Calls;
 use lost::{Lost, Skip};
 use think::Thinking;
@@ -104,6 +106,8 @@ pub(super) struct Machine {
     /// The mark of the code fence that is open.
     fence: Option<u8>,
     thinking: Thinking,
+    /// What is neither records nor text, where someone wants to know it.
+    markup: Option<VecDeque<Span>>,
     /// Where tool calls are looked for.
     calls: Option<Box<Calls>>,
     /// Offset of a carriage return before the window: it may belong to a line end.
@@ -128,6 +132,7 @@ impl Machine {
             again_to: 0,
             fence: None,
             thinking: Thinking::default(),
+            markup: None,
             last_return: None,
             scanned: 0,
         }
@@ -145,6 +150,9 @@ impl Machine {
         self.fence = None;
         if let Some(calls) = &mut self.calls {
             calls.reset();
+        }
+        if let Some(markup) = &mut self.markup {
+            markup.clear();
         }
         self.last_return = None;
     }
@@ -188,6 +196,31 @@ impl Machine {
         let start = self.open_start().filter(|_| self.is_record_open())?;
         let Place { line, column, .. } = self.place;
         Some(Partial { value: (), line, column, start })
+    }
+
+    /// Offset in the stream of the first byte of which it is not known whether it is text.
+    pub(super) fn unsorted_from(&self) -> Option<u64> {
+        let lost = self.lost.as_ref().map(|lost| lost.line_start);
+        let walk = self.walk.as_ref().map(|walk| walk.done_to);
+        [lost, walk, self.open_start()].into_iter().flatten().min()
+    }
+
+    /// Keeps account of what is neither records nor text from now on.
+    pub(super) fn tell_markup(&mut self) {
+        self.markup.get_or_insert_default();
+    }
+
+    pub(super) fn next_markup(&mut self) -> Option<Span> {
+        self.markup.as_mut()?.pop_front()
+    }
+
+    /// Brackets, commas or tags around records.
+    fn note_markup(&mut self, start: u64, end: u64) {
+        if let Some(markup) = &mut self.markup
+            && start < end
+        {
+            markup.push_back(Span::new(start, end));
+        }
     }
 
     /// Whether what comes is dropped, up to the end of the line or because the input has ended.

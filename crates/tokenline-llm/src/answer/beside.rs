@@ -105,6 +105,32 @@ impl Beside {
         }
     }
 
+    /// Takes in something that may be taken out as a whole, on however many lines it stands.
+    pub(super) fn push_whole(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.line.push_str(text);
+        self.stage = Stage::Waiting;
+        self.pass_lines(text, self.start + self.line.len() as u64);
+    }
+
+    /// Goes past what is no text.
+    pub(super) fn skip(&mut self, text: &str) {
+        self.settle(self.line.len(), true);
+        self.start += text.len() as u64;
+        self.pass_lines(text, self.start);
+        self.take_out();
+    }
+
+    /// Goes on to the line in which the text ends, at the offset `end`.
+    fn pass_lines(&mut self, text: &str, end: u64) {
+        if let Some(last) = text.rfind('\n') {
+            self.number += text.matches('\n').count() as u64;
+            self.line_start = end - (text.len() - last - 1) as u64;
+        }
+    }
+
     /// Goes past so many bytes that stand for a part of the text that was lost.
     pub(super) fn gap(&mut self, len: u64) {
         self.missing += len;

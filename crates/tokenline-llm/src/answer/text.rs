@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    CallFormat, Code, Completion, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Undecided,
+    CallFormat, Code, Completion, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Span, Undecided,
 };
 
 use super::TextAs;
@@ -19,6 +19,8 @@ pub(super) struct Text {
     decoder: RecordDecoder,
     /// What is no record, where someone wants it.
     beside: Option<Box<Beside>>,
+    /// Text of which that is not known yet, and where it begins.
+    unsorted: Unsorted,
     /// What may still be rejected of it, where there is a repair hook.
     undecided: Option<Box<Undecided>>,
     pub(super) is_ended: bool,
@@ -80,16 +82,18 @@ impl Text {
             true => options.calls(CallFormat::Auto),
             false => options,
         });
+        let wants = hides_calls || (out.text_as == TextAs::Records && out.wants_fragments);
+        let decoder = if wants { decoder.with_markup() } else { decoder };
         let decoder = match &out.tools {
             Some(tools) => decoder.with_tools(Arc::clone(tools)),
             None => decoder,
         };
-        let wants = hides_calls || (out.text_as == TextAs::Records && out.wants_fragments);
         Self {
             choice,
             block,
             decoder,
             beside: wants.then(|| Box::new(Beside::new(hides_calls))),
+            unsorted: Unsorted::default(),
             undecided: out.repair.as_ref().map(|repair| Box::new(Undecided::new(repair.limits()))),
             is_ended: false,
             is_at_line_start: true,
@@ -108,6 +112,7 @@ impl Text {
         if let Some(beside) = &mut self.beside {
             beside.reset();
         }
+        self.unsorted.reset();
         if let Some(undecided) = &mut self.undecided {
             undecided.reset();
         }
@@ -148,13 +153,19 @@ impl Text {
         }
         let end = self.decoder.position();
         let completion = evidence.unwrap_or(Completion::EndOfInput);
-        while let Some(event) = self.decoder.finish_with(completion) {
+        let Self { decoder, unsorted, .. } = self;
+        while let Some(event) = decoder.finish_and(completion, |span| unsorted.markup.push(span)) {
             let event = mend(event, &mut self.loss);
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
             let lost = lost(&mut self.undecided, &event, completion, &[], end);
+            if let Some(beside) = &mut self.beside {
+                unsorted.sort(&event, end, beside);
+            }
             out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event, lost);
         }
         if let Some(beside) = &mut self.beside {
+            self.unsorted.skip_markup(beside);
+            self.unsorted.push_to(u64::MAX, beside);
             beside.end();
             out.beside(self.choice, self.block, beside);
         }
@@ -165,6 +176,8 @@ impl Text {
             self.loss = Loss::OnLine;
             self.place.offset += GAP.len() as u64;
             if let Some(beside) = &mut self.beside {
+                self.unsorted.push_to(u64::MAX, beside);
+                self.unsorted.at += GAP.len() as u64;
                 beside.gap(GAP.len() as u64);
             }
             self.read("", GAP, out);
@@ -174,24 +187,19 @@ impl Text {
     /// Reads the bytes, which are those of the text or stand for it.
     fn read<T: DeserializeOwned>(&mut self, text: &str, bytes: &[u8], out: &mut Outbox<T>) {
         let base = self.decoder.position();
-        // How much of it is known to be beside records, or to be one.
-        let mut sorted = 0;
+        if self.beside.is_some() {
+            self.unsorted.add(text);
+        }
         let mut at = 0;
         loop {
-            let decoded = self.decoder.decode(&bytes[at..]);
+            let Self { decoder, unsorted, .. } = self;
+            let decoded = decoder.decode_with(&bytes[at..], |span| unsorted.markup.push(span));
             at += decoded.consumed;
             let Some(event) = decoded.event else { break };
             let event = mend(event, &mut self.loss);
             if let Some(beside) = &mut self.beside {
-                let end = match &event {
-                    Event::Record(record) => (record.span.end.saturating_sub(base) as usize).min(text.len()),
-                    // All of its line, which ends here.
-                    _ => text[..at.min(text.len())].trim_end_matches('\n').len(),
-                };
-                if end > sorted {
-                    beside.push(&text[sorted..end]);
-                    sorted = end;
-                }
+                // Up to the end of its line, unless that is known better.
+                unsorted.sort(&event, base + at as u64, beside);
             }
             let lost = lost(&mut self.undecided, &event, Completion::Newline, bytes, base);
             out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event, lost);
@@ -200,9 +208,80 @@ impl Text {
             undecided.keep(&self.decoder, bytes);
         }
         if let Some(beside) = &mut self.beside {
-            beside.push(&text[sorted..]);
+            self.unsorted.skip_markup(beside);
+            self.unsorted.push_to(self.decoder.unsorted_from(), beside);
             out.beside(self.choice, self.block, beside);
         }
+    }
+}
+
+/// Text of which it is not known yet whether it is part of a record.
+#[derive(Default)]
+struct Unsorted {
+    text: String,
+    /// How much of it is done with, and where the rest begins in the stream.
+    from: usize,
+    at: u64,
+    /// What of it is neither a record nor for people.
+    markup: Vec<Span>,
+}
+
+impl Unsorted {
+    fn reset(&mut self) {
+        self.text.clear();
+        self.markup.clear();
+        (self.from, self.at) = (0, 0);
+    }
+
+    fn add(&mut self, text: &str) {
+        // Moved seldom enough that the work stays linear.
+        if self.from > self.text.len() / 2 {
+            self.text.drain(..self.from);
+            self.from = 0;
+        }
+        self.text.push_str(text);
+    }
+
+    /// Passes on what stands before an event, and what that is about, as a whole; a finding is about
+    /// nothing from the offset `end` on.
+    fn sort(&mut self, event: &LentEvent<'_>, end: u64, beside: &mut Beside) {
+        self.skip_markup(beside);
+        match event {
+            Event::Record(record) => {
+                self.push_to(record.span.start, beside);
+                beside.push_whole(self.take_to(record.span.end));
+            }
+            Event::Rejected(diagnostic) if diagnostic.span.start >= self.at => {
+                self.push_to(diagnostic.span.start, beside);
+                beside.push_whole(self.take_to(diagnostic.span.end.min(end)));
+            }
+            _ => {}
+        }
+    }
+
+    /// Goes past what is neither a record nor for people.
+    fn skip_markup(&mut self, beside: &mut Beside) {
+        for at in 0..self.markup.len() {
+            let span = self.markup[at];
+            self.push_to(span.start, beside);
+            beside.skip(self.take_to(span.end));
+        }
+        self.markup.clear();
+    }
+
+    /// Passes on the text up to this offset.
+    fn push_to(&mut self, offset: u64, beside: &mut Beside) {
+        beside.push(self.take_to(offset));
+    }
+
+    fn take_to(&mut self, offset: u64) -> &str {
+        let rest = &self.text[self.from..];
+        let len = usize::try_from(offset.saturating_sub(self.at)).unwrap_or(usize::MAX).min(rest.len());
+        // What a limit cuts may end within a character.
+        let len = (0..=len).rev().find(|at| rest.is_char_boundary(*at)).unwrap_or(0);
+        self.from += len;
+        self.at += len as u64;
+        &self.text[self.from - len..self.from]
     }
 }
 

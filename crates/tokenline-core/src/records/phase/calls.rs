@@ -178,6 +178,7 @@ impl Machine {
                     return Some(found);
                 }
                 CallStep::Done { end } => {
+                    self.note_markup(start, start + end as u64);
                     self.pass_lines(text, start, 0, end);
                     self.end_calls(window, at, start + end as u64);
                     return None;
@@ -229,6 +230,7 @@ impl Machine {
         {
             return None;
         }
+        self.note_markup(from, span.start);
         self.line.has_record = true;
         let completion = match end {
             Some(completion) if !call.is_sealed => completion,

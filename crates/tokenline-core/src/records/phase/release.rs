@@ -119,7 +119,9 @@ impl Machine {
         self.line.has_record = true;
         if let Some(walk) = &mut self.walk {
             walk.end_element();
+            let from = std::mem::replace(&mut walk.done_to, end);
             self.counted_from = end;
+            self.note_markup(from, start);
         }
         let record = Record {
             value: (),

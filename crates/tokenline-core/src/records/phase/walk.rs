@@ -19,6 +19,8 @@ pub(super) struct Walk {
     indent: u64,
     /// Whether nothing stands before it on its line.
     is_first: bool,
+    /// Where the last record ends, or the root value begins: what follows is brackets and commas.
+    pub(super) done_to: u64,
     /// What is around the array of records, outermost first.
     frames: Vec<Frame>,
     /// Whether it is inside the array of records.
@@ -149,6 +151,11 @@ impl Walk {
         self.next = Next::Comma;
     }
 
+    /// Whether a record came of it.
+    fn has_record(&self) -> bool {
+        self.done_to > self.start
+    }
+
     fn enter(&mut self, is_object: bool, path: &[Box<str>]) {
         let is_on_path = !is_object && path.get(self.frames.len()).is_some_and(|token| is_index(token, 0));
         self.frames.push(Frame { is_object, index: 0, is_on_path });
@@ -195,6 +202,7 @@ impl Machine {
             column: self.line.column(start),
             indent: self.line.indent(),
             is_first: self.line.first == Some(start),
+            done_to: start,
             frames: Vec::new(),
             in_target: false,
             next: Next::Value,
@@ -318,6 +326,9 @@ impl Machine {
     /// The root value ends with the bracket at `bracket`.
     fn end_walk<'w>(&mut self, bracket: u64) -> Option<Found<'w>> {
         let walk = self.walk.take()?;
+        if walk.has_record() {
+            self.note_markup(walk.done_to, bracket + 1);
+        }
         self.phase = Phase::Text;
         let path = self.options.items.as_ref().filter(|path| !path.is_empty());
         let (code, message, is_data) = match path {
