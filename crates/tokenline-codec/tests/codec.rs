@@ -184,7 +184,7 @@ fn what_is_pretty_printed_is_still_written_on_one_line() {
 #[tokio::test]
 async fn an_error_of_the_reader_is_the_only_error() {
     let reader = tokio_test::io::Builder::new()
-        .read(b"{\"a\":1}\n[]\n{\"a\"")
+        .read(b"{\"a\":1}\n[1]\n{\"a\"")
         .read_error(io::ErrorKind::TimedOut.into())
         .read(b":2}\n")
         .build();

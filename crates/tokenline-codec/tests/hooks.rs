@@ -117,7 +117,7 @@ fn the_source_is_dropped_with_the_last_record() {
 #[test]
 fn what_else_a_chunk_holds_is_not_delivered() {
     let watch = Watch::default();
-    let chunk = "Sure:\n{\"a\":1}\n[]\n{\"a\":2}, {\"a\":3} x\n{\"a\":4}\n{\"a\":";
+    let chunk = "Sure:\n{\"a\":1}\n[1]\n{\"a\":2}, {\"a\":3} x\n{\"a\":4}\n{\"a\":";
     let mut events = JsonlStreamParser::<_, Raw>::new(watch.source([chunk])).with_max_records(2);
     let seen: Vec<_> =
         collect(events.by_ref()).into_iter().map(|event| common::summary(&event.unwrap())).collect();

@@ -52,12 +52,13 @@ fn a_long_line_is_one_diagnostic_within_the_limit() {
                 let source = with_a_long_line(start);
                 let length = 64 * MIB + start.len() as u64 + 2;
                 let (usage, seen) = run(options.clone(), futures_util::stream::iter(source.map(Ok)));
-                assert_eq!(seen.len(), 3, "{start}: {seen:?}");
+                let is_array = start.starts_with('[');
+                assert_eq!(seen.len(), 3 + usize::from(is_array), "{start}: {seen:?}");
                 assert_eq!((&*seen[0], &*seen[2]), ("{\"a\":1}", "{\"b\":2}"));
                 let expected =
                     format!("line_too_long: the line is longer than {line_bytes} bytes ({length} bytes)");
                 // An array may be as long as it likes, its elements may not.
-                let is_element = start == "[{\"long\":\"" && seen[1].starts_with("record_too_large");
+                let is_element = is_array && seen[1].starts_with("record_too_large");
                 let is_malformed = seen[1].starts_with("malformed_json");
                 assert!(seen[1] == expected || is_element || is_malformed, "{start}: {}", seen[1]);
                 assert!(usage.peak < most, "{start}: {usage:?}");
@@ -118,7 +119,7 @@ fn for_a_repair_hook_a_line_is_kept_up_to_the_limit() {
             .with_repair(|rejected| panic!("asked about {} bytes", rejected.text.len()))
             .values();
         let (usage, count) = measure(|| runtime.block_on(values.by_ref().count()));
-        assert_eq!((count, values.report().rejected()), (2, 1), "{start}");
+        assert_eq!((count, values.report().rejected()), (2, 1 + u64::from(start.starts_with('['))), "{start}");
         assert!(usage.peak < 6 * MIB, "{start}: {usage:?}");
         assert!(usage.kept < MIB as i64 / 4, "{start}: {usage:?}");
     }

@@ -116,7 +116,7 @@ fn a_replacement_comes_in_place_of_what_was_lost() {
         events,
         [
             "1:1 3..12 newline {\"a\":null} repaired",
-            "2:7 20..27 text {\"b\":1}",
+            "2:7 20..27 text {\"b\":1} prose",
             "2:19 32..43 newline {\"b\":[null]} repaired",
             "3:1 48..55 newline {\"c\":2}",
             "4:2: malformed_json: expected a value or `]`, found a letter",
@@ -232,7 +232,7 @@ fn what_was_released_is_not_delivered_twice() {
         [
             "1:1 0..13 balanced {\"query\":\"x\"}",
             "1:15: trailing_data: the object is balanced, but the line goes on with `\"`",
-            "2:11 36..43 balanced {\"b\":1}",
+            "2:11 36..43 balanced {\"b\":1} prose",
             "2:1 26..35 newline {\"a\":0} repaired",
         ]
     );

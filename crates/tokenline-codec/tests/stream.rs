@@ -120,7 +120,7 @@ fn it_is_fused_and_an_empty_chunk_is_not_the_end() {
 
 #[test]
 fn the_report_counts_as_the_stream_goes() {
-    let text = "Sure:\n{\"a\":1}\n[]\n{\"a\":2}\n{\"a\":";
+    let text = "Sure:\n{\"a\":1}\n[1]\n{\"a\":2}\n{\"a\":";
     let mut records = JsonlStreamParser::<_, Raw>::new(source([text])).records();
     let mut counts = Vec::new();
     while let Some(record) = records.next().now_or_never().unwrap() {
@@ -142,7 +142,7 @@ fn the_report_counts_as_the_stream_goes() {
 #[test]
 fn the_report_keeps_what_the_limits_allow() {
     let options = Options::lenient().limits(Limits { diagnostics: 3, ..Limits::default() });
-    let mut values = JsonlStreamParser::<_, Raw>::new(source(["[]\n"; 10])).with_options(options).values();
+    let mut values = JsonlStreamParser::<_, Raw>::new(source(["[1]\n"; 10])).with_options(options).values();
     assert!(values.next().now_or_never().unwrap().is_none());
     assert_eq!((values.report().rejected(), values.report().dropped()), (10, 7));
 }
@@ -289,7 +289,7 @@ fn a_tool_call_at_a_source_error_is_unsealed() {
 
 #[test]
 fn strict_ends_at_the_first_reject_and_lets_go_of_the_source() {
-    let text = "Sure:\n{\"a\":1}\n[]\n{\"a\":2}\n";
+    let text = "Sure:\n{\"a\":1}\n[1]\n{\"a\":2}\n";
     let alive = Arc::new(());
     let held = alive.clone();
     let source = source([text]).inspect(move |_| _ = &held);

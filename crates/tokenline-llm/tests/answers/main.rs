@@ -8,6 +8,7 @@ mod ends;
 mod errors;
 mod findings;
 mod lost;
+mod markup;
 mod rules;
 mod shapes;
 

@@ -1,0 +1,67 @@
+//! The text beside calls that stand in tags, in arrays, or on several lines: nothing of a call shows in it.
+
+use tokenline_core::Options;
+use tokenline_core::json::Raw;
+use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+
+fn events(content: &str, size: usize) -> (String, Vec<String>) {
+    let text = serde_json::Value::from(content);
+    let body = format!(
+        "{{\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"stop\"}}\n"
+    );
+    let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient())
+        .text_as(TextAs::ToolCalls)
+        .with_fragments();
+    let (mut shown, mut calls) = (String::new(), Vec::new());
+    let mut take = |parser: &mut AnswerParser<Raw>| {
+        while let Some(event) = parser.next_event() {
+            match event {
+                AnswerEvent::Text { text, .. } => shown += &text,
+                AnswerEvent::ToolCall { call, .. } => {
+                    calls.push(format!("{} {}", call.name, call.parameters))
+                }
+                AnswerEvent::RejectedCall { call, .. } => {
+                    calls.push(format!("rejected {}", call.diagnostic.code))
+                }
+                _ => {}
+            }
+        }
+    };
+    for piece in body.as_bytes().chunks(size) {
+        parser.push(piece);
+        take(&mut parser);
+    }
+    parser.finish();
+    take(&mut parser);
+    (shown, calls)
+}
+
+#[test]
+fn nothing_of_a_call_shows() {
+    let paris = "weather {\"city\":\"Paris\"}";
+    let json = "{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}";
+    for (content, shown, calls) in [
+        (format!("I look.\n<tool_call>\n{json}\n</tool_call>\n"), "I look.\n", vec![paris]),
+        (format!("<tool_call>{json}</tool_call> So."), " So.", vec![paris]),
+        ("I look. [weather(city='Paris')]\nDone.".to_owned(), "I look.\nDone.", vec![paris]),
+        (format!("[{json},\n {json}]\nDone."), "Done.", vec![paris, paris]),
+        (format!("Two:\n[\n  {json},\n  {json}\n]\nDone."), "Two:\nDone.", vec![paris, paris]),
+        (
+            "So:\n{\n  \"name\": \"weather\",\n  \"arguments\": {\"city\":\"Paris\"}\n}\nDone.".to_owned(),
+            "So:\nDone.",
+            vec![paris],
+        ),
+        (
+            "<function=weather>\n<parameter=city>\nParis\n</parameter>\n</function>\n".to_owned(),
+            "",
+            vec![paris],
+        ),
+        ("See [the docs](x) or <b>this</b>.\n".to_owned(), "See [the docs](x) or <b>this</b>.\n", vec![]),
+    ] {
+        for size in [1, 7, 4096] {
+            let (seen, found) = events(&content, size);
+            assert_eq!(found, calls, "{content}");
+            assert_eq!(seen.trim_start_matches('\n'), shown, "{content} in pieces of {size}");
+        }
+    }
+}
