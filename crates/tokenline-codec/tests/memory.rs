@@ -119,7 +119,11 @@ fn for_a_repair_hook_a_line_is_kept_up_to_the_limit() {
             .with_repair(|rejected| panic!("asked about {} bytes", rejected.text.len()))
             .values();
         let (usage, count) = measure(|| runtime.block_on(values.by_ref().count()));
-        assert_eq!((count, values.report().rejected()), (2, 1 + u64::from(start.starts_with('['))), "{start}");
+        assert_eq!(
+            (count, values.report().rejected()),
+            (2, 1 + u64::from(start.starts_with('['))),
+            "{start}"
+        );
         assert!(usage.peak < 6 * MIB, "{start}: {usage:?}");
         assert!(usage.kept < MIB as i64 / 4, "{start}: {usage:?}");
     }

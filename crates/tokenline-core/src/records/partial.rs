@@ -10,8 +10,9 @@ use crate::{Completion, Diagnostic, Event, LentEvent, Partial, Record};
 /// What is held back so that a record's deltas come one by one, and before the record.
 #[derive(Debug, Default)]
 pub(super) struct Partials {
-    /// The open record may have deltas that were not told.
-    is_due: bool,
+    /// The place of the record that may have deltas which were not told: that which waits, or else the
+    /// open one.
+    due: Option<Partial<()>>,
     /// A whole record that waits until all its deltas are told, and where its text is.
     record: Option<(Record<()>, Kept)>,
     /// It is given, so that it does not wait any more.
@@ -40,7 +41,7 @@ const KEEP: usize = 64 * 1024;
 
 impl Partials {
     pub(super) fn clear(&mut self) {
-        self.is_due = false;
+        self.due = None;
         self.record = None;
         self.is_given = false;
         self.text.clear();
@@ -56,10 +57,11 @@ impl RecordDecoder {
     /// [partials](crate::Options::partials) are asked for does not matter. The record may still be
     /// rejected.
     pub fn snapshot(&mut self) -> Option<Partial<Value<'_>>> {
-        if self.partials.as_deref().is_some_and(|partials| partials.is_given) {
-            return None;
-        }
-        let place = self.open_place()?;
+        let place = match self.partials.as_deref() {
+            Some(Partials { is_given: true, .. }) => None,
+            Some(Partials { due: Some(place), .. }) => Some(*place),
+            _ => self.machine.open_place(),
+        }?;
         let Self { machine, carry, partials, .. } = self;
         let text = open_text(partials.as_deref(), carry, place.start)?;
         let value = machine.json_mut().snapshot(text)?;
@@ -89,7 +91,7 @@ impl RecordDecoder {
 
     /// As [`step`](Self::step), with partials between the events.
     pub(crate) fn step_with_partials(&mut self, input: &[u8]) -> (usize, Option<Next>) {
-        let was_due = self.partials.as_deref().is_some_and(|partials| partials.is_due);
+        let was_due = self.partials.as_deref().is_some_and(|partials| partials.due.is_some());
         match self.held_back() {
             Some(next) => (0, Some(next)),
             // All was read before.
@@ -117,16 +119,19 @@ impl RecordDecoder {
         if let Next::Diagnostic(diagnostic) = next {
             return Event::from_diagnostic(*diagnostic);
         }
-        let Some(Partial { line, column, start, .. }) = self.open_place() else {
-            unreachable!("a record waits or is open")
-        };
-        let text = open_text(self.partials.as_deref(), &self.carry, start).unwrap_or_default();
-        match (next, self.partials.as_deref()) {
-            (Next::Record, Some(Partials { record: Some((record, _)), .. })) => {
+        let Some(partials) = self.partials.as_deref() else { unreachable!("they are asked for") };
+        match (next, partials) {
+            (Next::Partial, Partials { due: Some(Partial { line, column, start, .. }), .. }) => {
+                let text = open_text(Some(partials), &self.carry, *start).unwrap_or_default();
+                // Made in place: it is hardly more work than its copy.
+                let delta = self.machine.json().last_delta(text);
+                Event::Partial(Partial { value: delta, line: *line, column: *column, start: *start })
+            }
+            (_, Partials { record: Some((record, _)), .. }) => {
+                let text = open_text(Some(partials), &self.carry, record.span.start).unwrap_or_default();
                 Event::Record(record.map(|()| self.machine.value(text)))
             }
-            // Made in place: it is hardly more work than its copy.
-            _ => Event::Partial(Partial { value: self.machine.json().last_delta(text), line, column, start }),
+            _ => unreachable!("a record is told or waits"),
         }
     }
 
@@ -136,14 +141,17 @@ impl RecordDecoder {
         if partials.is_given {
             partials.clear();
         }
-        if !partials.is_due && partials.record.is_none() {
-            return None;
-        }
-        if self.advance_deltas() {
+        let start = partials.due?.start;
+        let Self { machine, carry, partials, .. } = self;
+        let partials = partials.as_deref_mut()?;
+        let json = machine.json_mut();
+        if json.is_object()
+            && let Some(text) = open_text(Some(partials), carry, start)
+            && json.advance_deltas(text)
+        {
             return Some(Next::Partial);
         }
-        let partials = self.partials.as_deref_mut()?;
-        partials.is_due = false;
+        partials.due = None;
         partials.is_given = partials.record.is_some();
         partials.is_given.then_some(Next::Record)
     }
@@ -165,36 +173,16 @@ impl RecordDecoder {
                         Kept::Here
                     }
                 };
+                let Record { line, column, span, .. } = record;
+                partials.due = Some(Partial { value: (), line, column, start: span.start });
                 partials.record = Some((record, kept));
                 self.held_back()
             }
             Some(Plain::Diagnostic(diagnostic)) => Some(Next::Diagnostic(diagnostic)),
             None => {
-                partials.is_due = self.machine.open_start().is_some();
+                partials.due = self.machine.open_place();
                 self.held_back()
             }
-        }
-    }
-
-    /// Goes on by one delta of the record that waits, or else of the open one, if there is one.
-    fn advance_deltas(&mut self) -> bool {
-        let Some(place) = self.open_place() else { return false };
-        let Self { machine, carry, partials, .. } = self;
-        let Some(text) = open_text(partials.as_deref(), carry, place.start) else { return false };
-        let json = machine.json_mut();
-        json.is_object() && json.advance_deltas(text)
-    }
-
-    /// Where the record starts that waits, or else the open one.
-    fn open_place(&self) -> Option<Partial<()>> {
-        match self.partials.as_deref() {
-            Some(Partials { record: Some((record, _)), .. }) => Some(Partial {
-                value: (),
-                line: record.line,
-                column: record.column,
-                start: record.span.start,
-            }),
-            _ => self.machine.open_place(),
         }
     }
 }

@@ -224,7 +224,8 @@ impl Machine {
 
     /// Whether the open value may be a record, rather than something on the way to one.
     pub(super) fn is_record_open(&self) -> bool {
-        self.walk.as_ref().is_none_or(|walk| walk.role == Role::Element)
+        !matches!(self.phase, Phase::Call { .. })
+            && self.walk.as_ref().is_none_or(|walk| walk.role == Role::Element)
     }
 
     /// The open value is over, if it is one of an array's.
