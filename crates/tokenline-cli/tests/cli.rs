@@ -140,6 +140,61 @@ fn partials_tell_how_a_record_grows_and_what_becomes_of_it() {
 }
 
 #[test]
+fn what_models_write_in_place_of_json_lines() {
+    let text = "Sure:\n```json\n[\n  {\n    \"a\": 0.90\n  },\n  {\"b\": NaN},\n  {\"c\": 1}\n]\n```\n";
+    let run = tokenline(&["parse"], text);
+    assert_eq!(run.lines(), ["{\"a\":0.90}", "{\"c\": 1}"]);
+    assert!(run.err.contains("7:9: malformed_json"), "{}", run.err);
+    let events = tokenline(&["parse", "--emit", "events"], text);
+    assert_eq!(
+        events.lines()[1],
+        r#"{"event":"record","line":4,"start":18,"end":40,"completion":"array_element","recovered":["fence","array_element","several_lines"],"value":{"a":0.90}}"#
+    );
+    // Strict mode takes none of it, and says why.
+    let strict = tokenline(&["parse", "--mode", "strict"], text);
+    assert_eq!(strict.lines(), [""; 0]);
+    assert!(
+        strict.err.contains("2:1: malformed_json: expected an object at the start of the line"),
+        "{}",
+        strict.err
+    );
+}
+
+#[test]
+fn the_items_of_a_wrapper_are_records() {
+    let text = "{\"ok\": true, \"items\": [{\"a\":1}, {\"b\":2}]}\n{\"ok\": false}\n";
+    let run = tokenline(&["parse", "--items", "/items"], text);
+    assert_eq!(run.lines(), ["{\"a\":1}", "{\"b\":2}"]);
+    assert!(run.err.contains("2:1: missing_field: no array of items at `/items`"), "{}", run.err);
+    for (args, reason) in [
+        (&["parse", "--items", "items"][..], "--items: not a JSON Pointer"),
+        (&["parse", "--items", "/items", "--mode", "strict"], "--items is for --mode lenient"),
+    ] {
+        let run = tokenline(args, text);
+        assert_eq!((run.code, &*run.out), (2, ""), "{}", run.err);
+        assert!(run.err.contains(reason), "{}", run.err);
+    }
+}
+
+#[test]
+fn tool_calls_in_tags_and_brackets() {
+    let call = "{\"name\":\"weather\",\"parameters\":{\"city\":\"Paris\"}}";
+    for text in [
+        "So: [weather(city='Paris')]\n",
+        "<function=weather>{\"city\":\"Paris\"}</function>",
+        "<tool_call>\n{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}\n</tool_call>\n",
+        "[TOOL_CALLS]weather[ARGS]{\"city\":\"Paris\"}",
+    ] {
+        let run = tokenline(&["parse", "--emit", "tool-calls"], text);
+        assert_eq!((run.lines(), &*run.err), (vec![call], ""), "{text}");
+    }
+    let text = format!("{call}\n<function=weather>{{\"city\":\"Paris\"}}</function>\n");
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--format", "function_tag"], &text);
+    assert_eq!(run.lines(), [call]);
+    assert_eq!(tokenline(&["parse", "--format", "morse"], "").code, 2);
+}
+
+#[test]
 fn tool_calls_in_text() {
     let folder = folder();
     let tools = file(&folder, "tools.json", TOOLS);
