@@ -96,6 +96,7 @@ impl Machine {
     }
 
     /// Reads on in what may be a call, which begins at `start`.
+    #[inline(never)]
     pub(super) fn call<'w>(
         &mut self,
         visible: &[u8],

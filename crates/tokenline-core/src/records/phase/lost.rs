@@ -85,6 +85,7 @@ impl Machine {
 
     /// Gives up the value at `start`, which goes on behind its first line, because of what is at `fault`.
     /// Goes back to the end of its first line; the others are decoded once more.
+    #[cold]
     pub(super) fn give_up(
         &mut self,
         window: &Window<'_>,
@@ -123,6 +124,7 @@ impl Machine {
 
     /// A line's text begins at `offset`, with `byte` unless that is not UTF-8. Whether it belongs to what
     /// was lost is then known; if not, that has ended, and there may be something to say of it.
+    #[inline(never)]
     pub(super) fn begin_text<'w>(&mut self, offset: u64, byte: Option<u8>) -> Option<Found<'w>> {
         let lost = self.lost.as_ref()?;
         let indent = offset - self.line.text_start;
@@ -181,6 +183,7 @@ impl Machine {
         Some(Found::Diagnostic(Box::new(with_size(*finding))))
     }
 
+    #[inline(never)]
     pub(super) fn skip<'w>(
         &mut self,
         bytes: &[u8],
@@ -265,6 +268,7 @@ impl Machine {
         None
     }
 
+    #[inline(never)]
     pub(super) fn after_lost<'w>(
         &mut self,
         bytes: &[u8],

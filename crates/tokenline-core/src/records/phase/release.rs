@@ -135,6 +135,7 @@ impl Machine {
     }
 
     /// Only of a root value in the strict mode: in the lenient one it begins with `{`.
+    #[cold]
     pub(super) fn not_an_object(&mut self, window: &Window<'_>, at: &mut usize, start: u64, end: u64) {
         let (from, to) = (window.index(start), window.index(end));
         self.phase = Phase::Text;
@@ -146,6 +147,7 @@ impl Machine {
     }
 
     /// The next byte of the text is not UTF-8.
+    #[cold]
     pub(super) fn bad_byte<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
         if matches!(self.phase, Phase::LineStart) {
             if let Some(found) = self.begin_text(window.offset(*at), None) {
@@ -168,6 +170,7 @@ impl Machine {
     }
 
     /// The byte at the index `bad` is not UTF-8.
+    #[cold]
     pub(super) fn bad_utf8(&mut self, window: &Window<'_>, at: &mut usize, bad: usize) {
         const MESSAGE: &str = "the line is not UTF-8";
         let bad = window.offset(bad);
@@ -184,6 +187,7 @@ impl Machine {
     }
 
     /// What is open is longer than the limit.
+    #[cold]
     pub(super) fn too_long(&mut self, window: &Window<'_>, at: &mut usize) {
         let limit_at = self.counted_from + self.limit;
         match self.phase {

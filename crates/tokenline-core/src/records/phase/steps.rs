@@ -57,6 +57,7 @@ impl Machine {
     }
 
     /// The line's text begins with `byte`.
+    #[inline(never)]
     fn begin_line<'w>(&mut self, window: &Window<'w>, at: &mut usize, byte: u8) -> Option<Found<'w>> {
         let offset = window.offset(*at);
         if byte >= 0x80 && window.bad_utf8(*at, *at).is_some() {
@@ -121,6 +122,7 @@ impl Machine {
         }
     }
 
+    #[inline(never)]
     pub(super) fn fence<'w>(
         &mut self,
         bytes: &[u8],
@@ -237,6 +239,7 @@ impl Machine {
     }
 
     /// `at` is on a line feed within the open value. Goes past it.
+    #[inline(never)]
     fn spread<'w>(
         &mut self,
         window: &Window<'w>,
@@ -259,6 +262,7 @@ impl Machine {
         finding.map(|finding| Found::Diagnostic(Box::new(finding)))
     }
 
+    #[cold]
     fn malformed(&mut self, bytes: &[u8], window: &Window<'_>, at: &mut usize, start: u64, fault: Fault) {
         let from = window.index(start);
         *at = from + fault.offset;
@@ -387,6 +391,7 @@ impl Machine {
     }
 
     /// The line goes on as if the balanced value were still open.
+    #[cold]
     fn conflict(&mut self, window: &Window<'_>, at: &mut usize, start: u64) {
         // A released record may lie before the window.
         let from = window.index(start.max(self.line.start).max(window.base));

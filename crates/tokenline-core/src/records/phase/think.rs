@@ -47,6 +47,7 @@ impl Machine {
         self.phase = Phase::Tag;
     }
 
+    #[inline(never)]
     pub(super) fn tag<'w>(&mut self, bytes: &[u8], window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
         while let Some(&byte) = bytes.get(*at) {
             let thinking = &mut self.thinking;
@@ -85,6 +86,7 @@ impl Machine {
         }
     }
 
+    #[inline(never)]
     pub(super) fn think<'w>(
         &mut self,
         bytes: &[u8],

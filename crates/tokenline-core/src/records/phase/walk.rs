@@ -245,6 +245,7 @@ impl Machine {
     }
 
     /// A line begins inside an array. Whether it can be part of it; if not, the array is over.
+    #[inline(never)]
     pub(super) fn begin_line_of_walk<'w>(&mut self, offset: u64, byte: u8) -> Result<(), Option<Found<'w>>> {
         let Some(walk) = &self.walk else { return Ok(()) };
         let is_deeper = offset - self.line.text_start > walk.indent;
@@ -276,6 +277,7 @@ impl Machine {
         Some(Found::Diagnostic(Box::new(diagnostic)))
     }
 
+    #[inline(never)]
     pub(super) fn walk<'w>(
         &mut self,
         bytes: &[u8],
@@ -405,6 +407,7 @@ impl Machine {
     }
 
     /// A value of the walk is complete. Whether it is an object that may be a record.
+    #[inline(never)]
     pub(super) fn end_of_walked(
         &mut self,
         window: &Window<'_>,
