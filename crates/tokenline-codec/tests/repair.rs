@@ -63,7 +63,7 @@ fn told<T: Display + Debug>(event: &Event<T>) -> String {
 
 /// What a text comes to with a hook, in any chunks, whether the hook answers at once or later.
 fn repaired_with(
-    options: Options,
+    options: &Options,
     text: &[u8],
     fix: fn(&Rejected) -> Option<String>,
 ) -> (Vec<String>, Vec<String>, Report) {
@@ -102,7 +102,7 @@ fn repaired_with(
 }
 
 fn repaired(text: &str, fix: fn(&Rejected) -> Option<String>) -> (Vec<String>, Vec<String>, Report) {
-    repaired_with(Options::lenient(), text.as_bytes(), fix)
+    repaired_with(&Options::lenient(), text.as_bytes(), fix)
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_line_that_is_not_utf8_is_given_with_its_bytes() {
         Some(rejected.bytes().iter().copied().map(char::from).collect())
     };
     let (events, asked, _) =
-        repaired_with(Options::lenient(), b"{\"a\":1}\n {\"a\":\"caf\xE9\"} \n{\"a\":2}\n", latin1);
+        repaired_with(&Options::lenient(), b"{\"a\":1}\n {\"a\":\"caf\xE9\"} \n{\"a\":2}\n", latin1);
     assert_eq!(
         events,
         [
@@ -198,7 +198,7 @@ fn every_reject_of_every_input_is_asked_about_and_the_rest_is_as_without_a_hook(
     for options in [Options::lenient(), Options::strict(), Options::lenient().emit(Emit::Eager)] {
         for input in INPUTS {
             let plain = expected(options.clone(), input);
-            let (events, asked, report) = repaired_with(options.clone(), input, |_| None);
+            let (events, asked, report) = repaired_with(&options, input, |_| None);
             assert_eq!(events, plain.iter().map(told).collect::<Vec<_>>());
             assert_eq!(report.repaired(), 0);
             // Each time the bytes of the finding's span, unless a part of them was released.
@@ -226,7 +226,7 @@ fn what_was_released_is_not_delivered_twice() {
     let text = "{\"query\":\"x\"},\"limit\":10}\n{\"a\":NaN} {\"b\":1}\n";
     let fix = |rejected: &Rejected| Some(rejected.text.replacen("},", ",", 1).replace("NaN", "0"));
     let eager = Options::lenient().emit(Emit::Eager);
-    let (events, asked, _) = repaired_with(eager, text.as_bytes(), fix);
+    let (events, asked, _) = repaired_with(&eager, text.as_bytes(), fix);
     assert_eq!(
         events,
         [
@@ -247,12 +247,12 @@ fn prose_and_lines_that_are_too_long_are_not_asked_about() {
     let options = Options::lenient().limits(limits);
     let text = format!("Prose\n{{\"a\":\"{}\"}}\n{{\"a\":NaN}}\n", "x".repeat(40));
     let fix = |rejected: &Rejected| Some(rejected.text.replace("NaN", "0"));
-    let (events, asked, _) = repaired_with(options.clone(), text.as_bytes(), fix);
+    let (events, asked, _) = repaired_with(&options, text.as_bytes(), fix);
     assert_eq!(events.len(), 3);
     assert_eq!(asked, ["malformed_json {\"a\":NaN}"]);
     // Nor may a replacement be.
     let too_long = |_: &Rejected| Some(format!("{{\"a\":\"{}\"}}", "x".repeat(40)));
-    let (events, ..) = repaired_with(options, text.as_bytes(), too_long);
+    let (events, ..) = repaired_with(&options, text.as_bytes(), too_long);
     assert_eq!(events[2], "3:6: malformed_json: expected a value, found a letter");
 }
 

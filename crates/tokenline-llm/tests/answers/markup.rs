@@ -18,10 +18,10 @@ fn events(content: &str, size: usize) -> (String, Vec<String>) {
             match event {
                 AnswerEvent::Text { text, .. } => shown += &text,
                 AnswerEvent::ToolCall { call, .. } => {
-                    calls.push(format!("{} {}", call.name, call.parameters))
+                    calls.push(format!("{} {}", call.name, call.parameters));
                 }
                 AnswerEvent::RejectedCall { call, .. } => {
-                    calls.push(format!("rejected {}", call.diagnostic.code))
+                    calls.push(format!("rejected {}", call.diagnostic.code));
                 }
                 _ => {}
             }

@@ -184,7 +184,7 @@ impl Machine {
                     self.end_calls(window, at, start + end as u64);
                     return None;
                 }
-                CallStep::NotThis { .. } => calls.reader = None,
+                CallStep::NotThis => calls.reader = None,
             }
         }
     }

@@ -267,7 +267,8 @@ impl Machine {
         let walk = self.walk.take()?;
         self.phase = Phase::LineStart;
         self.line.first = None;
-        if !walk.is_established && !(walk.is_first && walk.other.is_some()) {
+        let is_data = walk.is_established || (walk.is_first && walk.other.is_some());
+        if !is_data {
             return None;
         }
         let kind = if walk.frames.is_empty() { "array" } else { "value" };
