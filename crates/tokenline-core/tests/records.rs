@@ -177,6 +177,10 @@ fn lines_of_a_value_left_open_are_not_records() {
     // It ends at the first line that is not indented deeper.
     assert_eq!(lenient("{\"a\":1\n{\"b\":2}\n"), ["malformed_json", "newline {\"b\":2}"]);
     assert_eq!(lenient("text {\"a\":\n {\"b\":2}\n"), ["truncated"]);
+    // A string that is left open hides no line of text, unless its value stands on several.
+    assert_eq!(lenient("I use {\"z\nHere: {\"a\":1}\n"), ["malformed_json", "newline {\"a\":1}"]);
+    let seen = lenient("{\n  \"a\": \"first\nsecond\",\n  \"b\": {\"c\": 1}\n}\n{\"good\":1}\n");
+    assert_eq!(seen, ["malformed_json", "newline {\"good\":1}"]);
     // Nor where nothing is indented.
     let flat = "{\n\"a\": NaN,\n\"b\": {\"c\":1},\n\"d\": [\n{\"e\":1}\n]\n}\n{\"good\":1}\n";
     assert_eq!(

@@ -73,7 +73,8 @@ impl Machine {
                     line_start,
                     indent,
                     depth,
-                    in_string,
+                    // Of one line, the next is text again.
+                    in_string: false,
                     end: start,
                     is_new: true,
                     finding: None,
