@@ -17,8 +17,8 @@ use crate::{Limits, ToolCall, ValidateCall};
 /// A call counts as evidence if it is
 ///
 /// - written in tags or brackets that its [reader](CallReader) took for a call;
-/// - a single line of [pythonic](CallFormat::Pythonic), if tools are defined and one has its name: so is
-///   many a line of code;
+/// - [pythonic](CallFormat::Pythonic), where tools are defined, if one of them has its name; a single line
+///   of it only then: so is many a line of code;
 /// - a JSON object, if it has one of the names and one of the arguments' keys that a
 ///   [`ToolCall`] is read from; or, where tools are defined, the name of one of them. What is an object
 ///   and neither is data, not a call.
@@ -129,7 +129,9 @@ impl CallDetector {
             return true;
         }
         let Some(format) = self.formats.get(index).filter(|_| self.is_candidate(index)) else { return false };
-        if format.needs_known_tool() {
+        // Brackets and names stand in code too.
+        let is_code_like = format.name() == CallFormat::Pythonic.as_str() && self.committed.is_none();
+        if format.needs_known_tool() || (is_code_like && self.tools.is_some()) {
             let name = call.get("name").and_then(Value::as_str);
             let tools = self.tools.as_ref();
             if !tools.is_some_and(|tools| name.is_some_and(|name| tools.has_tool(&name))) {

@@ -64,6 +64,16 @@ fn a_line_of_code_is_a_call_only_of_a_known_tool() {
 }
 
 #[test]
+fn a_list_of_code_is_a_call_only_of_a_known_tool_where_tools_are_defined() {
+    let weather = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;
+    let plot = r#"{"name":"plot","parameters":{"x":1}}"#;
+    let text = "[plot(x=1)]\n[weather(city='Paris'), plot(x=1)]\n";
+    // Once it is known that calls are written so, an unknown tool is one.
+    assert_eq!(summaries(&with_tools(), text), [weather, plot]);
+    assert_eq!(summaries(&auto(), text), [plot, weather, plot]);
+}
+
+#[test]
 fn objects_are_calls_if_they_look_like_it() {
     for (object, alone, with_weather) in [
         (r#"{"name":"weather","parameters":{}}"#, true, true),
