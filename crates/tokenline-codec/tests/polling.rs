@@ -69,7 +69,7 @@ fn the_source_is_polled_only_when_no_event_is_ready() {
 
 #[test]
 fn what_a_cut_line_holds_comes_before_the_next_poll() {
-    let chunks = ["{\"a\":1", "},{\"a\":2} {\"a\":3} [4 5\n"].map(|chunk| Ok(chunk.as_bytes()));
+    let chunks = ["{\"a\":1", "},{\"a\":2} {\"a\":3} {\"a\":NaN}\n"].map(|chunk| Ok(chunk.as_bytes()));
     let (source, polled) = counting(stream::iter(chunks));
     let mut events = JsonlStreamParser::<_, Raw>::new(source);
     for _ in 0..4 {
