@@ -2,6 +2,8 @@
 
 use memchr::memchr;
 
+use crate::Span;
+
 /// Text kept from one piece of the input to the next, checked to be UTF-8 as it is added.
 ///
 /// Most records lie within one piece and never come here. For one that does not, the carry holds
@@ -128,6 +130,12 @@ impl Carry {
     pub(super) fn open_text(&self, start: u64) -> Option<&str> {
         let index = start.checked_sub(self.base)?;
         self.text.get(index as usize..).filter(|_| self.active)
+    }
+
+    /// The text between two offsets in the stream.
+    #[inline]
+    pub(super) fn text_of(&self, span: Span) -> &str {
+        &self.text[(span.start - self.base) as usize..(span.end - self.base) as usize]
     }
 
     /// Offset in the stream of the first byte after the text.

@@ -6,7 +6,7 @@ use super::carry::{Carry, incomplete_suffix};
 use super::partial::Partials;
 use super::phase::{Found, Machine};
 use super::window::Window;
-use crate::{Completion, Diagnostic, Event, LentEvent, Options, Record, Span, ValidateCall};
+use crate::{Completion, Diagnostic, Event, LentEvent, Options, Span, ValidateCall};
 
 /// What [`RecordDecoder::decode`] made of its input.
 #[derive(Debug)]
@@ -55,21 +55,13 @@ pub struct RecordDecoder {
     scanned: u64,
 }
 
-/// What was found, with the text where it is in the input rather than in the carry.
+/// What was found: a diagnostic, or the machine's record and where the text of that is.
 pub(crate) enum Plain<'i> {
-    Record { record: Record<()>, text: Text<'i> },
-    Diagnostic(Box<Diagnostic>),
-}
-
-/// Where a record's text is.
-pub(crate) enum Text<'i> {
-    Input(&'i str),
-    Carry {
-        start: usize,
-        end: usize,
-    },
+    InInput(&'i str),
+    InCarry,
     /// A call that was not written as JSON.
     Call,
+    Diagnostic(Box<Diagnostic>),
 }
 
 impl RecordDecoder {
@@ -256,28 +248,28 @@ impl RecordDecoder {
     pub(crate) fn lend<'a>(&'a self, plain: Plain<'a>) -> LentEvent<'a> {
         match plain {
             Plain::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
-            Plain::Record { record, text } => {
-                let text = match text {
-                    Text::Input(text) => text,
-                    Text::Carry { start, end } => &self.carry.text[start..end],
-                    Text::Call => self.machine.call_text(),
-                };
-                Event::Record(record.map(|()| self.machine.value(text)))
+            Plain::InInput(text) => Event::Record(self.machine.lend(text)),
+            Plain::InCarry => {
+                let text = self.carry.text_of(self.machine.record().span);
+                Event::Record(self.machine.lend(text))
             }
+            Plain::Call => Event::Record(self.machine.lend(self.machine.call_text())),
         }
     }
 
     /// Reads on in the input itself; nothing is carried.
+    // Always: what it gives back is not worth a copy, a hundred bytes of text later.
+    #[inline(always)]
     fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
         let (whole, cut) = input.split_at(input.len() - incomplete_suffix(input));
         let window =
             Window { bytes: whole, text: "", base: self.position, is_checked: false, ends_bad: false };
         let mut at = 0;
         match self.machine.advance(&window, &mut at) {
-            Found::Record { record, text, .. } => {
+            Found::Record { text } => {
                 self.position += at as u64;
                 // The window is not checked, so the machine did.
-                (at, text.map(|text| Plain::Record { record, text: Text::Input(text) }))
+                (at, text.map(Plain::InInput))
             }
             Found::Diagnostic(diagnostic) => {
                 // What is open is seen once more, from its first byte.
@@ -287,7 +279,7 @@ impl RecordDecoder {
                 self.position += at as u64;
                 (at, Some(Plain::Diagnostic(diagnostic)))
             }
-            Found::Call { .. } => unreachable!("calls are found in the carry"),
+            Found::Call => unreachable!("calls are found in the carry"),
             Found::Nothing if self.machine.wants_carry() => {
                 self.position += at as u64;
                 self.carry.start("", self.position, &[]);
@@ -343,10 +335,8 @@ const TOKEN_BYTES: usize = 16;
 
 fn carried(found: Found<'_>) -> Option<Plain<'static>> {
     match found {
-        Found::Record { record, start, end, .. } => {
-            Some(Plain::Record { record, text: Text::Carry { start, end } })
-        }
-        Found::Call { record } => Some(Plain::Record { record, text: Text::Call }),
+        Found::Record { .. } => Some(Plain::InCarry),
+        Found::Call => Some(Plain::Call),
         Found::Diagnostic(diagnostic) => Some(Plain::Diagnostic(diagnostic)),
         Found::Nothing => None,
     }

@@ -3,9 +3,9 @@
 //! All of it is beside the decoder's usual way, which it does not make slower.
 
 use super::carry::Carry;
-use super::decoder::{Decoded, Plain, RecordDecoder, Text};
+use super::decoder::{Decoded, Plain, RecordDecoder};
 use crate::json::{Kind, Value};
-use crate::{Completion, Diagnostic, Event, LentEvent, Partial, Record};
+use crate::{Completion, Diagnostic, Event, LentEvent, Partial, Record, Span};
 
 /// What is held back so that a record's deltas come one by one, and before the record.
 #[derive(Debug, Default)]
@@ -13,8 +13,8 @@ pub(super) struct Partials {
     /// The place of the record that may have deltas which were not told: that which waits, or else the
     /// open one.
     due: Option<Partial<()>>,
-    /// A whole record that waits until all its deltas are told, and where its text is.
-    record: Option<(Record<()>, Kept)>,
+    /// Where the text is of a whole record that waits until all its deltas are told.
+    record: Option<Kept>,
     /// It is given, so that it does not wait any more.
     is_given: bool,
     /// Its text, if it came in the input.
@@ -24,7 +24,7 @@ pub(super) struct Partials {
 #[derive(Clone, Copy, Debug)]
 enum Kept {
     Here,
-    Carry { start: usize, end: usize },
+    Carry(Span),
 }
 
 /// What comes next, where partials are asked for.
@@ -46,6 +46,11 @@ impl Partials {
         self.is_given = false;
         self.text.clear();
         self.text.shrink_to(KEEP);
+    }
+
+    fn keep(&mut self, text: &str) -> Kept {
+        self.text.push_str(text);
+        Kept::Here
     }
 }
 
@@ -127,9 +132,10 @@ impl RecordDecoder {
                 let delta = self.machine.json().last_delta(text);
                 Event::Partial(Partial { value: delta, line: *line, column: *column, start: *start })
             }
-            (_, Partials { record: Some((record, _)), .. }) => {
-                let text = open_text(Some(partials), &self.carry, record.span.start).unwrap_or_default();
-                Event::Record(record.map(|()| self.machine.value(text)))
+            (_, Partials { record: Some(_), .. }) => {
+                let start = self.machine.record().span.start;
+                let text = open_text(Some(partials), &self.carry, start).unwrap_or_default();
+                Event::Record(self.machine.lend(text))
             }
             _ => unreachable!("a record is told or waits"),
         }
@@ -160,25 +166,19 @@ impl RecordDecoder {
     fn hold_back(&mut self, plain: Option<Plain<'_>>) -> Option<Next> {
         let partials = self.partials.as_deref_mut()?;
         match plain {
-            Some(Plain::Record { record, text }) => {
+            Some(Plain::Diagnostic(diagnostic)) => Some(Next::Diagnostic(diagnostic)),
+            Some(plain) => {
                 partials.clear();
-                let kept = match text {
-                    Text::Carry { start, end } => Kept::Carry { start, end },
-                    Text::Input(text) => {
-                        partials.text.push_str(text);
-                        Kept::Here
-                    }
-                    Text::Call => {
-                        partials.text.push_str(self.machine.call_text());
-                        Kept::Here
-                    }
-                };
+                let record = *self.machine.record();
+                partials.record = Some(match plain {
+                    Plain::InCarry => Kept::Carry(record.span),
+                    Plain::InInput(text) => partials.keep(text),
+                    _ => partials.keep(self.machine.call_text()),
+                });
                 let Record { line, column, span, .. } = record;
                 partials.due = Some(Partial { value: (), line, column, start: span.start });
-                partials.record = Some((record, kept));
                 self.held_back()
             }
-            Some(Plain::Diagnostic(diagnostic)) => Some(Next::Diagnostic(diagnostic)),
             None => {
                 partials.due = self.machine.open_place();
                 self.held_back()
@@ -190,8 +190,8 @@ impl RecordDecoder {
 /// The text of the record that waits, or else of the open one, which starts at `start`.
 fn open_text<'a>(partials: Option<&'a Partials>, carry: &'a Carry, start: u64) -> Option<&'a str> {
     match partials {
-        Some(Partials { record: Some((_, Kept::Here)), text, .. }) => Some(text),
-        Some(Partials { record: Some((_, Kept::Carry { start, end })), .. }) => carry.text.get(*start..*end),
+        Some(Partials { record: Some(Kept::Here), text, .. }) => Some(text),
+        Some(Partials { record: Some(Kept::Carry(span)), .. }) => Some(carry.text_of(*span)),
         _ => carry.open_text(start),
     }
 }

@@ -158,9 +158,8 @@ impl Machine {
                     return Some(found);
                 }
                 CallStep::Call(call) => {
-                    let base = window.index(start);
                     let next = start + call.end as u64;
-                    let found = self.found_call(text, (base, start), index, call, end);
+                    let found = self.found_call(text, start, index, call, end);
                     start = next;
                     self.phase = Phase::Call { start };
                     self.counted_from = start;
@@ -202,11 +201,11 @@ impl Machine {
         self.phase = Phase::Text;
     }
 
-    /// A whole call, if it counts as one; `from` is the index and the offset of the text's first byte.
+    /// A whole call, if it counts as one; `from` is the offset of the text's first byte.
     fn found_call<'w>(
         &mut self,
         text: &str,
-        (base, from): (usize, u64),
+        from: u64,
         format: usize,
         call: CallText,
         end: Option<Completion>,
@@ -238,11 +237,8 @@ impl Machine {
             _ => Completion::Text,
         };
         let recovered = Recovered::NONE.with(Recovery::CallFormat);
-        let record = Record { value: (), line, column, span, completion, recovered };
-        Some(match is_converted {
-            true => Found::Call { record },
-            false => Found::Record { record, start: base + call.start, end: base + call.end, text: None },
-        })
+        self.record = Record { value: (), line, column, span, completion, recovered };
+        Some(if is_converted { Found::Call } else { Found::Record { text: None } })
     }
 
     /// What is wrong with a call that cannot be read: its first byte, the one at fault, and its end.

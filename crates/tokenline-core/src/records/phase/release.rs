@@ -123,7 +123,7 @@ impl Machine {
             self.counted_from = end;
             self.note_markup(from, start);
         }
-        let record = Record {
+        self.record = Record {
             value: (),
             line: self.place.line,
             column: self.place.column,
@@ -131,7 +131,7 @@ impl Machine {
             completion,
             recovered,
         };
-        Some(Found::Record { record, start: from, end: to, text })
+        Some(Found::Record { text })
     }
 
     /// Only of a root value in the strict mode: in the lenient one it begins with `{`.
