@@ -89,23 +89,7 @@ struct Deltas(RecordDecoder);
 
 impl Receiver for Deltas {
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
-        let mut input = &stream[range];
-        let mut records = 0;
-        loop {
-            let decoded = self.0.decode(input);
-            input = &input[decoded.consumed..];
-            match decoded.event {
-                Some(Event::Partial(partial)) => {
-                    black_box(&partial);
-                }
-                Some(Event::Record(record)) => {
-                    black_box(record);
-                    records += 1;
-                }
-                Some(_) => {}
-                None => return records,
-            }
-        }
+        receive_whole(&mut self.0, &stream[range])
     }
 }
 
@@ -114,19 +98,27 @@ struct Snapshots(RecordDecoder);
 
 impl Receiver for Snapshots {
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
-        let mut input = &stream[range];
-        let mut records = 0;
-        loop {
-            let decoded = self.0.decode(input);
-            input = &input[decoded.consumed..];
-            match decoded.event {
-                Some(event) => records += usize::from(event.into_record().is_some()),
-                None => break,
-            }
-        }
+        let records = receive_whole(&mut self.0, &stream[range]);
         if let Some(snapshot) = self.0.snapshot() {
             black_box(snapshot.value.get("note"));
         }
         records
+    }
+}
+
+/// Looks at every event; counts the records.
+#[inline]
+fn receive_whole(decoder: &mut RecordDecoder, mut input: &[u8]) -> usize {
+    let mut records = 0;
+    loop {
+        let decoded = decoder.decode(input);
+        input = &input[decoded.consumed..];
+        match decoded.event {
+            Some(event) => {
+                records += usize::from(matches!(event, Event::Record(_)));
+                black_box(&event);
+            }
+            None => return records,
+        }
     }
 }

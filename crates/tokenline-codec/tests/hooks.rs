@@ -1,12 +1,10 @@
 //! What ends a stream before its source does: as many records as were asked for, too many rejects.
 
 mod common;
+#[path = "common/watched.rs"]
+mod watched;
 
 use std::error::Error as _;
-use std::pin::Pin;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 
 use common::chunkings;
 use futures_util::stream::{self, FusedStream};
@@ -14,46 +12,7 @@ use futures_util::{FutureExt, Stream, StreamExt};
 use tokenline_codec::{Infallible, JsonlStreamParser, Reporting, StreamError, StrictError};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, EndedBy, Event};
-
-type Chunk = Result<Vec<u8>, &'static str>;
-type Source = Watched<stream::Iter<std::vec::IntoIter<Chunk>>>;
-
-/// A source that counts how often it is polled, and says when it is dropped.
-struct Watched<S> {
-    inner: S,
-    polled: Arc<AtomicUsize>,
-    _alive: Arc<()>,
-}
-
-#[derive(Default)]
-struct Watch {
-    polled: Arc<AtomicUsize>,
-    alive: Arc<()>,
-}
-
-impl Watch {
-    fn source(&self, chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Source {
-        let chunks: Vec<Chunk> = chunks.into_iter().map(|chunk| Ok(chunk.as_ref().to_vec())).collect();
-        Watched { inner: stream::iter(chunks), polled: self.polled.clone(), _alive: self.alive.clone() }
-    }
-
-    fn polled(&self) -> usize {
-        self.polled.load(Ordering::Relaxed)
-    }
-
-    fn is_dropped(&self) -> bool {
-        Arc::strong_count(&self.alive) == 1
-    }
-}
-
-impl<S: Stream + Unpin> Stream for Watched<S> {
-    type Item = S::Item;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        self.polled.fetch_add(1, Ordering::Relaxed);
-        self.inner.poll_next_unpin(cx)
-    }
-}
+use watched::{Source, Watch};
 
 fn parse(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> JsonlStreamParser<Source> {
     JsonlStreamParser::new(Watch::default().source(chunks))

@@ -1,63 +1,24 @@
 //! What ends an answer before its source does, and what gives its rejects a second chance.
 
 mod common;
+#[path = "../../tokenline-codec/tests/common/watched.rs"]
+mod watched;
 
 use std::error::Error as _;
-use std::pin::Pin;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::task::{Context, Poll};
 
 use common::{Seen, at_every_cut, call, chunk, parser, text};
-use futures_util::stream::{self, FusedStream, Stream};
+use futures_util::stream::{FusedStream, Stream};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Code, EndedBy, Options, Recovery, Rejected, Validate, ValidateCall, Violation};
 use tokenline_llm::{AnswerError, AnswerEvent, AnswerParser, AnswerStream, Provider, TextAs};
+use watched::{Source, Watch};
 
-type Piece = Result<Vec<u8>, &'static str>;
-type Source = Watched<stream::Iter<std::vec::IntoIter<Piece>>>;
-
-/// A source that counts how often it is polled, and says when it is dropped.
-struct Watched<S> {
-    inner: S,
-    polled: Arc<AtomicUsize>,
-    _alive: Arc<()>,
-}
-
-#[derive(Default)]
-struct Watch {
-    polled: Arc<AtomicUsize>,
-    alive: Arc<()>,
-}
-
-impl Watch {
-    fn source(&self, pieces: &[String]) -> Source {
-        let pieces: Vec<Piece> = pieces.iter().map(|piece| Ok(piece.clone().into_bytes())).collect();
-        Watched { inner: stream::iter(pieces), polled: self.polled.clone(), _alive: self.alive.clone() }
-    }
-
-    fn answer(&self, pieces: &[String]) -> AnswerStream<Source> {
-        AnswerStream::new(self.source(pieces), AnswerParser::new(Provider::OpenAiChat, Options::lenient()))
-    }
-
-    fn polled(&self) -> usize {
-        self.polled.load(Ordering::Relaxed)
-    }
-
-    fn is_dropped(&self) -> bool {
-        Arc::strong_count(&self.alive) == 1
-    }
-}
-
-impl<S: Stream + Unpin> Stream for Watched<S> {
-    type Item = S::Item;
-
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<S::Item>> {
-        self.polled.fetch_add(1, Ordering::Relaxed);
-        self.inner.poll_next_unpin(cx)
-    }
+/// An answer of OpenAI's chat completions.
+fn answer(watch: &Watch, pieces: &[String]) -> AnswerStream<Source> {
+    AnswerStream::new(watch.source(pieces), AnswerParser::new(Provider::OpenAiChat, Options::lenient()))
 }
 
 fn now<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
@@ -74,7 +35,7 @@ fn done() -> [String; 2] {
 fn the_source_is_dropped_with_the_last_record() {
     let pieces: Vec<_> = (0..5).map(|n| text(&format!("{{\"n\":{n}}}\n"))).collect();
     let watch = Watch::default();
-    let mut records = watch.answer(&pieces).with_max_records(2).records();
+    let mut records = answer(&watch, &pieces).with_max_records(2).records();
     assert!(now(&mut records).is_some() && !watch.is_dropped());
     assert!(now(&mut records).is_some() && watch.is_dropped() && records.is_terminated());
     assert!(now(&mut records).is_none() && now(&mut records).is_none());
@@ -84,12 +45,12 @@ fn the_source_is_dropped_with_the_last_record() {
     assert!(!records.parser().is_complete() && report.rejected() == 0);
 
     let watch = Watch::default();
-    let mut events = watch.answer(&pieces).with_max_records(1);
+    let mut events = answer(&watch, &pieces).with_max_records(1);
     assert!(matches!(now(&mut events), Some(Ok(AnswerEvent::Record { .. }))) && watch.is_dropped());
     assert!(events.is_terminated() && now(&mut events).is_none());
 
     let watch = Watch::default();
-    let mut values = watch.answer(&pieces).with_max_records(1).records().infallible();
+    let mut values = answer(&watch, &pieces).with_max_records(1).records().infallible();
     assert!(now(&mut values).is_some() && watch.is_dropped());
     assert!(now(&mut values).is_none() && values.error().is_none());
 }
@@ -101,7 +62,7 @@ fn each_kind_of_stream_counts_what_it_yields() {
         .chain(done())
         .collect();
     let watch = Watch::default();
-    let mut records = watch.answer(&pieces).with_max_records(3).records();
+    let mut records = answer(&watch, &pieces).with_max_records(3).records();
     for _ in 0..3 {
         assert!(matches!(now(&mut records), Some(Ok(_))));
     }
@@ -110,12 +71,12 @@ fn each_kind_of_stream_counts_what_it_yields() {
     assert_eq!(records.report().tool_calls(), 1);
 
     let watch = Watch::default();
-    let mut calls = watch.answer(&pieces).with_max_records(2).tool_calls();
+    let mut calls = answer(&watch, &pieces).with_max_records(2).tool_calls();
     assert!(matches!((now(&mut calls), now(&mut calls)), (Some(Ok(_)), Some(Ok(_)))));
     assert!(watch.is_dropped() && now(&mut calls).is_none());
 
     let watch = Watch::default();
-    let mut events = watch.answer(&pieces).with_max_records(3);
+    let mut events = answer(&watch, &pieces).with_max_records(3);
     let mut seen = Vec::new();
     while let Some(event) = now(&mut events) {
         seen.push(matches!(event, Ok(AnswerEvent::ToolCall { .. })));
@@ -124,7 +85,7 @@ fn each_kind_of_stream_counts_what_it_yields() {
 
     // A text has none of them.
     let watch = Watch::default();
-    let mut texts = watch.answer(&pieces).with_max_records(1).text();
+    let mut texts = answer(&watch, &pieces).with_max_records(1).text();
     let mut seen = 0;
     while let Some(piece) = now(&mut texts) {
         piece.expect("a piece");
@@ -136,7 +97,7 @@ fn each_kind_of_stream_counts_what_it_yields() {
 #[test]
 fn nothing_is_read_for_no_records() {
     let watch = Watch::default();
-    let mut records = watch.answer(&[text("{}\n")]).with_max_records(0).records();
+    let mut records = answer(&watch, &[text("{}\n")]).with_max_records(0).records();
     assert!(now(&mut records).is_none() && records.is_terminated() && watch.is_dropped());
     assert_eq!(watch.polled(), 0);
 }
@@ -185,7 +146,7 @@ fn the_budget_is_exact() {
     let pieces: Vec<_> = lines.into_iter().map(text).chain(done()).collect();
     for budget in 0..5 {
         let watch = Watch::default();
-        let mut records = watch.answer(&pieces).with_error_budget(budget).records();
+        let mut records = answer(&watch, &pieces).with_error_budget(budget).records();
         let mut delivered = 0;
         let error = loop {
             match now(&mut records) {
@@ -212,7 +173,7 @@ fn the_budget_is_exact() {
 #[test]
 fn the_reject_comes_before_the_error_and_is_kept() {
     let watch = Watch::default();
-    let mut events = watch.answer(&[text("[1]\n{}\n")]).with_error_budget(0);
+    let mut events = answer(&watch, &[text("[1]\n{}\n")]).with_error_budget(0);
     assert!(matches!(now(&mut events), Some(Ok(AnswerEvent::Rejected { .. }))));
     assert!(watch.is_dropped() && !events.is_terminated());
     let Some(Err(AnswerError::TooManyRejected(error))) = now(&mut events) else { panic!() };
@@ -226,7 +187,7 @@ fn the_reject_comes_before_the_error_and_is_kept() {
     // A rejected call is a reject.
     let pieces = [call("a", "f", "{\"x\":}"), text("more")];
     let watch = Watch::default();
-    let mut calls = watch.answer(&pieces).with_error_budget(0).tool_calls().infallible();
+    let mut calls = answer(&watch, &pieces).with_error_budget(0).tool_calls().infallible();
     assert!(now(&mut calls).is_none() && watch.is_dropped());
     assert!(matches!(calls.error(), Some(AnswerError::TooManyRejected(_))));
 }
@@ -235,10 +196,10 @@ fn the_reject_comes_before_the_error_and_is_kept() {
 fn what_a_provider_says_of_itself_is_no_reject_of_a_record() {
     let watch = Watch::default();
     let mut records =
-        watch.answer(&["data: {\"error\":\"down\"}\n\n".to_owned()]).with_error_budget(0).records();
+        answer(&watch, &["data: {\"error\":\"down\"}\n\n".to_owned()]).with_error_budget(0).records();
     assert!(matches!(now(&mut records), Some(Err(AnswerError::Provider(_)))));
     let watch = Watch::default();
-    let mut records = watch.answer(&[text("{}\n")]).with_error_budget(0).records();
+    let mut records = answer(&watch, &[text("{}\n")]).with_error_budget(0).records();
     assert!(matches!(now(&mut records), Some(Ok(_))));
     assert!(matches!(now(&mut records), Some(Err(AnswerError::Incomplete(_)))));
 }
@@ -478,7 +439,7 @@ fn native_calls_are_repaired_by_their_arguments() {
 fn what_was_repaired_is_no_reject_of_the_budget() {
     let pieces = [text("{\"a\":NaN}\n{\"a\":NaN}\n"), done().concat()];
     let watch = Watch::default();
-    let answer = watch.answer(&pieces).with_error_budget(0);
+    let answer = answer(&watch, &pieces).with_error_budget(0);
     let mut records = answer.with_repair(|rejected| Some(rejected.text.replace("NaN", "0"))).records();
     assert!(matches!(
         (now(&mut records), now(&mut records), now(&mut records)),
@@ -492,5 +453,5 @@ fn what_was_repaired_is_no_reject_of_the_budget() {
 fn a_stream_with_hooks_can_be_sent_and_shared() {
     fn check(_: &(impl Send + Sync)) {}
     let watch = Watch::default();
-    check(&watch.answer(&[]).with_repair(|_| None).records());
+    check(&answer(&watch, &[]).with_repair(|_| None).records());
 }

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use super::header::{Header, HeaderStep};
 use super::scan::{Literal, found, literal, next_byte, parameters_parser};
 use super::skip::TagSkip;
+use super::step::Flow;
 use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat, write};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
@@ -97,23 +98,13 @@ enum State {
     Over,
 }
 
-/// Whether to read on.
-enum Flow {
-    On,
-    Answer(CallStep),
-}
-
 const WRAPPER: &str = "<tool_call>";
 const FUNCTION: &str = "<function";
 const END: &str = "</function>";
 
 impl CallReader for Reader {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
-        loop {
-            if let Flow::Answer(step) = self.step(text, is_end) {
-                return step;
-            }
-        }
+        Flow::until_answer(|| self.step(text, is_end))
     }
 }
 
@@ -322,10 +313,7 @@ impl Reader {
 
     fn not_this(&mut self) -> Flow {
         self.state = State::Over;
-        Flow::Answer(match self.has_step {
-            true => CallStep::Done { end: 0 },
-            false => CallStep::NotThis,
-        })
+        Flow::Answer(CallStep::no_more(self.has_step))
     }
 
     /// The text begins anew after the call.

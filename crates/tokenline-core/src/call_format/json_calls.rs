@@ -2,6 +2,7 @@
 
 use super::scan::{Literal, found, literal, next_byte};
 use super::skip::{BalanceSkip, TagSkip};
+use super::step::Flow;
 use super::{CallFault, CallStep, CallText};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
@@ -49,11 +50,6 @@ enum State {
     Over,
 }
 
-enum Flow {
-    On,
-    Answer(CallStep),
-}
-
 impl JsonCalls {
     /// After the tag that ends at `at`.
     pub(super) fn new(at: usize, tags: Option<Tags>, limits: &Limits) -> Self {
@@ -62,11 +58,7 @@ impl JsonCalls {
     }
 
     pub(super) fn read(&mut self, text: &str, is_end: bool) -> CallStep {
-        loop {
-            if let Flow::Answer(step) = self.step(text, is_end) {
-                return step;
-            }
-        }
+        Flow::until_answer(|| self.step(text, is_end))
     }
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
@@ -236,11 +228,8 @@ impl JsonCalls {
 
     /// There is no call here, or no other.
     fn leave(&mut self) -> Flow {
-        if self.has_step {
-            return self.over(0);
-        }
         self.state = State::Over;
-        Flow::Answer(CallStep::NotThis)
+        Flow::Answer(CallStep::no_more(self.has_step))
     }
 
     /// The text begins anew after the call.

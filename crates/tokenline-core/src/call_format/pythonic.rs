@@ -9,6 +9,7 @@ use std::collections::HashSet;
 
 use super::scan::{MAX_NAME, found, is_name, is_space};
 use super::skip::BalanceSkip;
+use super::step::Flow;
 use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat};
 use crate::{Code, Limits};
 use literal as python;
@@ -140,18 +141,9 @@ enum State {
     Over,
 }
 
-enum Flow {
-    On,
-    Answer(CallStep),
-}
-
 impl CallReader for Reader {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
-        loop {
-            if let Flow::Answer(step) = self.step(text, is_end) {
-                return step;
-            }
-        }
+        Flow::until_answer(|| self.step(text, is_end))
     }
 }
 
@@ -384,11 +376,8 @@ impl Reader {
     }
 
     fn not_this(&mut self) -> Flow {
-        if self.has_step {
-            return self.over(0);
-        }
         self.state = State::Over;
-        Flow::Answer(CallStep::NotThis)
+        Flow::Answer(CallStep::no_more(self.has_step))
     }
 
     /// The text begins anew after the call.

@@ -27,6 +27,13 @@ pub enum CallStep {
     NotThis,
 }
 
+impl CallStep {
+    /// Nothing here is a call, or no other one, from the text's first byte on.
+    pub(super) fn no_more(has_answered: bool) -> Self {
+        if has_answered { Self::Done { end: 0 } } else { Self::NotThis }
+    }
+}
+
 /// A whole call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -83,6 +90,23 @@ impl CallText {
     #[must_use]
     pub fn unsealed(self) -> Self {
         Self { is_sealed: false, ..self }
+    }
+}
+
+/// Whether a reader goes on.
+pub(super) enum Flow {
+    On,
+    Answer(CallStep),
+}
+
+impl Flow {
+    #[inline]
+    pub(super) fn until_answer(mut step: impl FnMut() -> Self) -> CallStep {
+        loop {
+            if let Self::Answer(answer) = step() {
+                return answer;
+            }
+        }
     }
 }
 

@@ -1,0 +1,119 @@
+//! Tool calls in a text.
+
+use crate::common::{file, folder, tokenline};
+
+const TOOLS: &str = r#"[
+  {"name": "weather", "parameters": {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}},
+  {"type": "function", "function": {"name": "now"}}
+]"#;
+
+#[test]
+fn tool_calls_in_tags_and_brackets() {
+    let call = "{\"name\":\"weather\",\"parameters\":{\"city\":\"Paris\"}}";
+    for text in [
+        "So: [weather(city='Paris')]\n",
+        "<function=weather>{\"city\":\"Paris\"}</function>",
+        "<tool_call>\n{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}\n</tool_call>\n",
+        "[TOOL_CALLS]weather[ARGS]{\"city\":\"Paris\"}",
+    ] {
+        let run = tokenline(&["parse", "--emit", "tool-calls"], text);
+        assert_eq!((run.lines(), &*run.err), (vec![call], ""), "{text}");
+    }
+    let text = format!("{call}\n<function=weather>{{\"city\":\"Paris\"}}</function>\n");
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--format", "function_tag"], &text);
+    assert_eq!(run.lines(), [call]);
+    assert_eq!(tokenline(&["parse", "--format", "morse"], "").code, 2);
+}
+
+#[test]
+fn tool_calls_in_text() {
+    let folder = folder();
+    let tools = file(&folder, "tools.json", TOOLS);
+    let text = concat!(
+        "I will look.\n",
+        "{\"name\":\"weather\",\"parameters\":{\"city\": \"Paris\"},\"call_id\":\"c1\"}\n",
+        "{\"parameters\":{\"x\":1e400},\"name\":\"now\",\"error\":\"clock stopped\",\"extra\":1}\n",
+        "{\"name\":\"wether\",\"parameters\":{}}\n",
+        "{\"name\":\"weather\",\"parameters\":{\"town\":\"Rome\"}}\n",
+        "{\"name\":\"weather\",\"parameters\":[]}\n",
+        "{\"parameters\":{}}\n",
+        "{\"name\":\"now\",\"name\":\"weather\",\"parameters\":{\"city\":\"Oslo\"}}\n",
+    );
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--tools", &tools], text);
+    assert_eq!(run.code, 0, "{}", run.err);
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"name":"weather","parameters":{"city": "Paris"},"call_id":"c1"}"#,
+            r#"{"name":"now","parameters":{"x":1e400},"error":"clock stopped"}"#,
+        ]
+    );
+    let codes: Vec<&str> = run.err.lines().filter_map(|line| line.split(": ").nth(1)).collect();
+    let expected =
+        ["unknown_tool", "invalid_parameters", "invalid_parameters", "missing_field", "duplicate_key"];
+    assert_eq!(codes[..5], expected, "{}", run.err);
+    assert!(!run.err.contains("Rome") && !run.err.contains("Oslo"), "no values: {}", run.err);
+
+    // Without definitions any name will do.
+    let run = tokenline(&["parse", "--emit", "tool-calls"], text);
+    assert_eq!(run.lines().len(), 5);
+
+    let events = tokenline(&["parse", "--emit", "events", "--tools", &tools], text);
+    assert_eq!(
+        events.lines()[1],
+        r#"{"event":"tool_call","line":2,"start":13,"end":77,"completion":"newline","value":{"name":"weather","parameters":{"city": "Paris"},"call_id":"c1"}}"#
+    );
+    let rejected: serde_json::Value = serde_json::from_str(events.lines()[4]).expect("JSON");
+    assert_eq!(
+        (&rejected["code"], &rejected["instance_path"]),
+        (&"invalid_parameters".into(), &"/parameters".into())
+    );
+}
+
+#[test]
+fn calls_by_other_keys_in_lists_and_coerced() {
+    let folder = folder();
+    let tools = r#"[{"name": "forecast", "parameters": {"properties": {"days": {"type": "integer"}}}}]"#;
+    let tools = file(&folder, "tools.json", tools);
+    let text = concat!(
+        r#"{"tool_calls":[{"id":"c1","function":{"name":"forecast","arguments":"{\"days\": \"3\"}"}},"#,
+        r#"{"tool":"forecast","args":{"days":1}},{"tool":"forecast","args":{"days":"x"}}]}"#,
+        "\n{\"tool_calls\":[]}\n",
+    );
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--tools", &tools], text);
+    assert_eq!(run.lines(), [r#"{"name":"forecast","parameters":{"days":1}}"#]);
+    assert!(run.err.contains("(at /tool_calls/0/function/arguments/days)"), "{}", run.err);
+
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--tools", &tools, "--coerce"], text);
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"name":"forecast","parameters":{"days": 3},"call_id":"c1"}"#,
+            r#"{"name":"forecast","parameters":{"days":1}}"#
+        ]
+    );
+    let run = tokenline(&["parse", "--emit", "events", "--tools", &tools, "--coerce"], text);
+    let event: serde_json::Value = serde_json::from_str(run.lines()[0]).expect("JSON");
+    assert_eq!(
+        event["coerced"],
+        serde_json::json!([{"instance_path": "/days", "from": "string", "to": "number"}])
+    );
+    assert!(!run.lines()[1].contains("coerced"));
+    assert_eq!(tokenline(&["parse", "--coerce"], text).code, 2, "there is nothing to coerce to");
+}
+
+#[test]
+fn a_rejected_call_is_told_with_what_is_known_of_it() {
+    let path = format!(
+        "{}/../tokenline-llm/fixtures/anthropic/max-tokens-in-tool-without-stop.sse",
+        env!("CARGO_MANIFEST_DIR")
+    );
+    let run = tokenline(&["parse", "--from", "anthropic", "--emit", "events", &path], "");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let rejected = run.lines().into_iter().find(|line| line.contains(r#""event":"rejected""#)).expect("one");
+    let rejected: serde_json::Value = serde_json::from_str(rejected).expect("JSON");
+    assert_eq!((&rejected["code"], &rejected["origin"]), (&"truncated".into(), &"arguments".into()));
+    assert!(rejected["call_id"].as_str().is_some_and(|id| id.starts_with("toolu_")), "{rejected}");
+    let received = rejected["received"].as_str().expect("what was received");
+    assert!(received.starts_with('{') && !run.err.contains(received), "{}", run.err);
+}

@@ -1,0 +1,14 @@
+//! The program, run as a user runs it.
+
+mod calls;
+#[path = "../common/mod.rs"]
+mod common;
+mod limits;
+mod parse;
+mod program;
+mod providers;
+mod report;
+
+/// What a model may write: two records, one that is none, one that is cut.
+const ANSWER: &str =
+    "Sure:\n```json\n{\"a\": 1.50, \"b\":\"\\u00e9\"},\n{\"a\":NaN}\n{\"a\":\"x\"}\n```\n{\"a\":2";

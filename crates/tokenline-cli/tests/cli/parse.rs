@@ -1,0 +1,162 @@
+//! Records, events and partials of a text.
+
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+
+use crate::ANSWER;
+use crate::common::{file, folder, tokenline};
+
+#[test]
+fn records_are_written_with_their_own_bytes() {
+    let run = tokenline(&["parse"], ANSWER);
+    assert_eq!(run.code, 0);
+    assert_eq!(run.lines(), ["{\"a\": 1.50, \"b\":\"\\u00e9\"}", "{\"a\":\"x\"}"]);
+    assert_eq!(
+        run.err.lines().collect::<Vec<_>>(),
+        [
+            "stdin:4:6: malformed_json: expected a value, found a letter",
+            "stdin:7:7: truncated: expected `,` or `}`, found the end of the input",
+            "stdin: 2 records, 2 rejected, 1 line of prose",
+        ]
+    );
+    assert_eq!(tokenline(&["parse", "--deny"], ANSWER).code, 1);
+    assert_eq!(tokenline(&["parse", "--deny"], "{}\n").code, 0);
+}
+
+#[test]
+fn what_is_written_does_not_depend_on_the_chunks() {
+    for extra in [
+        &[][..],
+        &["--mode", "strict"],
+        &["--eager"],
+        &["--emit", "events"],
+        &["--emit", "tool-calls"],
+        &["--max-records", "1"],
+        &["--max-errors", "0"],
+    ] {
+        let whole = tokenline(&[&["parse"], extra].concat(), ANSWER);
+        for size in ["1", "3", "10"] {
+            let cut = tokenline(&[&["parse", "--chunk-size", size], extra].concat(), ANSWER);
+            assert_eq!((cut.code, cut.out, cut.err), (whole.code, whole.out.clone(), whole.err.clone()));
+        }
+    }
+}
+
+#[test]
+fn events_carry_their_places() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"properties":{"a":{"type":"string"}}}"#);
+    let run = tokenline(
+        &["parse", "--emit", "events", "--schema", &schema],
+        "{\"a\": \"enough text\"}\n{\"a\": 1, \"b\": 1234}\nText.\n",
+    );
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"event":"record","line":1,"start":0,"end":20,"completion":"newline","value":{"a": "enough text"}}"#,
+            r#"{"event":"rejected","code":"schema_violation","line":2,"start":21,"end":40,"column":7,"instance_path":"/a","schema_path":"/properties/a/type","message":"expected type string, found a number"}"#,
+            r#"{"event":"note","code":"prose","line":3,"start":41,"end":46,"column":1,"message":"text without a record"}"#,
+        ]
+    );
+}
+
+#[test]
+fn partials_tell_how_a_record_grows_and_what_becomes_of_it() {
+    let text = "{\"a\": \"caf\\u00e9\", \"n\":0.90}\n{\"b\":[true,NaN]}\n";
+    let run = tokenline(&["parse", "--emit", "partials", "--chunk-size", "4"], text);
+    assert_eq!(run.code, 0);
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"event":"open","start":0,"path":"","kind":"object"}"#,
+            r#"{"event":"open","start":0,"path":"/a","kind":"string"}"#,
+            r#"{"event":"append","start":0,"path":"/a","text":"c"}"#,
+            r#"{"event":"append","start":0,"path":"/a","text":"af"}"#,
+            r#"{"event":"append","start":0,"path":"/a","text":"é"}"#,
+            r#"{"event":"close","start":0,"path":"/a"}"#,
+            r#"{"event":"set","start":0,"path":"/n","value":0.90}"#,
+            r#"{"event":"close","start":0,"path":""}"#,
+            r#"{"event":"record","line":1,"start":0,"end":28,"completion":"newline","value":{"a": "caf\u00e9", "n":0.90}}"#,
+            r#"{"event":"open","start":29,"path":"","kind":"object"}"#,
+            r#"{"event":"open","start":29,"path":"/b","kind":"array"}"#,
+            r#"{"event":"set","start":29,"path":"/b/0","value":true}"#,
+            r#"{"event":"rejected","code":"malformed_json","line":2,"start":29,"end":45,"column":12,"message":"expected a value, found a letter"}"#,
+        ]
+    );
+    assert!(run.err.contains("1 record, 1 rejected"), "{}", run.err);
+
+    for from in ["openai-chat", "anthropic"] {
+        let run = tokenline(&["parse", "--emit", "partials", "--from", from], "");
+        assert_eq!((run.code, run.out.as_str()), (2, ""));
+        assert!(run.err.contains("--emit partials is for text"), "{}", run.err);
+    }
+}
+
+#[test]
+fn what_models_write_in_place_of_json_lines() {
+    let text = "Sure:\n```json\n[\n  {\n    \"a\": 0.90\n  },\n  {\"b\": NaN},\n  {\"c\": 1}\n]\n```\n";
+    let run = tokenline(&["parse"], text);
+    assert_eq!(run.lines(), ["{\"a\":0.90}", "{\"c\": 1}"]);
+    assert!(run.err.contains("7:9: malformed_json"), "{}", run.err);
+    let events = tokenline(&["parse", "--emit", "events"], text);
+    assert_eq!(
+        events.lines()[1],
+        r#"{"event":"record","line":4,"start":18,"end":37,"completion":"array_element","recovered":["fence","array_element","several_lines"],"value":{"a":0.90}}"#
+    );
+    // Strict mode takes none of it, and says why; what is left is a line that is an object.
+    let strict = tokenline(&["parse", "--mode", "strict"], text);
+    assert_eq!(strict.lines(), ["{\"c\": 1}"]);
+    assert!(
+        strict.err.contains("2:1: malformed_json: expected an object at the start of the line"),
+        "{}",
+        strict.err
+    );
+}
+
+#[test]
+fn the_items_of_a_wrapper_are_records() {
+    let text = "{\"ok\": true, \"items\": [{\"a\":1}, {\"b\":2}]}\n{\"ok\": false}\n";
+    let run = tokenline(&["parse", "--items", "/items"], text);
+    assert_eq!(run.lines(), ["{\"a\":1}", "{\"b\":2}"]);
+    assert!(run.err.contains("2:1: missing_field: no array of items at `/items`"), "{}", run.err);
+    for (args, reason) in [
+        (&["parse", "--items", "items"][..], "--items: not a JSON Pointer"),
+        (&["parse", "--items", "/items", "--mode", "strict"], "--items is for --mode lenient"),
+    ] {
+        let run = tokenline(args, text);
+        assert_eq!((run.code, &*run.out), (2, ""), "{}", run.err);
+        assert!(run.err.contains(reason), "{}", run.err);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn records_do_not_depend_on_who_hears_of_the_rejects() {
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .arg("parse")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(full)
+        .spawn()
+        .expect("the program starts");
+    child.stdin.take().expect("piped").write_all(b"{bad\n{\"a\":1}\n").expect("read");
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(0), &b"{\"a\":1}\n"[..]));
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
+    let input = "{\"a\":1}\n".repeat(100_000);
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .arg("parse")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    drop(child.stdout.take());
+    let _ = child.stdin.take().expect("piped").write_all(input.as_bytes());
+    let output = child.wait_with_output().expect("the program ends");
+    assert_eq!((output.status.code(), output.stderr.len()), (Some(0), 0));
+}

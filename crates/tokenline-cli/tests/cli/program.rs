@@ -1,0 +1,139 @@
+//! Usage, explanations, the demo, the server.
+
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use crate::common::{file, fixture, folder, tokenline};
+
+/// Bad usage: one line with the place, the right exit code, nothing written.
+#[test]
+fn bad_usage_is_told_in_one_line() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"type":"object"}"#);
+    let unknown_type = file(&folder, "unknown_type.json", r#"{"properties":{"a":{"type":"strin"}}}"#);
+    let not_json = file(&folder, "not_json.json", "{\"type\":\n object}");
+    let not_utf8 = file(&folder, "not_utf8.json", b"{\"title\":\"\xFF\"}");
+    let remote = file(&folder, "remote.json", r#"{"$ref":"https://example.com/x.json"}"#);
+    let broken_tools = file(&folder, "tools.json", r#"[{"name":"a"},{"nam":"b"}]"#);
+    let bad_tool = file(&folder, "bad_tool.json", r#"[{"name":"a","parameters":{"type":"objekt"}}]"#);
+    let missing = folder.path().join("missing").to_str().expect("UTF-8").to_owned();
+    let a_folder = folder.path().to_str().expect("UTF-8").to_owned();
+    for (args, code, says) in [
+        (&["--schema", &unknown_type][..], 2, "/properties/a/type"),
+        (&["--schema", &not_json], 2, "line 2"),
+        (&["--schema", &not_utf8], 2, "offset 10"),
+        (&["--schema", &remote], 2, "$ref"),
+        (&["--schema", &missing], 3, "missing"),
+        (&["--tools", &broken_tools], 2, "tools.json"),
+        (&["--tools", &bad_tool], 2, "/type"),
+        (&["--schema", &schema, "--tools", &broken_tools], 2, "tools.json"),
+        (&[&missing], 3, "missing"),
+        (&[&a_folder], 3, "directory"),
+        (&["--from", "nothing"], 2, "openai-chat"),
+        (&["--chunk-size", "0"], 2, "--chunk-size"),
+        (&["--chunk-size", "18446744073709551615"], 2, "--chunk-size"),
+        (&["--report-json", "-"], 2, "standard output"),
+        (&["--report-json", &schema, &schema], 2, "the input"),
+        (&["--report-json", &a_folder], 3, "directory"),
+        (&["--nonsense"], 2, "--nonsense"),
+    ] {
+        let run = tokenline(&[&["parse"], args].concat(), "{\"a\":1}\n");
+        assert_eq!(run.code, code, "{args:?}: {}", run.err);
+        assert_eq!(run.out, "", "{args:?}");
+        assert!(run.err.contains(says), "{args:?}: {}", run.err);
+        let told_by_us = run.err.starts_with("tokenline: ");
+        assert!(!told_by_us || run.err.lines().count() == 1, "{args:?}: {}", run.err);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn every_code_is_explained_with_an_input_that_triggers_it() {
+    use tokenline::{Code, Example};
+    let folder = folder();
+    for &code in Code::ALL {
+        let explained = tokenline(&["explain", code.as_str()], "");
+        assert_eq!(explained.code, 0);
+        let mut args = vec!["parse", "--emit", "events"];
+        let (schema, tools);
+        let input = match code.example() {
+            Example::Text(text) => text,
+            Example::Schema { schema: rules, text } => {
+                schema = file(&folder, "schema.json", rules);
+                args.extend(["--schema", &schema]);
+                text
+            }
+            Example::Tools { tools: rules, text } => {
+                tools = file(&folder, "tools.json", rules);
+                args.extend(["--tools", &tools]);
+                text
+            }
+            Example::OpenAiChat(events) => {
+                args.extend(["--from", "openai-chat", "--emit", "events"]);
+                events
+            }
+            _ => continue,
+        };
+        let args: Vec<&str> = if args.contains(&"openai-chat") {
+            vec!["parse", "--from", "openai-chat", "--emit", "events"]
+        } else {
+            args
+        };
+        let run = tokenline(&args, input);
+        assert!(run.out.contains(&format!("\"code\":\"{code}\"")), "{code}: {}", run.out);
+        assert!(explained.out.contains(input.lines().next().expect("a line")), "{}", explained.out);
+    }
+    let unknown = tokenline(&["explain", "no_such_code"], "");
+    assert_eq!(unknown.code, 2);
+    assert!(unknown.err.contains("trailing_data"));
+    assert_eq!(tokenline(&["explain"], "").lines().len(), Code::ALL.len());
+}
+
+#[test]
+fn the_demo_prints_records_and_calls_as_they_complete() {
+    let run = tokenline(&["demo", "--delay-ms", "0", "--chunk-size", "100"], "");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let lines = run.lines();
+    assert!(lines.len() >= 10, "{}", run.out);
+    for line in &lines {
+        assert!(serde_json::from_str::<serde_json::Value>(line).expect("JSON").is_object());
+    }
+    assert!(lines.iter().any(|line| line.starts_with("{\"name\":")), "calls are among them");
+}
+
+#[test]
+fn replay_serves_what_it_was_given() {
+    use std::io::{BufRead as _, BufReader};
+    let folder = folder();
+    let recording: PathBuf = folder.path().join("mine.sse");
+    std::fs::copy(fixture("definitions.sse"), &recording).expect("copied");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .args(["replay", "--listen", "127.0.0.1:0", "--chunk-size", "7"])
+        .arg(&recording)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the program starts");
+    let mut url = String::new();
+    BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("a URL");
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let body = runtime.block_on(async {
+        let url = format!("{}/v1/chat/completions", url.trim());
+        let response = tokenline::llm::client::reqwest::Client::new()
+            .post(url)
+            .body("{}")
+            .send()
+            .await
+            .expect("an answer");
+        assert_eq!(response.headers()["content-type"], "text/event-stream");
+        response.bytes().await.expect("a body")
+    });
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert_eq!(body, std::fs::read(&recording).expect("readable"));
+
+    let run = tokenline(&["replay", "--listen", "0.0.0.0:0"], "");
+    assert_eq!(run.code, 2, "{}", run.err);
+    let run = tokenline(&["replay", "no-such-file"], "");
+    assert_eq!(run.code, 3, "{}", run.err);
+}
