@@ -60,9 +60,10 @@ pub(crate) struct ReadingArgs {
     /// Take for records the elements of the array at this JSON Pointer in each JSON value: `/items`.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) items: Option<String>,
-    /// How tool calls are written in text, where they are not the provider's own.
-    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = call_format())]
-    pub(crate) format: CallFormat,
+    /// How tool calls are written in text, where they are not the provider's own; otherwise that is
+    /// found out. For --emit tool-calls, and for events and partials with --tools.
+    #[arg(long, value_name = "FORMAT", value_parser = call_format())]
+    pub(crate) format: Option<CallFormat>,
     /// A JSON Schema that every record must satisfy.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
@@ -71,7 +72,7 @@ pub(crate) struct ReadingArgs {
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
     /// Change parameters in kind where only that makes them fit the tool: "3" to 3 for an integer.
-    /// With --emit events, every change is told.
+    /// Needs --tools. With --emit events, every change is told.
     #[arg(long, requires = "tools")]
     pub(crate) coerce: bool,
     /// Release a record as soon as its brackets balance, before anything proves it whole.
@@ -81,7 +82,8 @@ pub(crate) struct ReadingArgs {
     /// and a model's answer is given up. That is no failure.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_records: Option<u64>,
-    /// Stop when more than so many were rejected, and exit with 1. Prose is never counted.
+    /// Stop when more than so many were rejected, and exit with 1; 0 stops at the first. Prose is never
+    /// counted.
     #[arg(long, value_name = "N")]
     pub(crate) max_errors: Option<u64>,
     /// Write counts and diagnostics to this file, as JSON, once all is read.

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use tokenline::json::Value;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    Emit, EndedBy, Event, LentEvent, Options, Record, RecordDecoder, ToolCall, Validate as _, ValidateCall,
+    CallFormat, Emit, EndedBy, Event, LentEvent, Options, Record, RecordDecoder, ToolCall, Validate as _,
+    ValidateCall,
 };
 
 use crate::args::{ModeArg, ParseArgs, ReadingArgs, What};
@@ -47,7 +48,17 @@ impl Rules {
             what: args.emit,
         };
         if rules.wants_calls() {
-            rules.options = rules.options.calls(args.format.clone());
+            rules.options = rules.options.calls(args.format.clone().unwrap_or_default());
+        } else if args.format.is_some() {
+            let message = "--format is for tool calls: those of --emit tool-calls, or of events and partials with --tools";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let is_json = |format: &CallFormat| {
+            matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson)
+        };
+        if matches!(args.mode, ModeArg::Strict) && !args.format.as_ref().is_none_or(is_json) {
+            let message = "--format is for --mode lenient: in strict mode each line is one object";
+            return Err(Failure::Usage(message.to_owned()));
         }
         Ok(rules)
     }

@@ -144,8 +144,9 @@ const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","
 codes! {
     /// Text without an opener of an object or array.
     Prose = "prose",
-        "A line of text with neither `{` nor `[` in it. Models write such lines around their \
-         records. It is information, never counted as a reject.",
+        "A line of text in which no record begins. Models write such lines around their records. \
+         It is information, never counted as a reject. Where the calls of a text are known to be in \
+         another format, such a line may hold an object.",
         Example::Text("Here are the definitions:");
     /// Not JSON.
     MalformedJson = "malformed_json",

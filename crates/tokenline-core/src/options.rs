@@ -58,9 +58,10 @@ impl Options {
         self
     }
 
-    /// Looks in the text for tool calls of this format too, and lends each as the record
-    /// `{"name", "parameters"}` that it means, as if it were written so. Once it is known that the calls are
-    /// in another format, JSON objects are text.
+    /// Looks in the text for tool calls of this format, and lends each as the record
+    /// `{"name", "parameters"}` that it means, as if it were written so. With [`CallFormat::Auto`], the one
+    /// that the first whole call is in. JSON objects are records as well until it is known that the calls are
+    /// in another format; then they are text.
     ///
     /// For the lenient mode. Whatever reads tool calls out of a text asks for them.
     ///
@@ -88,7 +89,8 @@ impl Options {
 
     /// Takes for records the elements of one array within each root value, each as soon as it is
     /// complete: the array at this JSON Pointer (RFC 6901). What stands beside it is passed over, and
-    /// an object without it is [reported](crate::Code::MissingField). The empty pointer is a root array.
+    /// an object without it is [reported](crate::Code::MissingField). The empty pointer is a root array,
+    /// which needs no asking: a root object is a record then as ever.
     ///
     /// For the lenient mode; the strict one has no use for it.
     ///

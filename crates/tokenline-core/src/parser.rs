@@ -57,8 +57,8 @@ impl JsonlParser {
     }
 
     /// Hands over the next piece of the text: [`Bytes`], a `String`, a `Vec<u8>`, or anything
-    /// `'static`. A borrowed buffer is copied with [`Bytes::copy_from_slice`], or not at all by a
-    /// [`RecordDecoder`].
+    /// `'static`. Of a borrowed buffer push a copy (`buffer[..read].to_vec()`), or read it with a
+    /// [`RecordDecoder`], which needs none.
     ///
     /// Take the events before the next push: what is not
     /// read by then has to be copied.

@@ -1,6 +1,7 @@
 //! Records and the events that carry them.
 
 use std::convert::Infallible;
+use std::fmt;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -48,6 +49,12 @@ impl Completion {
             Self::EndOfInput => "end_of_input",
             Self::Balanced => "balanced",
         }
+    }
+}
+
+impl fmt::Display for Completion {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

@@ -144,7 +144,32 @@ fn a_line_without_a_record_is_one_diagnostic() {
     assert_eq!(lenient("[1] and [2] and {x}\n"), ["not_an_object"]);
     assert_eq!(lenient("I use {x} and {y} and {\"z\n"), ["malformed_json"]);
     assert_eq!(lenient("{\"a\":1 {\"b\":2}\n"), ["malformed_json"]);
-    assert_eq!(lenient("{\"a\":NaN} {\"b\":2}\n"), ["newline {\"b\":2}", "malformed_json"]);
+}
+
+#[test]
+fn each_value_that_is_lost_is_told_of_before_what_stands_behind_it() {
+    assert_eq!(lenient("{\"a\":NaN} {\"b\":2}\n"), ["malformed_json", "newline {\"b\":2}"]);
+    assert_eq!(
+        lenient("{\"e\":NaN},{\"e\":2},{\"e\":NaN} and {x},{\"e\":\"cut"),
+        ["malformed_json", "next_item {\"e\":2}", "malformed_json", "truncated"]
+    );
+    assert_eq!(
+        lenient("[{\"e\":1},{\"e\":NaN},{\"e\":NaN},7,{\"e\":2},{\"e\":\"cut"),
+        [
+            "array_element {\"e\":1}",
+            "malformed_json",
+            "malformed_json",
+            "not_an_object",
+            "array_element {\"e\":2}",
+            "truncated"
+        ]
+    );
+    // In the order of the text, and the cut is told once.
+    assert_eq!(
+        lenient("[{\"e\":1},\n {\"e\":2},\n {\"e\":\"cut\n"),
+        ["array_element {\"e\":1}", "array_element {\"e\":2}", "malformed_json", "truncated"]
+    );
+    assert_eq!(lenient("[{\"e\":1},\n {\"e\":2,\n"), ["array_element {\"e\":1}", "truncated"]);
 }
 
 #[test]
@@ -200,7 +225,7 @@ fn what_is_over_the_limit_or_not_utf8_at_its_end_is_lost_as_a_whole() {
     at_every_cut(limited(21), b"  {\n    \"items\": 1\n  }\n{");
     assert_eq!(
         summaries(limited(14), "[{\"a\":1},{\"b\":\"123456\"},{\"c\":1}]\n{\"d\":1}\n"),
-        ["array_element {\"a\":1}", "array_element {\"c\":1}", "record_too_large", "newline {\"d\":1}"]
+        ["array_element {\"a\":1}", "record_too_large", "array_element {\"c\":1}", "newline {\"d\":1}"]
     );
     assert_eq!(lenient(b"[{\"\":\"\xFF\",\"\":{}}\n"), ["invalid_utf8", "truncated"]);
     at_every_cut(Options::lenient(), b"<think></th\xE2ink>\n{\"a\":1}\n");

@@ -177,7 +177,7 @@ fn the_reject_comes_before_the_error_and_is_kept() {
     assert!(matches!(now(&mut events), Some(Ok(AnswerEvent::Rejected { .. }))));
     assert!(watch.is_dropped() && !events.is_terminated());
     let Some(Err(AnswerError::TooManyRejected(error))) = now(&mut events) else { panic!() };
-    assert_eq!(error.to_string(), "the stream was ended at reject 1: its error budget is 0");
+    assert_eq!(error.to_string(), "the stream was ended: more than 0 rejected");
     assert_eq!(
         error.source().expect("why").to_string(),
         "1:1: not_an_object: expected an object, found an array"

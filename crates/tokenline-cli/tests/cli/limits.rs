@@ -30,7 +30,7 @@ fn it_stops_at_too_many_rejects() {
         run.err.lines().collect::<Vec<_>>(),
         [
             "stdin:4:6: malformed_json: expected a value, found a letter",
-            "stdin: the stream was ended at reject 1: its error budget is 0",
+            "stdin: the stream was ended: more than 0 rejected",
             "stdin: 1 record, 1 rejected, 1 line of prose",
         ]
     );

@@ -37,7 +37,7 @@ pub enum CallFormat {
     FunctionTag,
     /// A Python list of calls, or one call that is a line.
     Pythonic,
-    /// The caller's own.
+    /// The caller's own, and no other: see [`custom`](Self::custom).
     Custom(Arc<dyn ToolCallFormat>),
 }
 
@@ -52,6 +52,11 @@ impl CallFormat {
         Self::FunctionTag,
         Self::Pythonic,
     ];
+
+    /// The caller's own format; [`ToolCallFormat`] has an example of one. It alone is looked for.
+    pub fn custom(format: impl ToolCallFormat + 'static) -> Self {
+        Self::Custom(Arc::new(format))
+    }
 
     /// The built-in format of this name.
     #[must_use]

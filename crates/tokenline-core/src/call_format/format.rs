@@ -65,6 +65,12 @@ use crate::Limits;
 /// let CallStep::Call(call) = reader.read("@weather {\"city\":\"Paris\"}\n", false) else { panic!() };
 /// assert_eq!(call.json.as_deref(), Some(r#"{"name":"weather","parameters":{"city":"Paris"}}"#));
 /// assert_eq!(reader.read("\n", false), CallStep::Done { end: 0 });
+///
+/// // Whatever takes options finds such calls, each as a record.
+/// let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::custom(AtSign)));
+/// parser.push("@weather {\"city\":\"Paris\"}\nThere.\n");
+/// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
+/// assert_eq!(record.value.get("name").unwrap().as_str().as_deref(), Some("weather"));
 /// ```
 pub trait ToolCallFormat: fmt::Debug + Send + Sync {
     /// The name by which it is told from other formats.

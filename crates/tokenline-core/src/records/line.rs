@@ -70,7 +70,7 @@ impl Line {
         self.first.map_or(0, |first| first - self.text_start)
     }
 
-    /// Notes a fault. One diagnostic a line: the first that is about data, else the first.
+    /// Notes a fault, unless there is one: the first counts that is about data, else the first.
     pub(super) fn add_fault(&mut self, fault: Fault) {
         match &self.fault {
             Some(first) if first.is_data || !fault.is_data => {}
@@ -139,9 +139,23 @@ impl Line {
         self.may_close_fence && self.lead.is_empty() && !self.has_record
     }
 
+    /// Whether a value on it is lost and over.
+    #[inline]
+    pub(super) fn has_ended_fault(&self) -> bool {
+        !self.is_inside && self.fault.as_ref().is_some_and(|fault| fault.is_data && fault.end.is_some())
+    }
+
+    /// Takes out the fault of that value.
+    pub(super) fn take_ended_fault(&mut self) -> Option<Diagnostic> {
+        let end = self.fault.as_ref()?.end?;
+        let finding = self.take_data_fault(end)?;
+        self.is_quiet = true;
+        Some(finding)
+    }
+
     /// Takes out the fault that is to be reported whatever else the line yields.
     pub(super) fn take_data_fault(&mut self, end: u64) -> Option<Diagnostic> {
-        let fault = self.fault.take().filter(|fault| fault.is_data)?;
+        let fault = self.fault.take_if(|fault| fault.is_data)?;
         let mut line = Self::new(self.number, self.start);
         (line.first, line.fault) = (self.first, Some(fault));
         line.finding(end)

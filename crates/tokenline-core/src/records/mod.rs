@@ -15,7 +15,8 @@
 //!              +- <think> ------------------------> Tag -> Think       to the closing tag
 //! ```
 //!
-//! What a line yields besides records is decided at its end: at most one diagnostic.
+//! A value that is lost is told of as soon as it is over, before anything behind it. What else a line
+//! yields is decided at its end: at most one diagnostic.
 //!
 //! # A value on several lines
 //!

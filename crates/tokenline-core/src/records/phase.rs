@@ -400,9 +400,13 @@ impl Machine {
                 return None;
             }
         }
+        if let Some(found) = self.close_lost_at_end() {
+            return Some(found);
+        }
         if let Some(walk) = self.walk.take() {
             let message = error::describe(walk.expected(), error::Found::EndOfInput);
-            self.fault(Code::Truncated, walk.start, end, message, true);
+            // What was delivered of it is not lost.
+            self.fault(Code::Truncated, walk.done_to, end, message, true);
         }
         self.phase = Phase::Ended;
         if let Some(lost) = &mut self.lost {

@@ -184,6 +184,27 @@ impl Machine {
         Some(Found::Diagnostic(Box::new(with_size(*finding))))
     }
 
+    /// What is to be said of a value on this line that was lost and is over, before anything behind it.
+    pub(super) fn ended_fault<'w>(&mut self, window: &Window<'w>, at: usize) -> Option<Found<'w>> {
+        // What is not UTF-8 ends the line with all that is on it.
+        if !self.line.has_ended_fault() || self.lost.is_some() || window.bad_utf8(at, at).is_some() {
+            return None;
+        }
+        let finding = self.line.take_ended_fault()?;
+        Some(Found::Diagnostic(Box::new(with_size(finding))))
+    }
+
+    /// The input has ended: says what is to be said of a lost value that ended on a line before the last.
+    pub(super) fn close_lost_at_end<'w>(&mut self) -> Option<Found<'w>> {
+        let lost = self.lost.as_mut().filter(|lost| !lost.is_new && !self.line.is_inside)?;
+        lost.otherwise = None;
+        if lost.finding.as_ref().is_some_and(|finding| finding.code == Code::Truncated) {
+            // What cut the element cut the array: that is one finding.
+            self.walk = None;
+        }
+        self.close_lost()
+    }
+
     #[inline(never)]
     pub(super) fn skip<'w>(
         &mut self,
@@ -287,7 +308,7 @@ impl Machine {
                 }
                 _ => {
                     self.phase = Phase::Text;
-                    return None;
+                    return self.ended_fault(window, *at);
                 }
             }
         }

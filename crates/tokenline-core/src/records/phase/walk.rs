@@ -294,6 +294,9 @@ impl Machine {
                 self.line.is_quiet = true;
                 return self.line_end(window, at);
             }
+            if let Some(found) = self.ended_fault(window, *at) {
+                return Some(found);
+            }
             let Some(walk) = &mut self.walk else { break };
             let offset = window.offset(*at);
             match walk.step(byte, self.options.items.as_deref().unwrap_or_default()) {
@@ -318,11 +321,7 @@ impl Machine {
     /// The array proves to be one of records: says that an element before was none.
     fn found_before<'w>(&mut self, other: Other) -> Option<Found<'w>> {
         let Other { line, column, span, message } = other;
-        if line == self.line.number {
-            self.fault(Code::NotAnObject, span.start, span.start, message, true);
-            self.line.end_fault(span.start, span.end);
-            return None;
-        }
+        self.line.is_quiet = true;
         let diagnostic = Diagnostic::new(Code::NotAnObject, line, span, column, message);
         Some(Found::Diagnostic(Box::new(diagnostic)))
     }
@@ -443,10 +442,8 @@ impl Machine {
                 let other = Other { line, column, span: Span::new(start, end), message };
                 if !walk.is_established {
                     walk.other.get_or_insert(other);
-                } else if line == self.line.number {
-                    self.found_before(other);
                 } else {
-                    let at = self.line.start;
+                    let at = start.max(self.line.start);
                     self.fault(Code::NotAnObject, start, at, other.message, true);
                     self.line.end_fault(start, end);
                 }
