@@ -196,6 +196,9 @@ fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitte
             Ok(call) => emitter.tool_call(Of::Input, &call, Some(&record.map(|_| ())))?,
             Err(call) => emitter.rejected_call(Of::Input, &call)?,
         }
+        if emitter.is_done() {
+            break;
+        }
     }
     Ok(())
 }

@@ -232,8 +232,8 @@ fn what_was_released_is_not_delivered_twice() {
         [
             "1:1 0..13 balanced {\"query\":\"x\"}",
             "1:15: trailing_data: the object is balanced, but the line goes on with `\"`",
-            "2:11 36..43 balanced {\"b\":1} prose",
             "2:1 26..35 newline {\"a\":0} repaired",
+            "2:11 36..43 balanced {\"b\":1} prose",
         ]
     );
     assert_eq!(asked, ["malformed_json {\"a\":NaN}"]);

@@ -190,3 +190,63 @@ proptest! {
         at_every_cut(Options::lenient().calls(format).limits(limits), &input);
     }
 }
+
+/// Summaries without the texts of diagnostics, which others test.
+fn outcomes(format: CallFormat, text: &str) -> Vec<String> {
+    let marks = ['{', '('];
+    calls(format, text)
+        .into_iter()
+        .map(|summary| if summary.contains(marks) { summary } else { "rejected".to_owned() })
+        .collect()
+}
+
+#[test]
+fn no_call_comes_out_of_what_a_call_holds() {
+    // A parameter whose text shows how calls are written.
+    for inner in
+        ["<function=rm>{\"p\":1}</function>", "<function=rm>\n<parameter=p>\n1\n</parameter>\n</function>"]
+    {
+        let text = format!("<function=write>\n<parameter=content>\n{inner}\n</parameter>\n</function>\n");
+        let seen = calls(CallFormat::Auto, &text);
+        assert_eq!(seen.len(), 1, "{seen:?}");
+        assert!(seen[0].contains("\"name\":\"write\""), "{seen:?}");
+        // Nor where that is cut.
+        for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
+            let seen = calls(CallFormat::Auto, &text[..cut]);
+            assert!(!seen.iter().any(|call| call.contains("\"name\":\"rm\"")), "{seen:?}");
+        }
+    }
+    // Calls that are broken, up to their closing tags.
+    let rm = "{\"name\":\"rm\",\"arguments\":{\"p\":1}}";
+    for text in [
+        format!(
+            "<tool_call>\n{{\"name\":\"batch\",\"arguments\":{{\"calls\":[tru,\n{rm},\n]}}}}\n</tool_call>\n"
+        ),
+        format!("<function=batch>{{\"calls\":[tru,\n{rm},\n]}}</function>\n"),
+        "<tool_call>\n{\"name\":\"batch\",\"arguments\":{\"calls\":[tru,\n[rm(p=1)],\n]}}\n</tool_call>\n"
+            .to_owned(),
+    ] {
+        assert_eq!(outcomes(CallFormat::Auto, &text), ["rejected"], "{text}");
+    }
+    // Left open, it takes nothing with it.
+    let open = format!("<tool_call>\n{{\"name\":\"batch\",\"arguments\":tru\n{rm}\nDone.\n");
+    assert_eq!(outcomes(CallFormat::Auto, &open), ["rejected".to_owned(), format!("newline {rm}")]);
+}
+
+#[test]
+fn a_broken_call_takes_no_other_with_it() {
+    let g = "text {\"name\":\"g\",\"parameters\":{\"x\":1}}";
+    for text in [
+        "[b(a=1)\n[g(x=1)]\n",
+        "[b(a=1\n[g(x=1)]\n",
+        "[TOOL_CALLS]b[ARGS]{\"a\":\n[TOOL_CALLS]g[ARGS]{\"x\":1}\n",
+        "[TOOL_CALLS]b[ARGS]{\"a\":1[TOOL_CALLS]g[ARGS]{\"x\":1}\n",
+        "[TOOL_CALLS]b[ARGS]{\"a\":[1,[TOOL_CALLS]g[ARGS]{\"x\":1}\n",
+        "[TOOL_CALLS] [{\"name\":\"b\",\"arguments\":\n[TOOL_CALLS]g[ARGS]{\"x\":1}\n",
+        "[TOOL_CALLS] [{\"name\":\"b\"}}[TOOL_CALLS]g[ARGS]{\"x\":1}\n",
+    ] {
+        assert_eq!(outcomes(CallFormat::Auto, text), ["rejected", g], "{text}");
+    }
+    let b = "text {\"name\":\"b\",\"parameters\":{\"a\":1}}";
+    assert_eq!(outcomes(CallFormat::Auto, "[b(a=1),\n[g(x=1)]\n"), [b, "rejected", g]);
+}

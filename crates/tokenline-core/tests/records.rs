@@ -227,7 +227,7 @@ fn what_is_over_the_limit_or_not_utf8_at_its_end_is_lost_as_a_whole() {
         summaries(limited(14), "[{\"a\":1},{\"b\":\"123456\"},{\"c\":1}]\n{\"d\":1}\n"),
         ["array_element {\"a\":1}", "record_too_large", "array_element {\"c\":1}", "newline {\"d\":1}"]
     );
-    assert_eq!(lenient(b"[{\"\":\"\xFF\",\"\":{}}\n"), ["invalid_utf8", "truncated"]);
+    assert_eq!(lenient(b"[{\"\":\"\xFF\",\"\":{}}\n"), ["invalid_utf8"]);
     at_every_cut(Options::lenient(), b"<think></th\xE2ink>\n{\"a\":1}\n");
 }
 
@@ -459,4 +459,20 @@ mod any_cut {
             at_every_cut(&options, &input);
         }
     }
+}
+
+#[test]
+fn a_line_of_an_array_that_is_not_utf8_is_one_finding() {
+    assert_eq!(
+        lenient(b"[{\"a\":1}\xff{\"a\":2}]\nprose\n{\"a\":3}\n"),
+        ["invalid_utf8", "(prose)", "newline {\"a\":3}"]
+    );
+    assert_eq!(
+        lenient(b"[{\"a\":1},\xff{\"a\":2}]\n{\"a\":3}\n"),
+        ["array_element {\"a\":1}", "invalid_utf8", "newline {\"a\":3}"]
+    );
+    assert_eq!(
+        lenient(b"[\n{\"a\":1},\n{\"a\":\"\xff\"},\n{\"a\":3}\n]\n"),
+        ["array_element {\"a\":1}", "invalid_utf8", "newline {\"a\":3}"]
+    );
 }

@@ -188,6 +188,25 @@ fn what_is_wrong_is_said_in_the_words_of_the_record() {
 }
 
 #[test]
+fn the_definition_of_a_tool_is_no_call_of_it() {
+    let schema = r#"{"type":"object","properties":{"city":{"type":"string"}}}"#;
+    for line in [
+        format!(r#"{{"name":"now","description":"d","parameters":{schema}}}"#),
+        format!(
+            r#"{{"type":"function","function":{{"name":"now","description":"d","parameters":{schema}}}}}"#
+        ),
+    ] {
+        let seen = calls(&line, Some(&Tools));
+        let Err(rejected) = &seen[0] else { panic!("{line}") };
+        assert_eq!(rejected.diagnostic.code, Code::InvalidParameters);
+        assert!(rejected.diagnostic.message.contains("does not call it"), "{rejected:?}");
+    }
+    // A tool may well take a schema.
+    let line = format!(r#"{{"name":"now","parameters":{schema}}}"#);
+    assert!(calls(&line, Some(&Tools))[0].is_ok());
+}
+
+#[test]
 fn several_calls_in_one_record() {
     let line = concat!(
         r#"{"content":null,"tool_calls":["#,

@@ -39,3 +39,28 @@ fn it_stops_at_too_many_rejects() {
     assert_eq!(tokenline(&["parse", "--max-errors", "2", "--deny"], ANSWER).code, 1);
     assert_eq!(tokenline(&["parse", "--max-errors", "0"], "Prose.\n{}\n").code, 0);
 }
+
+#[test]
+fn it_stops_between_the_calls_of_one_record() {
+    let calls = "{\"tool_calls\":[{\"name\":\"a\",\"arguments\":{}},{\"name\":\"b\",\"arguments\":{}},{\"name\":\"c\",\"arguments\":{}}]}\n";
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--max-records", "1"], calls);
+    assert_eq!((run.code, run.lines()), (0, vec!["{\"name\":\"a\",\"parameters\":{}}"]));
+    let broken = "{\"tool_calls\":[{\"name\":\"a\"},{\"name\":\"b\"},{\"name\":\"c\",\"arguments\":{}},{\"name\":\"e\"}]}\n";
+    let run = tokenline(&["parse", "--emit", "tool-calls", "--max-errors", "0"], broken);
+    assert_eq!((run.code, run.lines().len()), (1, 0));
+    assert!(
+        run.err.ends_with(
+            "stdin: the stream was ended: more than 0 rejected\nstdin: 0 tool calls, 1 rejected\n"
+        ),
+        "{}",
+        run.err
+    );
+}
+
+#[test]
+fn what_would_have_no_effect_is_refused() {
+    let run = tokenline(&["parse", "--format", "hermes"], "");
+    assert_eq!((run.code, run.err.contains("--format is for tool calls")), (2, true), "{}", run.err);
+    let run = tokenline(&["parse", "--format", "hermes", "--mode", "strict", "--emit", "tool-calls"], "");
+    assert_eq!((run.code, run.err.contains("--format is for --mode lenient")), (2, true), "{}", run.err);
+}

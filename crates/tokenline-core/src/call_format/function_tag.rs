@@ -28,7 +28,8 @@ use crate::{Code, Limits};
 ///
 /// Also understood: `<function name="weather">`, `<parameter name="city">`, and a name that the arguments
 /// follow without `>`. Of a parameter's text one line feed is taken off at either end, as Qwen's chat
-/// template puts them there; `</parameter>` ends it wherever it stands.
+/// template puts them there; `</parameter>` ends it wherever it stands, unless that is one of a call which the
+/// text holds on lines of its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FunctionTag;
 
@@ -93,6 +94,8 @@ enum State {
     Parameter(Header),
     Value {
         from: usize,
+        /// Calls that its text opens and does not close.
+        depth: u32,
     },
     Skip(CallFault, TagSkip),
     Over,
@@ -148,17 +151,18 @@ impl Reader {
                     write::string(&mut self.parameters, name);
                     self.parameters.push(':');
                     self.at = body;
-                    self.enter(State::Value { from: body })
+                    self.enter(State::Value { from: body, depth: 0 })
                 }
                 HeaderStep::NeedMore => self.wait(text, is_end),
                 HeaderStep::None { at } => {
                     self.fault(text, Code::MalformedJson, at, "expected the name of a parameter")
                 }
             },
-            &mut State::Value { from } => self.value(text, is_end, from),
+            &mut State::Value { from, depth } => self.value(text, is_end, from, depth),
             State::Skip(fault, skip) => match skip.end(text, is_end, &[END, FUNCTION, WRAPPER]) {
                 None => Flow::Answer(CallStep::NeedMore),
-                Some(end) => {
+                Some(skipped) => {
+                    let end = if skipped.is_closed { skipped.end + END.len() } else { skipped.end };
                     let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(end);
                     self.end_call(CallStep::Malformed(fault))
                 }
@@ -262,12 +266,22 @@ impl Reader {
         }
     }
 
-    /// The text of a parameter, up to its closing tag.
-    fn value(&mut self, text: &str, is_end: bool, from: usize) -> Flow {
-        let tags = ["</parameter>", END, FUNCTION, "<parameter", "</tool_call>"];
+    /// The text of a parameter, up to its closing tag. A call in it, on lines of its own, is text.
+    fn value(&mut self, text: &str, is_end: bool, from: usize, mut depth: u32) -> Flow {
+        let tags = ["</parameter>", FUNCTION, END, "<parameter", "</tool_call>"];
         while let Some(found) = memchr::memchr(b'<', &text.as_bytes()[self.at..]) {
             self.at += found;
+            let before = text[from..self.at].trim_end_matches([' ', '\t']);
+            let is_line_start = before.ends_with('\n');
             match literal(text, self.at, &tags) {
+                Literal::Found(1) if is_line_start => {
+                    depth += 1;
+                    self.at += 1;
+                }
+                Literal::Found(tag) if depth > 0 => {
+                    depth -= u32::from(tag == 2);
+                    self.at += 1;
+                }
                 Literal::Found(0) => {
                     let value = &text[from..self.at];
                     let value = value.strip_prefix("\r\n").or(value.strip_prefix('\n')).unwrap_or(value);
@@ -277,15 +291,19 @@ impl Reader {
                     return self.enter(State::Parameters);
                 }
                 // The closing tag was forgotten: what follows would pass for the value.
-                Literal::Found(_) if text[from..self.at].trim_end_matches([' ', '\t']).ends_with('\n') => {
+                Literal::Found(_) if is_line_start => {
                     let message = "a parameter's closing tag is missing";
                     return self.fault(text, Code::MalformedJson, self.at, message);
                 }
-                Literal::NeedMore => return self.wait(text, is_end),
+                Literal::NeedMore => {
+                    self.state = State::Value { from, depth };
+                    return self.wait(text, is_end);
+                }
                 Literal::Found(_) | Literal::None => self.at += 1,
             }
         }
         self.at = text.len();
+        self.state = State::Value { from, depth };
         self.wait(text, is_end)
     }
 

@@ -12,7 +12,7 @@ use crate::Limits;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hermes;
 
-const TAGS: Tags = Tags { open: "<tool_call>", close: "</tool_call>" };
+const TAGS: Tags = Tags { open: "<tool_call>", close: Some("</tool_call>") };
 
 impl ToolCallFormat for Hermes {
     fn name(&self) -> &str {
@@ -24,7 +24,7 @@ impl ToolCallFormat for Hermes {
     }
 
     fn start(&self, limits: &Limits) -> Box<dyn CallReader> {
-        Box::new(Reader { calls: JsonCalls::new(TAGS.open.len(), Some(TAGS), limits), is_open: false })
+        Box::new(Reader { calls: JsonCalls::new(TAGS.open.len(), TAGS, limits), is_open: false })
     }
 }
 

@@ -16,14 +16,14 @@ pub(super) struct JsonCalls {
     in_array: bool,
     /// Whether there was a call, good or bad.
     has_step: bool,
-    tags: Option<Tags>,
+    tags: Tags,
 }
 
-/// The tags around the calls, where there are some.
+/// What stands around the calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tags {
     pub(super) open: &'static str,
-    pub(super) close: &'static str,
+    pub(super) close: Option<&'static str>,
 }
 
 #[derive(Debug)]
@@ -52,7 +52,7 @@ enum State {
 
 impl JsonCalls {
     /// After the tag that ends at `at`.
-    pub(super) fn new(at: usize, tags: Option<Tags>, limits: &Limits) -> Self {
+    pub(super) fn new(at: usize, tags: Tags, limits: &Limits) -> Self {
         let json = Parser::new().with_limits(limits);
         Self { json, at, state: State::First, in_array: false, has_step: false, tags }
     }
@@ -70,19 +70,22 @@ impl JsonCalls {
             }
             &mut State::Closing { end } => self.closing(text, is_end, end),
             State::SkipToTag(fault, skip) => {
-                let Some(tags) = self.tags else { unreachable!("only tags are skipped to") };
-                let Some(end) = skip.end(text, is_end, &[tags.close, tags.open]) else {
+                let Tags { open, close: Some(close) } = self.tags else {
+                    unreachable!("a closing tag is skipped to")
+                };
+                let Some(skipped) = skip.end(text, is_end, &[close, open]) else {
                     return Flow::Answer(CallStep::NeedMore);
                 };
-                let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(end);
-                self.end_call(State::Over, CallStep::Malformed(fault))
+                let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
+                let state = if skipped.is_closed { State::Closing { end: 0 } } else { State::Over };
+                self.end_call(state, CallStep::Malformed(fault))
             }
             State::SkipToBalance(fault, skip) => {
                 let Some(skipped) = skip.end(text, is_end) else {
                     return Flow::Answer(CallStep::NeedMore);
                 };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
-                let state = if skipped.is_balanced { State::Next } else { State::Over };
+                let state = if skipped.is_closed { State::Next } else { State::Over };
                 self.end_call(state, CallStep::Malformed(fault))
             }
             State::Over => Flow::Answer(CallStep::Done { end: 0 }),
@@ -116,7 +119,7 @@ impl JsonCalls {
                 let fault =
                     CallFault::new(Code::NotAnObject, self.at, self.at, "a tool call must be an object");
                 let skip = BalanceSkip::new(self.at, 0, None, b"\"");
-                self.enter(State::SkipToBalance(fault, skip))
+                self.enter(State::SkipToBalance(fault, skip.before(self.tags.open, text)))
             }
             Some(_) if self.has_step => self.closing(text, is_end, 0),
             Some(_) => self.leave(),
@@ -142,13 +145,13 @@ impl JsonCalls {
             Step::Malformed(error) => {
                 let fault = CallFault::from_syntax(from, from, error);
                 let is_in_string = error.expected.is_in_string();
-                self.enter(if self.tags.is_some() {
+                self.enter(if self.tags.close.is_some() {
                     let skip = TagSkip::new(text, fault.at, is_in_string);
                     State::SkipToTag(fault, skip)
                 } else {
                     let quote = is_in_string.then_some(b'"');
                     let skip = BalanceSkip::new(fault.at, self.json.depth(), quote, b"\"");
-                    State::SkipToBalance(fault, skip)
+                    State::SkipToBalance(fault, skip.before(self.tags.open, text))
                 })
             }
         }
@@ -195,22 +198,21 @@ impl JsonCalls {
         let found = found(text, self.at);
         let message = format!("the object is balanced, but goes on with {found}");
         let fault = CallFault::new(Code::TrailingData, from, self.at, message);
-        self.enter(match self.tags {
-            Some(_) => State::SkipToTag(fault, TagSkip::new(text, self.at, false)),
-            // Past what was found, up to where the element ends; else to where its bracket should be.
-            None if self.in_array => {
-                State::SkipToBalance(fault, BalanceSkip::new(self.at + 1, 0, None, b"\""))
-            }
-            None => State::SkipToBalance(fault, BalanceSkip::new(self.at, 1, None, b"\"")),
-        })
+        if self.tags.close.is_some() {
+            return self.enter(State::SkipToTag(fault, TagSkip::new(text, self.at, false)));
+        }
+        // Past what was found, up to where the element ends; else to where its bracket should be.
+        let (at, depth) = if self.in_array { (self.at + 1, 0) } else { (self.at, 1) };
+        let skip = BalanceSkip::new(at, depth, None, b"\"");
+        self.enter(State::SkipToBalance(fault, skip.before(self.tags.open, text)))
     }
 
     /// After the last call: the closing tag belongs to the run.
     fn closing(&mut self, text: &str, is_end: bool, end: usize) -> Flow {
-        let Some(tags) = self.tags else { return self.over(end) };
+        let Some(close) = self.tags.close else { return self.over(end) };
         next_byte(text, &mut self.at);
-        match literal(text, self.at, &[tags.close]) {
-            Literal::Found(_) => self.over(self.at + tags.close.len()),
+        match literal(text, self.at, &[close]) {
+            Literal::Found(_) => self.over(self.at + close.len()),
             Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
             _ => self.over(end),
         }

@@ -1,6 +1,6 @@
 //! `[TOOL_CALLS]`, and what Mistral's models write after it.
 
-use super::json_calls::JsonCalls;
+use super::json_calls::{JsonCalls, Tags};
 use super::scan::{Literal, MAX_NAME, found, is_name, literal, next_byte, parameters_parser};
 use super::skip::BalanceSkip;
 use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat};
@@ -21,6 +21,7 @@ use crate::{Code, Limits};
 pub(super) struct Mistral;
 
 const OPENER: &str = "[TOOL_CALLS]";
+const TAGS: Tags = Tags { open: OPENER, close: None };
 const CALL_ID: &str = "[CALL_ID]";
 const ARGS: &str = "[ARGS]";
 
@@ -95,7 +96,7 @@ impl CallReader for Reader {
                     None if is_end => return self.not_this(),
                     None => return CallStep::NeedMore,
                     Some(b'{' | b'[') => {
-                        let calls = JsonCalls::new(self.at, None, &self.limits);
+                        let calls = JsonCalls::new(self.at, TAGS, &self.limits);
                         self.state = State::Objects(Box::new(calls));
                     }
                     // A sentence about it.
@@ -197,7 +198,8 @@ impl Named {
                         let found = found(text, *at);
                         let message = format!("the arguments are balanced, but go on with {found}");
                         let fault = CallFault::new(Code::TrailingData, 0, *at, message);
-                        self.part = Part::Skip(fault, BalanceSkip::new(*at, 1, None, b"\""));
+                        let skip = BalanceSkip::new(*at, 1, None, b"\"");
+                        self.part = Part::Skip(fault, skip.before(OPENER, text));
                     }
                     _ => return CallStep::Call(self.call(text, from, to)),
                 },
@@ -223,7 +225,7 @@ impl Named {
                     let fault = CallFault::from_syntax(0, from, error);
                     let quote = error.expected.is_in_string().then_some(b'"');
                     let skip = BalanceSkip::new(fault.at, self.json.depth(), quote, b"\"");
-                    self.part = Part::Skip(fault, skip);
+                    self.part = Part::Skip(fault, skip.before(OPENER, text));
                     return None;
                 }
                 Step::NeedMore => {}

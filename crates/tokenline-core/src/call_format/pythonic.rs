@@ -178,7 +178,7 @@ impl Reader {
             State::Skip(fault, skip) => {
                 let Some(skipped) = skip.end(text, is_end) else { return Flow::Answer(CallStep::NeedMore) };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
-                let state = if skipped.is_balanced { State::Next } else { State::Over };
+                let state = if skipped.is_closed { State::Next } else { State::Over };
                 return self.end_call(state, CallStep::Malformed(fault));
             }
             State::Over => return Flow::Answer(CallStep::Done { end: 0 }),
@@ -372,7 +372,7 @@ impl Reader {
         let is_open = !matches!(self.state, State::Call | State::Name | State::AfterCall { .. });
         let depth = self.containers.len() as u32 + u32::from(is_open);
         let fault = CallFault::new(code, self.start, self.at, message);
-        self.enter(State::Skip(fault, BalanceSkip::new(self.at, depth, quote, b"\"'")))
+        self.enter(State::Skip(fault, BalanceSkip::new(self.at, depth, quote, b"\"'").of_list()))
     }
 
     fn not_this(&mut self) -> Flow {

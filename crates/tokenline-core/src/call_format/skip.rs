@@ -2,27 +2,35 @@
 
 use super::scan::{Literal, is_space, literal};
 
+/// Where a broken call ends.
+pub(super) struct Skipped {
+    pub(super) end: usize,
+    /// Whether its closing tag stands there, or its brackets balance.
+    pub(super) is_closed: bool,
+}
+
 /// Goes past a broken call that a tag closes.
 ///
-/// It ends after that tag, before the next opener, or before a line that does not look like its
-/// continuation.
+/// It ends before that tag. Where the next opener comes first, a line that does not look like its
+/// continuation, or the end of the text, it ends there, or before its first line that begins like a call
+/// without tags: had the tag come, that would be a part of what is broken.
 #[derive(Debug)]
 pub(super) struct TagSkip {
     at: usize,
     /// Nothing but a tag ends what may be the lines of a string.
     is_in_string: bool,
+    /// The first line that begins with a bracket.
+    bracket_line: Option<usize>,
 }
 
 impl TagSkip {
     /// From the fault on.
     pub(super) fn new(text: &str, fault: usize, is_in_string: bool) -> Self {
-        // A line that is faulty from its first byte does not belong to the call.
-        let is_line_start = fault > 0 && text.as_bytes()[fault - 1] == b'\n';
-        Self { at: if is_line_start { fault - 1 } else { fault }, is_in_string }
+        Self { at: before_line_feed(text, fault), is_in_string, bracket_line: None }
     }
 
     /// The first of `tags` closes it, the others are openers.
-    pub(super) fn end(&mut self, text: &str, is_end: bool, tags: &[&str]) -> Option<usize> {
+    pub(super) fn end(&mut self, text: &str, is_end: bool, tags: &[&str]) -> Option<Skipped> {
         let bytes = text.as_bytes();
         while let Some(found) = memchr::memchr2(b'<', b'\n', &bytes[self.at..]) {
             self.at += found;
@@ -30,23 +38,38 @@ impl TagSkip {
                 match bytes.get(self.at + 1) {
                     None if is_end => break,
                     None => return None,
+                    Some(b'{' | b'[') => {
+                        self.at += 1;
+                        self.bracket_line.get_or_insert(self.at);
+                    }
                     Some(&next) if self.is_in_string || next == b'<' || goes_on(next) => self.at += 1,
-                    Some(_) => return Some(self.at + 1),
+                    Some(_) => return Some(self.left_open(self.at + 1)),
                 }
                 continue;
             }
             match literal(text, self.at, tags) {
-                Literal::Found(0) => return Some(self.at + tags[0].len()),
-                Literal::Found(_) => return Some(self.at),
+                Literal::Found(0) => return Some(Skipped { end: self.at, is_closed: true }),
+                Literal::Found(_) => return Some(self.left_open(self.at)),
                 Literal::NeedMore if is_end => break,
                 Literal::NeedMore => return None,
-                Literal::None if !self.is_in_string && bytes[self.at - 1] == b'\n' => return Some(self.at),
+                Literal::None if !self.is_in_string && bytes[self.at - 1] == b'\n' => {
+                    return Some(self.left_open(self.at));
+                }
                 Literal::None => self.at += 1,
             }
         }
         self.at = text.len();
-        is_end.then_some(self.at)
+        is_end.then(|| self.left_open(self.at))
     }
+
+    fn left_open(&self, end: usize) -> Skipped {
+        Skipped { end: self.bracket_line.unwrap_or(end), is_closed: false }
+    }
+}
+
+/// Where to go on from a fault: what is faulty from a line's first byte on does not belong to the call.
+fn before_line_feed(text: &str, fault: usize) -> usize {
+    if fault > 0 && text.as_bytes()[fault - 1] == b'\n' { fault - 1 } else { fault }
 }
 
 /// Goes past a broken call up to where its brackets balance, or before a line that does not look like
@@ -58,24 +81,49 @@ pub(super) struct BalanceSkip {
     quote: Option<u8>,
     is_escaped: bool,
     quotes: &'static [u8],
-}
-
-/// Where a [`BalanceSkip`] ended.
-pub(super) struct Skipped {
-    pub(super) end: usize,
-    pub(super) is_balanced: bool,
+    /// What begins the next call.
+    opener: Option<&'static str>,
+    /// The fault may be the first byte of another list.
+    may_be_list: bool,
 }
 
 impl BalanceSkip {
     /// From the fault on, inside of so many brackets. Inside of none, a comma or a closing bracket ends
     /// it.
     pub(super) fn new(at: usize, depth: u32, quote: Option<u8>, quotes: &'static [u8]) -> Self {
-        Self { at, depth, quote, is_escaped: false, quotes }
+        Self { at, depth, quote, is_escaped: false, quotes, opener: None, may_be_list: false }
+    }
+
+    /// The same for lists of calls: a line that is faulty from its opening bracket on is the next list.
+    pub(super) fn of_list(self) -> Self {
+        Self { may_be_list: true, ..self }
+    }
+
+    /// The same, but ended as well by what begins the next call: a bracket that may have been taken for
+    /// one of JSON.
+    pub(super) fn before(mut self, opener: &'static str, text: &str) -> Self {
+        if self.quote.is_none() && self.depth > 0 && text[..self.at].ends_with(&opener[..1]) {
+            (self.at, self.depth) = (self.at - 1, self.depth - 1);
+        }
+        Self { opener: Some(opener), ..self }
     }
 
     pub(super) fn end(&mut self, text: &str, is_end: bool) -> Option<Skipped> {
         let bytes = text.as_bytes();
+        if std::mem::take(&mut self.may_be_list) && bytes.get(self.at) == Some(&b'[') {
+            self.at = before_line_feed(text, self.at);
+        }
         while let Some(&byte) = bytes.get(self.at) {
+            if byte == b'['
+                && self.quote.is_none()
+                && let Some(opener) = self.opener
+            {
+                match literal(text, self.at, &[opener]) {
+                    Literal::Found(_) => return Some(Skipped { end: self.at, is_closed: false }),
+                    Literal::NeedMore if !is_end => return None,
+                    Literal::NeedMore | Literal::None => {}
+                }
+            }
             match byte {
                 b'\n' => {
                     // No string of one line goes on here.
@@ -84,7 +132,7 @@ impl BalanceSkip {
                         None if is_end => break,
                         None => return None,
                         Some(&next) if goes_on(next) => {}
-                        Some(_) => return Some(Skipped { end: self.at + 1, is_balanced: false }),
+                        Some(_) => return Some(Skipped { end: self.at + 1, is_closed: false }),
                     }
                 }
                 _ if self.is_escaped => self.is_escaped = false,
@@ -94,19 +142,19 @@ impl BalanceSkip {
                 _ if self.quotes.contains(&byte) => self.quote = Some(byte),
                 b'(' | b'[' | b'{' => self.depth += 1,
                 b',' | b')' | b']' | b'}' if self.depth == 0 => {
-                    return Some(Skipped { end: self.at, is_balanced: true });
+                    return Some(Skipped { end: self.at, is_closed: true });
                 }
                 b')' | b']' | b'}' => {
                     self.depth -= 1;
                     if self.depth == 0 {
-                        return Some(Skipped { end: self.at + 1, is_balanced: true });
+                        return Some(Skipped { end: self.at + 1, is_closed: true });
                     }
                 }
                 _ => {}
             }
             self.at += 1;
         }
-        is_end.then_some(Skipped { end: text.len(), is_balanced: false })
+        is_end.then_some(Skipped { end: text.len(), is_closed: false })
     }
 }
 

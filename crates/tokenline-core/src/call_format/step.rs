@@ -135,10 +135,10 @@ impl CallFault {
         Self { code, start, at, end: at, message: message.into() }
     }
 
-    /// The same with the place where what follows begins.
+    /// The same with the place where what follows begins. The fault lies before it.
     #[must_use]
     pub fn ending_at(self, end: usize) -> Self {
-        Self { end, ..self }
+        Self { end, at: self.at.min(end), ..self }
     }
 
     /// What is wrong with the JSON that begins at `from`.

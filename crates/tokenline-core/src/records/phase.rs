@@ -403,7 +403,7 @@ impl Machine {
         if let Some(found) = self.close_lost_at_end() {
             return Some(found);
         }
-        if let Some(walk) = self.walk.take() {
+        if let Some(walk) = self.walk.take().filter(|walk| !walk.is_damaged) {
             let message = error::describe(walk.expected(), error::Found::EndOfInput);
             // What was delivered of it is not lost.
             self.fault(Code::Truncated, walk.done_to, end, message, true);

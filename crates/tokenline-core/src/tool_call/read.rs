@@ -95,6 +95,10 @@ impl<'a> Members<'a> {
             };
             return Err(refuse(Code::InvalidParameters, arguments, &path, message));
         }
+        if self.inner.get("description").is_some() && is_schema(parameters) {
+            let message = format!("the `{key}` are a schema: this defines a tool, and does not call it");
+            return Err(refuse(Code::InvalidParameters, arguments, &path, message));
+        }
         let judged = judge(tools, &name, parameters).map_err(|violation| match violation.code {
             Code::UnknownTool => {
                 let (key, name) = self.name.unwrap_or(("name", self.inner));
@@ -176,6 +180,12 @@ fn all<'a>(
 
 fn first<'a>(object: Value<'a>, keys: &'static [&'static str]) -> Option<(&'static str, Value<'a>)> {
     all(object, keys).next()
+}
+
+/// Whether it describes parameters, as the definitions of tools have it.
+fn is_schema(parameters: Value<'_>) -> bool {
+    parameters.get("type").is_some_and(|kind| kind.as_str().as_deref() == Some("object"))
+        && parameters.get("properties").is_some_and(|properties| properties.kind() == Kind::Object)
 }
 
 /// Whether two values mean the same arguments; one of them may be a string that holds the other.

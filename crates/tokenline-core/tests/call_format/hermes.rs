@@ -98,5 +98,5 @@ fn places_are_those_of_the_objects() {
     let Seen::Call { start, written, .. } = &seen[0] else { panic!("{seen:?}") };
     assert_eq!((*start, written.as_str()), (15, r#"{"name":"a"}"#));
     let Seen::Fault { start, at, end, .. } = &seen[1] else { panic!("{seen:?}") };
-    assert_eq!((&text[*start..*end], &text[*at..*at + 1]), (r#"{"x":}</tool_call>"#, "}"));
+    assert_eq!((&text[*start..*end], &text[*at..*at + 1]), (r#"{"x":}"#, "}"));
 }

@@ -25,6 +25,8 @@ pub(super) struct Beside {
     /// The number of the open line, counted from 0, and where it begins.
     number: u64,
     line_start: u64,
+    /// Where the line begins in which the waiting part does, if that is an earlier one.
+    first_line_start: u64,
     /// What looked like a call and is none, with its place; no finding is about it yet.
     hidden: VecDeque<Hidden>,
     stage: Stage,
@@ -110,6 +112,9 @@ impl Beside {
         if text.is_empty() {
             return;
         }
+        if !self.line.contains('\n') {
+            self.first_line_start = self.line_start;
+        }
         self.line.push_str(text);
         self.stage = Stage::Waiting;
         self.pass_lines(text, self.start + self.line.len() as u64);
@@ -140,8 +145,7 @@ impl Beside {
     pub(super) fn record(&mut self, span: Span) {
         let (Some(start), Some(end)) = (self.index(span.start), self.index(span.end)) else { return };
         self.settle(start, true);
-        self.line.drain(..end - start);
-        self.start = span.end;
+        self.drop_front(end - start);
         self.take_out();
     }
 
@@ -255,6 +259,9 @@ impl Beside {
     }
 
     fn drop_front(&mut self, len: usize) {
+        if let Some(line_feed) = self.line[..len].rfind('\n') {
+            self.first_line_start = self.start + line_feed as u64 + 1;
+        }
         self.line.drain(..len);
         self.start += len as u64;
     }
@@ -264,6 +271,13 @@ impl Beside {
         let line = mem::take(&mut self.line);
         let part = &line[..len];
         let mut from = 0;
+        // Lines before the open one: the waiting part begins on the first of them.
+        let before = usize::try_from(self.line_start.saturating_sub(self.start)).unwrap_or(usize::MAX);
+        let before = &line.as_bytes()[..before.min(line.len())];
+        let mut line_feeds = memchr::memchr_iter(b'\n', before).peekable();
+        let mut number = self.number.saturating_sub(memchr::memchr_iter(b'\n', before).count() as u64);
+        let mut line_start =
+            if line_feeds.peek().is_some() { self.first_line_start } else { self.line_start };
         loop {
             let call = find_call(&part[from..]).filter(|_| self.hides_calls);
             let call = call.map(|call| from + call.start..from + call.end);
@@ -275,7 +289,10 @@ impl Beside {
             }
             let Some(call) = call else { break };
             let span = Span::new(self.start + call.start as u64, self.start + call.end as u64);
-            let (line, column) = (self.number + 1, span.start - self.line_start + 1);
+            while let Some(line_feed) = line_feeds.next_if(|line_feed| *line_feed < call.start) {
+                (number, line_start) = (number + 1, self.start + line_feed as u64 + 1);
+            }
+            let (line, column) = (number + 1, span.start.saturating_sub(line_start) + 1);
             self.hidden.push_back(Hidden { line, column, span, text: part[call.clone()].to_owned() });
             self.take_out();
             from = call.end;

@@ -4,6 +4,8 @@ use tokenline_core::Options;
 use tokenline_core::json::Raw;
 use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
 
+use crate::common::random;
+
 fn events(content: &str, size: usize) -> (String, Vec<String>) {
     let text = serde_json::Value::from(content);
     let body = format!(
@@ -62,6 +64,69 @@ fn nothing_of_a_call_shows() {
             let (seen, found) = events(&content, size);
             assert_eq!(found, calls, "{content}");
             assert_eq!(seen.trim_start_matches('\n'), shown, "{content} in pieces of {size}");
+        }
+    }
+}
+
+#[test]
+fn a_broken_call_on_several_lines_is_rejected_in_its_place() {
+    for (content, shown, calls) in [
+        (
+            "<tool_call>\n{\"name\":\"w\",\n \"arguments\":{\"a\":1,}\n}\n</tool_call>\nSo.",
+            "So.",
+            &["rejected malformed_json"][..],
+        ),
+        ("[{\"name\"\n", "[", &["rejected truncated"]),
+        (
+            "Hello\n{\"name\":\"w\",\n \"arguments\":{\"a\":1,}\n}\nBye\n",
+            "Hello\nBye",
+            &["rejected malformed_json"],
+        ),
+        ("{\n \"name\":\"w\",\n \"arguments\":{\"a\":\"x\n", "", &["rejected malformed_json"]),
+    ] {
+        for size in [1, 7, 4096] {
+            let (seen, found) = events(content, size);
+            assert_eq!(found, calls, "{content} in pieces of {size}");
+            assert_eq!(seen.trim_matches('\n'), shown, "{content} in pieces of {size}");
+        }
+    }
+}
+
+/// Parts of what models write, put together at random.
+#[test]
+fn whatever_is_written_nothing_depends_on_the_pieces() {
+    const PARTS: &[&str] = &[
+        "<tool_call>",
+        "</tool_call>",
+        "\n",
+        "\n ",
+        "{\"name\"",
+        ":\"w\",",
+        "\"arguments\":{",
+        "\"a\":1",
+        ",",
+        "}",
+        "[",
+        "]",
+        "Text",
+        "```json",
+        "```",
+        "<think>",
+        "</think>",
+        "{\"x\":",
+        "[TOOL_CALLS]",
+        "[w(a=1)]",
+        "<function=w>",
+        "</function>",
+        "{\"name\":\"w\",\"arguments\":{}}",
+        "é",
+    ];
+    let mut random = random();
+    for _ in 0..3_000 {
+        let content: String = (0..random(14)).map(|_| PARTS[random(PARTS.len())]).collect();
+        let whole = events(&content, 4096);
+        for size in [1, 5] {
+            assert_eq!(events(&content, size), whole, "{content} in pieces of {size}");
         }
     }
 }

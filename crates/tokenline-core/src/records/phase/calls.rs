@@ -169,9 +169,13 @@ impl Machine {
                     }
                 }
                 CallStep::Malformed(fault) => {
-                    let places = (fault.start, fault.at, fault.end);
+                    // The reader may be anybody's.
+                    let end = fault.end.min(text.len());
+                    let fault_at = fault.at.min(end);
+                    let places = (fault.start.min(fault_at), fault_at, end);
+                    self.note_markup(start, start + places.0 as u64);
                     let found = self.call_fault(text, start, fault.code, places, &fault.message);
-                    start += fault.end as u64;
+                    start += end as u64;
                     self.phase = Phase::Call { start };
                     self.counted_from = start;
                     *at = window.index(start);

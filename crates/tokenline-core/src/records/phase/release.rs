@@ -182,7 +182,7 @@ impl Machine {
         // The whole line is lost, not just the value.
         let start = *self.line.first.get_or_insert(bad);
         self.fault(Code::InvalidUtf8, start, bad, MESSAGE.to_owned(), true);
-        self.element_is_over();
+        self.lose_line_of_walk();
         self.phase = Phase::Discard;
     }
 
@@ -219,7 +219,7 @@ impl Machine {
                 let start = self.line.start;
                 self.fault(Code::LineTooLong, start, limit_at, message, true);
                 self.line.first.get_or_insert(start);
-                self.element_is_over();
+                self.lose_line_of_walk();
                 self.phase = Phase::Discard;
             }
         }

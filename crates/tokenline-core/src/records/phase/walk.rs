@@ -36,6 +36,8 @@ pub(super) struct Walk {
     has_inner: bool,
     /// The array of records was there.
     was_found: bool,
+    /// A line of it is lost as a whole, and was told of: where the array ends is not known for certain.
+    pub(super) is_damaged: bool,
 }
 
 /// An element that is no object.
@@ -211,6 +213,7 @@ impl Machine {
             other: None,
             has_inner: false,
             was_found: false,
+            is_damaged: false,
         };
         match self.options.items.as_deref() {
             Some(path) if !path.is_empty() => walk.enter(window.bytes[*at] == b'{', path),
@@ -234,6 +237,14 @@ impl Machine {
             && matches!(self.phase, Phase::Value { .. } | Phase::Sealing { .. } | Phase::Text)
         {
             walk.end_element();
+        }
+    }
+
+    /// The rest of the line is lost, with what it may have of an array.
+    pub(super) fn lose_line_of_walk(&mut self) {
+        self.element_is_over();
+        if let Some(walk) = &mut self.walk {
+            walk.is_damaged = true;
         }
     }
 
@@ -267,6 +278,9 @@ impl Machine {
         let walk = self.walk.take()?;
         self.phase = Phase::LineStart;
         self.line.first = None;
+        if walk.is_damaged {
+            return None;
+        }
         let is_data = walk.is_established || (walk.is_first && walk.other.is_some());
         if !is_data {
             return None;
