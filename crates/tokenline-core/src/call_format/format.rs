@@ -12,7 +12,8 @@ use crate::Limits;
 /// starts for each place at which one of its openers stands.
 ///
 /// ```
-/// use tokenline_core::{CallReader, CallStep, CallText, Limits, Opener, ToolCallFormat};
+/// use tokenline_core::{CallFormat, CallReader, CallStep, CallText, Event, JsonlParser, Limits, Opener, Options};
+/// use tokenline_core::ToolCallFormat;
 ///
 /// /// `@weather {"city":"Paris"}`: a call is a line of its own.
 /// #[derive(Debug)]
