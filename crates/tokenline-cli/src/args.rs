@@ -7,6 +7,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueP
 use clap::{Parser, Subcommand, ValueEnum};
 use tokenline::CallFormat;
 use tokenline::llm::Provider;
+use tokenline::prompt::tools::{NativeShape, ToolCalling};
 
 /// Validated records and tool calls out of a language model's byte stream.
 ///
@@ -25,6 +26,12 @@ pub(crate) enum Command {
     Parse(ParseArgs),
     /// Ask a model, write records or tool calls as JSON Lines, each as soon as it is complete.
     Extract(Box<ExtractArgs>),
+    /// Prompts: their templates, and what is made of a model's response to them.
+    #[command(subcommand)]
+    Prompt(PromptCommand),
+    /// Tools for models: what they are told of them, and the calls in what they answer.
+    #[command(subcommand)]
+    Tools(ToolsCommand),
     /// Watch records and tool calls arrive from a recorded model over real HTTP.
     Demo(DemoArgs),
     /// Serve recorded model streams over HTTP on this machine, at every provider's path.
@@ -94,8 +101,9 @@ pub(crate) struct ReadingArgs {
     pub(crate) deny: bool,
 }
 
+/// Which model to ask, and how.
 #[derive(Debug, clap::Args)]
-pub(crate) struct ExtractArgs {
+pub(crate) struct ModelArgs {
     /// Whom to ask, or whose way of speaking a server has.
     #[arg(long, value_parser = provider())]
     pub(crate) provider: Provider,
@@ -106,19 +114,6 @@ pub(crate) struct ExtractArgs {
     /// The model, by the provider's name for it.
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: String,
-    /// What to ask; `-` is standard input.
-    #[arg(long, value_name = "TEXT", required_unless_present = "messages", value_parser = NonEmptyStringValueParser::new())]
-    pub(crate) prompt: Option<String>,
-    /// What the model is to keep to.
-    #[arg(long, value_name = "TEXT")]
-    pub(crate) system: Option<String>,
-    /// A conversation to go on with, before the prompt if there is one: a JSON array of {role, content},
-    /// as OpenAI's chat has it; `-` is standard input.
-    #[arg(long, value_name = "FILE")]
-    pub(crate) messages: Option<PathBuf>,
-    /// What the answer is to be, where the provider sees to that.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) response_format: Format,
     /// The most tokens that the answer may have.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tokens: Option<u32>,
@@ -145,14 +140,162 @@ pub(crate) struct ExtractArgs {
     /// answer has begun.
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) retries: u32,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ExtractArgs {
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+    /// What to ask; `-` is standard input.
+    #[arg(long, value_name = "TEXT", required_unless_present = "messages", value_parser = NonEmptyStringValueParser::new())]
+    pub(crate) prompt: Option<String>,
+    /// What the model is to keep to.
+    #[arg(long, value_name = "TEXT")]
+    pub(crate) system: Option<String>,
+    /// A conversation to go on with, before the prompt if there is one: a JSON array of {role, content},
+    /// as OpenAI's chat has it; `-` is standard input.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) messages: Option<PathBuf>,
+    /// What the answer is to be, where the provider sees to that.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) response_format: Format,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PromptCommand {
+    /// List the prompts, each with the type of its response.
+    List(ConfigArgs),
+    /// Print what a model would be asked: the system prompt, if there is one, a blank line, the prompt.
+    Render(RenderArgs),
+    /// Read a response as a prompt says: text as it is, json as one line, jsonl as JSON Lines.
+    ///
+    /// Exits with 1 if the response to a json prompt holds no JSON or breaks the schema. What a jsonl
+    /// prompt's response loses is a warning.
+    Apply(ApplyArgs),
+    /// Ask a model, and read its answer as the prompt says; the objects of jsonl as they are complete.
+    Run(Box<PromptRunArgs>),
+}
+
+/// Where prompts are from.
+#[derive(Debug, clap::Args)]
+pub(crate) struct ConfigArgs {
+    /// The prompts: TOML or JSON. Without it, those that are built in.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) config: Option<PathBuf>,
+}
+
+/// One prompt.
+#[derive(Debug, clap::Args)]
+pub(crate) struct PromptArgs {
+    #[command(flatten)]
+    pub(crate) config: ConfigArgs,
+    /// The prompt's id, as `prompt list` has it.
+    #[arg(long)]
+    pub(crate) id: String,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct RenderArgs {
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
+    #[command(flatten)]
+    pub(crate) terms: TermArgs,
+    /// Print a JSON object {system, prompt} on one line instead.
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// The terms of a template.
+#[derive(Debug, clap::Args)]
+pub(crate) struct TermArgs {
+    /// A term that is a text. `NAME=@FILE` takes it from a file, `NAME=@-` from standard input.
+    #[arg(long, value_name = "NAME=TEXT")]
+    pub(crate) var: Vec<String>,
+    /// Terms of any kind: a file with a JSON object; `-` is standard input. --var overrides them.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) input: Option<PathBuf>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ApplyArgs {
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
+    /// The response; `-` is standard input.
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct PromptRunArgs {
+    #[command(flatten)]
+    pub(crate) prompt: PromptArgs,
+    #[command(flatten)]
+    pub(crate) terms: TermArgs,
+    #[command(flatten)]
+    pub(crate) model: ModelArgs,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ToolsCommand {
+    /// Print what tells a model of tools: a prompt, or the member of a request.
+    Prompt(ToolsPromptArgs),
+    /// Read the tool calls of a whole response, write them as JSON Lines.
+    Parse(ToolsParseArgs),
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ToolsPromptArgs {
+    /// The tools: a JSON array of {name, description?, parameters}, of OpenAI's {type, function} or of
+    /// Anthropic's {name, input_schema}.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: PathBuf,
+    /// How the model is to call them.
+    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = PossibleValuesParser::new(["jsonl", "single_json", "function_calling"]))]
+    pub(crate) format: String,
+    /// The language of the prompt.
+    #[arg(long, default_value = "en", value_parser = PossibleValuesParser::new(["en", "zh"]))]
+    pub(crate) language: String,
+    /// Whose request it is for, with --format function_calling.
+    #[arg(long, default_value = "openai-chat", value_parser = shape())]
+    pub(crate) provider: NativeShape,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ToolsParseArgs {
+    /// The response; `-` is standard input.
+    #[arg(default_value = "-")]
+    pub(crate) file: PathBuf,
+    /// How the calls are made: function_calling for a provider's whole response, otherwise how they are
+    /// written in the text.
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = tool_calling())]
+    pub(crate) format: ToolCalling,
+    /// The tools that may be called: a JSON array of {name, description?, parameters}, of OpenAI's
+    /// {type, function} or of Anthropic's {name, input_schema}.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) tools: Option<PathBuf>,
+    /// Exit with 1 if anything was rejected.
+    #[arg(long)]
+    pub(crate) deny: bool,
 }
 
 /// The formats of tool calls by their names.
 fn call_format() -> impl TypedValueParser<Value = CallFormat> {
     let names = PossibleValuesParser::new(CallFormat::BUILT_IN.iter().map(CallFormat::as_str));
     names.try_map(|name| CallFormat::from_name(&name).ok_or("not a format"))
+}
+
+/// The ways in which tools are called by their names.
+fn tool_calling() -> impl TypedValueParser<Value = ToolCalling> {
+    let names = CallFormat::BUILT_IN.iter().map(CallFormat::as_str).chain(["function_calling"]);
+    PossibleValuesParser::new(names).try_map(|name| ToolCalling::from_name(&name).ok_or("not a format"))
+}
+
+/// The shapes of function calling by their names.
+fn shape() -> impl TypedValueParser<Value = NativeShape> {
+    let names = PossibleValuesParser::new(NativeShape::ALL.iter().map(|shape| shape.as_str()));
+    names.try_map(|name| NativeShape::from_name(&name).ok_or("not a provider"))
 }
 
 /// The providers by their names.

@@ -2,42 +2,53 @@
 
 use std::path::Path;
 use std::pin::pin;
-use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use tokenline::llm::AnswerError;
-use tokenline::llm::client::{ApiKey, ClientError, ClientErrorKind, LlmClient, StreamRequest};
+use tokenline::llm::client::StreamRequest;
 use tokenline::llm::request::{ChatRequest, ResponseFormat};
 
-use crate::args::{ExtractArgs, Format};
+use crate::args::{ExtractArgs, Format, ModelArgs, ReadingArgs};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::parse::{Rules, conclude};
 use crate::progress::Progress;
 use crate::report_file::ReportFile;
-use crate::{answer, load};
+use crate::{answer, load, model};
 
 pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is sent.
     let rules = Rules::new(&args.reading)?;
     rules.check_for_answers()?;
-    let client = client(args)?;
     let request = request(args, &rules)?;
-    let request = client.stream(&request).map_err(|error| failure(&error))?;
-    let request =
-        request.map_parser(|parser| answer::configure(parser.with_options(rules.options.clone()), &rules));
     let report_file =
         ReportFile::asked_for(&args.reading, args.messages.as_deref().unwrap_or(Path::new("")))?;
+    extract(&rules, &args.model, &request, Some(&args.reading), report_file).await
+}
+
+/// Asks a model, and writes what the rules make of its answer.
+pub(crate) async fn extract(
+    rules: &Rules,
+    model: &ModelArgs,
+    request: &ChatRequest,
+    reading: Option<&ReadingArgs>,
+    report_file: Option<ReportFile>,
+) -> Result<Verdict, Failure> {
+    let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
+    let request =
+        request.map_parser(|parser| answer::configure(parser.with_options(rules.options.clone()), rules));
     let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
 
-    let progress = Progress::start(&args.model);
-    let mut emitter =
-        Emitter::new(rules.what, &*args.model).with_progress(progress.clone()).with_quota(&args.reading);
+    let progress = Progress::start(&model.model);
+    let mut emitter = Emitter::new(rules.what, &*model.model).with_progress(progress.clone());
+    if let Some(reading) = reading {
+        emitter = emitter.with_quota(reading);
+    }
     rules.remark(&emitter);
     let outcome = ask(request, interrupt, progress.clone(), &mut emitter).await;
     progress.finish();
-    conclude(outcome, &mut emitter, report_file, args.reading.deny)
+    conclude(outcome, &mut emitter, report_file, reading.is_some_and(|reading| reading.deny))
 }
 
 /// Sends the request and writes what comes of it.
@@ -48,7 +59,7 @@ async fn ask(
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
     let answer = tokio::select! {
-        answer = request.send() => answer.map_err(|error| failure(&error))?,
+        answer = request.send() => answer.map_err(|error| model::failure(&error))?,
         () = interrupt.wait() => return Err(Failure::Source("interrupted before an answer".to_owned())),
     };
     progress.begin();
@@ -70,7 +81,7 @@ async fn ask(
         };
         match event {
             Some(Ok(event)) => answer::handle(&event, emitter)?,
-            Some(Err(AnswerError::Source(error))) => return Err(failure(&error)),
+            Some(Err(AnswerError::Source(error))) => return Err(model::failure(&error)),
             Some(Err(error)) => return Err(Failure::Source(error.to_string())),
             None => break,
         }
@@ -90,38 +101,8 @@ async fn ask(
     }
 }
 
-fn client(args: &ExtractArgs) -> Result<LlmClient, Failure> {
-    let mut builder = LlmClient::builder(args.provider)
-        .read_timeout(Duration::from_secs(u64::from(args.read_timeout)))
-        .retries(args.retries)
-        .http(|http| http.user_agent(concat!("tokenline/", env!("CARGO_PKG_VERSION"))));
-    if let Some(base_url) = &args.base_url {
-        builder = builder.base_url(base_url);
-    }
-    if let Some(variable) = &args.api_key_env {
-        builder = builder.api_key(ApiKey::from_env(variable).map_err(|error| failure(&error))?);
-    }
-    for header in &args.header {
-        let (name, value) = header_of(header)?;
-        builder = builder.header(name, value);
-    }
-    builder.build().map_err(|error| failure(&error))
-}
-
-/// A header, `NAME: VALUE` or `NAME: @VARIABLE`.
-fn header_of(header: &str) -> Result<(&str, String), Failure> {
-    let (name, value) =
-        header.split_once(':').ok_or_else(|| Failure::Usage("--header needs NAME: VALUE".to_owned()))?;
-    let value = match value.trim().strip_prefix('@') {
-        Some(variable) => std::env::var(variable)
-            .map_err(|_| Failure::Usage(format!("--header {name}: the variable {variable} is not set")))?,
-        None => value.trim().to_owned(),
-    };
-    Ok((name.trim(), value))
-}
-
 fn request(args: &ExtractArgs, rules: &Rules) -> Result<ChatRequest, Failure> {
-    let mut request = ChatRequest::new(&args.model);
+    let mut request = model::request(&args.model)?;
     if let Some(system) = &args.system {
         request = request.system(system);
     }
@@ -140,11 +121,6 @@ fn request(args: &ExtractArgs, rules: &Rules) -> Result<ChatRequest, Failure> {
         request = request.tools(tools.definitions().iter().cloned());
     }
     request.response_format = response_format(args)?;
-    (request.max_tokens, request.temperature, request.seed) = (args.max_tokens, args.temperature, args.seed);
-    for member in &args.set {
-        let (name, value) = member_of(member)?;
-        request = request.extra(name, value);
-    }
     Ok(request)
 }
 
@@ -154,25 +130,5 @@ fn response_format(args: &ExtractArgs) -> Result<ResponseFormat, Failure> {
         (Format::Json, _) => Ok(ResponseFormat::Json),
         (Format::Schema, Some(path)) => Ok(ResponseFormat::json_schema("answer", load::json(path)?)),
         (Format::Schema, None) => Err(Failure::Usage("--response-format schema needs --schema".to_owned())),
-    }
-}
-
-/// A member of the body, `NAME=JSON` or `NAME=@FILE`.
-fn member_of(member: &str) -> Result<(&str, serde_json::Value), Failure> {
-    let usage = |what: &str| Failure::Usage(format!("--set {what}"));
-    let (name, value) = member.split_once('=').ok_or_else(|| usage("needs NAME=JSON"))?;
-    if let Some(file) = value.strip_prefix('@') {
-        return Ok((name, load::text(Path::new(file))?.into()));
-    }
-    let value = serde_json::from_str(value)
-        .map_err(|error| usage(&format!("{name}: not JSON, in which a text stands in quotes: {error}")))?;
-    Ok((name, value))
-}
-
-/// What is sent to the client is at fault, or the client and its provider are.
-fn failure(error: &ClientError) -> Failure {
-    match error.kind() {
-        ClientErrorKind::Configuration | ClientErrorKind::Request => Failure::Usage(error.to_string()),
-        _ => Failure::Source(error.to_string()),
     }
 }

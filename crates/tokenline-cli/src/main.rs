@@ -11,12 +11,15 @@ mod failure;
 mod guess;
 mod interrupt;
 mod load;
+mod model;
 mod parse;
 mod progress;
+mod prompt;
 mod replay;
 mod report_file;
 mod say;
 mod source;
+mod tools;
 
 use std::process::ExitCode;
 
@@ -29,6 +32,8 @@ fn main() -> ExitCode {
     let outcome = match Args::parse().command {
         Command::Parse(args) => parse::run(&args),
         Command::Extract(args) => in_runtime(extract::run(&args)),
+        Command::Prompt(command) => prompt::run(command),
+        Command::Tools(command) => tools::run(&command),
         Command::Demo(args) => in_runtime(demo::run(args)),
         Command::Replay(args) => in_runtime(replay::run(args)),
         Command::Explain(args) => explain::run(&args),
@@ -45,7 +50,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn in_runtime(future: impl Future<Output = Result<Verdict, Failure>>) -> Result<Verdict, Failure> {
+pub(crate) fn in_runtime(future: impl Future<Output = Result<Verdict, Failure>>) -> Result<Verdict, Failure> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.map_err(|error| Failure::io("cannot start", &error))?.block_on(future)
 }

@@ -1,5 +1,5 @@
-// Its examples need the feature `client`; the text is there in any case.
-#![cfg_attr(any(not(doctest), feature = "client"), doc = include_str!("../README.md"))]
+// Its examples need the features `client` and `prompt`; the text is there in any case.
+#![cfg_attr(any(not(doctest), all(feature = "client", feature = "prompt")), doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
 
 pub use tokenline_core::*;
@@ -12,8 +12,19 @@ pub use tokenline_codec::{
 
 #[cfg(feature = "llm")]
 pub use tokenline_llm as llm;
+#[cfg(feature = "prompt")]
+pub use tokenline_prompt as prompt;
 #[cfg(feature = "schema")]
 pub use tokenline_schema as schema;
+
+// Built for the documentation alone.
+#[cfg(all(any(doc, doctest), feature = "client", feature = "prompt", feature = "replay"))]
+pub mod cookbook;
+
+#[cfg(all(feature = "client", feature = "prompt"))]
+mod ask;
+#[cfg(all(feature = "client", feature = "prompt"))]
+pub use ask::Ask;
 
 #[cfg(all(feature = "codec", feature = "schema"))]
 mod validated;

@@ -6,8 +6,10 @@ mod common;
 mod limits;
 mod parse;
 mod program;
+mod prompts;
 mod providers;
 mod report;
+mod tools;
 
 /// What a model may write: two records, one that is none, one that is cut.
 const ANSWER: &str =

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{self, Deserialize, DeserializeOwned, Deserializer, Visitor};
 use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 
-use super::value::{Value, View, single_line};
+use super::value::{Value, View, compact, single_line};
 use super::{DeserializeError, Parser, SyntaxError};
 
 /// One JSON value as it was written: number literals, escapes and the order of members untouched.
@@ -43,6 +43,20 @@ impl Raw {
     #[must_use]
     pub fn to_single_line(&self) -> Cow<'_, str> {
         single_line(&self.0)
+    }
+
+    /// The value without the white space between tokens. Literals and escapes are untouched.
+    ///
+    /// ```
+    /// use tokenline_core::json::Raw;
+    ///
+    /// let value = Raw::new("{ \"price\" : 1.50, \"name\": \"two words\" }")?;
+    /// assert_eq!(value.to_compact(), "{\"price\":1.50,\"name\":\"two words\"}");
+    /// # Ok::<(), tokenline_core::json::SyntaxError>(())
+    /// ```
+    #[must_use]
+    pub fn to_compact(&self) -> String {
+        compact(&self.0)
     }
 
     /// Lends the parsed value to a closure.

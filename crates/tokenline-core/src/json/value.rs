@@ -333,6 +333,11 @@ pub(super) fn single_line(raw: &str) -> Cow<'_, str> {
     if memchr::memchr2(b'\n', b'\r', raw.as_bytes()).is_none() {
         return Cow::Borrowed(raw);
     }
+    Cow::Owned(compact(raw))
+}
+
+/// Valid JSON without the white space between tokens.
+pub(super) fn compact(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
     let (mut in_string, mut escaped) = (false, false);
     for character in raw.chars() {
@@ -345,7 +350,7 @@ pub(super) fn single_line(raw: &str) -> Cow<'_, str> {
         }
         out.push(character);
     }
-    Cow::Owned(out)
+    out
 }
 
 fn decode(raw: &str, escaped: bool) -> Cow<'_, str> {

@@ -1,0 +1,73 @@
+//! Asking a model, as the command line says.
+
+use std::path::Path;
+use std::time::Duration;
+
+use tokenline::llm::client::{ApiKey, ClientError, ClientErrorKind, LlmClient};
+use tokenline::llm::request::ChatRequest;
+
+use crate::args::ModelArgs;
+use crate::failure::Failure;
+use crate::load;
+
+/// The client that asks it.
+pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
+    let mut builder = LlmClient::builder(args.provider)
+        .read_timeout(Duration::from_secs(u64::from(args.read_timeout)))
+        .retries(args.retries)
+        .http(|http| http.user_agent(concat!("tokenline/", env!("CARGO_PKG_VERSION"))));
+    if let Some(base_url) = &args.base_url {
+        builder = builder.base_url(base_url);
+    }
+    if let Some(variable) = &args.api_key_env {
+        builder = builder.api_key(ApiKey::from_env(variable).map_err(|error| failure(&error))?);
+    }
+    for header in &args.header {
+        let (name, value) = header_of(header)?;
+        builder = builder.header(name, value);
+    }
+    builder.build().map_err(|error| failure(&error))
+}
+
+/// A header, `NAME: VALUE` or `NAME: @VARIABLE`.
+fn header_of(header: &str) -> Result<(&str, String), Failure> {
+    let (name, value) =
+        header.split_once(':').ok_or_else(|| Failure::Usage("--header needs NAME: VALUE".to_owned()))?;
+    let value = match value.trim().strip_prefix('@') {
+        Some(variable) => std::env::var(variable)
+            .map_err(|_| Failure::Usage(format!("--header {name}: the variable {variable} is not set")))?,
+        None => value.trim().to_owned(),
+    };
+    Ok((name.trim(), value))
+}
+
+/// A request of it that asks nothing yet.
+pub(crate) fn request(args: &ModelArgs) -> Result<ChatRequest, Failure> {
+    let mut request = ChatRequest::new(&args.model);
+    (request.max_tokens, request.temperature, request.seed) = (args.max_tokens, args.temperature, args.seed);
+    for member in &args.set {
+        let (name, value) = member_of(member)?;
+        request = request.extra(name, value);
+    }
+    Ok(request)
+}
+
+/// A member of the body, `NAME=JSON` or `NAME=@FILE`.
+fn member_of(member: &str) -> Result<(&str, serde_json::Value), Failure> {
+    let usage = |what: &str| Failure::Usage(format!("--set {what}"));
+    let (name, value) = member.split_once('=').ok_or_else(|| usage("needs NAME=JSON"))?;
+    if let Some(file) = value.strip_prefix('@') {
+        return Ok((name, load::text(Path::new(file))?.into()));
+    }
+    let value = serde_json::from_str(value)
+        .map_err(|error| usage(&format!("{name}: not JSON, in which a text stands in quotes: {error}")))?;
+    Ok((name, value))
+}
+
+/// What is sent to the client is at fault, or the client and its provider are.
+pub(crate) fn failure(error: &ClientError) -> Failure {
+    match error.kind() {
+        ClientErrorKind::Configuration | ClientErrorKind::Request => Failure::Usage(error.to_string()),
+        _ => Failure::Source(error.to_string()),
+    }
+}

@@ -1,0 +1,190 @@
+//! `tokenline prompt`: templates in, what a model would be asked or what its response holds out.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::pin::pin;
+
+use futures_util::StreamExt as _;
+use serde_json::{Map, Value};
+use tokenline::Options;
+use tokenline::llm::AnswerError;
+use tokenline::llm::request::ChatRequest;
+use tokenline::prompt::{
+    Prompt, PromptError, PromptManager, RenderedPrompt, Response, ResponseType, Warning,
+};
+
+use crate::args::{
+    ApplyArgs, ConfigArgs, ModelArgs, PromptArgs, PromptCommand, PromptRunArgs, RenderArgs, TermArgs, What,
+};
+use crate::emit::{Emitter, Of};
+use crate::failure::{Failure, Verdict};
+use crate::parse::Rules;
+use crate::say::say;
+use crate::{extract, in_runtime, load, model};
+
+pub(crate) fn run(command: PromptCommand) -> Result<Verdict, Failure> {
+    match command {
+        PromptCommand::List(args) => list(&args),
+        PromptCommand::Render(args) => render(&args),
+        PromptCommand::Apply(args) => apply(&args),
+        PromptCommand::Run(args) => in_runtime(ask(&args)),
+    }
+}
+
+fn list(args: &ConfigArgs) -> Result<Verdict, Failure> {
+    let prompts = prompts(args)?;
+    let mut out = std::io::stdout().lock();
+    for id in prompts.ids() {
+        let Some(prompt) = prompts.prompt(id) else { continue };
+        for id in std::iter::once(id).chain(prompt.aliases().iter().map(String::as_str)) {
+            writeln!(out, "{id:<28}{}", prompt.response_type()).map_err(Failure::output)?;
+        }
+    }
+    Ok(Verdict::Good)
+}
+
+fn render(args: &RenderArgs) -> Result<Verdict, Failure> {
+    let RenderedPrompt { system, prompt, .. } =
+        rendered(&prompts(&args.prompt.config)?, &args.prompt, &args.terms)?;
+    let text = if args.json {
+        format!(r#"{{"system":{},"prompt":{}}}"#, Value::from(system), Value::from(prompt))
+    } else if system.is_empty() {
+        prompt
+    } else {
+        format!("{system}\n\n{prompt}")
+    };
+    write_text(&text)
+}
+
+fn apply(args: &ApplyArgs) -> Result<Verdict, Failure> {
+    let prompts = prompts(&args.prompt.config)?;
+    // Before standard input is waited for.
+    prompt_of(&prompts, &args.prompt)?;
+    let (source, text) = match args.file.as_os_str() == "-" {
+        true => ("stdin".to_owned(), load::stdin()?),
+        false => (args.file.display().to_string(), load::text(&args.file)?),
+    };
+    write_response(prompts.apply(&args.prompt.id, text), &source)
+}
+
+/// Writes a response as its type says, and its warnings.
+fn write_response(response: Result<Response, PromptError>, source: &str) -> Result<Verdict, Failure> {
+    match response {
+        Ok(Response::Text(text)) => {
+            std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;
+            Ok(Verdict::Good)
+        }
+        Ok(Response::Json(value)) => write_text(&value.to_compact()),
+        Ok(Response::Jsonl(objects)) => {
+            let mut emitter = Emitter::new(What::Records, source);
+            for record in objects.records() {
+                emitter.owned_record(Of::Input, &record.map(Clone::clone))?;
+            }
+            emitter.flush()?;
+            // Prose too: a line without an object may have been meant to be one.
+            for finding in objects.report().diagnostics() {
+                say(format_args!("{source}:{finding}"));
+            }
+            for warning in objects.warnings().filter(|warning| !matches!(warning, Warning::Rejected(_))) {
+                say(format_args!("{source}: {warning}"));
+            }
+            Ok(Verdict::Good)
+        }
+        Err(PromptError::Response(error)) => {
+            say(format_args!("{source}: {error}"));
+            Ok(Verdict::Rejected)
+        }
+        Err(error) => Err(Failure::Usage(error.to_string())),
+    }
+}
+
+async fn ask(args: &PromptRunArgs) -> Result<Verdict, Failure> {
+    let prompts = prompts(&args.prompt.config)?;
+    let prompt = prompt_of(&prompts, &args.prompt)?;
+    let RenderedPrompt { system, prompt: text, .. } = rendered(&prompts, &args.prompt, &args.terms)?;
+    let mut request = model::request(&args.model)?;
+    if !system.is_empty() {
+        request = request.system(system);
+    }
+    let request = request.user(text);
+    if prompt.response_type() == ResponseType::Jsonl {
+        let schema = prompts.validator(&args.prompt.id).map_err(|error| Failure::Usage(error.to_string()))?;
+        let rules =
+            Rules { options: Options::lenient(), schema: schema.cloned(), tools: None, what: What::Records };
+        return extract::extract(&rules, &args.model, &request, None, None).await;
+    }
+    let is_text = prompt.response_type() == ResponseType::Text;
+    let text = answer(&args.model, &request, is_text).await?;
+    match is_text {
+        true => Ok(Verdict::Good),
+        false => write_response(prompts.apply(&args.prompt.id, text), &args.model.model),
+    }
+}
+
+/// The text of the answer, shown as it comes if that is asked for.
+async fn answer(args: &ModelArgs, request: &ChatRequest, is_shown: bool) -> Result<String, Failure> {
+    let request = model::client(args)?.stream(request).map_err(|error| model::failure(&error))?;
+    let answer = request.send().await.map_err(|error| model::failure(&error))?;
+    let mut pieces = pin!(answer.text());
+    let mut text = String::new();
+    while let Some(piece) = pieces.next().await {
+        match piece {
+            Ok(piece) if is_shown => {
+                let mut out = std::io::stdout().lock();
+                out.write_all(piece.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
+            }
+            Ok(piece) => text.push_str(&piece),
+            Err(error @ AnswerError::Cut(_)) => say(format_args!("{}: {error}", args.model)),
+            Err(AnswerError::Source(error)) => return Err(model::failure(&error)),
+            Err(error) => return Err(Failure::Source(error.to_string())),
+        }
+    }
+    Ok(text)
+}
+
+fn prompts(args: &ConfigArgs) -> Result<PromptManager, Failure> {
+    let Some(path) = &args.config else { return Ok(PromptManager::built_in()) };
+    // A file that is not there is no configuration at fault.
+    std::fs::metadata(path).map_err(|error| Failure::unreadable(path, &error))?;
+    PromptManager::load(path).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn prompt_of<'a>(prompts: &'a PromptManager, args: &PromptArgs) -> Result<&'a Prompt, Failure> {
+    prompts.validator(&args.id).map_err(|error| Failure::Usage(error.to_string()))?;
+    prompts.prompt(&args.id).ok_or_else(|| Failure::Usage(format!("there is no prompt `{}`", args.id)))
+}
+
+fn rendered(prompts: &PromptManager, args: &PromptArgs, terms: &TermArgs) -> Result<RenderedPrompt, Failure> {
+    prompts.render(&args.id, terms_of(terms)?).map_err(|error| Failure::Usage(error.to_string()))
+}
+
+fn terms_of(args: &TermArgs) -> Result<Map<String, Value>, Failure> {
+    let mut terms = match &args.input {
+        None => Map::new(),
+        Some(path) => {
+            let text = if path.as_os_str() == "-" { load::stdin()? } else { load::text(path)? };
+            serde_json::from_str(&text).map_err(|error| {
+                Failure::Usage(format!(
+                    "--input {}: expected a JSON object of terms: {error}",
+                    path.display()
+                ))
+            })?
+        }
+    };
+    for var in &args.var {
+        let (name, value) =
+            var.split_once('=').ok_or_else(|| Failure::Usage("--var needs NAME=TEXT".to_owned()))?;
+        let value = match value.strip_prefix('@') {
+            Some("-") => load::stdin()?,
+            Some(file) => load::text(Path::new(file))?,
+            None => value.to_owned(),
+        };
+        terms.insert(name.to_owned(), value.into());
+    }
+    Ok(terms)
+}
+
+fn write_text(text: &str) -> Result<Verdict, Failure> {
+    writeln!(std::io::stdout().lock(), "{text}").map_err(Failure::output)?;
+    Ok(Verdict::Good)
+}

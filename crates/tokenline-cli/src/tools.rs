@@ -1,0 +1,52 @@
+//! `tokenline tools`: what a model is told of tools, and the calls in what it answers.
+
+use std::io::Write as _;
+
+use tokenline::CallFormat;
+use tokenline::prompt::tools::{Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter};
+
+use crate::args::{ToolsCommand, ToolsParseArgs, ToolsPromptArgs, What};
+use crate::emit::{Emitter, Of};
+use crate::failure::{Failure, Verdict};
+use crate::load;
+use crate::parse::conclude;
+
+pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
+    match command {
+        ToolsCommand::Prompt(args) => prompt(args),
+        ToolsCommand::Parse(args) => parse(args),
+    }
+}
+
+fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
+    let tools = load::tools(&args.tools)?;
+    let calling = ToolCalling::from_name(&args.format).unwrap_or(ToolCalling::Text(CallFormat::Jsonl));
+    let prompter = ToolPrompter::new()
+        .with_language(Language::from_code(&args.language).unwrap_or_default())
+        .with_shape(args.provider);
+    let prompt =
+        prompter.prompt(&calling, tools.definitions()).map_err(|error| Failure::Usage(error.to_string()))?;
+    let (ToolPrompt::Text(text) | ToolPrompt::Tools(text)) = prompt;
+    writeln!(std::io::stdout().lock(), "{text}").map_err(Failure::output)?;
+    Ok(Verdict::Good)
+}
+
+fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
+    let mut parser = ToolCallParser::new(args.format.clone());
+    if let Some(path) = &args.tools {
+        parser = parser.with_tools(load::tools(path)?);
+    }
+    let (source, response) = match args.file.as_os_str() == "-" {
+        true => ("stdin".to_owned(), load::stdin()?),
+        false => (args.file.display().to_string(), load::text(&args.file)?),
+    };
+    let parsed = parser.parse(&response);
+    let mut emitter = Emitter::new(What::ToolCalls, source);
+    for call in &parsed.calls {
+        emitter.tool_call(Of::Input, call, None)?;
+    }
+    for rejected in &parsed.rejected {
+        emitter.rejected_call(Of::Input, rejected)?;
+    }
+    conclude(Ok(()), &mut emitter, None, args.deny)
+}

@@ -1,0 +1,107 @@
+//! Files: the natural shape, in TOML or JSON, and the flat one.
+
+use std::path::Path;
+
+use tokenline_core::json::{Parser, Value};
+
+use super::error::{ConfigError, ConfigErrorKind, Place, Within};
+use super::reader::Source;
+use super::{Config, flat, toml};
+use crate::prompt::Compiled;
+
+/// The format of a configuration file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Format {
+    /// JSON.
+    Json,
+    /// TOML.
+    Toml,
+}
+
+impl Format {
+    /// The format that a path's extension names, if it is `json` or `toml`.
+    #[must_use]
+    pub fn from_path(path: &Path) -> Option<Self> {
+        let extension = path.extension()?.to_str()?.to_ascii_lowercase();
+        match extension.as_str() {
+            "json" => Some(Self::Json),
+            "toml" => Some(Self::Toml),
+            _ => None,
+        }
+    }
+
+    /// The format that a text is in: JSON if it begins with a brace, which no TOML does.
+    #[must_use]
+    pub fn from_text(text: &str) -> Self {
+        match text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
+            true => Self::Json,
+            false => Self::Toml,
+        }
+    }
+}
+
+/// Reads the configuration in a file.
+pub(crate) fn load(path: &Path) -> Result<Config, ConfigError> {
+    let text = std::fs::read_to_string(path).map_err(|error| {
+        let reason = format!("cannot be read: {error}");
+        ConfigError::new(ConfigErrorKind::File, "", reason).because(error).in_file(path)
+    })?;
+    let format = Format::from_path(path).unwrap_or_else(|| Format::from_text(&text));
+    parse(&text, format).map_err(|error| error.in_file(path))
+}
+
+/// Reads the configuration in a text.
+pub(crate) fn parse(text: &str, format: Format) -> Result<Config, ConfigError> {
+    let text = text.trim_start_matches('\u{feff}');
+    let mut parser = Parser::new();
+    match format {
+        Format::Json => {
+            let value = parser.parse(text).map_err(|error| {
+                let place = Place { within: Within::File, line: error.line, column: error.column };
+                let reason = format!("not JSON: {}", error.description());
+                ConfigError::new(ConfigErrorKind::Syntax, "", reason).at(Some(place)).because(error)
+            })?;
+            read(Source { value, origin: Some(Place { within: Within::File, line: 1, column: 1 }) })
+        }
+        Format::Toml => {
+            let json = toml::to_json(text)?;
+            match parser.parse(&json) {
+                Ok(value) => read(Source { value, origin: None }),
+                // TOML may be nested deeper than JSON is read.
+                Err(error) => Err(ConfigError::new(ConfigErrorKind::Syntax, "", error.description())),
+            }
+        }
+    }
+}
+
+fn read(source: Source<'_>) -> Result<Config, ConfigError> {
+    let Some(object) = source.value.as_object() else { return Err(source.is_no("an object", "")) };
+    if object.iter().any(|(key, _)| flat::is_flat(key)) {
+        if let Some((key, value)) = object.iter().find(|(key, _)| ["prompts", "terms"].contains(key)) {
+            let reason = format!("`{key}` has no place beside `template-index` and `template.<id>`");
+            let error = ConfigError::new(ConfigErrorKind::UnknownKey, "", reason);
+            return Err(error.at(source.with(value).place()));
+        }
+        let entries: Vec<_> = object.iter().map(|(key, value)| (key, source.with(value))).collect();
+        return flat::read(&entries);
+    }
+    source.has_only(&["system", "terms", "prompts"], "")?;
+    let mut config = Config::default();
+    let member = |key| source.value.get(key).map(|value: Value<'_>| source.with(value));
+    if let Some(system) = member("system") {
+        config.system = Some(system.as_string("system")?);
+    }
+    if let Some(terms) = member("terms") {
+        config.terms = terms.as_terms("terms")?;
+    }
+    if let Some(prompts) = member("prompts") {
+        let object = prompts.value.as_object().ok_or_else(|| prompts.is_no("an object", "prompts"))?;
+        let compile = |(id, value): (&str, Value<'_>)| {
+            let compiled: Compiled = source.with(value).prompt(&format!("prompts.{id}"), true)?;
+            Ok((id.to_owned(), compiled))
+        };
+        config.prompts = object.iter().map(compile).collect::<Result<_, ConfigError>>()?;
+    }
+    Ok(config)
+}

@@ -1,0 +1,79 @@
+//! Tools as a prompt describes them.
+
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::Raw;
+
+use super::Language;
+
+/// The tools as a list, each with its description and the JSON Schema of its parameters.
+///
+/// The schemas are compact, their members in the order in which they were written: models fill in
+/// parameters in that order. It is no JSON Lines, so that a definition is not taken for a call.
+///
+/// ```
+/// use tokenline_core::{ToolDefinition, json::Raw};
+/// use tokenline_prompt::tools::{Language, tool_descriptions};
+///
+/// let schema = Raw::new(r#"{"type": "object", "properties": {"city": {"type": "string"}}}"#)?;
+/// let weather = ToolDefinition::new("weather").with_description("The weather of a city.").with_parameters(schema);
+/// assert_eq!(
+///     tool_descriptions(&[weather], Language::English),
+///     "- weather: The weather of a city.\n  parameters: {\"type\":\"object\",\"properties\":{\"city\":{\"type\":\"string\"}}}"
+/// );
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn tool_descriptions(tools: &[ToolDefinition], language: Language) -> String {
+    let (colon, parameters) = language.labels();
+    let mut out = String::new();
+    for tool in tools {
+        if !out.is_empty() {
+            out.push('\n');
+        }
+        out.push_str("- ");
+        out.push_str(&tool.name);
+        if let Some(description) = tool.description.as_deref().map(str::trim).filter(|text| !text.is_empty())
+        {
+            out.push_str(colon);
+            // A description of several lines stays part of its tool.
+            for (at, line) in description.lines().enumerate() {
+                out.push_str(if at > 0 { "\n  " } else { "" });
+                out.push_str(line);
+            }
+        }
+        out.push_str("\n  ");
+        out.push_str(parameters);
+        out.push_str(&compact(&tool.parameters));
+    }
+    out
+}
+
+/// The JSON without the white space between its tokens; literals and escapes are untouched.
+pub(super) fn compact(json: &Raw) -> String {
+    let (mut is_string, mut is_escaped) = (false, false);
+    let is_kept = |char: &char| {
+        let is_kept = is_string || !matches!(char, ' ' | '\t' | '\r' | '\n');
+        match char {
+            '"' if !is_escaped => is_string = !is_string,
+            _ => {}
+        }
+        is_escaped = is_string && *char == '\\' && !is_escaped;
+        is_kept
+    };
+    json.as_str().chars().filter(is_kept).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn white_space_inside_of_strings_stays() {
+        for (text, expected) in [
+            ("{ \"a\" :\t[ 1.50 ,\r\n \" b \\\" c \" ] }", r#"{"a":[1.50," b \" c "]}"#),
+            (r#"{ "a\\" : "\\" , "b" : " \\\" x" }"#, r#"{"a\\":"\\","b":" \\\" x"}"#),
+        ] {
+            assert_eq!(compact(&Raw::new(text).unwrap()), expected);
+        }
+    }
+}

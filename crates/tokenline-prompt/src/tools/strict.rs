@@ -1,0 +1,196 @@
+//! What keeps a schema from a provider's strict mode.
+
+use std::fmt;
+
+use tokenline_core::json::{Kind, Raw, Value};
+
+/// Something to be changed in a schema so that a provider's strict mode takes it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct StrictFinding {
+    /// The rule that is broken.
+    pub rule: StrictRule,
+    /// JSON Pointer (RFC 6901) to the place in the schema: the schema that something is to be added to, or the
+    /// member that is to go.
+    pub pointer: String,
+    /// What to change, in one sentence.
+    pub message: String,
+}
+
+/// A rule of the strict modes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum StrictRule {
+    /// The root is an object, and no choice of schemas: `{"anyOf":[...]}`.
+    RootObject,
+    /// An object allows no other members, `"additionalProperties": false`: `{"type":"object"}`.
+    Closed,
+    /// An object requires all its members; one that may be missing is `null` instead:
+    /// `{"properties":{"a":{}}}`.
+    Required,
+    /// A keyword that is not taken: `{"allOf":[...]}`.
+    Unsupported,
+}
+
+/// Keywords that strict modes refuse, with what to do instead.
+const UNSUPPORTED: &[(&str, &str)] = &[
+    ("allOf", "merge its schemas into one"),
+    ("oneOf", "write `anyOf` instead"),
+    ("not", "leave it out, and check it after the call"),
+    ("if", "write the cases as `anyOf`"),
+    ("then", "write the cases as `anyOf`"),
+    ("else", "write the cases as `anyOf`"),
+    ("dependentRequired", "write the cases as `anyOf`"),
+    ("dependentSchemas", "write the cases as `anyOf`"),
+    ("dependencies", "write the cases as `anyOf`"),
+    ("patternProperties", "name the members, or take an array of objects with name and value"),
+];
+
+/// Keywords whose value is a schema, or a list of them.
+const SCHEMAS: &[&str] = &[
+    "items",
+    "prefixItems",
+    "anyOf",
+    "allOf",
+    "oneOf",
+    "not",
+    "if",
+    "then",
+    "else",
+    "contains",
+    "propertyNames",
+    "additionalItems",
+    "unevaluatedItems",
+    "unevaluatedProperties",
+];
+/// Keywords whose value has a schema for each of its members.
+const NAMED_SCHEMAS: &[&str] =
+    &["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
+
+/// What is to be changed in a schema of parameters so that a provider takes it in strict mode, in the
+/// order of the schema; nothing if it does already.
+///
+/// These are the rules of OpenAI's structured outputs, which others have taken over: in every object at any
+/// depth, `additionalProperties` is `false` and all `properties` are `required`; the root is an object; of the
+/// keywords that combine schemas there is only `anyOf`
+/// (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>). The limits of size and
+/// depth, which change, are not looked at.
+///
+/// ```
+/// use tokenline_core::json::Raw;
+/// use tokenline_prompt::tools::strict_findings;
+///
+/// let schema = Raw::new(r#"{"type":"object","properties":{"city":{"type":"string"}},"required":[]}"#)?;
+/// let findings: Vec<_> = strict_findings(&schema).iter().map(ToString::to_string).collect();
+/// assert_eq!(findings, [
+///     "the root: set `additionalProperties` to false",
+///     "/required: add `city`; if it may be missing, let it be `null` instead",
+/// ]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[must_use]
+pub fn strict_findings(schema: &Raw) -> Vec<StrictFinding> {
+    schema.with_value(|root| {
+        let mut findings = Findings::default();
+        findings.root(root);
+        findings.schema(root, "");
+        findings.0
+    })
+}
+
+#[derive(Default)]
+struct Findings(Vec<StrictFinding>);
+
+impl Findings {
+    fn add(&mut self, rule: StrictRule, pointer: impl Into<String>, message: impl Into<String>) {
+        self.0.push(StrictFinding { rule, pointer: pointer.into(), message: message.into() });
+    }
+
+    fn root(&mut self, root: Value<'_>) {
+        if root.get("anyOf").is_some() {
+            self.add(
+                StrictRule::RootObject,
+                "/anyOf",
+                "put the choice into a member: the root must be one object",
+            );
+        } else if root.get("$ref").is_none() && !allows(root, "object", true) {
+            self.add(StrictRule::RootObject, "", "set `type` to \"object\"");
+        }
+    }
+
+    fn schema(&mut self, schema: Value<'_>, pointer: &str) {
+        let Some(members) = schema.as_object() else { return };
+        if schema.get("properties").is_some() || allows(schema, "object", false) {
+            self.object(schema, pointer);
+        }
+        for (name, value) in members {
+            let at = format!("{pointer}/{}", escaped(name));
+            if let Some((_, instead)) = UNSUPPORTED.iter().find(|(keyword, _)| *keyword == name) {
+                self.add(StrictRule::Unsupported, &at, format!("`{name}` is not taken: {instead}"));
+            }
+            if SCHEMAS.contains(&name) || name == "additionalProperties" {
+                self.schema(value, &at);
+                for (index, schema) in value.as_array().into_iter().flatten().enumerate() {
+                    self.schema(schema, &format!("{at}/{index}"));
+                }
+            } else if NAMED_SCHEMAS.contains(&name) {
+                for (name, schema) in value.as_object().into_iter().flatten() {
+                    self.schema(schema, &format!("{at}/{}", escaped(name)));
+                }
+            }
+        }
+    }
+
+    fn object(&mut self, object: Value<'_>, pointer: &str) {
+        match object.get("additionalProperties") {
+            Some(value) if value.as_bool() == Some(false) => {}
+            Some(_) => {
+                self.add(StrictRule::Closed, format!("{pointer}/additionalProperties"), "set it to false");
+            }
+            None => self.add(StrictRule::Closed, pointer, "set `additionalProperties` to false"),
+        }
+        let required = object.get("required").and_then(Value::as_array);
+        let place = match required {
+            Some(_) => format!("{pointer}/required"),
+            None => pointer.to_owned(),
+        };
+        for (name, schema) in object.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            let is_required =
+                required.into_iter().flatten().any(|its| its.as_str().is_some_and(|its| its == name));
+            if !is_required {
+                let what = match required {
+                    Some(_) => format!("add `{name}`"),
+                    None => format!("add `{name}` to `required`"),
+                };
+                let message = match allows(schema, "null", false) {
+                    true => what,
+                    false => format!("{what}; if it may be missing, let it be `null` instead"),
+                };
+                self.add(StrictRule::Required, &place, message);
+            }
+        }
+    }
+}
+
+/// Whether the `type` is, or has, this one; without a `type`, what is said.
+fn allows(schema: Value<'_>, name: &str, without: bool) -> bool {
+    match schema.get("type") {
+        None => without && schema.get("properties").is_some(),
+        Some(kind) if kind.kind() == Kind::Array => {
+            kind.as_array().into_iter().flatten().any(|its| its.as_str().is_some_and(|its| its == name))
+        }
+        Some(kind) => kind.as_str().is_some_and(|its| its == name),
+    }
+}
+
+/// A name as a token of a JSON Pointer.
+fn escaped(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
+}
+
+impl fmt::Display for StrictFinding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = if self.pointer.is_empty() { "the root" } else { &self.pointer };
+        write!(f, "{place}: {}", self.message)
+    }
+}

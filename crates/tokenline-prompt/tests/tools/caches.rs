@@ -1,0 +1,133 @@
+//! What is done once, and how much of it is kept.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use tokenline_core::{CallFormat, ToolDefinition};
+use tokenline_prompt::tools::{CacheCount, CacheCounts, CacheSizes, Language, ToolCalling, ToolPrompter};
+
+use crate::common::tools;
+
+fn count(hits: u64, misses: u64, entries: usize) -> CacheCount {
+    let mut count = CacheCount::default();
+    (count.hits, count.misses, count.entries) = (hits, misses, entries);
+    count
+}
+
+#[test]
+fn a_value_is_shared_between_threads_and_clones() {
+    fn assert_shared<T: Clone + Send + Sync + 'static>(_: &T) {}
+    let prompter = ToolPrompter::new();
+    assert_shared(&prompter);
+    let clone = prompter.clone().with_language(Language::Chinese);
+    std::thread::spawn(move || clone.tool_set(&tools()).unwrap()).join().unwrap();
+    prompter.tool_set(&tools()).unwrap();
+    assert_eq!(prompter.cache_counts().tool_sets, count(1, 1, 1));
+    let counts = prompter.cache_counts();
+    assert_eq!(counts, CacheCounts { tool_sets: counts.tool_sets, ..CacheCounts::default() });
+}
+
+#[test]
+fn templates_are_compiled_once() {
+    let prompter = ToolPrompter::new();
+    let chinese = prompter.clone().with_language(Language::Chinese);
+    for _ in 0..3 {
+        for format in [CallFormat::Jsonl, CallFormat::SingleJson] {
+            prompter.prompt(&format.clone().into(), &tools()).unwrap();
+            chinese.prompt(&format.into(), &tools()).unwrap();
+        }
+    }
+    assert_eq!(prompter.cache_counts().templates, count(8, 4, 4));
+    // What is malformed is not kept.
+    let broken = prompter.clone().with_template(&CallFormat::Jsonl, "{{");
+    assert!(broken.prompt(&CallFormat::Jsonl.into(), &tools()).is_err());
+    assert_eq!(prompter.cache_counts().templates, count(8, 5, 4));
+}
+
+#[test]
+fn tools_are_compiled_once() {
+    let prompter = ToolPrompter::new();
+    let sets: Vec<_> = (0..3).map(|_| prompter.tool_set(&tools()).unwrap()).collect();
+    assert!(sets.iter().all(|set| Arc::ptr_eq(set, &sets[0])));
+    assert_eq!(prompter.cache_counts().tool_sets, count(2, 1, 1));
+    // Whatever is another set is compiled as one.
+    let one = |name: &str| ToolDefinition::new(name);
+    for tools in [
+        vec![],
+        vec![one("ab")],
+        vec![one("a"), one("b")],
+        vec![one("b"), one("a")],
+        vec![one("a").with_description("-"), one("b")],
+    ] {
+        prompter.tool_set(&tools).unwrap();
+    }
+    assert_eq!(prompter.cache_counts().tool_sets, count(2, 6, 6));
+    let error = prompter.tool_set(&[one("a"), one("a")]).unwrap_err();
+    assert_eq!(error.to_string(), "tool \"a\": two tools have this name");
+    assert_eq!(prompter.cache_counts().tool_sets.entries, 6);
+}
+
+#[test]
+fn a_client_is_asked_once() {
+    let prompter = ToolPrompter::new();
+    let asked = AtomicU32::new(0);
+    let client = || asked.fetch_add(1, Ordering::Relaxed) > 0;
+    for _ in 0..3 {
+        assert_eq!(prompter.tool_calling_support("a", &client).as_str(), "jsonl");
+    }
+    assert_eq!(prompter.tool_calling_support("b", &client), ToolCalling::FunctionCalling);
+    assert_eq!(asked.load(Ordering::Relaxed), 2);
+    assert_eq!(prompter.cache_counts().support, count(2, 2, 2));
+    // It may have learned to.
+    prompter.clear_caches();
+    assert_eq!(prompter.tool_calling_support("a", &client), ToolCalling::FunctionCalling);
+}
+
+#[test]
+fn responses_are_kept_on_request() {
+    let prompter = ToolPrompter::new();
+    let text = "{\"name\": \"now\", \"parameters\": {}}\n";
+    let jsonl = || prompter.parser(&CallFormat::Jsonl.into(), &tools()).unwrap();
+    assert_eq!(jsonl().parse(text).calls.len(), 1);
+    assert_eq!(prompter.cache_counts().responses, count(0, 0, 0));
+
+    let first = jsonl().parse_cached(text);
+    assert!(Arc::ptr_eq(&first, &jsonl().parse_cached(text)));
+    assert_eq!(*first, jsonl().parse(text));
+    assert_eq!(prompter.cache_counts().responses, count(1, 1, 1));
+
+    // Whatever the result depends on, counts.
+    let other = prompter.parser(&CallFormat::SingleJson.into(), &tools()).unwrap();
+    assert_eq!(other.parse_cached(text).calls.len(), 1);
+    let other = prompter.parser(&CallFormat::Jsonl.into(), &tools()[..1]).unwrap();
+    assert_eq!(other.parse_cached(text).rejected.len(), 1);
+    assert_eq!(prompter.cache_counts().responses, count(1, 3, 3));
+
+    // What is long is not.
+    let long = text.repeat(3000);
+    assert_eq!(jsonl().parse_cached(&long).calls.len(), 3000);
+    assert_eq!(prompter.cache_counts().responses, count(1, 3, 3));
+}
+
+#[test]
+fn the_bounds_are_kept() {
+    let sizes = CacheSizes { templates: 1, tool_sets: 2, support: 3, responses: 0 };
+    let prompter = ToolPrompter::new().with_cache_sizes(sizes);
+    for at in 0..20 {
+        let own =
+            prompter.clone().with_template(&CallFormat::Jsonl, format!("{at} {{{{ tool_descriptions }}}}"));
+        let tools = [ToolDefinition::new(format!("tool_{at}"))];
+        let calling = prompter.tool_calling_support(at.to_string(), &|| false);
+        assert!(own.prompt(&calling, &tools).unwrap().text().unwrap().starts_with(&at.to_string()));
+        let parser = prompter.parser(&calling, &tools).unwrap();
+        assert_eq!(
+            parser.parse_cached("{\"name\":\"tool_0\",\"args\":{}}\n").calls.len(),
+            usize::from(at == 0)
+        );
+    }
+    let counts = prompter.cache_counts();
+    assert_eq!(counts.templates, count(0, 20, 1));
+    assert_eq!(counts.tool_sets, count(0, 20, 2));
+    assert_eq!(counts.support, count(0, 20, 3));
+    assert_eq!(counts.responses, count(0, 20, 0));
+}

@@ -1,0 +1,77 @@
+//! Tools, and the one helper behind every text: a line, a whole text and a stream come to the same.
+
+use std::convert::Infallible;
+
+use futures_util::{FutureExt, StreamExt};
+use tokenline_core::json::Raw;
+use tokenline_core::{ToolCall, ToolDefinition};
+use tokenline_prompt::tools::{ParsedCalls, ToolCallParser, ToolCalling, ToolPrompter};
+
+/// `weather` takes a `city` and maybe `days`, `now` takes anything.
+pub(crate) fn tools() -> Vec<ToolDefinition> {
+    let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}"#;
+    vec![
+        ToolDefinition::new("weather")
+            .with_description("The weather of a city.")
+            .with_parameters(Raw::new(schema).unwrap()),
+        ToolDefinition::new("now"),
+    ]
+}
+
+pub(crate) fn parser(calling: &str) -> ToolCallParser {
+    let calling = ToolCalling::from_name(calling).unwrap();
+    ToolPrompter::new().parser(&calling, &tools()).unwrap()
+}
+
+/// Calls as they are printed, rejects as they are told.
+pub(crate) fn told(parsed: &ParsedCalls) -> (Vec<String>, Vec<String>) {
+    let calls = parsed.calls.iter().map(|call| serde_json::to_string(call).unwrap()).collect();
+    (calls, parsed.rejected.iter().map(ToString::to_string).collect())
+}
+
+/// Reads a text whole, as a stream that is cut at every byte and into pieces of several sizes, and line by
+/// line; all must agree.
+pub(crate) fn every_way(parser: &ToolCallParser, text: &str) -> ParsedCalls {
+    let whole = streamed_alike(parser, text);
+    let mut calls = Vec::new();
+    let mut rejected = Vec::new();
+    for line in text.split_inclusive('\n') {
+        match parser.parse_line(line) {
+            None => {}
+            Some(Ok(call)) => calls.push(serde_json::to_string(&call).unwrap()),
+            Some(Err(call)) => rejected.push((call.name, call.received, call.diagnostic.message)),
+        }
+    }
+    assert_eq!(calls, told(&whole).0, "line by line: {text}");
+    let of_whole = whole.rejected.iter();
+    let of_whole =
+        of_whole.map(|call| (call.name.clone(), call.received.clone(), call.diagnostic.message.clone()));
+    assert_eq!(rejected, of_whole.collect::<Vec<_>>(), "line by line: {text}");
+    whole
+}
+
+/// As [`every_way`], of a text whose calls stand on several lines, or several on one.
+pub(crate) fn streamed_alike(parser: &ToolCallParser, text: &str) -> ParsedCalls {
+    let whole = parser.parse(text);
+    let bytes = text.as_bytes();
+    for at in 0..=bytes.len() {
+        stream(parser, vec![&bytes[..at], &bytes[at..]], &whole);
+    }
+    for size in [1, 2, 3, 7, 16] {
+        stream(parser, bytes.chunks(size).collect(), &whole);
+    }
+    whole
+}
+
+fn stream(parser: &ToolCallParser, pieces: Vec<&[u8]>, whole: &ParsedCalls) {
+    let shown =
+        format!("{:?}", pieces.iter().map(|piece| String::from_utf8_lossy(piece)).collect::<Vec<_>>());
+    let mut stream =
+        parser.parse_stream(futures_util::stream::iter(pieces.into_iter().map(Ok::<_, Infallible>)));
+    let mut calls = Vec::<ToolCall>::new();
+    while let Some(call) = stream.next().now_or_never().expect("the pieces are ready") {
+        calls.push(call.unwrap());
+    }
+    assert_eq!(calls, whole.calls, "{shown}");
+    assert_eq!(*stream.report(), whole.report, "{shown}");
+}

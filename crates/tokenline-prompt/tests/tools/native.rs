@@ -1,0 +1,258 @@
+//! Native calls of whole responses, in every shape.
+
+use tokenline_core::{Code, Completion};
+use tokenline_prompt::tools::{NativeShape, ParsedCalls};
+
+use crate::common::{parser, told};
+
+/// Reads a response, its shape given and found.
+fn read(shape: NativeShape, response: &str) -> ParsedCalls {
+    assert_eq!(NativeShape::of(response), Some(shape), "{response}");
+    let found = parser("function_calling").parse(response);
+    assert_eq!(parser("function_calling").with_shape(shape).parse(response), found, "{response}");
+    found
+}
+
+/// The same answer of every provider: `weather` of Paris, `weather` with arguments that break off (where they
+/// are a text) or of the wrong type, and `now`.
+fn responses() -> [(NativeShape, &'static str); 5] {
+    [
+        (
+            NativeShape::OpenAiChat,
+            r#"{"id": "chatcmpl-1", "choices": [{"index": 0, "message": {"role": "assistant", "content": null, "tool_calls": [
+                {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Paris\"}"}},
+                {"id": "c2", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": "}},
+                {"id": "c3", "type": "function", "function": {"name": "now", "arguments": ""}}
+            ]}, "finish_reason": "tool_calls"}], "usage": {}}"#,
+        ),
+        (
+            NativeShape::OpenAiResponses,
+            r#"{"id": "resp_1", "status": "completed", "error": null, "output": [
+                {"type": "reasoning", "id": "rs_1", "summary": []},
+                {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "weather", "arguments": "{\"city\": \"Paris\"}", "status": "completed"},
+                {"type": "function_call", "id": "fc_2", "call_id": "c2", "name": "weather", "arguments": "{\"city\": ", "status": "completed"},
+                {"type": "function_call", "id": "fc_3", "call_id": "c3", "name": "now", "arguments": "{}", "status": "completed"}
+            ]}"#,
+        ),
+        (
+            NativeShape::Anthropic,
+            r#"{"id": "msg_1", "type": "message", "role": "assistant", "content": [
+                {"type": "text", "text": "I look it up."},
+                {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Paris"}},
+                {"type": "tool_use", "id": "c2", "name": "weather", "input": {"city": 7}},
+                {"type": "tool_use", "id": "c3", "name": "now", "input": {}}
+            ], "stop_reason": "tool_use"}"#,
+        ),
+        (
+            NativeShape::Gemini,
+            r#"{"candidates": [{"content": {"role": "model", "parts": [
+                {"text": "Thinking.", "thought": true},
+                {"functionCall": {"id": "c1", "name": "weather", "args": {"city": "Paris"}}, "thoughtSignature": "x"},
+                {"functionCall": {"id": "c2", "name": "weather", "args": {"city": 7}}},
+                {"functionCall": {"id": "c3", "name": "now"}}
+            ]}, "finishReason": "STOP"}]}"#,
+        ),
+        (
+            NativeShape::Ollama,
+            r#"{"model": "gemma3", "message": {"role": "assistant", "content": "", "tool_calls": [
+                {"id": "c1", "function": {"name": "weather", "arguments": {"city": "Paris"}}},
+                {"id": "c2", "function": {"name": "weather", "arguments": {"city": 7}}},
+                {"id": "c3", "function": {"name": "now", "arguments": {}}}
+            ]}, "done": true, "done_reason": "stop"}"#,
+        ),
+    ]
+}
+
+#[test]
+fn parallel_calls_and_a_bad_one_in_the_middle() {
+    for (shape, response) in responses() {
+        let parsed = read(shape, response);
+        assert_eq!(
+            told(&parsed).0,
+            [
+                r#"{"name":"weather","parameters":{"city":"Paris"},"call_id":"c1"}"#,
+                r#"{"name":"now","parameters":{},"call_id":"c3"}"#,
+            ],
+            "{shape}"
+        );
+        let [rejected] = &*parsed.rejected else { panic!("{shape}: {parsed:?}") };
+        assert_eq!((rejected.name.as_deref(), rejected.call_id.as_deref()), (Some("weather"), Some("c2")));
+        let (code, column) = match shape {
+            NativeShape::OpenAiChat | NativeShape::OpenAiResponses => (Code::Truncated, 10),
+            _ => (Code::InvalidParameters, 10),
+        };
+        assert_eq!((rejected.diagnostic.code, rejected.diagnostic.column), (code, column), "{rejected}");
+        assert_eq!((parsed.report.tool_calls(), parsed.report.rejected()), (2, 1));
+    }
+}
+
+#[test]
+fn the_message_alone_will_do() {
+    for (shape, message) in [
+        (
+            NativeShape::OpenAiChat,
+            r#"{"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "function": {"name": "now", "arguments": "{}"}}]}"#,
+        ),
+        (
+            NativeShape::OpenAiChat,
+            r#"{"role": "assistant", "content": "", "function_call": {"name": "now", "arguments": "{}"}}"#,
+        ),
+        (
+            NativeShape::OpenAiResponses,
+            r#"[{"type": "function_call", "call_id": "c1", "name": "now", "arguments": "{}"}]"#,
+        ),
+        (
+            NativeShape::Anthropic,
+            r#"{"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "now", "input": {}}]}"#,
+        ),
+        (
+            NativeShape::Anthropic,
+            r#"[{"type": "text", "text": ""}, {"type": "tool_use", "id": "c1", "name": "now", "input": {}}]"#,
+        ),
+        (
+            NativeShape::Gemini,
+            r#"{"role": "model", "parts": [{"functionCall": {"name": "now", "args": {}}}]}"#,
+        ),
+        (
+            NativeShape::Gemini,
+            r#"{"response": {"candidates": [{"content": {"parts": [{"functionCall": {"name": "now"}}]}}]}}"#,
+        ),
+        (
+            NativeShape::Gemini,
+            r#"[{"candidates": [{"content": {"parts": [{"text": "Now"}]}}]}, {"candidates": [{"content": {"parts": [{"functionCall": {"name": "now"}}]}, "finishReason": "STOP"}]}]"#,
+        ),
+        (
+            NativeShape::Ollama,
+            r#"{"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now", "arguments": {}}}]}}"#,
+        ),
+    ] {
+        let parsed = read(shape, message);
+        assert_eq!((parsed.calls.len(), parsed.rejected.len()), (1, 0), "{message}: {parsed:?}");
+        assert_eq!((&*parsed.calls[0].name, parsed.calls[0].parameters.as_str()), ("now", "{}"));
+        assert!(parsed.calls[0].call_id.is_some());
+    }
+}
+
+#[test]
+fn a_call_without_an_id_gets_one() {
+    let response = r#"{"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now", "arguments": {}}}, {"function": {"name": "now", "arguments": {}}}]}, "done": true}"#;
+    let parsed = read(NativeShape::Ollama, response);
+    let ids: Vec<_> = parsed.calls.iter().map(|call| (call.call_id.as_deref(), call.has_minted_id)).collect();
+    assert_eq!(ids, [(Some("minted_1"), true), (Some("minted_2"), true)]);
+}
+
+#[test]
+fn calls_of_one_id_are_calls_all_the_same() {
+    let response = r#"{"choices": [{"message": {"tool_calls": [
+        {"id": "call_0", "function": {"name": "now", "arguments": "{}"}},
+        {"id": "call_0", "function": {"name": "now", "arguments": "{}"}}
+    ]}, "finish_reason": "stop"}]}"#;
+    assert_eq!(read(NativeShape::OpenAiChat, response).calls.len(), 2);
+}
+
+#[test]
+fn more_calls_than_the_assembler_remembers() {
+    let call = r#"{"function": {"name": "now", "arguments": "{}"}}"#;
+    let calls = vec![call; 1000].join(",");
+    let response =
+        format!(r#"{{"choices": [{{"message": {{"tool_calls": [{calls}]}}, "finish_reason": "stop"}}]}}"#);
+    assert_eq!(read(NativeShape::OpenAiChat, &response).calls.len(), 1000);
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_told() {
+    let response = r#"{"choices": [{"message": {"tool_calls": [
+        null,
+        {},
+        {"id": "c3", "function": {"arguments": "{}"}},
+        {"id": "c4", "function": {"name": "wether", "arguments": "{}"}},
+        {"id": "c5", "function": {"name": "weather", "arguments": "{}"}},
+        {"id": "c6", "function": {"name": "weather", "arguments": "[\"Paris\"]"}},
+        {"id": "c7", "function": {"name": "weather", "arguments": "{\"city\": \"Paris\"}"}, "error": "too late"}
+    ]}, "finish_reason": "tool_calls"}]}"#;
+    let (calls, rejected) = told(&read(NativeShape::OpenAiChat, response));
+    assert_eq!(
+        calls,
+        [r#"{"name":"weather","parameters":{"city":"Paris"},"call_id":"c7","error":"too late"}"#]
+    );
+    assert_eq!(
+        rejected,
+        [
+            "2:9 of the wire: not_an_object: a tool call must be an object, found null",
+            "3:9 of the wire: missing_field: a tool call needs a `name`",
+            "1:1 of the arguments: missing_field: call 1: it does not name a tool",
+            "1:1 of the arguments: unknown_tool: call 2 (`wether`): no such tool; defined are `weather`, `now` (at /name)",
+            "1:1 of the arguments: invalid_parameters: call 3 (`weather`): missing required member `city` (at /parameters)",
+            "1:1 of the arguments: invalid_parameters: call 4 (`weather`): the arguments must be an object, found array",
+        ]
+    );
+}
+
+#[test]
+fn what_a_limit_cut_off_is_not_released() {
+    let chat = |reason: &str| {
+        format!(
+            r#"{{"choices": [{{"message": {{"tool_calls": [{{"id": "c1", "function": {{"name": "now", "arguments": "{{}}"}}}}, {{"id": "c2", "function": {{"name": "now", "arguments": "{{}}"}}}}]}}, {reason}}}]}}"#
+        )
+    };
+    for (response, shape) in [
+        (chat(r#""finish_reason": "length""#), NativeShape::OpenAiChat),
+        (chat(r#""finish_reason": "tool_calls", "native_finish_reason": "max_output_tokens""#), NativeShape::OpenAiChat),
+        (
+            r#"{"status": "incomplete", "output": [{"type": "function_call", "call_id": "c1", "name": "now", "arguments": "{}", "status": "completed"}, {"type": "function_call", "call_id": "c2", "name": "now", "arguments": "{}", "status": "incomplete"}]}"#.to_owned(),
+            NativeShape::OpenAiResponses,
+        ),
+        (
+            r#"{"content": [{"type": "tool_use", "id": "c1", "name": "now", "input": {}}, {"type": "tool_use", "id": "c2", "name": "now", "input": {}}], "stop_reason": "max_tokens"}"#.to_owned(),
+            NativeShape::Anthropic,
+        ),
+    ] {
+        let parsed = read(shape, &response);
+        assert_eq!((parsed.calls.len(), parsed.rejected.len()), (1, 1), "{response}");
+        assert_eq!(parsed.calls[0].call_id.as_deref(), Some("c1"));
+        assert_eq!(parsed.rejected[0].diagnostic.code, Code::Unsealed);
+        assert_eq!(parsed.rejected[0].call_id.as_deref(), Some("c2"));
+    }
+    let parsed = read(NativeShape::OpenAiChat, &chat(r#""finish_reason": "tool_calls""#));
+    assert!(parsed.calls.iter().all(|call| call.completion == Completion::FinishReason));
+}
+
+#[test]
+fn tools_that_take_a_text() {
+    for (shape, response) in [
+        (
+            NativeShape::OpenAiChat,
+            r#"{"choices": [{"message": {"tool_calls": [{"id": "c1", "type": "custom", "custom": {"name": "now", "input": "say \"now\"\n"}}]}, "finish_reason": "tool_calls"}]}"#,
+        ),
+        (
+            NativeShape::OpenAiResponses,
+            r#"{"output": [{"type": "custom_tool_call", "call_id": "c1", "name": "now", "input": "say \"now\"\n"}]}"#,
+        ),
+    ] {
+        assert_eq!(read(shape, response).calls[0].parameters, r#"{"input":"say \"now\"\n"}"#);
+    }
+}
+
+#[test]
+fn of_several_choices_that_with_calls_counts() {
+    let response = r#"{"choices": [
+        {"message": {"role": "assistant", "content": "I look it up."}, "finish_reason": "tool_calls"},
+        {"message": {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "now", "arguments": "{}"}}]}, "finish_reason": "tool_calls"},
+        {"message": {"role": "assistant", "tool_calls": [{"id": "c2", "function": {"name": "now", "arguments": "{}"}}]}, "finish_reason": "tool_calls"}
+    ]}"#;
+    let parsed = read(NativeShape::OpenAiChat, response);
+    assert_eq!(parsed.calls.len(), 1);
+    assert_eq!(parsed.calls[0].call_id.as_deref(), Some("c1"));
+}
+
+#[test]
+fn arguments_in_pieces_are_not_taken_for_whole_ones() {
+    let response = r#"[
+        {"candidates": [{"content": {"parts": [{"functionCall": {"name": "now", "willContinue": true}}]}}]},
+        {"candidates": [{"content": {"parts": [{"functionCall": {"partialArgs": [{"jsonPath": "$.zone", "stringValue": "CET"}]}}]}}]},
+        {"candidates": [{"content": {"parts": [{"functionCall": {}}]}, "finishReason": "STOP"}]}
+    ]"#;
+    let parsed = read(NativeShape::Gemini, response);
+    assert!(parsed.calls.is_empty());
+    assert_eq!(parsed.rejected[0].diagnostic.code, Code::Truncated);
+}

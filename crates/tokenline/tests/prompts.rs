@@ -1,0 +1,189 @@
+//! Prompts put to a model over real HTTP: the streams are those of a real model, replayed.
+#![cfg(all(feature = "client", feature = "prompt", feature = "replay"))]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use futures_util::StreamExt;
+use serde_json::{Value, json};
+use tokenline::json::Raw;
+use tokenline::llm::client::LlmClient;
+use tokenline::llm::replay::{Gate, Pace, Recording, ReplayServer};
+use tokenline::llm::request::ChatRequest;
+use tokenline::llm::{AnswerError, Provider};
+use tokenline::prompt::tools::{NativeShape, ToolCallParser, ToolCalling, ToolPrompter, native_tools};
+use tokenline::prompt::{
+    Definition, InvokeError, Objects, Prompt, PromptError, PromptManager, Response, ResponseType,
+};
+use tokenline::schema::ToolSet;
+use tokenline::{Ask, Code};
+
+/// A recorded stream of OpenAI's shape.
+fn recorded(file: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-llm/fixtures/openai-chat").join(file);
+    std::fs::read_to_string(path).expect("a fixture")
+}
+
+/// The same answer as Ollama sends it: a line for each piece of the text, and why it ended.
+fn as_ollama(stream: &str) -> String {
+    let mut body = String::new();
+    let line = |content: &str, rest: Value| {
+        let mut line = json!({"model": "gemma3:270m", "created_at": "2026-11-21T17:00:00.143271446Z",
+            "message": {"role": "assistant", "content": content}, "done": false});
+        if let Value::Object(rest) = rest {
+            line.as_object_mut().expect("it is one").extend(rest);
+        }
+        format!("{line}\n")
+    };
+    for event in stream.lines().filter_map(|line| line.strip_prefix("data: {")) {
+        let event: Value = serde_json::from_str(&format!("{{{event}")).expect("an event");
+        let choice = &event["choices"][0];
+        if let Some(text) = choice["delta"]["content"].as_str() {
+            body += &line(text, json!({}));
+        }
+        if let Some(reason) = choice["finish_reason"].as_str() {
+            body += &line("", json!({"done": true, "done_reason": reason}));
+        }
+    }
+    body
+}
+
+async fn serve(recording: Recording) -> ReplayServer {
+    ReplayServer::bind(([127, 0, 0, 1], 0).into(), [recording]).await.expect("a free port")
+}
+
+fn client(provider: Provider, server: &ReplayServer) -> LlmClient {
+    LlmClient::builder(provider)
+        .base_url(server.url())
+        .without_api_key()
+        .retries(0)
+        .build()
+        .expect("a client")
+}
+
+fn text() -> BTreeMap<&'static str, &'static str> {
+    [("text", "A cell has mitochondria.")].into()
+}
+
+const SHAPES: [Provider; 2] = [Provider::OpenAiChat, Provider::Ollama];
+
+fn body_of(provider: Provider, file: &str) -> String {
+    match provider {
+        Provider::Ollama => as_ollama(&recorded(file)),
+        _ => recorded(file),
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn objects_are_there_before_the_stream_ends() {
+    let prompts = PromptManager::built_in();
+    let request = ChatRequest::new("recorded").temperature(0.0);
+    for provider in SHAPES {
+        let gate = Gate::new();
+        let recording = Recording::new("recorded", body_of(provider, "definitions.sse"));
+        let server = serve(recording.pace(Pace::events()).gate(&gate)).await;
+        // More than one object, less than all.
+        gate.release(100);
+        let client = client(provider, &server);
+        let answer = prompts.ask_stream::<Definition>("extract-definitions", text(), &client, &request).await;
+        let mut records = answer.expect("an answer").records();
+        let first = records.next().await.expect("a record").expect("of the answer").value;
+        assert_eq!(first.entity, "photosynthesis");
+        assert_eq!(server.traffic().bodies_finished, 0, "{provider:?}");
+
+        gate.open();
+        let mut streamed = vec![first];
+        while let Some(record) = records.next().await {
+            streamed.push(record.expect("of the answer").value);
+        }
+        assert_eq!((streamed.len(), records.report().rejected()), (8, 0), "{provider:?}");
+
+        // All at once, it is the same.
+        let response =
+            prompts.ask("extract-definitions", text(), &client, &request).await.expect("a response");
+        let whole: Objects<Definition> = response.into_objects().expect("objects");
+        assert_eq!(whole.into_vec(), streamed, "{provider:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_token_limit_cuts_costs_the_open_line_alone() {
+    let prompts = PromptManager::new()
+        .with_prompt("lines", Prompt::jsonl("{{ text }}"))
+        .and_then(|prompts| prompts.with_prompt("chat", Prompt::text("{{ text }}")))
+        .and_then(|prompts| prompts.with_prompt("value", Prompt::json("{{ text }}")))
+        .expect("prompts");
+    let request = ChatRequest::new("recorded");
+    for provider in SHAPES {
+        let server = serve(Recording::new("recorded", body_of(provider, "truncated.sse"))).await;
+        let client = client(provider, &server);
+        let whole = prompts.ask("lines", text(), &client, &request).await.expect("a response");
+        let Response::Jsonl(whole) = whole else { panic!("{whole:?}") };
+        assert!(!whole.is_empty());
+        let rejects: Vec<_> = whole.report().rejects().map(|reject| reject.code).collect();
+        assert_eq!(rejects, [Code::Truncated], "{provider:?}");
+
+        let answer = prompts.ask_stream::<Raw>("lines", text(), &client, &request).await.expect("an answer");
+        let mut records = answer.records();
+        let mut streamed = Vec::new();
+        while let Some(record) = records.next().await {
+            streamed.push(record.expect("of the answer").value);
+        }
+        assert_eq!(*whole, *streamed, "{provider:?}");
+
+        // A text does not show that it was cut.
+        let cut = prompts.ask("chat", text(), &client, &request).await;
+        assert!(matches!(cut, Err(InvokeError::Llm(AnswerError::Cut(_)))), "{cut:?}");
+        let streamed = prompts.ask_stream::<Raw>("value", text(), &client, &request).await.map(drop);
+        let expected = |error: &_| {
+            matches!(
+                error,
+                InvokeError::Prompt(PromptError::NotStreamed { response_type: ResponseType::Json, .. })
+            )
+        };
+        assert!(streamed.as_ref().is_err_and(expected), "{streamed:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_cannot_call_functions_is_asked_for_lines() {
+    let tools = ToolSet::from_json_str(
+        r#"[{"name":"search_documents","parameters":{"type":"object"}},{"name":"weather","parameters":{"type":"object"}}]"#,
+    )
+    .expect("tools");
+    let prompter = ToolPrompter::new();
+    let calling = prompter.tool_calling_support("gemma-3-270m", &|| false);
+    assert_eq!(calling, ToolCalling::from_name("jsonl").expect("a format"));
+    let prompt = prompter.prompt(&calling, tools.definitions()).expect("a prompt");
+    let prompt = prompt.text().expect("in words");
+    assert!(prompt.contains("- search_documents"), "{prompt}");
+    for provider in SHAPES {
+        let server = serve(Recording::new("recorded", body_of(provider, "tool-calls-in-text.sse"))).await;
+        let client = client(provider, &server);
+        let request = ChatRequest::new("recorded").system(prompt).user("Find what you can.");
+        let answer = client.stream(&request).expect("a request").send().await.expect("an answer");
+        let mut calls = ToolCallParser::new(calling.clone()).parse_stream(answer.text());
+        let mut names = Vec::new();
+        while let Some(call) = calls.next().await {
+            names.push(call.expect("of the answer").name);
+        }
+        assert_eq!(names.len(), 4, "{provider:?}: {names:?}");
+    }
+}
+
+#[test]
+fn tools_stand_in_a_request_as_they_are_described_for_it() {
+    let tools = ToolSet::from_json_str(
+        r#"[{"name":"weather","description":"Of a city.","parameters":{"type":"object","properties":{"city":{"type":"string"}}}},{"name":"now"}]"#,
+    )
+    .expect("tools");
+    for (provider, shape) in Provider::ALL.iter().zip(NativeShape::ALL) {
+        assert_eq!(provider.as_str(), shape.as_str());
+        let request =
+            ChatRequest::new("m").user("Hello").max_tokens(10).tools(tools.definitions().iter().cloned());
+        let body: Value = serde_json::from_str(&request.to_body(*provider).expect("a body")).expect("JSON");
+        let described: Value =
+            serde_json::from_str(&native_tools(tools.definitions(), *shape)).expect("JSON");
+        assert_eq!(body["tools"], described, "{provider:?}");
+    }
+}
