@@ -11,8 +11,9 @@ use tokenline::prompt::tools::{NativeShape, ToolCalling};
 
 /// Validated records and tool calls out of a language model's byte stream.
 ///
-/// Exit codes: 0 good; 1 something was rejected, with --deny, or more than --max-errors; 2 usage,
-/// configuration or schema at fault; 3 input or output, a provider's error, or an incomplete source.
+/// Exit codes: 0 good; 1 something was rejected, with --deny, or more than --max-errors, or a json prompt's
+/// response; 2 usage, configuration or schema at fault; 3 input or output, a provider's error, or an
+/// incomplete source.
 #[derive(Debug, Parser)]
 #[command(name = "tokenline", version)]
 pub(crate) struct Args {
@@ -181,7 +182,9 @@ pub(crate) enum PromptCommand {
 /// Where prompts are from.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
-    /// The prompts: TOML or JSON. Without it, those that are built in.
+    /// The prompts, TOML or JSON: `system`, `terms`, and for each `prompts.ID` its `prompt`,
+    /// `response-type` (text, json, jsonl), `schema` or `object-schema`. Without it, those that are
+    /// built in.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -213,7 +216,8 @@ pub(crate) struct TermArgs {
     /// A term that is a text. `NAME=@FILE` takes it from a file, `NAME=@-` from standard input.
     #[arg(long, value_name = "NAME=TEXT")]
     pub(crate) var: Vec<String>,
-    /// Terms of any kind: a file with a JSON object; `-` is standard input. --var overrides them.
+    /// Terms of any kind: a file with a JSON object, {"text": ..., "classes": [...]}; `-` is standard
+    /// input. --var overrides them.
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 }

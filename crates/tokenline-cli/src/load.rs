@@ -1,5 +1,6 @@
 //! Reading the files that configure a command.
 
+use std::io::Read as _;
 use std::path::Path;
 
 use tokenline::json::{Parser, Raw, Value};
@@ -62,4 +63,35 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
         Some(rest) => Ok(rest.to_owned()),
         None => Ok(text),
     }
+}
+
+/// What a model has answered, from a file or from standard input. A character that is cut at its end is
+/// left out: what it was part of is cut in any case.
+pub(crate) fn response(file: Option<&Path>) -> Result<String, Failure> {
+    let (name, bytes) = match file {
+        Some(file) => {
+            let bytes = std::fs::read(file).map_err(|error| Failure::unreadable(file, &error))?;
+            (file.display().to_string(), bytes)
+        }
+        None => {
+            let mut bytes = Vec::new();
+            let read = std::io::stdin().lock().read_to_end(&mut bytes);
+            read.map_err(|error| Failure::io("cannot read standard input", &error))?;
+            ("stdin".to_owned(), bytes)
+        }
+    };
+    let text = String::from_utf8(bytes).or_else(|error| {
+        let fault = error.utf8_error();
+        let mut bytes = error.into_bytes();
+        match fault.error_len() {
+            None => {
+                bytes.truncate(fault.valid_up_to());
+                Ok(String::from_utf8(bytes).unwrap_or_default())
+            }
+            Some(_) => {
+                Err(Failure::Source(format!("{name}: not UTF-8: bad byte at offset {}", fault.valid_up_to())))
+            }
+        }
+    })?;
+    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
 }

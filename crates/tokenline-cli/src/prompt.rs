@@ -5,8 +5,10 @@ use std::path::Path;
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
-use serde_json::{Map, Value};
+use serde::ser::{Serialize, SerializeMap as _, Serializer};
+use serde_json::Value;
 use tokenline::Options;
+use tokenline::json::Raw;
 use tokenline::llm::AnswerError;
 use tokenline::llm::request::ChatRequest;
 use tokenline::prompt::{
@@ -36,8 +38,13 @@ fn list(args: &ConfigArgs) -> Result<Verdict, Failure> {
     let mut out = std::io::stdout().lock();
     for id in prompts.ids() {
         let Some(prompt) = prompts.prompt(id) else { continue };
-        for id in std::iter::once(id).chain(prompt.aliases().iter().map(String::as_str)) {
-            writeln!(out, "{id:<28}{}", prompt.response_type()).map_err(Failure::output)?;
+        let response_type = prompt.response_type();
+        writeln!(out, "{id:<28}{response_type}").map_err(Failure::output)?;
+        for alias in prompt.aliases().iter().filter(|alias| *alias != id) {
+            // Where another prompt has it as its own, that one is meant.
+            if prompts.prompt(alias).is_some_and(|meant| std::ptr::eq(meant, prompt)) {
+                writeln!(out, "{alias:<28}{response_type}, as {id}").map_err(Failure::output)?;
+            }
         }
     }
     Ok(Verdict::Good)
@@ -61,8 +68,8 @@ fn apply(args: &ApplyArgs) -> Result<Verdict, Failure> {
     // Before standard input is waited for.
     prompt_of(&prompts, &args.prompt)?;
     let (source, text) = match args.file.as_os_str() == "-" {
-        true => ("stdin".to_owned(), load::stdin()?),
-        false => (args.file.display().to_string(), load::text(&args.file)?),
+        true => ("stdin".to_owned(), load::response(None)?),
+        false => (args.file.display().to_string(), load::response(Some(&args.file))?),
     };
     write_response(prompts.apply(&args.prompt.id, text), &source)
 }
@@ -81,12 +88,11 @@ fn write_response(response: Result<Response, PromptError>, source: &str) -> Resu
                 emitter.owned_record(Of::Input, &record.map(Clone::clone))?;
             }
             emitter.flush()?;
-            // Prose too: a line without an object may have been meant to be one.
-            for finding in objects.report().diagnostics() {
-                say(format_args!("{source}:{finding}"));
-            }
-            for warning in objects.warnings().filter(|warning| !matches!(warning, Warning::Rejected(_))) {
-                say(format_args!("{source}: {warning}"));
+            for warning in objects.warnings() {
+                match warning {
+                    Warning::Rejected(finding) => say(format_args!("{source}:{finding}")),
+                    other => say(format_args!("{source}: {other}")),
+                }
             }
             Ok(Verdict::Good)
         }
@@ -158,28 +164,59 @@ fn rendered(prompts: &PromptManager, args: &PromptArgs, terms: &TermArgs) -> Res
     prompts.render(&args.id, terms_of(terms)?).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-fn terms_of(args: &TermArgs) -> Result<Map<String, Value>, Failure> {
-    let mut terms = match &args.input {
-        None => Map::new(),
-        Some(path) => {
-            let text = if path.as_os_str() == "-" { load::stdin()? } else { load::text(path)? };
-            serde_json::from_str(&text).map_err(|error| {
-                Failure::Usage(format!(
-                    "--input {}: expected a JSON object of terms: {error}",
-                    path.display()
-                ))
-            })?
+/// Terms in the order in which they were given: those of a file, and texts, which override them.
+struct Terms {
+    input: Option<Raw>,
+    texts: Vec<(String, String)>,
+}
+
+impl Serialize for Terms {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        if let Some(input) = &self.input {
+            input.with_value(|input| {
+                for (name, value) in input.as_object().into_iter().flatten() {
+                    if self.texts.iter().all(|(text, _)| *text != *name) {
+                        map.serialize_entry(name, &Raw::from(value))?;
+                    }
+                }
+                Ok(())
+            })?;
         }
-    };
+        for (name, text) in &self.texts {
+            map.serialize_entry(name, text)?;
+        }
+        map.end()
+    }
+}
+
+fn terms_of(args: &TermArgs) -> Result<Terms, Failure> {
+    let from_stdin = args.var.iter().filter(|var| var.ends_with("=@-")).count()
+        + usize::from(args.input.as_ref().is_some_and(|path| path.as_os_str() == "-"));
+    if from_stdin > 1 {
+        return Err(Failure::Usage("only one of --var and --input can be standard input".to_owned()));
+    }
+    let mut terms = Terms { input: None, texts: Vec::new() };
+    if let Some(path) = &args.input {
+        let text = if path.as_os_str() == "-" { load::stdin()? } else { load::text(path)? };
+        let at_fault = |reason: &str| Failure::Usage(format!("--input {}: {reason}", path.display()));
+        let input = Raw::new(&text).map_err(|error| at_fault(&error.to_string()))?;
+        if !input.as_str().starts_with('{') {
+            return Err(at_fault("expected a JSON object of terms"));
+        }
+        terms.input = Some(input);
+    }
     for var in &args.var {
+        let given = var.split_once('=').filter(|(name, _)| !name.is_empty());
         let (name, value) =
-            var.split_once('=').ok_or_else(|| Failure::Usage("--var needs NAME=TEXT".to_owned()))?;
+            given.ok_or_else(|| Failure::Usage(format!("--var {var}: expected NAME=TEXT")))?;
         let value = match value.strip_prefix('@') {
             Some("-") => load::stdin()?,
             Some(file) => load::text(Path::new(file))?,
             None => value.to_owned(),
         };
-        terms.insert(name.to_owned(), value.into());
+        terms.texts.retain(|(other, _)| other != name);
+        terms.texts.push((name.to_owned(), value));
     }
     Ok(terms)
 }

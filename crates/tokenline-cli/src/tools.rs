@@ -3,7 +3,9 @@
 use std::io::Write as _;
 
 use tokenline::CallFormat;
-use tokenline::prompt::tools::{Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter};
+use tokenline::prompt::tools::{
+    Language, NativeShape, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter,
+};
 
 use crate::args::{ToolsCommand, ToolsParseArgs, ToolsPromptArgs, What};
 use crate::emit::{Emitter, Of};
@@ -37,11 +39,16 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
         parser = parser.with_tools(load::tools(path)?);
     }
     let (source, response) = match args.file.as_os_str() == "-" {
-        true => ("stdin".to_owned(), load::stdin()?),
-        false => (args.file.display().to_string(), load::text(&args.file)?),
+        true => ("stdin".to_owned(), load::response(None)?),
+        false => (args.file.display().to_string(), load::response(Some(&args.file))?),
     };
     let parsed = parser.parse(&response);
     let mut emitter = Emitter::new(What::ToolCalls, source);
+    if args.format == ToolCalling::FunctionCalling && NativeShape::of(&response).is_none() {
+        emitter.remark(
+            "no whole response of a known provider: it is read as text; of a stream see parse --from",
+        );
+    }
     for call in &parsed.calls {
         emitter.tool_call(Of::Input, call, None)?;
     }

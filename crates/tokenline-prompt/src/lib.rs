@@ -40,6 +40,7 @@
 //! assert_eq!(definitions.len(), 1);
 //! assert_eq!(definitions[0].entity, "DNA");
 //! assert_eq!(definitions.warnings().map(|warning| warning.to_string()).collect::<Vec<_>>(), [
+//!     "1:1: prose: text without a record",
 //!     "3:1: schema_violation: missing required member `definition`",
 //!     "4:14: truncated: expected the rest of the string, found the end of the input",
 //! ]);

@@ -306,7 +306,7 @@ impl PromptManager {
         let response = Response::read(self.find(id)?, response.into())?;
         #[cfg(feature = "tracing")]
         if let Response::Jsonl(objects) = &response {
-            for warning in objects.warnings() {
+            for warning in objects.warnings().filter(|warning| !warning.is_note()) {
                 tracing::warn!(prompt = id, "{warning}");
             }
         }

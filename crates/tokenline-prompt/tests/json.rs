@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokenline_core::Code;
 use tokenline_core::json::Raw;
-use tokenline_prompt::{Prompt, PromptError, PromptManager, ResponseErrorKind};
+use tokenline_prompt::{Prompt, PromptError, PromptManager, Response, ResponseErrorKind};
 
 fn manager() -> PromptManager {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
@@ -181,5 +181,54 @@ fn many_openers_cost_no_more_than_few() {
     for opener in ["[", "{", "{\"a\":[", "[}", "{x} "] {
         let response = opener.repeat(200_000 / opener.len());
         assert!(manager.apply("any", response).is_err());
+    }
+}
+
+#[test]
+fn thinking_is_no_answer() {
+    let manager = manager();
+    let read = |response: &str| match manager.apply("any", response)? {
+        Response::Json(value) => Ok(value.to_value().unwrap()),
+        other => panic!("{other:?}"),
+    };
+    for response in [
+        "<think>I could say {\"a\":0}</think>{\"a\":1}",
+        "<think>\n```json\n{\"a\":0}\n```\n</think>\n```json\n{\"a\":1}\n```",
+        "Okay.\n <think>{\"a\":0}</think>\n{\"a\":1}",
+        "\u{feff}<think></think>\n<think>[0]</think> {\"a\":1}",
+        "See `<think>`: {\"a\":1}",
+    ] {
+        assert_eq!(read(response), Ok::<_, PromptError>(json!({"a": 1})), "{response}");
+    }
+    for response in ["<think>I could say {\"a\":0}", "Okay.\n<think>\n```json\n{\"a\":0}\n```\n"] {
+        let error = read(response).unwrap_err().to_string();
+        assert!(
+            error.starts_with("JSON parse fail: the response ends while the model is still thinking"),
+            "{error}"
+        );
+    }
+}
+
+#[test]
+fn marks_of_a_fence_in_prose_are_none() {
+    let manager = manager();
+    for response in [
+        "Run ```ls``` first. {\"a\":1}",
+        "Inline ```code``` then\n```json\n{\"a\":1}\n```",
+        "Note ```json is a fence. {\"a\":1}",
+        "Here: ```json {\"a\":1}``` and ```json {\"a\":2}```",
+    ] {
+        let value: Raw = manager.apply("any", response).unwrap().into_json().unwrap();
+        assert_eq!(value.to_compact(), "{\"a\":1}", "{response}");
+    }
+}
+
+#[test]
+fn prose_full_of_braces_takes_linear_time() {
+    let manager = manager();
+    for unit in ["Text {x} ", "[}", "{\"a}", "```", "<think>", "{{\"a\"}}", "``` {x"] {
+        let response = unit.repeat(300_000) + "\n{\"a\":1}";
+        // Minutes, where each brace looks at what is before it, or behind.
+        drop(manager.apply("any", response));
     }
 }

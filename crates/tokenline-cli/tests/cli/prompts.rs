@@ -32,7 +32,8 @@ fn with_config(command: &str, args: &[&str], input: &str) -> Run {
 fn prompts_are_listed_with_their_types() {
     let built_in = tokenline(&["prompt", "list"], "");
     assert_eq!(built_in.lines().len(), 7);
-    assert!(built_in.lines().iter().all(|line| line.ends_with(" jsonl")), "{}", built_in.out);
+    assert!(built_in.lines().iter().all(|line| line.contains(" jsonl")), "{}", built_in.out);
+    assert_eq!(built_in.lines()[6], "ontology-extract            jsonl, as extract-with-ontologies");
     let own = with_config("list", &[], "");
     let ids: Vec<_> =
         own.lines().iter().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect();
@@ -52,6 +53,12 @@ fn a_prompt_is_rendered_with_its_terms() {
     let run =
         with_config("render", &["--id", "chat", "--input", &terms, "--var", &format!("text=@{text}")], "");
     assert_eq!(run.out, "You are a cook.\n\nSay from a file\n");
+    // The members of a term stay in order.
+    let row = file(&folder, "row.json", r#"{"text":{"z":1,"a":{"y":1,"b":2}}}"#);
+    let run = with_config("render", &["--id", "chat", "--input", &row], "");
+    assert_eq!(run.out, "You are a linguist.\n\nSay {'z': 1, 'a': {'y': 1, 'b': 2}}\n");
+    let run = with_config("render", &["--id", "chat", "--var", "text=@-", "--input", "-"], "{}");
+    assert_eq!((run.code, run.err.contains("only one of --var and --input")), (2, true), "{}", run.err);
     let run = with_config("render", &["--id", "chat", "--var", "text=@-"], "typed");
     assert_eq!(run.out, "You are a linguist.\n\nSay typed\n");
     let built_in = tokenline(&["prompt", "render", "--id", "extract-topics", "--var", "text=DNA"], "");
@@ -89,6 +96,17 @@ fn a_response_is_read_as_its_prompt_says() {
             "stdin:8:6: truncated: expected a value, found the end of the input",
         ]
     );
+    // A character that is cut at the end costs nothing before it.
+    let folder = folder();
+    let path = folder.path().join("cut.txt");
+    std::fs::write(&path, b"{\"a\":1}\n{\"a\":\"\xe4\xb8").expect("written");
+    let run = with_config("apply", &["--id", "lines", path.to_str().expect("UTF-8")], "");
+    assert_eq!(
+        (run.code, run.lines(), run.err.contains("truncated")),
+        (0, vec!["{\"a\":1}"], true),
+        "{}",
+        run.err
+    );
     let run = with_config("apply", &["--id", "lines"], "");
     assert_eq!((run.code, &*run.out, &*run.err), (0, "", "stdin: the response has no valid object\n"));
 }
@@ -98,7 +116,7 @@ fn what_is_at_fault_is_told_in_one_line() {
     for (args, code, message) in [
         (&["render", "--id", "chta", "--var", "text=x"][..], 2, "there is no prompt \"chta\""),
         (&["render", "--id", "chat"], 2, "prompts.chat: `text` is undefined"),
-        (&["render", "--id", "chat", "--var", "text"], 2, "--var needs NAME=TEXT"),
+        (&["render", "--id", "chat", "--var", "text"], 2, "--var text: expected NAME=TEXT"),
         (&["render", "--id", "chat", "--input", "/nowhere"], 3, "cannot read /nowhere"),
         (&["apply", "--id", "none"], 2, "there is no prompt \"none\""),
         (&["apply", "--id", "chat", "/nowhere"], 3, "cannot read /nowhere"),

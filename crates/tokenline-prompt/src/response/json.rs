@@ -1,5 +1,8 @@
 //! The one JSON value of a response: alone, in a fence, or in prose.
 
+use std::borrow::Cow;
+use std::ops::Range;
+
 use tokenline_core::json::{Parser, Raw, Step};
 use tokenline_core::{Code, Span, Validate};
 use tokenline_schema::SchemaValidator;
@@ -23,7 +26,15 @@ const THINKING: [(&str, &str); 5] = [
 /// fence; the first whole object or array in its prose.
 pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<Raw, ResponseError> {
     let mut parser = Parser::new();
-    let start = Search { parser: &mut parser, response }.find()?;
+    let (shown, thinking) = answer(response);
+    let response = &*shown;
+    let start = Search { parser: &mut parser, response }.find().map_err(|error| match thinking {
+        Some(start) => {
+            let reason = "the response ends while the model is still thinking";
+            ResponseError::json_parse(response, Code::Truncated, start, start, reason)
+        }
+        None => error,
+    })?;
     let value = parser.value(&response[start..]);
     if let Some(schema) = schema {
         schema.validate(value).map_err(|violation| {
@@ -44,13 +55,12 @@ struct Search<'a> {
 impl Search<'_> {
     /// Where the value begins. The parser has read it, from there.
     fn find(mut self) -> Result<usize, ResponseError> {
-        let start = answer(self.response);
-        if self.parser.parse(&self.response[start..]).is_ok() {
-            return Ok(start);
+        if self.parser.parse(self.response).is_ok() {
+            return Ok(0);
         }
-        match fence(self.response, start) {
+        match fence(self.response) {
             Some(block) => self.in_fence(block),
-            None => self.in_prose(start),
+            None => self.in_prose(),
         }
     }
 
@@ -75,10 +85,10 @@ impl Search<'_> {
         Err(self.fault(Code::TrailingData, block, rest, reason))
     }
 
-    /// The first whole object or array from `at` on. What is inside one that is malformed, or was cut
+    /// The first whole object or array. What is inside one that is malformed, or was cut
     /// off, never passes for it.
-    fn in_prose(&mut self, mut at: usize) -> Result<usize, ResponseError> {
-        let mut first = None;
+    fn in_prose(&mut self) -> Result<usize, ResponseError> {
+        let (mut at, mut first) = (0, None);
         while let Some(found) = self.response[at..].find(['{', '[']) {
             let start = at + found;
             let text = &self.response[start..];
@@ -92,8 +102,10 @@ impl Search<'_> {
                 Step::Complete { .. } => return Ok(start),
                 Step::NeedMore => return Err(self.syntax(start, Step::NeedMore)),
                 step => {
-                    let error = self.syntax(start, step);
-                    first.get_or_insert(error);
+                    // Of all candidates only the first is told of.
+                    if first.is_none() {
+                        first = Some(self.syntax(start, step));
+                    }
                     match balanced(text) {
                         Some(end) => at = start + end,
                         None => break,
@@ -128,40 +140,70 @@ impl Search<'_> {
     }
 }
 
-/// Where the answer begins: after a byte order mark, and after thinking aloud.
-fn answer(response: &str) -> usize {
-    let mut start = response.len() - response.trim_start_matches('\u{feff}').len();
-    loop {
-        let text = &response[start..];
-        let opened = start + leading_space(text);
-        let tags = THINKING.iter().find(|(opener, _)| response[opened..].starts_with(opener));
-        let closer = tags.and_then(|(_, closer)| Some((response[opened..].find(closer)?, closer.len())));
-        match closer {
-            Some((at, len)) => start = opened + at + len,
-            None => return start,
-        }
+/// The response with white space in place of what is no answer: a byte order mark, and thinking aloud,
+/// which begins with a tag at the start of a line. Offsets stay what they are. Also where thinking
+/// begins that the response does not end.
+fn answer(response: &str) -> (Cow<'_, str>, Option<usize>) {
+    let mut hidden: Vec<Range<usize>> = Vec::new();
+    if response.starts_with('\u{feff}') {
+        hidden.push(0..'\u{feff}'.len_utf8());
     }
+    let (mut at, mut open) = (0, None);
+    while open.is_none() && at < response.len() {
+        let line =
+            at + response[at..].len() - response[at..].trim_start_matches(['\u{feff}', ' ', '\t']).len();
+        at = match THINKING.iter().find(|(opener, _)| response[line..].starts_with(opener)) {
+            Some((_, closer)) => match response[line..].find(closer) {
+                Some(found) => {
+                    let end = line + found + closer.len();
+                    hidden.push(line..end);
+                    end
+                }
+                None => {
+                    hidden.push(line..response.len());
+                    open = Some(line);
+                    response.len()
+                }
+            },
+            None => response[line..].find('\n').map_or(response.len(), |found| line + found + 1),
+        };
+    }
+    if hidden.is_empty() {
+        return (Cow::Borrowed(response), None);
+    }
+    let mut shown = String::with_capacity(response.len());
+    for range in hidden {
+        shown.push_str(&response[shown.len()..range.start]);
+        shown.extend(response[range].bytes().map(|byte| if byte == b'\n' { '\n' } else { ' ' }));
+    }
+    shown.push_str(&response[shown.len()..]);
+    (Cow::Owned(shown), open)
 }
 
 /// Where the text of the first fence begins, after its info string. A fence stands at the start of a
-/// line, or before anything that could be JSON; others may be part of a string.
-fn fence(response: &str, start: usize) -> Option<usize> {
-    let text = &response[start..];
-    let first_opener = text.find(['{', '[']).unwrap_or(text.len());
-    let mut fences = text.match_indices(FENCE).map(|(at, _)| at);
-    let at = fences.find(|&at| {
-        let line_start = text[..at].rfind('\n').map_or(0, |at| at + 1);
-        at < first_opener || text[line_start..at].chars().all(|c| c == ' ' || c == '\t' || c == '>')
-    })?;
-    let after = text[at..].trim_start_matches('`');
-    let is_info = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
-    let block = match after.trim_start_matches(is_info) {
-        block if block.trim_start_matches([' ', '\t', '\r']).starts_with('\n') => block,
-        // On the fence's own line: a word is its info string, a number is not.
-        block if block.starts_with([' ', '{', '[', '"']) => block,
-        _ => after,
-    };
-    Some(start + text.len() - block.len())
+/// line, or right before an object or array; other marks are part of a string, or of prose.
+fn fence(response: &str) -> Option<usize> {
+    let first_opener = response.find(['{', '[']).unwrap_or(response.len());
+    let mut from = 0;
+    loop {
+        let at = from + response[from..].find(FENCE)?;
+        let after = response[at..].trim_start_matches('`');
+        let is_info = |c: char| c.is_ascii_alphanumeric() || "+-._".contains(c);
+        let behind = after.trim_start_matches(is_info);
+        let is_value = behind[leading_space(behind)..].starts_with(['{', '[']);
+        let line_start = response[..at].rfind('\n').map_or(0, |at| at + 1);
+        let is_line_start = response[line_start..at].chars().all(|c| c == ' ' || c == '\t' || c == '>');
+        if is_line_start || (at < first_opener && is_value) {
+            let block = match behind {
+                block if block.trim_start_matches([' ', '\t', '\r']).starts_with('\n') => block,
+                // On the fence's own line: a word is its info string, a number is not.
+                block if block.starts_with([' ', '{', '[', '"']) => block,
+                _ => after,
+            };
+            return Some(response.len() - block.len());
+        }
+        from = response.len() - after.len();
+    }
 }
 
 /// Whether what follows a value shows that it was not whole.

@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{Diagnostic, Event, JsonlParser, Options, Record, Report};
+use tokenline_core::{Diagnostic, Event, JsonlParser, Options, Record, Report, Severity};
 use tokenline_schema::SchemaValidator;
 
 /// The valid objects of a response in JSON Lines, in its order.
@@ -102,10 +102,12 @@ impl<T> Objects<T> {
     }
 
     /// What is amiss: each line or value that was not delivered with its place and reason, and that
-    /// nothing was. Prose around the objects is no warning; it is in the [`report`](Self::report).
+    /// nothing was. Lines of prose are among them, because one may have been meant to be an
+    /// object; [`is_note`](Warning::is_note) tells them apart.
     pub fn warnings(&self) -> impl Iterator<Item = Warning<'_>> {
-        let rejects = self.report.rejects().chain(&self.misfits).map(Warning::Rejected);
-        let unkept = self.report.rejected() - self.report.rejects().count() as u64;
+        let findings = self.report.diagnostics();
+        let unkept = self.report.rejected() + self.report.notes() - findings.len() as u64;
+        let rejects = findings.iter().chain(&self.misfits).map(Warning::Rejected);
         let unkept = (unkept > 0).then_some(Warning::NotKept(unkept));
         let nothing = self.values.is_empty().then_some(Warning::NoObjects);
         rejects.chain(unkept).chain(nothing)
@@ -148,12 +150,20 @@ impl<'a, T> IntoIterator for &'a Objects<T> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Warning<'a> {
-    /// Something that looked like data was not delivered: where, and why.
+    /// Something was not delivered: where, and why.
     Rejected(&'a Diagnostic),
     /// So many more, beyond those that a report [keeps](tokenline_core::Limits::diagnostics).
     NotKept(u64),
     /// There is no valid object.
     NoObjects,
+}
+
+impl Warning<'_> {
+    /// Whether it is only information: prose around the objects.
+    #[must_use]
+    pub fn is_note(&self) -> bool {
+        matches!(self, Self::Rejected(diagnostic) if diagnostic.severity() == Severity::Info)
+    }
 }
 
 impl fmt::Display for Warning<'_> {

@@ -236,6 +236,7 @@ impl ToolCallParser {
             ToolCalling::Text(_) => self.parse_text(response, end),
             ToolCalling::FunctionCalling => {
                 let mut collector = Collector::new(&self.limits);
+                let response = response.strip_prefix('\u{feff}').unwrap_or(response);
                 native::read(response, self.shape, self.tools.as_ref(), end, &mut collector);
                 collector.finish()
             }
