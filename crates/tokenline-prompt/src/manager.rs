@@ -1,6 +1,6 @@
 //! The prompts, and what is done with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -148,7 +148,16 @@ impl PromptManager {
         if let Some(system) = config.system {
             manager = manager.with_system(system)?;
         }
+        let mut meant: BTreeSet<String> = config.prompts.iter().map(|(id, _)| id.clone()).collect();
         for (id, compiled) in config.prompts {
+            if let Some(alias) =
+                compiled.prompt.aliases().iter().find(|alias| !meant.insert((*alias).clone()))
+            {
+                let reason =
+                    format!("\"{alias}\" is the id or alias of another prompt, or stands here twice");
+                let error = ConfigError::new(ConfigErrorKind::Alias, &compiled.key, reason);
+                return Err(error.of_member("aliases"));
+            }
             manager.insert(id.into(), Arc::new(compiled));
         }
         Ok(manager)
@@ -360,7 +369,7 @@ impl PromptManager {
     /// anywhere. What comes back is a [`JsonlStreamParser`]: with its
     /// [`records`](JsonlStreamParser::records) or [`values`](JsonlStreamParser::values), the rejects go to
     /// the report; as a stream itself it yields them in their places. However the pieces are cut,
-    /// objects and warnings are those that [`invoke`](Self::invoke) would have given.
+    /// objects and findings are those that [`invoke`](Self::invoke) would have given.
     ///
     /// ```
     /// use futures_util::StreamExt;

@@ -436,3 +436,18 @@ fn a_later_prompt_takes_the_place_of_an_earlier_one() {
     assert_eq!(manager.prompt("new").unwrap().template(), "newer");
     assert_eq!(manager.prompt("extract-topics").unwrap().response_type(), ResponseType::Jsonl);
 }
+
+#[test]
+fn an_alias_is_of_one_prompt() {
+    for (prompts, alias) in [
+        (r#"{"a":{"prompt":"A","aliases":["b"]},"b":{"prompt":"B"}}"#, "b"),
+        (r#"{"a":{"prompt":"A","aliases":["z"]},"b":{"prompt":"B","aliases":["z"]}}"#, "z"),
+        (r#"{"a":{"prompt":"A","aliases":["a"]}}"#, "a"),
+    ] {
+        let error = PromptManager::parse(&format!("{{\"prompts\":{prompts}}}"), Format::Json).unwrap_err();
+        assert_eq!(error.kind(), ConfigErrorKind::Alias, "{prompts}");
+        let message =
+            format!("aliases: \"{alias}\" is the id or alias of another prompt, or stands here twice");
+        assert!(error.to_string().ends_with(&message), "{error}");
+    }
+}

@@ -28,6 +28,8 @@ pub enum ConfigErrorKind {
     Template,
     /// Terms that are no map.
     Terms,
+    /// An alias that two prompts have, or that is another's id.
+    Alias,
 }
 
 /// What the places of a [`ConfigError`] are places in.

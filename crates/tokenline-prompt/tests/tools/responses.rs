@@ -138,3 +138,23 @@ fn what_the_provider_says_is_told() {
     let parsed = parser("function_calling").parse(response);
     assert_eq!(parsed.rejected[0].diagnostic.code, Code::MalformedJson);
 }
+
+#[test]
+fn calls_that_are_no_list_are_not_passed_over() {
+    let response = |calls: &str| {
+        format!(
+            r#"{{"choices": [{{"message": {{"content": null, "tool_calls": {calls}}}, "finish_reason": "tool_calls"}}]}}"#
+        )
+    };
+    let (calls, rejected) = told(
+        &parser("function_calling")
+            .parse(&response(r#"{"id": "a", "function": {"name": "now", "arguments": "{}"}}"#)),
+    );
+    assert_eq!((calls.len(), rejected.len()), (1, 0), "{rejected:?}");
+    let (calls, rejected) = told(&parser("function_calling").parse(&response("\"x\"")));
+    assert_eq!((calls.len(), rejected.len()), (0, 1), "{rejected:?}");
+    // A byte order mark is no part of a response.
+    let marked =
+        format!("\u{feff}{}", response(r#"[{"id": "a", "function": {"name": "now", "arguments": "{}"}}]"#));
+    assert_eq!(parser("function_calling").parse(&marked).calls.len(), 1);
+}

@@ -1,6 +1,6 @@
 //! Where each shape has its calls and its text.
 
-use tokenline_core::json::{Object, Value};
+use tokenline_core::json::{Kind, Object, Value};
 use tokenline_core::{Code, Completion};
 
 use super::NativeShape;
@@ -59,8 +59,10 @@ fn chat_message<'a>(message: Value<'a>, seal: Seal, ending: Ending) -> Option<Ch
     }
     let mut choice = Choice::default();
     choice.text(content);
-    let calls = calls.and_then(Value::as_array).into_iter().flatten();
-    calls.chain(function).for_each(|call| choice.call(call, seal));
+    let listed = calls.and_then(Value::as_array).into_iter().flatten();
+    // Not in a list, it is the only one.
+    let alone = calls.filter(|calls| !matches!(calls.kind(), Kind::Array | Kind::Null));
+    listed.chain(alone).chain(function).for_each(|call| choice.call(call, seal));
     choice.end(ending);
     Some(choice)
 }
