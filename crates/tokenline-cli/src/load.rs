@@ -65,20 +65,17 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// What a model has answered, from a file or from standard input. A character that is cut at its end is
-/// left out: what it was part of is cut in any case.
-pub(crate) fn response(file: Option<&Path>) -> Result<String, Failure> {
-    let (name, bytes) = match file {
-        Some(file) => {
-            let bytes = std::fs::read(file).map_err(|error| Failure::unreadable(file, &error))?;
-            (file.display().to_string(), bytes)
-        }
-        None => {
-            let mut bytes = Vec::new();
-            let read = std::io::stdin().lock().read_to_end(&mut bytes);
-            read.map_err(|error| Failure::io("cannot read standard input", &error))?;
-            ("stdin".to_owned(), bytes)
-        }
+/// What a model has answered, from a file or, as `-`, from standard input, after what messages call it. A
+/// character that is cut at its end is left out: what it was part of is cut in any case.
+pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
+    let (name, bytes) = if file.as_os_str() == "-" {
+        let mut bytes = Vec::new();
+        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+        read.map_err(|error| Failure::io("cannot read standard input", &error))?;
+        ("stdin".to_owned(), bytes)
+    } else {
+        let bytes = std::fs::read(file).map_err(|error| Failure::unreadable(file, &error))?;
+        (file.display().to_string(), bytes)
     };
     let text = String::from_utf8(bytes).or_else(|error| {
         let fault = error.utf8_error();
@@ -93,5 +90,6 @@ pub(crate) fn response(file: Option<&Path>) -> Result<String, Failure> {
             }
         }
     })?;
-    Ok(text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text))
+    let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+    Ok((name, text))
 }

@@ -67,10 +67,7 @@ fn apply(args: &ApplyArgs) -> Result<Verdict, Failure> {
     let prompts = prompts(&args.prompt.config)?;
     // Before standard input is waited for.
     prompt_of(&prompts, &args.prompt)?;
-    let (source, text) = match args.file.as_os_str() == "-" {
-        true => ("stdin".to_owned(), load::response(None)?),
-        false => (args.file.display().to_string(), load::response(Some(&args.file))?),
-    };
+    let (source, text) = load::response(&args.file)?;
     write_response(prompts.apply(&args.prompt.id, text), &source)
 }
 

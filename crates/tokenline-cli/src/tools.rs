@@ -38,10 +38,7 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
     if let Some(path) = &args.tools {
         parser = parser.with_tools(load::tools(path)?);
     }
-    let (source, response) = match args.file.as_os_str() == "-" {
-        true => ("stdin".to_owned(), load::response(None)?),
-        false => (args.file.display().to_string(), load::response(Some(&args.file))?),
-    };
+    let (source, response) = load::response(&args.file)?;
     let parsed = parser.parse(&response);
     let mut emitter = Emitter::new(What::ToolCalls, source);
     if args.format == ToolCalling::FunctionCalling && NativeShape::of(&response).is_none() {

@@ -29,7 +29,7 @@ type Failure = InvokeError<AnswerError<ClientError>>;
 /// let client = LlmClient::ollama("http://127.0.0.1:11434")?;
 /// let request = ChatRequest::new("gemma3").temperature(0.0);
 ///
-/// let input = [("text", "Chlorophyll is a green pigment.")].into_iter().collect::<std::collections::BTreeMap<_, _>>();
+/// let input = serde_json::json!({"text": "Chlorophyll is a green pigment."});
 /// let response = prompts.ask("extract-definitions", input, &client, &request).await?;
 /// let definitions: Objects<Definition> = response.into_objects()?;
 /// # Ok(())
