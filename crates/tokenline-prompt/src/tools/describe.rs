@@ -1,7 +1,6 @@
 //! Tools as a prompt describes them.
 
 use tokenline_core::ToolDefinition;
-use tokenline_core::json::Raw;
 
 use super::Language;
 
@@ -43,28 +42,15 @@ pub fn tool_descriptions(tools: &[ToolDefinition], language: Language) -> String
         }
         out.push_str("\n  ");
         out.push_str(parameters);
-        out.push_str(&compact(&tool.parameters));
+        out.push_str(&tool.parameters.to_compact());
     }
     out
 }
 
-/// The JSON without the white space between its tokens; literals and escapes are untouched.
-pub(super) fn compact(json: &Raw) -> String {
-    let (mut is_string, mut is_escaped) = (false, false);
-    let is_kept = |char: &char| {
-        let is_kept = is_string || !matches!(char, ' ' | '\t' | '\r' | '\n');
-        match char {
-            '"' if !is_escaped => is_string = !is_string,
-            _ => {}
-        }
-        is_escaped = is_string && *char == '\\' && !is_escaped;
-        is_kept
-    };
-    json.as_str().chars().filter(is_kept).collect()
-}
-
 #[cfg(test)]
 mod tests {
+    use tokenline_core::json::Raw;
+
     use super::*;
 
     #[test]
@@ -73,7 +59,9 @@ mod tests {
             ("{ \"a\" :\t[ 1.50 ,\r\n \" b \\\" c \" ] }", r#"{"a":[1.50," b \" c "]}"#),
             (r#"{ "a\\" : "\\" , "b" : " \\\" x" }"#, r#"{"a\\":"\\","b":" \\\" x"}"#),
         ] {
-            assert_eq!(compact(&Raw::new(text).unwrap()), expected);
+            let tool = ToolDefinition::new("t").with_parameters(Raw::new(text).unwrap());
+            let described = tool_descriptions(&[tool], Language::English);
+            assert_eq!(described, format!("- t\n  parameters: {expected}"));
         }
     }
 }

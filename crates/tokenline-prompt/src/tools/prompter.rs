@@ -10,7 +10,7 @@ use tokenline_schema::{SchemaError, ToolSet};
 
 use super::cache::Cache;
 use super::calling::{FunctionCallingSupport, tool_calling_support};
-use super::describe::{compact, tool_descriptions};
+use super::describe::tool_descriptions;
 use super::native::native_tools;
 use super::parser::ResponseKey;
 use super::{
@@ -232,7 +232,7 @@ impl ToolPrompter {
             context! {
                 name => tool.name.clone(),
                 description => tool.description.clone().unwrap_or_default(),
-                parameters => compact(&tool.parameters),
+                parameters => tool.parameters.to_compact(),
             }
         };
         let context = context! {

@@ -3,7 +3,6 @@
 use tokenline_core::ToolDefinition;
 
 use super::NativeShape;
-use crate::tools::describe::compact;
 
 /// The JSON of a request's member `tools`, an array. Descriptions and schemas are as they were given, on
 /// one line, the order of their members kept.
@@ -59,5 +58,5 @@ fn members(tool: &ToolDefinition, parameters: &str) -> String {
     let description = tool.description.as_deref();
     let description =
         description.map_or_else(String::new, |text| format!(r#""description":{},"#, string(text)));
-    format!(r#""name":{},{description}"{parameters}":{}"#, string(&tool.name), compact(&tool.parameters))
+    format!(r#""name":{},{description}"{parameters}":{}"#, string(&tool.name), tool.parameters.to_compact())
 }
