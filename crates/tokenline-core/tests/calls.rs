@@ -4,7 +4,7 @@ mod common;
 
 use common::{Seen, at_every_cut};
 use proptest::prelude::*;
-use tokenline_core::{CallFormat, Options};
+use tokenline_core::{CallFormat, Code, Limits, Options};
 
 fn calls(format: CallFormat, text: &str) -> Vec<String> {
     let seen = at_every_cut(Options::lenient().calls(format), text.as_bytes());
@@ -99,6 +99,23 @@ fn what_is_cut_is_no_call() {
         assert!(!found.iter().any(|found| found.contains("weather")), "{text}: {found:?}");
     }
     assert_eq!(calls(CallFormat::Auto, "[weather(city='Par").last().map(String::as_str), Some("truncated"));
+}
+
+#[test]
+fn a_carriage_return_behind_a_cut_call_is_no_long_line() {
+    let limits = Limits { line_bytes: 9, ..Limits::default() };
+    let options = Options::lenient().calls(CallFormat::Auto).limits(limits);
+    let seen = at_every_cut(options, b"\n[\re(0e\r");
+    let [Seen::Rejected(cut)] = &seen[..] else { panic!("{seen:?}") };
+    assert_eq!((cut.code, cut.span.start, cut.span.end), (Code::InvalidParameters, 3, 8));
+}
+
+#[test]
+fn a_bad_byte_behind_a_broken_call_is_a_fault_of_its_line() {
+    let options = Options::lenient().calls(CallFormat::Auto);
+    let seen = at_every_cut(options, b"\n[\re(0e,}\xc6f\n{\"a\":1}\n");
+    let codes: Vec<_> = seen.iter().map(Seen::summary).collect();
+    assert_eq!(codes, ["invalid_parameters", "invalid_utf8", "newline {\"a\":1}"]);
 }
 
 #[test]

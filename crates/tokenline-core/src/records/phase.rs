@@ -304,7 +304,8 @@ impl Machine {
                 continue;
             }
             if let Some(start) = self.open_start()
-                && let Some(bad) = window.bad_utf8(window.index(start), bytes.len() - 1)
+                && let Some(last) = bytes.len().checked_sub(1)
+                && let Some(bad) = window.bad_utf8(window.index(start), last)
             {
                 // Before the open record is carried over, or the limit is held against it.
                 self.bad_utf8(window, at, bad);

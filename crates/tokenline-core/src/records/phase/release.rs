@@ -31,8 +31,9 @@ impl Machine {
     #[inline]
     pub(super) fn check_length(&mut self, window: &Window<'_>, at: &mut usize, line_feed: usize) -> u64 {
         let content_end = self.content_end(window, line_feed);
-        // Of a value on several lines it is held against the value alone.
-        if content_end - self.counted_from > self.limit && self.spread.is_none() {
+        // Of a value on several lines it is held against the value alone. A call may have ended behind a
+        // carriage return, which is not content.
+        if content_end.saturating_sub(self.counted_from) > self.limit && self.spread.is_none() {
             let open = self.open_start().map(|start| window.index(start));
             match open.and_then(|open| window.bad_utf8(open, line_feed.saturating_sub(1))) {
                 // What was wrong first is what is said.
