@@ -10,7 +10,7 @@ use tokenline_core::json::{Parser, Value};
 use tokenline_core::{Code, Validate, Violation};
 
 use crate::error::{SchemaError, SchemaErrorKind};
-use crate::explain::{self, Oracle};
+use crate::explain::{self, Finding, Oracle};
 use crate::place::Document;
 use crate::refusal;
 use crate::tape::Tape;
@@ -174,18 +174,63 @@ impl SchemaValidator {
             && self.0.validator.is_valid(value)
     }
 
+    /// All that is wrong with a value, as far as it shows: every rule that is broken, in the order of the places,
+    /// and a duplicate key first. At most so many. Of alternatives (`anyOf` and its kin) that all fail, what is wrong
+    /// with the one that was meant.
+    ///
+    /// ```
+    /// use tokenline_core::json::Parser;
+    /// use tokenline_schema::SchemaValidator;
+    ///
+    /// let validator: SchemaValidator =
+    ///     r#"{"required":["name"],"properties":{"age":{"minimum":0},"email":{"type":"string"}}}"#.parse()?;
+    /// let mut parser = Parser::new();
+    /// let violations = validator.violations(parser.parse(r#"{"age":-1,"email":7}"#)?, 100);
+    /// let rules: Vec<&str> = violations.iter().map(|its| its.schema_path.as_str()).collect();
+    /// assert_eq!(rules, ["/required", "/properties/age/minimum", "/properties/email/type"]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn violations(&self, value: Value<'_>, at_most: usize) -> Vec<Violation> {
+        let mut violations = Vec::new();
+        if !self.0.options.allow_duplicate_keys {
+            violations.extend(Violation::duplicate_key(value).map(|its| *its));
+        }
+        if !self.0.validator.is_valid(value) {
+            violations.extend(match self.oracle() {
+                Some(oracle) => explain::explain_all(&self.0.document, oracle, value, at_most)
+                    .into_iter()
+                    .map(to_violation)
+                    .collect(),
+                None => vec![unexplained(value)],
+            });
+        }
+        violations.truncate(at_most);
+        violations
+    }
+
     #[cold]
     fn violation(&self, value: Value<'_>) -> Box<Violation> {
-        let Inner { document, options, oracle, .. } = &*self.0;
-        let oracle = oracle.get_or_init(|| Oracle::new(document, options.for_representation()));
-        let Some(oracle) = oracle else {
-            let offset = value.range().start;
-            return Box::new(Violation::new(Code::SchemaViolation, offset, "does not match the schema"));
-        };
-        let finding = explain::explain(document, oracle, value);
-        let violation = Violation::new(Code::SchemaViolation, finding.offset, finding.message);
-        Box::new(violation.with_instance_path(finding.instance_path).with_schema_path(finding.schema_path))
+        Box::new(match self.oracle() {
+            Some(oracle) => to_violation(explain::explain(&self.0.document, oracle, value)),
+            None => unexplained(value),
+        })
     }
+
+    fn oracle(&self) -> Option<&Oracle> {
+        let Inner { document, options, oracle, .. } = &*self.0;
+        oracle.get_or_init(|| Oracle::new(document, options.for_representation())).as_ref()
+    }
+}
+
+fn to_violation(finding: Finding) -> Violation {
+    Violation::new(Code::SchemaViolation, finding.offset, finding.message)
+        .with_instance_path(finding.instance_path)
+        .with_schema_path(finding.schema_path)
+}
+
+fn unexplained(value: Value<'_>) -> Violation {
+    Violation::new(Code::SchemaViolation, value.range().start, "does not match the schema")
 }
 
 impl Validate for SchemaValidator {

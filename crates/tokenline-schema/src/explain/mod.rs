@@ -11,4 +11,4 @@ mod walk;
 mod words;
 
 pub(crate) use oracle::{Options, Oracle};
-pub(crate) use walk::explain;
+pub(crate) use walk::{Finding, explain, explain_all};

@@ -79,58 +79,128 @@ pub(super) struct Walk<'o> {
 
 /// Finds what to report of a value that breaks a schema.
 pub(crate) fn explain(document: &Document, oracle: &Oracle, value: Value<'_>) -> Finding {
-    let fuel = FUEL + value.range().len().saturating_mul(FUEL_PER_BYTE);
-    let mut walk = Walk { oracle, fuel, buffer: StringBuffer::default() };
-    let mut here = (document.root(), value);
-    let mut instance_path = String::new();
-    for _ in 0..STEPS {
-        let (place, value) = &here;
-        match walk.step(place, *value) {
-            Ok(Some(Step::Into(place))) => here.0 = place,
-            Ok(Some(Step::Part(place, name, part))) => {
-                pointer::push(&mut instance_path, &name);
-                here = (place, part);
-            }
-            Ok(Some(Step::Fault { schema_path, part, message })) => {
-                let mut offset = value.range().start;
-                if let Some((name, part)) = part {
-                    pointer::push(&mut instance_path, &name);
-                    offset = part.range().start;
-                }
-                return Finding { instance_path, schema_path, message, offset };
-            }
-            Ok(None) | Err(Spent) => break,
-        }
-    }
-    let (place, value) = here;
-    let offset = value.range().start;
-    Finding { instance_path, schema_path: place.pointer, message: PLAIN.to_owned(), offset }
+    Walk::new(oracle, value).down(document.root(), value, String::new())
 }
 
-/// None if this is not where the fault is.
-type Found<'s, 'v> = Result<Option<Step<'s, 'v>>, Spent>;
-type Search<'o> = for<'s, 'v> fn(&mut Walk<'o>, &Place<'s>, Value<'v>) -> Found<'s, 'v>;
+/// Finds all that there is to report of a value that breaks a schema, at most so much: at each place every rule
+/// that is broken, and of the parts every one that does not fit. Where the fault is in none of these, but in
+/// alternatives, say, one finding is reported.
+pub(crate) fn explain_all(
+    document: &Document,
+    oracle: &Oracle,
+    value: Value<'_>,
+    at_most: usize,
+) -> Vec<Finding> {
+    let mut walk = Walk::new(oracle, value);
+    let mut findings = Vec::new();
+    let mut open = vec![(document.root(), value, String::new())];
+    for _ in 0..STEPS.max(at_most) {
+        let Some((place, value, path)) = open.pop().filter(|_| findings.len() < at_most) else { break };
+        let mut steps = Steps { first_only: false, steps: Vec::new() };
+        for search in Walk::SURFACE {
+            if search(&mut walk, &place, value, &mut steps).is_err() {
+                break;
+            }
+        }
+        if steps.steps.is_empty() {
+            findings.push(walk.down(place, value, path));
+            continue;
+        }
+        let further = open.len();
+        for step in steps.steps {
+            match step {
+                Step::Into(place) => open.push((place, value, path.clone())),
+                Step::Part(place, name, part) => {
+                    let mut path = path.clone();
+                    pointer::push(&mut path, &name);
+                    open.push((place, part, path));
+                }
+                Step::Fault { schema_path, part, message } if findings.len() < at_most => {
+                    findings.push(Finding::new(path.clone(), value, schema_path, part, message));
+                }
+                Step::Fault { .. } => {}
+            }
+        }
+        // The first part is looked at first.
+        open[further..].reverse();
+    }
+    findings
+}
+
+impl Finding {
+    fn new(
+        mut instance_path: String,
+        value: Value<'_>,
+        schema_path: String,
+        part: Option<(String, Value<'_>)>,
+        message: String,
+    ) -> Self {
+        let mut offset = value.range().start;
+        if let Some((name, part)) = part {
+            pointer::push(&mut instance_path, &name);
+            offset = part.range().start;
+        }
+        Self { instance_path, schema_path, message, offset }
+    }
+}
+
+/// The steps that a search finds.
+pub(super) struct Steps<'s, 'v> {
+    /// It may end with the first.
+    first_only: bool,
+    steps: Vec<Step<'s, 'v>>,
+}
+
+impl<'s, 'v> Steps<'s, 'v> {
+    /// Adds a step. Returns whether the search is over.
+    fn add(&mut self, step: Step<'s, 'v>) -> bool {
+        self.steps.push(step);
+        self.first_only
+    }
+}
+
+/// No step is added if this is not where the fault is.
+type Search<'o> =
+    for<'s, 'v> fn(&mut Walk<'o>, &Place<'s>, Value<'v>, &mut Steps<'s, 'v>) -> Result<(), Spent>;
 
 impl<'o> Walk<'o> {
-    /// The next step from a place whose schema the value breaks. None if its fault shows nowhere.
-    fn step<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
-        if place.schema.as_bool() == Some(false) {
-            return Ok(Some(Step::fault(place.pointer.clone(), "the schema does not allow anything here")));
+    /// What may be wrong with a value itself, with its parts.
+    const SURFACE: [Search<'o>; 4] = [Self::broken_rules, Self::joined, Self::elements, Self::members];
+    /// With what it is one of. What cannot be asked alone comes last, when it is the only one left.
+    const REST: [Search<'o>; 4] = [Self::alternative, Self::conditional, Self::negated, Self::left_over];
+
+    fn new(oracle: &'o Oracle, value: Value<'_>) -> Self {
+        let fuel = FUEL + value.range().len().saturating_mul(FUEL_PER_BYTE);
+        Self { oracle, fuel, buffer: StringBuffer::default() }
+    }
+
+    /// Goes down from a place whose schema the value breaks to the one finding that is reported.
+    fn down(&mut self, place: Place<'_>, value: Value<'_>, mut instance_path: String) -> Finding {
+        let mut here = (place, value);
+        for _ in 0..STEPS {
+            let (place, value) = &here;
+            match self.step(place, *value) {
+                Ok(Some(Step::Into(place))) => here.0 = place,
+                Ok(Some(Step::Part(place, name, part))) => {
+                    pointer::push(&mut instance_path, &name);
+                    here = (place, part);
+                }
+                Ok(Some(Step::Fault { schema_path, part, message })) => {
+                    return Finding::new(instance_path, *value, schema_path, part, message);
+                }
+                Ok(None) | Err(Spent) => break,
+            }
         }
-        // In this order: what is wrong with the value itself, with its parts, with what it is one
-        // of. What cannot be asked alone comes last, when it is the only one left.
-        let searches: [Search<'o>; 8] = [
-            Self::broken_rule,
-            Self::joined,
-            Self::element,
-            Self::member,
-            Self::alternative,
-            Self::conditional,
-            Self::negated,
-            Self::left_over,
-        ];
-        for search in searches {
-            if let Some(step) = search(self, place, value)? {
+        let (place, value) = here;
+        Finding::new(instance_path, value, place.pointer, None, PLAIN.to_owned())
+    }
+
+    /// The next step from a place whose schema the value breaks. None if its fault shows nowhere.
+    fn step<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Result<Option<Step<'s, 'v>>, Spent> {
+        let mut steps = Steps { first_only: true, steps: Vec::new() };
+        for search in Self::SURFACE.into_iter().chain(Self::REST) {
+            search(self, place, value, &mut steps)?;
+            if let Some(step) = steps.steps.pop() {
                 return Ok(Some(step));
             }
         }
@@ -149,7 +219,16 @@ impl<'o> Walk<'o> {
         Ok(())
     }
 
-    fn broken_rule<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
+    fn broken_rules<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
+        if place.schema.as_bool() == Some(false) {
+            steps.add(Step::fault(place.pointer.clone(), "the schema does not allow anything here"));
+            return Ok(());
+        }
         for keyword in RULES {
             let Some(demand) = place.keyword(keyword) else { continue };
             // These look at all of the value, the others at its surface.
@@ -166,24 +245,36 @@ impl<'o> Walk<'o> {
                     _ => None,
                 };
                 let message = words::rule(exclusive.unwrap_or(keyword), demand, value);
-                return Ok(Some(Step::fault(place.keyword_pointer(keyword), message)));
+                if steps.add(Step::fault(place.keyword_pointer(keyword), message)) {
+                    return Ok(());
+                }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// `$ref` and `allOf`: schemas of the same value that must all hold.
-    fn joined<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
+    fn joined<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
         for joined in place.reference().into_iter().chain(place.list("allOf")) {
-            if !self.fits(&joined, value)? {
-                return Ok(Some(Step::Into(joined)));
+            if !self.fits(&joined, value)? && steps.add(Step::Into(joined)) {
+                return Ok(());
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn element<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
-        let Some(array) = value.as_array() else { return Ok(None) };
+    fn elements<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
+        let Some(array) = value.as_array() else { return Ok(()) };
         // A list of schemas for the first elements, and one for the rest.
         let (first, rest) = if place.draft() >= Draft::Draft202012 {
             (place.list("prefixItems"), place.child("items"))
@@ -194,15 +285,20 @@ impl<'o> Walk<'o> {
         };
         for (at, element) in array.iter().enumerate() {
             let Some(schema) = first.get(at).or(rest.as_ref()) else { break };
-            if !self.fits(schema, element)? {
-                return Ok(Some(Step::part(schema, &at.to_string(), element)));
+            if !self.fits(schema, element)? && steps.add(Step::part(schema, &at.to_string(), element)) {
+                return Ok(());
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn member<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
-        let Some(object) = value.as_object() else { return Ok(None) };
+    fn members<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
+        let Some(object) = value.as_object() else { return Ok(()) };
         let patterns: Vec<_> = place.names("patternProperties").collect();
         let names = place.child("propertyNames");
         let rest = place.child("additionalProperties");
@@ -212,7 +308,9 @@ impl<'o> Walk<'o> {
                 && !self.buffer.with(name, |name| self.oracle.fits(names, name))
             {
                 let message = "the member's name breaks the rules for names";
-                return Ok(Some(Step::fault_of(names.pointer.clone(), name, member, message)));
+                if steps.add(Step::fault_of(names.pointer.clone(), name, member, message)) {
+                    return Ok(());
+                }
             }
             let mut schemas: Vec<_> = place.named_child("properties", name).into_iter().collect();
             for regex in &patterns {
@@ -225,15 +323,20 @@ impl<'o> Walk<'o> {
                 schemas.extend(rest.clone());
             }
             for schema in &schemas {
-                if !self.fits(schema, member)? {
-                    return Ok(Some(Step::part(schema, name, member)));
+                if !self.fits(schema, member)? && steps.add(Step::part(schema, name, member)) {
+                    return Ok(());
                 }
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn alternative<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
+    fn alternative<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
         for keyword in ["anyOf", "oneOf"] {
             let branches = place.list(keyword);
             if branches.is_empty() {
@@ -246,21 +349,30 @@ impl<'o> Walk<'o> {
                 }
             }
             match fitting.len() {
-                0 => return union::meant(self, place.keyword_pointer(keyword), branches, value).map(Some),
+                0 => {
+                    steps.add(union::meant(self, place.keyword_pointer(keyword), branches, value)?);
+                    return Ok(());
+                }
                 2.. if keyword == "oneOf" => {
                     let (all, several) = (branches.len(), fitting.len());
                     let message =
                         format!("matches {several} of {all} alternatives, but must match exactly one");
-                    return Ok(Some(Step::fault(place.keyword_pointer(keyword), message)));
+                    steps.add(Step::fault(place.keyword_pointer(keyword), message));
+                    return Ok(());
                 }
                 _ => {}
             }
         }
-        Ok(None)
+        Ok(())
     }
 
     /// `if`, `dependentSchemas`, and `dependencies` with schemas.
-    fn conditional<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
+    fn conditional<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
         let mut applied = Vec::new();
         if let Some(condition) = place.child("if") {
             let consequence = if self.fits(&condition, value)? { "then" } else { "else" };
@@ -271,24 +383,34 @@ impl<'o> Walk<'o> {
             applied.extend(present.filter_map(|name| place.named_child(keyword, name)));
         }
         for schema in applied {
-            if !self.fits(&schema, value)? {
-                return Ok(Some(Step::Into(schema)));
+            if !self.fits(&schema, value)? && steps.add(Step::Into(schema)) {
+                return Ok(());
             }
         }
-        Ok(None)
+        Ok(())
     }
 
-    fn negated<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
-        match place.child("not") {
-            Some(schema) if self.fits(&schema, value)? => {
-                Ok(Some(Step::fault(schema.pointer, "matches what `not` forbids")))
-            }
-            _ => Ok(None),
+    fn negated<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
+        if let Some(schema) = place.child("not")
+            && self.fits(&schema, value)?
+        {
+            steps.add(Step::fault(schema.pointer, "matches what `not` forbids"));
         }
+        Ok(())
     }
 
     /// What only has a meaning together with the rest, when everything else holds.
-    fn left_over<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Found<'s, 'v> {
+    fn left_over<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+        steps: &mut Steps<'s, 'v>,
+    ) -> Result<(), Spent> {
         let suspects = [
             ("contains", value.as_array().is_some(), "the number of elements that match `contains` is wrong"),
             (
@@ -307,6 +429,9 @@ impl<'o> Walk<'o> {
         ];
         let suspect =
             suspects.into_iter().find(|(keyword, applies, _)| *applies && place.keyword(keyword).is_some());
-        Ok(suspect.map(|(keyword, _, message)| Step::fault(place.keyword_pointer(keyword), message)))
+        if let Some((keyword, _, message)) = suspect {
+            steps.add(Step::fault(place.keyword_pointer(keyword), message));
+        }
+        Ok(())
     }
 }

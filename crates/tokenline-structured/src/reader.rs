@@ -1,0 +1,237 @@
+//! An answer that is read while it comes.
+
+use std::fmt;
+
+use tokenline_core::json::{Change, Kind};
+use tokenline_core::{Code, Diagnostic, Event, LentEvent, Options, RecordDecoder, Recovery};
+
+use crate::check::{Checked, Review, is_one_object, judge, not_one_object};
+use crate::{CheckError, Received, Warning};
+
+/// Reads an answer while it comes: the text of the response as it grows, and in the end all of it, checked.
+/// Sans-IO.
+///
+/// ```
+/// use tokenline_structured::ResponseReader;
+///
+/// let mut reader = ResponseReader::new();
+/// let mut shown = String::new();
+/// for piece in [
+///     "{\"response\": \"A 529 plan is a",
+///     " good start.\", \"analysis\": {\"subj",
+///     "ects\": [], \"summaryUpdate\": \"User asked about college savings.\"}}",
+/// ] {
+///     shown.push_str(reader.push(piece)?);
+/// }
+/// assert_eq!(shown, "A 529 plan is a good start.");
+/// let checked = reader.finish()?;
+/// assert_eq!(checked.response.response, shown);
+/// # Ok::<(), tokenline_structured::CheckError>(())
+/// ```
+///
+/// Text around the JSON and a fence are passed over, with a [warning](Warning::NotAlone). What was
+/// shown of the response is final only once the answer is: it may still be cut off, or not pass.
+pub struct ResponseReader {
+    decoder: RecordDecoder,
+    state: State,
+}
+
+struct State {
+    received: Received,
+    /// Where the object that is read began.
+    start: Option<u64>,
+    response: Growing,
+    is_beside_text: bool,
+    review: Option<Review>,
+    max_errors: usize,
+    failed: Option<CheckError>,
+}
+
+/// How much of the response is there.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Growing {
+    Awaited,
+    Open,
+    Over,
+}
+
+/// The path of the text that is shown while it grows.
+const RESPONSE: &str = "/response";
+/// An answer that fits the schema has less than 100 KB, whatever its escapes; what else a model may put
+/// around it, thinking above all, is given some room.
+const MAX_BYTES: usize = 8 << 20;
+
+impl Default for ResponseReader {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl ResponseReader {
+    /// A reader at the start of an answer.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::telling(1)
+    }
+
+    /// One that goes on after the first fault.
+    pub(crate) fn reviewing() -> Self {
+        Self::telling(Review::MAX_ERRORS)
+    }
+
+    fn telling(max_errors: usize) -> Self {
+        Self {
+            decoder: RecordDecoder::new(Options::lenient().partials(true)),
+            state: State {
+                received: Received::default(),
+                start: None,
+                response: Growing::Awaited,
+                is_beside_text: false,
+                review: None,
+                max_errors,
+                failed: None,
+            },
+        }
+    }
+
+    /// Reads on. Returns what is new of the response's text, its escapes decoded, never a part of a character.
+    ///
+    /// # Errors
+    ///
+    /// The first fault of the answer, and from then on the same.
+    pub fn push(&mut self, piece: &str) -> Result<&str, CheckError> {
+        let Self { decoder, state } = self;
+        if let Some(error) = &state.failed {
+            return Err(error.clone());
+        }
+        let shown = state.received.response.len();
+        if state.received.text.len() + piece.len() > MAX_BYTES {
+            return Err(state.fail(CheckError::TooLarge));
+        }
+        state.received.text.push_str(piece);
+        let mut rest = piece.as_bytes();
+        loop {
+            let decoded = decoder.decode(rest);
+            rest = &rest[decoded.consumed..];
+            let Some(event) = decoded.event else { break };
+            state.take(event)?;
+        }
+        Ok(&state.received.response[shown..])
+    }
+
+    /// The response's text so far.
+    #[must_use]
+    pub fn response(&self) -> &str {
+        &self.state.received.response
+    }
+
+    /// What there is so far.
+    #[must_use]
+    pub fn received(&self) -> &Received {
+        &self.state.received
+    }
+
+    /// The same, for who has no more use for the reader.
+    #[must_use]
+    pub fn into_received(self) -> Received {
+        self.state.received
+    }
+
+    /// Ends the answer: nothing more comes, and what came is whole as far as its source knows.
+    ///
+    /// # Errors
+    ///
+    /// If it is not whole after all, or does not pass.
+    pub fn finish(self) -> Result<Checked, CheckError> {
+        let Review { response, errors, warnings } = self.finish_review()?;
+        match (response, errors.into_iter().next()) {
+            (Some(response), None) => Ok(Checked { response, warnings }),
+            (_, Some(error)) => Err(error),
+            (None, None) => unreachable!("an answer without a fault is read"),
+        }
+    }
+
+    pub(crate) fn finish_review(mut self) -> Result<Review, CheckError> {
+        let Self { decoder, state } = &mut self;
+        if let Some(error) = state.failed.take() {
+            return Err(error);
+        }
+        while let Some(event) = decoder.finish() {
+            state.take(event)?;
+        }
+        let Some(mut review) = state.review.take() else {
+            return Err(CheckError::NoObject(std::mem::take(&mut state.received)));
+        };
+        if state.is_beside_text {
+            review.warnings.push(Warning::NotAlone);
+        }
+        Ok(review)
+    }
+}
+
+impl State {
+    fn take(&mut self, event: LentEvent<'_>) -> Result<(), CheckError> {
+        let error = match event {
+            Event::Partial(partial) => {
+                let start = *self.start.get_or_insert(partial.start);
+                if start == partial.start && self.review.is_none() && partial.value.path == RESPONSE {
+                    self.grow(partial.value.change);
+                }
+                return Ok(());
+            }
+            Event::Note(_) => {
+                self.is_beside_text = true;
+                return Ok(());
+            }
+            Event::Record(record) if self.review.is_some() || !is_one_object(record.recovered) => {
+                not_one_object(&record)
+            }
+            Event::Record(record) => {
+                self.is_beside_text |= record.recovered.iter().any(|its| its != Recovery::SeveralLines);
+                let mut review = judge(&record, self.max_errors);
+                if self.max_errors > 1 || review.errors.is_empty() {
+                    self.review = Some(review);
+                    return Ok(());
+                }
+                review.errors.swap_remove(0)
+            }
+            Event::Rejected(diagnostic) if self.is_cut(&diagnostic) => {
+                let received = std::mem::take(&mut self.received);
+                CheckError::Truncated { diagnostic: Box::new(diagnostic), received }
+            }
+            Event::Rejected(diagnostic) => CheckError::Malformed(Box::new(diagnostic)),
+            other => unreachable!("a record decoder has no other events: {other:?}"),
+        };
+        Err(self.fail(error))
+    }
+
+    /// Whether nothing is wrong but that the end is missing. Of an object that is cut before its first member the
+    /// decoder only says that it is none.
+    fn is_cut(&self, diagnostic: &Diagnostic) -> bool {
+        diagnostic.code == Code::Truncated
+            || self.received.text.trim_end().strip_suffix('{').is_some_and(|before| {
+                diagnostic.code == Code::MalformedJson && before.len() as u64 == diagnostic.span.start
+            })
+    }
+
+    fn grow(&mut self, change: Change<'_>) {
+        match (self.response, change) {
+            (Growing::Awaited, Change::Open(Kind::String)) => self.response = Growing::Open,
+            (Growing::Open, Change::Append(text)) => self.received.response.push_str(text),
+            // A second member of this name is a fault, which is told of in the end.
+            (Growing::Open, Change::Close) => self.response = Growing::Over,
+            _ => {}
+        }
+    }
+
+    fn fail(&mut self, error: CheckError) -> CheckError {
+        self.failed.insert(error).clone()
+    }
+}
+
+/// Counts only: an answer is private.
+impl fmt::Debug for ResponseReader {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResponseReader").field("received", &self.state.received).finish_non_exhaustive()
+    }
+}
