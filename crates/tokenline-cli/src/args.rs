@@ -1,5 +1,7 @@
 //! What the program can be told.
 
+mod structured;
+
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -9,10 +11,14 @@ use tokenline::CallFormat;
 use tokenline::llm::Provider;
 use tokenline::prompt::tools::{NativeShape, ToolCalling};
 
+pub(crate) use structured::{
+    FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, StructuredCommand, SystemArgs,
+};
+
 /// Validated records and tool calls out of a language model's byte stream.
 ///
 /// Exit codes: 0 good; 1 something was rejected, with --deny, or more than --max-errors, or a json prompt's
-/// response; 2 usage, configuration or schema at fault; 3 input or output, a provider's error, or an
+/// response or a structured answer; 2 usage, configuration or schema at fault; 3 input or output, a provider's error, or an
 /// incomplete source.
 #[derive(Debug, Parser)]
 #[command(name = "tokenline", version)]
@@ -33,6 +39,9 @@ pub(crate) enum Command {
     /// Tools for models: what they are told of them, and the calls in what they answer.
     #[command(subcommand)]
     Tools(ToolsCommand),
+    /// A chat answer and its analysis in one JSON value: its schema, requests, checks, and XML.
+    #[command(subcommand)]
+    Structured(StructuredCommand),
     /// Watch records and tool calls arrive from a recorded model over real HTTP.
     Demo(DemoArgs),
     /// Serve recorded model streams over HTTP on this machine, at every provider's path.

@@ -19,6 +19,7 @@ mod replay;
 mod report_file;
 mod say;
 mod source;
+mod structured;
 mod tools;
 
 use std::process::ExitCode;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
         Command::Extract(args) => in_runtime(extract::run(&args)),
         Command::Prompt(command) => prompt::run(command),
         Command::Tools(command) => tools::run(&command),
+        Command::Structured(command) => structured::run(&command),
         Command::Demo(args) => in_runtime(demo::run(args)),
         Command::Replay(args) => in_runtime(replay::run(args)),
         Command::Explain(args) => explain::run(&args),

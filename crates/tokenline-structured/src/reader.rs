@@ -98,25 +98,26 @@ impl ResponseReader {
     ///
     /// # Errors
     ///
-    /// The first fault of the answer, and from then on the same.
+    /// The first fault of the answer, and from then on the same. If there is new text before it in the piece, that is
+    /// returned first, and the fault from the next call.
     pub fn push(&mut self, piece: &str) -> Result<&str, CheckError> {
         let Self { decoder, state } = self;
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
         let shown = state.received.response.len();
-        if state.received.text.len() + piece.len() > MAX_BYTES {
-            return Err(state.fail(CheckError::TooLarge));
-        }
-        state.received.text.push_str(piece);
-        let mut rest = piece.as_bytes();
-        loop {
-            let decoded = decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            let Some(event) = decoded.event else { break };
-            state.take(event)?;
+        if let Err(error) = state.read(decoder, piece) {
+            state.failed = Some(error.clone());
+            if state.received.response.len() == shown {
+                return Err(error);
+            }
         }
         Ok(&state.received.response[shown..])
+    }
+
+    /// Whether a fault was found.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.state.failed.is_some()
     }
 
     /// The response's text so far.
@@ -170,8 +171,22 @@ impl ResponseReader {
 }
 
 impl State {
+    fn read(&mut self, decoder: &mut RecordDecoder, piece: &str) -> Result<(), CheckError> {
+        if self.received.text.len() + piece.len() > MAX_BYTES {
+            return Err(CheckError::TooLarge);
+        }
+        self.received.text.push_str(piece);
+        let mut rest = piece.as_bytes();
+        loop {
+            let decoded = decoder.decode(rest);
+            rest = &rest[decoded.consumed..];
+            let Some(event) = decoded.event else { return Ok(()) };
+            self.take(event)?;
+        }
+    }
+
     fn take(&mut self, event: LentEvent<'_>) -> Result<(), CheckError> {
-        let error = match event {
+        Err(match event {
             Event::Partial(partial) => {
                 let start = *self.start.get_or_insert(partial.start);
                 if start == partial.start && self.review.is_none() && partial.value.path == RESPONSE {
@@ -196,13 +211,11 @@ impl State {
                 review.errors.swap_remove(0)
             }
             Event::Rejected(diagnostic) if self.is_cut(&diagnostic) => {
-                let received = std::mem::take(&mut self.received);
-                CheckError::Truncated { diagnostic: Box::new(diagnostic), received }
+                CheckError::Truncated { diagnostic: Box::new(diagnostic), received: self.received.clone() }
             }
             Event::Rejected(diagnostic) => CheckError::Malformed(Box::new(diagnostic)),
             other => unreachable!("a record decoder has no other events: {other:?}"),
-        };
-        Err(self.fail(error))
+        })
     }
 
     /// Whether nothing is wrong but that the end is missing. Of an object that is cut before its first member the
@@ -222,10 +235,6 @@ impl State {
             (Growing::Open, Change::Close) => self.response = Growing::Over,
             _ => {}
         }
-    }
-
-    fn fail(&mut self, error: CheckError) -> CheckError {
-        self.failed.insert(error).clone()
     }
 }
 

@@ -89,7 +89,12 @@ where
             else {
                 return Poll::Ready(None);
             };
-            let end = match source.try_poll_next(cx) {
+            let piece = match reader.has_failed() {
+                // Nothing more is read; the fault comes in the end.
+                true => Poll::Ready(None),
+                false => source.try_poll_next(cx),
+            };
+            let end = match piece {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(piece))) => match reader.push(piece.as_ref()) {
                     Ok("") => continue,

@@ -156,13 +156,18 @@ async fn a_source_that_fails_is_an_error_with_what_was_there() {
 #[tokio::test(flavor = "current_thread")]
 async fn the_first_fault_ends_a_stream() {
     let faulty = with("/analysis/summaryUpdate", "short");
+    let text = "A 529 plan is a good start.".to_owned();
     let source = stream::iter([Ok::<_, Infallible>(faulty + "\n"), Ok("{}".to_owned())]);
     let mut answer = ResponseStream::new(source);
     let mut events = Vec::new();
     while let Some(event) = answer.next().await {
         events.push(event);
     }
-    assert!(matches!(&events[..], [Err(ResponseError::Check(CheckError::Invalid(_)))]), "{events:?}");
+    // What came with it is shown.
+    let [shown, Err(ResponseError::Check(CheckError::Invalid(_)))] = &events[..] else {
+        panic!("{events:?}")
+    };
+    assert_eq!(*shown, Ok(ResponseEvent::Text(text)));
 }
 
 #[test]

@@ -1,5 +1,5 @@
-// Its examples need the features `client` and `prompt`; the text is there in any case.
-#![cfg_attr(any(not(doctest), all(feature = "client", feature = "prompt")), doc = include_str!("../README.md"))]
+// Its examples need the features `client`, `prompt` and `structured`; the text is there in any case.
+#![cfg_attr(any(not(doctest), all(feature = "client", feature = "prompt", feature = "structured")), doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
 
 pub use tokenline_core::*;
@@ -18,13 +18,27 @@ pub use tokenline_prompt as prompt;
 pub use tokenline_schema as schema;
 
 // Built for the documentation alone.
-#[cfg(all(any(doc, doctest), feature = "client", feature = "prompt", feature = "replay"))]
+#[cfg(all(
+    any(doc, doctest),
+    feature = "client",
+    feature = "prompt",
+    feature = "replay",
+    feature = "structured"
+))]
 pub mod cookbook;
 
 #[cfg(all(feature = "client", feature = "prompt"))]
 mod ask;
 #[cfg(all(feature = "client", feature = "prompt"))]
 pub use ask::Ask;
+
+#[cfg(feature = "structured")]
+pub mod structured;
+
+#[cfg(all(feature = "client", feature = "structured"))]
+mod ask_structured;
+#[cfg(all(feature = "client", feature = "structured"))]
+pub use ask_structured::AskStructured;
 
 #[cfg(all(feature = "codec", feature = "schema"))]
 mod validated;

@@ -9,6 +9,7 @@ mod program;
 mod prompts;
 mod providers;
 mod report;
+mod structured;
 mod tools;
 
 /// What a model may write: two records, one that is none, one that is cut.

@@ -1,0 +1,167 @@
+//! `tokenline structured`: a chat answer and its analysis in one JSON value.
+
+use std::fmt::Display;
+use std::io::Write as _;
+use std::path::Path;
+use std::pin::pin;
+
+use futures_util::StreamExt as _;
+use tokenline::Diagnostic;
+use tokenline::llm::AnswerError;
+use tokenline::llm::request::ChatRequest;
+use tokenline::structured::{
+    AttachmentStore as _, CheckError, Checked, FileStore, LlmResponse, RESPONSE_SCHEMA,
+    RESPONSE_SCHEMA_TYPESCRIPT, ResponseError, ResponseEvent, ResponseStream, Review, StructuredRequest,
+    ToChatRequest as _, Warning, XmlError, review,
+};
+
+use crate::args::{FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, StructuredCommand, SystemArgs};
+use crate::failure::{Failure, Verdict};
+use crate::say::say;
+use crate::{in_runtime, load, model};
+
+pub(crate) fn run(command: &StructuredCommand) -> Result<Verdict, Failure> {
+    match command {
+        StructuredCommand::Schema(args) => schema(args),
+        StructuredCommand::Request(args) => request(args),
+        StructuredCommand::Check(args) => check(args),
+        StructuredCommand::ToXml(args) => to_xml(args),
+        StructuredCommand::FromXml(args) => from_xml(args),
+        StructuredCommand::Run(args) => in_runtime(ask(args)),
+    }
+}
+
+fn schema(args: &SchemaArgs) -> Result<Verdict, Failure> {
+    write(if args.typescript { RESPONSE_SCHEMA_TYPESCRIPT } else { RESPONSE_SCHEMA })
+}
+
+fn request(args: &RequestArgs) -> Result<Verdict, Failure> {
+    let request = asked(&args.model, &args.system, &args.file)?;
+    write(&(request.streamed(!args.no_stream).to_body() + "\n"))
+}
+
+fn check(args: &InputArgs) -> Result<Verdict, Failure> {
+    let (source, text) = load::response(&args.file)?;
+    Ok(match reviewed(&source, &text) {
+        Some(_) => Verdict::Good,
+        None => Verdict::Rejected,
+    })
+}
+
+fn to_xml(args: &InputArgs) -> Result<Verdict, Failure> {
+    let (source, text) = load::response(&args.file)?;
+    let Some(answer) = reviewed(&source, &text) else { return Ok(Verdict::Rejected) };
+    match answer.to_xml() {
+        Ok(xml) => write(&(xml + "\n")),
+        Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
+    }
+}
+
+fn from_xml(args: &FromXmlArgs) -> Result<Verdict, Failure> {
+    let (source, text) = load::response(&args.file)?;
+    match LlmResponse::from_xml(&text) {
+        Ok(Checked { response, warnings, .. }) => {
+            warn(&source, &warnings);
+            let json = if args.compact { response.to_json() } else { response.to_json_pretty() };
+            write(&(json + "\n"))
+        }
+        Err(XmlError::Check(error)) => Ok(rejected(told(&source, &error))),
+        Err(error) => Ok(rejected(format_args!("{source}:{error}"))),
+    }
+}
+
+async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
+    let asked = asked(&args.model.model, &args.system, &args.file)?.to_chat_request();
+    let mut request = model::request(&args.model)?;
+    let temperature = request.temperature.or(asked.temperature);
+    request = ChatRequest::messages(request, asked.messages).response_format(asked.response_format);
+    request.temperature = temperature;
+    let answer = model::client(&args.model)?.stream(&request).map_err(|error| model::failure(&error))?;
+    let answer = answer.send().await.map_err(|error| model::failure(&error))?;
+    let mut events = pin!(ResponseStream::new(answer.text()));
+    let source = &args.model.model;
+    while let Some(event) = events.next().await {
+        match event {
+            Ok(ResponseEvent::Text(text)) => write(&text)?,
+            Ok(ResponseEvent::Response(checked)) => {
+                write("\n")?;
+                warn(source, &checked.warnings);
+                return keep(args, &checked.response);
+            }
+            Ok(_) => Verdict::Good,
+            Err(ResponseError::Check(error)) => return Ok(rejected(told(source, &error))),
+            Err(ResponseError::Source { error: AnswerError::Source(error), .. }) => {
+                return Err(model::failure(&error));
+            }
+            // The source is whole, the answer is not.
+            Err(ResponseError::Source { error: error @ AnswerError::Cut(_), .. }) => {
+                return Ok(rejected(format_args!("{source}: {error}")));
+            }
+            Err(error) => return Err(Failure::Source(error.to_string())),
+        };
+    }
+    Ok(Verdict::Good)
+}
+
+/// Stores an answer, if that was asked for.
+fn keep(args: &RunArgs, answer: &LlmResponse) -> Result<Verdict, Failure> {
+    let (Some(folder), Some(topic), Some(message)) = (&args.store, &args.topic, &args.message) else {
+        return Ok(Verdict::Good);
+    };
+    match answer.to_xml() {
+        Ok(xml) => FileStore::new(folder)
+            .store(topic, message, &xml)
+            .map(|()| Verdict::Good)
+            .map_err(|error| Failure::Source(error.to_string())),
+        Err(error) => Ok(rejected(format_args!("{}: {error}", args.model.model))),
+    }
+}
+
+/// The question in a file.
+fn asked(model: &str, system: &SystemArgs, file: &Path) -> Result<StructuredRequest, Failure> {
+    let (source, question) = load::response(file)?;
+    if question.trim().is_empty() {
+        return Err(Failure::Usage(format!("{source}: there is no question")));
+    }
+    let request = StructuredRequest::new(model).user(question.trim_end());
+    Ok(match &system.system {
+        Some(system) => request.system(system),
+        None => request,
+    })
+}
+
+/// The answer, if it passes. What is wrong with it, or not as it should be, is said.
+fn reviewed(source: &str, text: &str) -> Option<LlmResponse> {
+    let Review { response, errors, warnings, .. } = review(text);
+    for error in &errors {
+        say(told(source, error));
+    }
+    warn(source, &warnings);
+    response
+}
+
+fn warn(source: &str, warnings: &[Warning]) {
+    for warning in warnings {
+        say(format_args!("{source}: warning: {warning}"));
+    }
+}
+
+fn rejected(why: impl Display) -> Verdict {
+    say(why);
+    Verdict::Rejected
+}
+
+/// The error with its place, and the rule of the schema that is broken.
+fn told(source: &str, error: &CheckError) -> String {
+    match error.diagnostic() {
+        Some(Diagnostic { schema_path: Some(rule), .. }) => format!("{source}:{error} (rule {rule})"),
+        Some(_) => format!("{source}:{error}"),
+        None => format!("{source}: {error}"),
+    }
+}
+
+fn write(text: &str) -> Result<Verdict, Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
+    Ok(Verdict::Good)
+}
