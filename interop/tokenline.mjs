@@ -1,4 +1,4 @@
-// Runs `tokenline parse` and gathers its events into an answer, and `tokenline extract`.
+// Runs `tokenline parse` and gathers its events into an answer, `tokenline extract`, and `tokenline structured`.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -98,6 +98,11 @@ export async function extract({ program, provider, directory }, url, args, { var
   const places = { 'standard output': ended.out, 'standard error': ended.complaint, 'the report': report };
   const leaks = Object.keys(places).filter((place) => KEY_PARTS.some((part) => places[place].includes(part)));
   return { ...ended, report: report && JSON.parse(report), leaks };
+}
+
+/** Runs `tokenline structured`; the result is { exit, out, complaint, firstAt, endedAt }. */
+export function structured(program, args, input = '') {
+  return run(program, ['structured', ...args], { input, env: {} });
 }
 
 function run(program, args, { input, env, onOutput } = {}) {

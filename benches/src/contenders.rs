@@ -11,6 +11,7 @@ pub mod partials;
 pub mod pipeline;
 pub mod sse;
 pub mod streams;
+pub mod structured;
 mod tokenline;
 pub mod tokens;
 
@@ -85,6 +86,7 @@ pub fn groups(bytes: usize) -> Vec<Group> {
         partials::group(),
         sse::calls(bytes),
         sse::records(bytes),
+        structured::group(),
     ]
 }
 

@@ -1,6 +1,7 @@
 //! Deterministic corpora, the same bytes on every machine and in every year: JSON Lines, and answers of
 //! models as they come over the wire.
 
+mod chat_answers;
 mod conversations;
 mod definitions;
 mod mixed;
@@ -127,6 +128,13 @@ impl Corpus {
             schema: record::SCHEMA,
             wire: Wire::default(),
         }
+    }
+
+    /// Chat answers with their analysis, as JSON on several lines: one as a model writes it, and the largest that
+    /// passes.
+    #[must_use]
+    pub fn chat_answers() -> Vec<Self> {
+        chat_answers::all()
     }
 
     /// Answers of `bytes` bytes on the wire whose text is records, once for each way of cutting them

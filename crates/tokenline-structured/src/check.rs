@@ -160,7 +160,7 @@ pub(crate) fn not_one_object(record: &Record<Value<'_>>) -> CheckError {
 fn unknown_members(root: Value<'_>, warnings: &mut Vec<Warning>) {
     let mut look = |value: Option<Value<'_>>, path: &str, known: &[&str]| {
         for (name, _) in value.and_then(Value::as_object).into_iter().flatten() {
-            if !known.contains(&&*name) {
+            if !known.contains(&name) {
                 let name = name.replace('~', "~0").replace('/', "~1");
                 warnings.push(Warning::UnknownMember { path: format!("{path}/{name}") });
             }

@@ -154,6 +154,7 @@ fn what_is_no_stored_answer_is_an_error_with_its_place() {
         (with("A 529 plan", "A &nbsp; plan"), "2:15: no such character or entity"),
         (with("A 529 plan", "A &#1; plan"), "2:15: no such character or entity"),
         (with("A 529 plan", "A \u{1} plan"), "2:13: XML cannot hold the character U+0001"),
+        (with("A 529 plan", "A <![CDATA[\u{1}]]> plan"), "2:15: XML cannot hold the character U+0001"),
         (with("isNew=\"true\"", "isNew=\"yes\""), "4:5: expected isNew=\"true\" or isNew=\"false\""),
         (
             with("isNew=\"true\"", "isNew=\"true\" id=\"1\""),

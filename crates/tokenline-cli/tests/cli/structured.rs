@@ -87,10 +87,10 @@ fn the_example_is_exact_in_both_directions() {
 
 #[test]
 fn what_does_not_pass_is_not_converted() {
-    let bad = tokenline(&["structured", "to-xml"], &JSON.replace("0.95", "95"));
+    let bad = tokenline(&["structured", "to-xml"], JSON.replace("0.95", "95"));
     assert_eq!((bad.code, &*bad.out), (1, ""));
     assert!(bad.err.starts_with("stdin:10:46: schema_violation: more than the maximum 1.0"), "{}", bad.err);
-    let control = tokenline(&["structured", "to-xml"], &JSON.replace("For college", "\\u0007For college"));
+    let control = tokenline(&["structured", "to-xml"], JSON.replace("For college", "\\u0007For college"));
     assert_eq!((control.code, &*control.out), (1, ""));
     assert_eq!(
         control.err,
@@ -98,10 +98,10 @@ fn what_does_not_pass_is_not_converted() {
     );
     let xml = tokenline(
         &["structured", "from-xml"],
-        &XML.replace("<response>", "<reply>").replace("</response>", "</reply>"),
+        XML.replace("<response>", "<reply>").replace("</response>", "</reply>"),
     );
     assert_eq!((xml.code, &*xml.out, &*xml.err), (1, "", "stdin:2:3: expected `<response>`\n"));
-    let invalid = tokenline(&["structured", "from-xml"], &XML.replace("529-plan", "529 Plan"));
+    let invalid = tokenline(&["structured", "from-xml"], XML.replace("529-plan", "529 Plan"));
     assert_eq!((invalid.code, &*invalid.out), (1, ""));
     assert!(
         invalid.err.starts_with("stdin:5:7: schema_violation: does not match the pattern"),

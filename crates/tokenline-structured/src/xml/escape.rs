@@ -35,22 +35,26 @@ pub(super) enum Within {
 
 /// The text with references in place of markup, and of white space that reading XML would change.
 pub(super) fn escape<'t>(text: &'t str, within: Within, path: &str) -> Result<Cow<'t, str>, NoXmlCharacter> {
+    if let Some((at, character)) = find_not_xml(text) {
+        let index = text[..at].chars().count();
+        return Err(NoXmlCharacter { path: path.to_owned(), index, character });
+    }
     let mut escaped = String::new();
     let mut done = 0;
-    for (at, char) in text.char_indices() {
-        let reference = match char {
-            '<' => "&lt;",
-            '>' => "&gt;",
-            '&' => "&amp;",
-            '\r' => "&#13;",
-            '"' if within == Within::Attribute => "&quot;",
-            '\n' if within == Within::Attribute => "&#10;",
-            '\t' if within == Within::Attribute => "&#9;",
-            char if is_xml(char) => continue,
-            character => {
-                let index = text[..at].chars().count();
-                return Err(NoXmlCharacter { path: path.to_owned(), index, character });
-            }
+    for (at, byte) in text.bytes().enumerate() {
+        // All that is escaped lies below `?`.
+        if byte > b'>' {
+            continue;
+        }
+        let reference = match byte {
+            b'<' => "&lt;",
+            b'>' => "&gt;",
+            b'&' => "&amp;",
+            b'\r' => "&#13;",
+            b'"' if within == Within::Attribute => "&quot;",
+            b'\n' if within == Within::Attribute => "&#10;",
+            b'\t' if within == Within::Attribute => "&#9;",
+            _ => continue,
         };
         escaped.push_str(&text[done..at]);
         escaped.push_str(reference);
@@ -61,6 +65,16 @@ pub(super) fn escape<'t>(text: &'t str, within: Within, path: &str) -> Result<Co
     }
     escaped.push_str(&text[done..]);
     Ok(Cow::Owned(escaped))
+}
+
+/// The first character that XML 1.0 has no way to write, with its index in bytes.
+pub(super) fn find_not_xml(text: &str) -> Option<(usize, char)> {
+    // Control characters, and what begins as U+FFFE and U+FFFF do. Most texts have none of them.
+    let is_rare = |byte| (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0xEF;
+    if !text.bytes().fold(false, |found, byte| found | is_rare(byte)) {
+        return None;
+    }
+    text.char_indices().find(|(_, char)| !is_xml(*char))
 }
 
 /// Whether XML 1.0 can hold a character: its production `Char`.

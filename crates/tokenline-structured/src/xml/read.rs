@@ -8,7 +8,7 @@ use quick_xml::{Reader, XmlVersion};
 use tokenline_core::json::Parser;
 use tokenline_core::{Completion, Record, Recovered, Span};
 
-use super::escape::is_xml;
+use super::escape::{find_not_xml, is_xml};
 use super::place::{Places, line_and_column};
 use super::{FORMAT, VERSION};
 use crate::check::{Checked, judge};
@@ -234,9 +234,12 @@ impl<'x> Stored<'x> {
                 self.at = self.reader.error_position() as usize;
                 self.fault(format!("not XML: {error}"))
             })?;
-            if let Event::Text(text) = &event
-                && let Some(bad) = text.chars().find(|char| !is_xml(*char))
-            {
+            let text: &str = match &event {
+                Event::Text(text) => text,
+                Event::CData(text) => text,
+                _ => "",
+            };
+            if let Some((_, bad)) = find_not_xml(text) {
                 return Err(self.fault(format!("XML cannot hold the character U+{:04X}", u32::from(bad))));
             }
             match event {
@@ -277,8 +280,10 @@ impl<'x> Stored<'x> {
         if attribute.value.contains('<') {
             return Err(self.fault(format!("`{name}` has a `<`, which is written `&lt;`")));
         }
-        match value.chars().find(|char| !is_xml(*char)) {
-            Some(bad) => Err(self.fault(format!("XML cannot hold the character U+{:04X}", u32::from(bad)))),
+        match find_not_xml(&value) {
+            Some((_, bad)) => {
+                Err(self.fault(format!("XML cannot hold the character U+{:04X}", u32::from(bad))))
+            }
             None => Ok(value.into_owned()),
         }
     }
