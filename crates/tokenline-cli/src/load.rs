@@ -68,14 +68,20 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
 /// What a model has answered, from a file or, as `-`, from standard input, after what messages call it. A
 /// character that is cut at its end is left out: what it was part of is cut in any case.
 pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
-    let (name, bytes) = if file.as_os_str() == "-" {
-        let mut bytes = Vec::new();
-        let read = std::io::stdin().lock().read_to_end(&mut bytes);
+    response_within(file, u64::MAX)
+}
+
+/// The same, but no more than so many bytes of it.
+pub(crate) fn response_within(file: &Path, most: u64) -> Result<(String, String), Failure> {
+    let mut bytes = Vec::new();
+    let name = if file.as_os_str() == "-" {
+        let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
         read.map_err(|error| Failure::io("cannot read standard input", &error))?;
-        ("stdin".to_owned(), bytes)
+        "stdin".to_owned()
     } else {
-        let bytes = std::fs::read(file).map_err(|error| Failure::unreadable(file, &error))?;
-        (file.display().to_string(), bytes)
+        let read = std::fs::File::open(file).and_then(|file| file.take(most).read_to_end(&mut bytes));
+        read.map_err(|error| Failure::unreadable(file, &error))?;
+        file.display().to_string()
     };
     let text = String::from_utf8(bytes).or_else(|error| {
         let fault = error.utf8_error();

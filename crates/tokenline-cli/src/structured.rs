@@ -1,24 +1,28 @@
 //! `tokenline structured`: a chat answer and its analysis in one JSON value.
 
 use std::fmt::Display;
-use std::io::Write as _;
+use std::io::{IsTerminal as _, Write as _};
 use std::path::Path;
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
-use tokenline::Diagnostic;
-use tokenline::llm::AnswerError;
+use tokenline::json::Raw;
 use tokenline::llm::request::ChatRequest;
+use tokenline::llm::{AnswerError, AnswerEvent, AnswerParser, TextAs};
 use tokenline::structured::{
     AttachmentStore as _, CheckError, Checked, FileStore, LlmResponse, RESPONSE_SCHEMA,
     RESPONSE_SCHEMA_TYPESCRIPT, ResponseError, ResponseEvent, ResponseStream, Review, StructuredRequest,
     ToChatRequest as _, Warning, XmlError, review,
 };
+use tokenline::{Diagnostic, Options};
 
 use crate::args::{FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, StructuredCommand, SystemArgs};
 use crate::failure::{Failure, Verdict};
-use crate::say::say;
+use crate::say::{printable, say};
 use crate::{in_runtime, load, model};
+
+/// More than an answer may have that passes.
+const MAX_BYTES: u64 = (8 << 20) + 1;
 
 pub(crate) fn run(command: &StructuredCommand) -> Result<Verdict, Failure> {
     match command {
@@ -41,16 +45,16 @@ fn request(args: &RequestArgs) -> Result<Verdict, Failure> {
 }
 
 fn check(args: &InputArgs) -> Result<Verdict, Failure> {
-    let (source, text) = load::response(&args.file)?;
-    Ok(match reviewed(&source, &text) {
+    let (source, text) = answer(args)?;
+    Ok(match text.and_then(|text| reviewed(&source, &text)) {
         Some(_) => Verdict::Good,
         None => Verdict::Rejected,
     })
 }
 
 fn to_xml(args: &InputArgs) -> Result<Verdict, Failure> {
-    let (source, text) = load::response(&args.file)?;
-    let Some(answer) = reviewed(&source, &text) else { return Ok(Verdict::Rejected) };
+    let (source, text) = answer(args)?;
+    let Some(answer) = text.and_then(|text| reviewed(&source, &text)) else { return Ok(Verdict::Rejected) };
     match answer.to_xml() {
         Ok(xml) => write(&(xml + "\n")),
         Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
@@ -58,7 +62,7 @@ fn to_xml(args: &InputArgs) -> Result<Verdict, Failure> {
 }
 
 fn from_xml(args: &FromXmlArgs) -> Result<Verdict, Failure> {
-    let (source, text) = load::response(&args.file)?;
+    let (source, text) = load::response_within(&args.file, MAX_BYTES)?;
     match LlmResponse::from_xml(&text) {
         Ok(Checked { response, warnings, .. }) => {
             warn(&source, &warnings);
@@ -71,6 +75,7 @@ fn from_xml(args: &FromXmlArgs) -> Result<Verdict, Failure> {
 }
 
 async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
+    let attachment = attachment(args)?;
     let asked = asked(&args.model.model, &args.system, &args.file)?.to_chat_request();
     let mut request = model::request(&args.model)?;
     let temperature = request.temperature.or(asked.temperature);
@@ -82,11 +87,15 @@ async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
     let source = &args.model.model;
     while let Some(event) = events.next().await {
         match event {
+            // A terminal would do what control characters say.
+            Ok(ResponseEvent::Text(text)) if std::io::stdout().is_terminal() => {
+                write(&printable(&text, &['\n', '\t']))?
+            }
             Ok(ResponseEvent::Text(text)) => write(&text)?,
             Ok(ResponseEvent::Response(checked)) => {
                 write("\n")?;
                 warn(source, &checked.warnings);
-                return keep(args, &checked.response);
+                return keep(source, attachment, &checked.response);
             }
             Ok(_) => Verdict::Good,
             Err(ResponseError::Check(error)) => return Ok(rejected(told(source, &error))),
@@ -103,17 +112,57 @@ async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
     Ok(Verdict::Good)
 }
 
-/// Stores an answer, if that was asked for.
-fn keep(args: &RunArgs, answer: &LlmResponse) -> Result<Verdict, Failure> {
+/// Where to keep an answer: a store, and the names of the topic and the message.
+type Attachment<'a> = (FileStore, &'a str, &'a str);
+
+/// Where an answer is to be kept, if it is. Known before anything is asked.
+fn attachment(args: &RunArgs) -> Result<Option<Attachment<'_>>, Failure> {
     let (Some(folder), Some(topic), Some(message)) = (&args.store, &args.topic, &args.message) else {
-        return Ok(Verdict::Good);
+        return Ok(None);
     };
+    let store = FileStore::new(folder);
+    store.path(topic, message).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Some((store, topic, message)))
+}
+
+fn keep(source: &str, attachment: Option<Attachment<'_>>, answer: &LlmResponse) -> Result<Verdict, Failure> {
+    let Some((store, topic, message)) = attachment else { return Ok(Verdict::Good) };
     match answer.to_xml() {
-        Ok(xml) => FileStore::new(folder)
+        Ok(xml) => store
             .store(topic, message, &xml)
             .map(|()| Verdict::Good)
             .map_err(|error| Failure::Source(error.to_string())),
-        Err(error) => Ok(rejected(format_args!("{}: {error}", args.model.model))),
+        Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
+    }
+}
+
+/// The text of an answer, after what messages call it. None if its provider said that it is not whole.
+fn answer(args: &InputArgs) -> Result<(String, Option<String>), Failure> {
+    let Some(provider) = args.from else {
+        let (source, text) = load::response_within(&args.file, MAX_BYTES)?;
+        return Ok((source, Some(text)));
+    };
+    let (source, body) = load::response(&args.file)?;
+    let mut parser =
+        AnswerParser::<Raw>::new(provider, Options::lenient()).text_as(TextAs::Text).with_fragments();
+    parser.push(body.as_bytes());
+    parser.finish();
+    let mut text = String::new();
+    while let Some(event) = parser.next_event() {
+        match event {
+            AnswerEvent::Text { choice: 0, text: piece, .. } => text.push_str(&piece),
+            AnswerEvent::Rejected { choice: None, diagnostic, .. } => {
+                return Err(Failure::Source(format!("{source}:{diagnostic}")));
+            }
+            _ => {}
+        }
+    }
+    match parser.finish_reason(0) {
+        Some(reason) if !reason.is_clean() => {
+            say(format_args!("{source}: the answer may not be whole: the provider ended it with `{reason}`"));
+            Ok((source, None))
+        }
+        _ => Ok((source, Some(text))),
     }
 }
 

@@ -174,9 +174,10 @@ impl SchemaValidator {
             && self.0.validator.is_valid(value)
     }
 
-    /// All that is wrong with a value, as far as it shows: every rule that is broken, in the order of the places,
-    /// and a duplicate key first. At most so many. Of alternatives (`anyOf` and its kin) that all fail, what is wrong
-    /// with the one that was meant.
+    /// All that is wrong with a value: every rule that is broken, in the order of the places, after the first
+    /// duplicate key. At most so many, and fewer where finding them would be too much work; for a value that does not
+    /// fit, one at least. Of alternatives (`anyOf` and its kin) that all fail, one thing that is wrong with the one that
+    /// was meant; what rules say together (`contains`, `unevaluatedProperties`) only where nothing else is wrong.
     ///
     /// ```
     /// use tokenline_core::json::Parser;

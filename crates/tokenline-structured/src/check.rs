@@ -23,15 +23,17 @@ pub struct Checked {
 pub struct Review {
     /// The answer, if nothing is wrong with it.
     pub response: Option<LlmResponse>,
-    /// What is wrong with it, in the order of the schema's places. At most [`MAX_ERRORS`](Self::MAX_ERRORS).
+    /// What is wrong with it, in the order of the places. At most [`MAX_ERRORS`](Self::MAX_ERRORS).
     pub errors: Vec<CheckError>,
-    /// What is not wrong, but not as it should be.
+    /// What is not wrong, but not as it should be. At most [`MAX_WARNINGS`](Self::MAX_WARNINGS).
     pub warnings: Vec<Warning>,
 }
 
 impl Review {
     /// No more than so many errors of one answer are told.
     pub const MAX_ERRORS: usize = 100;
+    /// No more than so many warnings about one answer are given.
+    pub const MAX_WARNINGS: usize = 100;
 }
 
 /// Something about an answer that is not wrong, but not as it should be.
@@ -42,7 +44,7 @@ pub enum Warning {
     NoSubjects,
     /// A member that the schema neither names nor forbids. It is passed over, and XML does not hold it.
     UnknownMember {
-        /// JSON Pointer to it.
+        /// JSON Pointer to it; of a name of more than 64 characters these, and an ellipsis.
         path: String,
     },
     /// The JSON does not stand alone: there is text around it, or a code fence. Thinking before it is passed over
@@ -54,7 +56,12 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSubjects => f.write_str("there is a summary, but no subject (at /analysis/subjects)"),
-            Self::UnknownMember { path } => write!(f, "not part of the schema, passed over (at {path})"),
+            Self::UnknownMember { path } => {
+                // Names are the model's, and may be anything.
+                let path: String =
+                    path.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect();
+                write!(f, "not part of the schema, passed over (at {path})")
+            }
             Self::NotAlone => f.write_str("there is text around the JSON, which was passed over"),
         }
     }
@@ -121,6 +128,7 @@ pub(crate) fn judge(record: &Record<Value<'_>>, at_most: usize) -> Review {
         let violation = Violation::new(Code::SchemaViolation, blank.range().start, "the response is blank")
             .with_instance_path("/response");
         errors.push(CheckError::Blank(Box::new(record.diagnose(violation))));
+        errors.sort_by_key(|error| error.diagnostic().map(|its| (its.line, its.column)));
     }
     let mut response = None;
     if errors.is_empty() {
@@ -157,11 +165,17 @@ pub(crate) fn not_one_object(record: &Record<Value<'_>>) -> CheckError {
     CheckError::NotOneObject(Box::new(Diagnostic::new(Code::TrailingData, line, span, column, message)))
 }
 
+/// Characters that a name is told by.
+const MAX_NAME: usize = 64;
+
 fn unknown_members(root: Value<'_>, warnings: &mut Vec<Warning>) {
     let mut look = |value: Option<Value<'_>>, path: &str, known: &[&str]| {
         for (name, _) in value.and_then(Value::as_object).into_iter().flatten() {
-            if !known.contains(&name) {
-                let name = name.replace('~', "~0").replace('/', "~1");
+            if !known.contains(&name) && warnings.len() < Review::MAX_WARNINGS {
+                let mut name = name.replace('~', "~0").replace('/', "~1");
+                if let Some((at, _)) = name.char_indices().nth(MAX_NAME) {
+                    name.replace_range(at.., "…");
+                }
                 warnings.push(Warning::UnknownMember { path: format!("{path}/{name}") });
             }
         }

@@ -5,7 +5,8 @@ use std::fmt;
 
 use tokenline_core::Diagnostic;
 
-/// Why an answer does not pass. Messages tell places and rules, never what the answer says.
+/// Why an answer does not pass. Messages tell places and rules, never the texts of the
+/// answer. A path names the members that lead to the place.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CheckError {
@@ -18,7 +19,7 @@ pub enum CheckError {
         /// What was there until then.
         received: Received,
     },
-    /// It is not JSON.
+    /// It is not JSON, or too much of it: nested too deeply, or larger than a record may be.
     Malformed(Box<Diagnostic>),
     /// There is more than one object, or the object is part of something else: an array, a list.
     NotOneObject(Box<Diagnostic>),
@@ -26,8 +27,8 @@ pub enum CheckError {
     Invalid(Box<Diagnostic>),
     /// The response has nothing but white space.
     Blank(Box<Diagnostic>),
-    /// It is larger than any answer that passes.
-    TooLarge,
+    /// It is larger than any answer that passes: more than 8 MiB, which were not read on.
+    TooLarge(Received),
 }
 
 /// What was there of an answer that did not come whole.
@@ -52,7 +53,7 @@ impl CheckError {
             | Self::NotOneObject(diagnostic)
             | Self::Invalid(diagnostic)
             | Self::Blank(diagnostic) => Some(diagnostic),
-            Self::NoObject(_) | Self::TooLarge => None,
+            Self::NoObject(_) | Self::TooLarge(_) => None,
         }
     }
 
@@ -66,20 +67,10 @@ impl CheckError {
     #[must_use]
     pub fn received(&self) -> Option<&Received> {
         match self {
-            Self::NoObject(received) | Self::Truncated { received, .. } => Some(received),
+            Self::NoObject(received) | Self::TooLarge(received) | Self::Truncated { received, .. } => {
+                Some(received)
+            }
             _ => None,
-        }
-    }
-
-    /// The finding, to be placed anew.
-    pub(crate) fn diagnostic_mut(&mut self) -> Option<&mut Diagnostic> {
-        match self {
-            Self::Truncated { diagnostic, .. }
-            | Self::Malformed(diagnostic)
-            | Self::NotOneObject(diagnostic)
-            | Self::Invalid(diagnostic)
-            | Self::Blank(diagnostic) => Some(diagnostic),
-            Self::NoObject(_) | Self::TooLarge => None,
         }
     }
 }
@@ -95,7 +86,7 @@ impl fmt::Display for CheckError {
             Self::Truncated { diagnostic, .. } | Self::Malformed(diagnostic) | Self::Invalid(diagnostic) => {
                 diagnostic.fmt(f)
             }
-            Self::TooLarge => f.write_str("the answer is larger than any that passes"),
+            Self::TooLarge(_) => f.write_str("the answer is larger than any that passes"),
         }
     }
 }

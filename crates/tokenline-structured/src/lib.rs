@@ -26,6 +26,7 @@
 //! | step | by |
 //! |---|---|
 //! | ask | [`StructuredRequest`]: the body for Ollama's `/api/chat`, with the [schema](RESPONSE_SCHEMA) as its `format`, the [system prompt](SYSTEM_PROMPT) and temperature 0 |
+//! | read | the text out of the body that comes back: what `tokenline::llm` is for, which also knows whether it came whole |
 //! | show | [`ResponseStream`], or [`ResponseReader`] without I/O: the text of `response` as it grows |
 //! | check | both of them in the end, or [`check`] and [`review`] for a whole answer |
 //! | store | [`LlmResponse::to_xml`], into an [`AttachmentStore`] such as [`FileStore`] |

@@ -29,7 +29,8 @@ use crate::{CheckError, Received, Warning};
 /// # Ok::<(), tokenline_structured::CheckError>(())
 /// ```
 ///
-/// Text around the JSON and a fence are passed over, with a [warning](Warning::NotAlone). What was
+/// A fence, and text around the JSON, are passed over with a [warning](Warning::NotAlone), but for text that has braces
+/// of its own: that cannot be told from a broken answer, and is an error unless it stands on the line of the JSON. What was
 /// shown of the response is final only once the answer is: it may still be cut off, or not pass.
 pub struct ResponseReader {
     decoder: RecordDecoder,
@@ -41,6 +42,8 @@ struct State {
     /// Where the object that is read began.
     start: Option<u64>,
     response: Growing,
+    /// How much of the response's text was returned.
+    shown: usize,
     is_beside_text: bool,
     review: Option<Review>,
     max_errors: usize,
@@ -59,7 +62,7 @@ enum Growing {
 const RESPONSE: &str = "/response";
 /// An answer that fits the schema has less than 100 KB, whatever its escapes; what else a model may put
 /// around it, thinking above all, is given some room.
-const MAX_BYTES: usize = 8 << 20;
+pub(crate) const MAX_BYTES: usize = 8 << 20;
 
 impl Default for ResponseReader {
     fn default() -> Self {
@@ -86,6 +89,7 @@ impl ResponseReader {
                 received: Received::default(),
                 start: None,
                 response: Growing::Awaited,
+                shown: 0,
                 is_beside_text: false,
                 review: None,
                 max_errors,
@@ -105,14 +109,14 @@ impl ResponseReader {
         if let Some(error) = &state.failed {
             return Err(error.clone());
         }
-        let shown = state.received.response.len();
+        state.shown = state.received.response.len();
         if let Err(error) = state.read(decoder, piece) {
             state.failed = Some(error.clone());
-            if state.received.response.len() == shown {
+            if state.received.response.len() == state.shown {
                 return Err(error);
             }
         }
-        Ok(&state.received.response[shown..])
+        Ok(&state.received.response[state.shown..])
     }
 
     /// Whether a fault was found.
@@ -173,7 +177,7 @@ impl ResponseReader {
 impl State {
     fn read(&mut self, decoder: &mut RecordDecoder, piece: &str) -> Result<(), CheckError> {
         if self.received.text.len() + piece.len() > MAX_BYTES {
-            return Err(CheckError::TooLarge);
+            return Err(CheckError::TooLarge(self.received.clone()));
         }
         self.received.text.push_str(piece);
         let mut rest = piece.as_bytes();
@@ -188,9 +192,16 @@ impl State {
     fn take(&mut self, event: LentEvent<'_>) -> Result<(), CheckError> {
         Err(match event {
             Event::Partial(partial) => {
-                let start = *self.start.get_or_insert(partial.start);
-                if start == partial.start && self.review.is_none() && partial.value.path == RESPONSE {
-                    self.grow(partial.value.change);
+                if self.review.is_none() {
+                    if self.start.replace(partial.start) != Some(partial.start) {
+                        // What seemed to begin before was a brace in the text.
+                        self.response = Growing::Awaited;
+                        self.received.response.clear();
+                        self.shown = 0;
+                    }
+                    if partial.value.path == RESPONSE {
+                        self.grow(partial.value.change);
+                    }
                 }
                 return Ok(());
             }
@@ -198,11 +209,19 @@ impl State {
                 self.is_beside_text = true;
                 return Ok(());
             }
+            // A reference in the text, `[1]`.
+            Event::Rejected(diagnostic) if diagnostic.code == Code::NotAnObject => {
+                self.is_beside_text = true;
+                return Ok(());
+            }
             Event::Record(record) if self.review.is_some() || !is_one_object(record.recovered) => {
                 not_one_object(&record)
             }
             Event::Record(record) => {
-                self.is_beside_text |= record.recovered.iter().any(|its| its != Recovery::SeveralLines);
+                self.is_beside_text |= record
+                    .recovered
+                    .iter()
+                    .any(|its| !matches!(its, Recovery::SeveralLines | Recovery::Think));
                 let mut review = judge(&record, self.max_errors);
                 if self.max_errors > 1 || review.errors.is_empty() {
                     self.review = Some(review);
@@ -210,7 +229,12 @@ impl State {
                 }
                 review.errors.swap_remove(0)
             }
-            Event::Rejected(diagnostic) if self.is_cut(&diagnostic) => {
+            Event::Rejected(mut diagnostic) if self.is_cut(&diagnostic) => {
+                if diagnostic.code != Code::Truncated {
+                    diagnostic.code = Code::Truncated;
+                    "expected a name in double quotes or `}`, found the end of the input"
+                        .clone_into(&mut diagnostic.message);
+                }
                 CheckError::Truncated { diagnostic: Box::new(diagnostic), received: self.received.clone() }
             }
             Event::Rejected(diagnostic) => CheckError::Malformed(Box::new(diagnostic)),

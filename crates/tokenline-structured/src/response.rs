@@ -52,7 +52,8 @@ pub struct LlmKeyword {
 }
 
 /// How sure a model is: a number from 0 to 1, kept as it was written. So `0.90` stays `0.90`, and is not equal
-/// to `0.9` unless the [values](Self::value) are compared.
+/// to `0.9` unless the [values](Self::value) are compared. It is judged by its value, an `f64`, as most readers of JSON
+/// do.
 ///
 /// ```
 /// use tokenline_structured::Confidence;

@@ -37,6 +37,8 @@ fn answers() -> Vec<String> {
         with("/response", "X").replace("\"X\"", &format!("\"{escapes}\"")),
         with("/response", "Ünïcödé — 🎓 日本語"),
         format!("Sure:\n```json\n{EXAMPLE_JSON}\n```\n"),
+        format!("Use {{curly}} braces: {}", answer()),
+        format!("As in [1]\n{}\n[2, 3]\n", answer()),
         format!("<think>\nHm. {{\"response\": \"no\"}}\n</think>\n{}", answer()),
     ]
 }
@@ -84,7 +86,8 @@ fn the_response_is_shown_while_it_grows() {
 
 #[test]
 fn what_is_cut_off_is_an_error_with_what_was_there() {
-    for text in answers() {
+    // A brace in the text is a fault of its own, if nothing follows it.
+    for text in answers().into_iter().filter(|text| !text.contains("{curly}")) {
         let whole = check(&text).unwrap().response.response;
         let last = text.rfind('}').unwrap();
         for cut in (0..=last).filter(|at| text.is_char_boundary(*at)) {
@@ -106,11 +109,21 @@ fn what_is_cut_off_is_an_error_with_what_was_there() {
 }
 
 #[test]
+fn an_object_that_is_cut_before_its_first_member() {
+    for cut in ["{", "{\n", "{ \n\n", "Sure:\n```json\n{\n"] {
+        let error = check(cut).unwrap_err();
+        assert!(matches!(error, CheckError::Truncated { .. }), "{error:?}");
+        assert!(error.to_string().ends_with("found the end of the input"), "{error}");
+    }
+}
+
+#[test]
 fn what_is_endless_ends() {
     let mut reader = ResponseReader::new();
     let piece = "and so on ".repeat(1000);
     let error = (0..2000).find_map(|_| reader.push(&piece).err()).expect("an end");
-    assert_eq!(error, CheckError::TooLarge);
+    assert!(matches!(error, CheckError::TooLarge(_)), "{error:?}");
+    assert!(error.received().is_some_and(|received| received.text.len() > 8_000_000));
 }
 
 fn pieces(text: &str, size: usize) -> Vec<Result<String, Infallible>> {

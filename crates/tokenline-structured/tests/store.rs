@@ -115,6 +115,7 @@ fn what_cannot_be_written_leaves_what_was_there() {
     fs::create_dir_all(folder.path().join("other/1.xml/x")).unwrap();
     assert!(store.store("other", "1", "<x/>").is_err());
     assert!(store.load("other", "1").is_err());
+    assert_eq!(store.messages("other").unwrap(), [""; 0]);
     assert_eq!(files(&folder.path().join("other")), [""; 0], "nothing half done is left");
 }
 

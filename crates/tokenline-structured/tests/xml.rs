@@ -121,6 +121,7 @@ fn other_spellings_of_the_same_are_read() {
     let answer = read(&answer().to_string());
     let xml = answer.to_xml().unwrap();
     for other in [
+        format!("\u{feff}{xml}"),
         format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<!-- kept -->\n{xml}\n"),
         xml.replace('\n', "").replace("  ", ""),
         xml.replace(" />", "></keyword>"),
@@ -155,6 +156,9 @@ fn what_is_no_stored_answer_is_an_error_with_its_place() {
         (with("A 529 plan", "A &#1; plan"), "2:15: no such character or entity"),
         (with("A 529 plan", "A \u{1} plan"), "2:13: XML cannot hold the character U+0001"),
         (with("A 529 plan", "A <![CDATA[\u{1}]]> plan"), "2:15: XML cannot hold the character U+0001"),
+        (with("A 529 plan", "A <!-- \0 --> plan"), "2:15: XML cannot hold the character U+0000"),
+        (xml[..xml.find("plan is").unwrap()].to_owned(), "2:19: the XML ends too soon"),
+        (format!("\u{feff}{}", with("isNew=\"true\"", "isNew=\"yes\"")), "4:5: expected isNew"),
         (with("isNew=\"true\"", "isNew=\"yes\""), "4:5: expected isNew=\"true\" or isNew=\"false\""),
         (
             with("isNew=\"true\"", "isNew=\"true\" id=\"1\""),
@@ -165,7 +169,7 @@ fn what_is_no_stored_answer_is_an_error_with_its_place() {
         (with("\"0.9\"", "\"9\""), "5:7: a confidence is a number from 0 to 1, written as in JSON"),
         (with("    </subject>", "text</subject>"), "5:51: text is not allowed here"),
         (with("<analysis>", "<!DOCTYPE x [<!ENTITY a \"b\">]><analysis>"), "3:3: a DOCTYPE is not allowed"),
-        (with("</analysis>", "</analyses>"), "8:3: not XML: "),
+        (with("</analysis>", "</secret>"), "8:3: expected `</analysis>`"),
         (with("</llmResponse>", ""), "9:1: the XML ends too soon"),
         (with("</llmResponse>", "</llmResponse> <x/>"), "9:16: expected the end after `</llmResponse>`"),
         // What it holds does not pass.

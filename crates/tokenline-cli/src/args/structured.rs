@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::Subcommand;
 use clap::builder::NonEmptyStringValueParser;
 
+use tokenline::llm::Provider;
+
 use super::ModelArgs;
 
 #[derive(Debug, Subcommand)]
@@ -56,9 +58,13 @@ pub(crate) struct SystemArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// The answer, as the model wrote it; `-` is standard input.
+    /// The answer; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
+    /// It is the body of this provider's response: streamed, or of Ollama also at once. Otherwise it is the JSON that
+    /// the model wrote.
+    #[arg(long, value_name = "PROVIDER", value_parser = super::provider())]
+    pub(crate) from: Option<Provider>,
 }
 
 #[derive(Debug, clap::Args)]

@@ -51,10 +51,10 @@ fn a_check_tells_every_place_and_rule() {
     assert_eq!(
         told,
         [
+            ":1:14: the response is blank (at /response)",
             ":1:54: schema_violation: does not match the pattern \"^[a-z0-9]+(-[a-z0-9]+)*$\" (at /analysis/subjects/0/name) (rule /properties/analysis/properties/subjects/items/properties/name/pattern)",
             ":2:10: schema_violation: expected type boolean, found a number (at /analysis/subjects/0/isNew) (rule /properties/analysis/properties/subjects/items/properties/isNew/type)",
             ":2:48: schema_violation: fewer characters than minLength 10: has 6 (at /analysis/summaryUpdate) (rule /properties/analysis/properties/summaryUpdate/minLength)",
-            ":1:14: the response is blank (at /response)",
             ": warning: not part of the schema, passed over (at /analysis/mood)",
         ]
     );
@@ -71,6 +71,39 @@ fn a_check_tells_every_place_and_rule() {
     let none = tokenline(&["structured", "check"], "");
     assert_eq!((none.code, &*none.err), (1, "stdin: the answer holds no JSON object\n"));
     assert_eq!(tokenline(&["structured", "check", "no/such/file"], "").code, 3);
+}
+
+#[test]
+fn an_answer_is_taken_out_of_a_providers_body() {
+    let content = Value::from(JSON);
+    let at_once = format!(
+        "{{\"model\":\"m\",\"message\":{{\"role\":\"assistant\",\"content\":{content}}},\"done\":true,\"done_reason\":\"stop\"}}"
+    );
+    let run = tokenline(&["structured", "to-xml", "--from", "ollama"], &at_once);
+    assert_eq!((run.code, &*run.out, &*run.err), (0, XML, ""));
+    let cut =
+        tokenline(&["structured", "check", "--from", "ollama"], at_once.replace("\"stop\"", "\"length\""));
+    assert_eq!(
+        (cut.code, &*cut.err),
+        (1, "stdin: the answer may not be whole: the provider ended it with `length`\n")
+    );
+    let open = tokenline(
+        &["structured", "check", "--from", "ollama"],
+        at_once.replace("\"done\":true", "\"done\":false"),
+    );
+    assert_eq!((open.code, open.err.contains("stream_incomplete")), (3, true), "{}", open.err);
+    let events = format!(
+        "data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"content\":{content}}},\"finish_reason\":\"stop\"}}]}}\n\ndata: [DONE]\n\n"
+    );
+    assert_eq!(tokenline(&["structured", "to-xml", "--from", "openai-chat"], &events).out, XML);
+}
+
+#[test]
+fn what_is_endless_is_not_read_to_its_end() {
+    let run = tokenline(&["structured", "check"], " ".repeat(9 << 20));
+    assert_eq!((run.code, &*run.err), (1, "stdin: the answer is larger than any that passes\n"));
+    let run = tokenline(&["structured", "from-xml"], " ".repeat(9 << 20));
+    assert_eq!((run.code, &*run.err), (1, "stdin: the answer is larger than any that passes\n"));
 }
 
 #[test]
@@ -155,6 +188,10 @@ fn a_model_is_asked_and_its_answer_kept() {
     let silent = run("silent");
     assert_eq!((silent.code, shown(&silent.out)), (3, true), "{}", silent.err);
     assert_eq!(std::fs::read_dir(format!("{store}/college")).expect("a folder").count(), 1);
+    let nameless = ["--store", store, "--topic", "", "--message", "m"];
+    let args = ["structured", "run", "--provider", "ollama", "--base-url", &url, "--model", "whole"];
+    let unnamed = tokenline(&[&args[..], &nameless].concat(), "?");
+    assert_eq!((unnamed.code, &*unnamed.err), (2, "tokenline: the name of a topic is empty\n"));
     assert_eq!(server.traffic().requests, 4);
     assert_eq!(
         tokenline(&["structured", "run", "--provider", "ollama", "--model", "m", "--store", "x"], "?").code,

@@ -1,5 +1,7 @@
 //! The way down to the rule that is broken.
 
+use std::collections::HashSet;
+
 use jsonschema::Draft;
 use tokenline_core::json::{Kind, Value};
 
@@ -82,9 +84,9 @@ pub(crate) fn explain(document: &Document, oracle: &Oracle, value: Value<'_>) ->
     Walk::new(oracle, value).down(document.root(), value, String::new())
 }
 
-/// Finds all that there is to report of a value that breaks a schema, at most so much: at each place every rule
-/// that is broken, and of the parts every one that does not fit. Where the fault is in none of these, but in
-/// alternatives, say, one finding is reported.
+/// Finds all that there is to report of a value that breaks a schema, in the order of the places, at most so much: at
+/// each place every rule that is broken, and of the parts every one that does not fit. Ends early where the work
+/// would be too much, but never without a finding.
 pub(crate) fn explain_all(
     document: &Document,
     oracle: &Oracle,
@@ -93,21 +95,25 @@ pub(crate) fn explain_all(
 ) -> Vec<Finding> {
     let mut walk = Walk::new(oracle, value);
     let mut findings = Vec::new();
+    let mut seen = HashSet::new();
     let mut open = vec![(document.root(), value, String::new())];
-    for _ in 0..STEPS.max(at_most) {
-        let Some((place, value, path)) = open.pop().filter(|_| findings.len() < at_most) else { break };
-        let mut steps = Steps { first_only: false, steps: Vec::new() };
-        for search in Walk::SURFACE {
-            if search(&mut walk, &place, value, &mut steps).is_err() {
-                break;
+    while let Some((place, value, path)) = open.pop()
+        && findings.len() < at_most
+        && let Ok(steps) = walk.steps(&place, value)
+    {
+        let mut report = |finding: Finding| {
+            if findings.len() < at_most
+                && seen.insert((finding.instance_path.clone(), finding.schema_path.clone()))
+            {
+                findings.push(finding);
             }
-        }
-        if steps.steps.is_empty() {
-            findings.push(walk.down(place, value, path));
+        };
+        if steps.is_empty() {
+            report(walk.down(place, value, path));
             continue;
         }
         let further = open.len();
-        for step in steps.steps {
+        for step in steps {
             match step {
                 Step::Into(place) => open.push((place, value, path.clone())),
                 Step::Part(place, name, part) => {
@@ -115,15 +121,18 @@ pub(crate) fn explain_all(
                     pointer::push(&mut path, &name);
                     open.push((place, part, path));
                 }
-                Step::Fault { schema_path, part, message } if findings.len() < at_most => {
-                    findings.push(Finding::new(path.clone(), value, schema_path, part, message));
+                Step::Fault { schema_path, part, message } => {
+                    report(Finding::new(path.clone(), value, schema_path, part, message));
                 }
-                Step::Fault { .. } => {}
             }
         }
         // The first part is looked at first.
         open[further..].reverse();
     }
+    if findings.is_empty() {
+        findings.push(walk.down(document.root(), value, String::new()));
+    }
+    findings.sort_by_key(|finding| finding.offset);
     findings
 }
 
@@ -164,10 +173,16 @@ type Search<'o> =
     for<'s, 'v> fn(&mut Walk<'o>, &Place<'s>, Value<'v>, &mut Steps<'s, 'v>) -> Result<(), Spent>;
 
 impl<'o> Walk<'o> {
-    /// What may be wrong with a value itself, with its parts.
-    const SURFACE: [Search<'o>; 4] = [Self::broken_rules, Self::joined, Self::elements, Self::members];
-    /// With what it is one of. What cannot be asked alone comes last, when it is the only one left.
-    const REST: [Search<'o>; 4] = [Self::alternative, Self::conditional, Self::negated, Self::left_over];
+    /// In this order: what is wrong with the value itself, with its parts, with what it is one of.
+    const SEARCHES: [Search<'o>; 7] = [
+        Self::broken_rules,
+        Self::joined,
+        Self::elements,
+        Self::members,
+        Self::alternative,
+        Self::conditional,
+        Self::negated,
+    ];
 
     fn new(oracle: &'o Oracle, value: Value<'_>) -> Self {
         let fuel = FUEL + value.range().len().saturating_mul(FUEL_PER_BYTE);
@@ -198,13 +213,24 @@ impl<'o> Walk<'o> {
     /// The next step from a place whose schema the value breaks. None if its fault shows nowhere.
     fn step<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Result<Option<Step<'s, 'v>>, Spent> {
         let mut steps = Steps { first_only: true, steps: Vec::new() };
-        for search in Self::SURFACE.into_iter().chain(Self::REST) {
+        // What cannot be asked alone comes last, when it is the only one left.
+        for search in Self::SEARCHES.into_iter().chain([Self::left_over as Search<'o>]) {
             search(self, place, value, &mut steps)?;
             if let Some(step) = steps.steps.pop() {
                 return Ok(Some(step));
             }
         }
         Ok(None)
+    }
+
+    /// All steps from a place whose schema the value breaks, but to what cannot be asked alone.
+    fn steps<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Result<Vec<Step<'s, 'v>>, Spent> {
+        self.spend(0)?;
+        let mut steps = Steps { first_only: false, steps: Vec::new() };
+        for search in Self::SEARCHES {
+            search(self, place, value, &mut steps)?;
+        }
+        Ok(steps.steps)
     }
 
     /// Whether a value fits the schema at a place.
@@ -350,15 +376,18 @@ impl<'o> Walk<'o> {
             }
             match fitting.len() {
                 0 => {
-                    steps.add(union::meant(self, place.keyword_pointer(keyword), branches, value)?);
-                    return Ok(());
+                    let step = union::meant(self, place.keyword_pointer(keyword), branches, value)?;
+                    if steps.add(step) {
+                        return Ok(());
+                    }
                 }
                 2.. if keyword == "oneOf" => {
                     let (all, several) = (branches.len(), fitting.len());
                     let message =
                         format!("matches {several} of {all} alternatives, but must match exactly one");
-                    steps.add(Step::fault(place.keyword_pointer(keyword), message));
-                    return Ok(());
+                    if steps.add(Step::fault(place.keyword_pointer(keyword), message)) {
+                        return Ok(());
+                    }
                 }
                 _ => {}
             }

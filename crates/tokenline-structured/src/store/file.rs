@@ -12,7 +12,8 @@ use super::{AttachmentStore, StoreError};
 /// A file is written under another name, flushed to the disk, and then given its own, so that readers see the
 /// whole of it or none, also after a crash. In the names, characters other than `a` to `z`, `0` to `9`, `-` and
 /// `_` are spelled `%41`, byte by byte: a name never leads out of the folder, and two names are two files also
-/// where the file system takes `A` for `a`.
+/// where the file system takes `A` for `a`. Files are for their owner alone to read. What a process that is killed in
+/// the middle leaves is called `.new-` and something, and may be deleted.
 ///
 /// ```
 /// use tokenline_structured::{AttachmentStore, FileStore};
@@ -49,35 +50,38 @@ impl FileStore {
         &self.root
     }
 
-    fn folder(&self, topic: &str) -> Result<PathBuf, StoreError> {
-        Ok(self.root.join(file_name("topic", topic)?))
+    /// The file of a message's attachment, whether it is there or not.
+    ///
+    /// # Errors
+    ///
+    /// If the name of the topic or the message is empty, or too long for a file.
+    pub fn path(&self, topic: &str, message: &str) -> Result<PathBuf, StoreError> {
+        Ok(self.folder(topic)?.join(file_name("message", message)? + EXTENSION))
     }
 
-    fn file(&self, topic: &str, message: &str) -> Result<PathBuf, StoreError> {
-        Ok(self.folder(topic)?.join(file_name("message", message)? + EXTENSION))
+    fn folder(&self, topic: &str) -> Result<PathBuf, StoreError> {
+        Ok(self.root.join(file_name("topic", topic)?))
     }
 }
 
 impl AttachmentStore for FileStore {
     fn store(&self, topic: &str, message: &str, xml: &str) -> Result<(), StoreError> {
-        let (folder, file) = (self.folder(topic)?, self.file(topic, message)?);
+        let (folder, file) = (self.folder(topic)?, self.path(topic, message)?);
         let write = || {
             fs::create_dir_all(&folder)?;
             let mut new = tempfile::Builder::new().prefix(".new-").tempfile_in(&folder)?;
             new.write_all(xml.as_bytes())?;
             new.as_file().sync_all()?;
             new.persist(&file).map_err(|error| error.error)?;
-            // The name has to last as well. Not every system lets a folder be opened.
-            File::open(&folder).and_then(|folder| folder.sync_all()).or_else(|error| match error.kind() {
-                io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => Ok(()),
-                _ => Err(error),
-            })
+            // The names have to last as well.
+            sync(&folder)?;
+            sync(&self.root)
         };
         write().map_err(|error| failed("write", &file, error))
     }
 
     fn load(&self, topic: &str, message: &str) -> Result<Option<String>, StoreError> {
-        let file = self.file(topic, message)?;
+        let file = self.path(topic, message)?;
         match fs::read_to_string(&file) {
             Ok(xml) => Ok(Some(xml)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -86,7 +90,7 @@ impl AttachmentStore for FileStore {
     }
 
     fn remove(&self, topic: &str, message: &str) -> Result<bool, StoreError> {
-        let file = self.file(topic, message)?;
+        let file = self.path(topic, message)?;
         match fs::remove_file(&file) {
             Ok(()) => Ok(true),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
@@ -103,13 +107,25 @@ impl AttachmentStore for FileStore {
         };
         let mut messages = Vec::new();
         for entry in entries {
-            let name = entry.map_err(|error| failed("list", &folder, error))?.file_name();
+            let entry = entry.map_err(|error| failed("list", &folder, error))?;
+            if entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+                continue;
+            }
+            let name = entry.file_name();
             let name = name.to_str().and_then(|name| name.strip_suffix(EXTENSION));
             messages.extend(name.and_then(name_of_file));
         }
         messages.sort_unstable();
         Ok(messages)
     }
+}
+
+/// Flushes the names in a folder. Not every system lets a folder be opened.
+fn sync(folder: &Path) -> io::Result<()> {
+    File::open(folder).and_then(|folder| folder.sync_all()).or_else(|error| match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => Ok(()),
+        _ => Err(error),
+    })
 }
 
 fn failed(action: &str, path: &Path, error: io::Error) -> StoreError {

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use quick_xml::errors::IllFormedError;
 use quick_xml::events::{BytesStart, Event};
 use quick_xml::{Reader, XmlVersion};
 use tokenline_core::json::Parser;
@@ -12,7 +13,8 @@ use super::escape::{find_not_xml, is_xml};
 use super::place::{Places, line_and_column};
 use super::{FORMAT, VERSION};
 use crate::check::{Checked, judge};
-use crate::{CheckError, Confidence, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject};
+use crate::reader::MAX_BYTES;
+use crate::{CheckError, Confidence, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject, Received};
 
 /// Why a stored answer cannot be read.
 #[derive(Clone, Debug, PartialEq)]
@@ -53,6 +55,10 @@ impl LlmResponse {
     ///
     /// If it is not such XML, or what it holds does not pass.
     pub fn from_xml(xml: &str) -> Result<Checked, XmlError> {
+        if xml.len() > MAX_BYTES {
+            return Err(XmlError::Check(CheckError::TooLarge(Received::default())));
+        }
+        let xml = xml.strip_prefix('\u{feff}').unwrap_or(xml);
         let (answer, places) = Stored::new(xml).read()?;
         let json = answer.to_json();
         let mut parser = Parser::new();
@@ -68,7 +74,7 @@ impl LlmResponse {
             Some(response) => Ok(Checked { response, warnings: review.warnings }),
             None => {
                 let mut error = review.errors.swap_remove(0);
-                if let Some(its) = error.diagnostic_mut() {
+                if let CheckError::Invalid(its) | CheckError::Blank(its) = &mut error {
                     let offset = places.of(its.instance_path.as_deref().unwrap_or_default());
                     (its.line, its.column) = line_and_column(xml, offset);
                     its.span = Span::new(offset as u64, xml.len() as u64);
@@ -199,6 +205,7 @@ impl<'x> Stored<'x> {
                     text.push(char);
                 }
                 Event::End(_) => return Ok(text),
+                Event::Eof => return Err(self.fault("the XML ends too soon")),
                 _ => return Err(self.fault(format!("expected nothing but text in `<{name}>`"))),
             }
         }
@@ -232,10 +239,17 @@ impl<'x> Stored<'x> {
             self.at = self.reader.buffer_position() as usize;
             let event = self.reader.read_event().map_err(|error| {
                 self.at = self.reader.error_position() as usize;
-                self.fault(format!("not XML: {error}"))
+                self.fault(match error {
+                    // What stands in the place of a tag may be a text.
+                    quick_xml::Error::IllFormed(IllFormedError::MismatchedEndTag { expected, .. }) => {
+                        format!("expected `</{expected}>`")
+                    }
+                    quick_xml::Error::IllFormed(_) => "the tags do not match".to_owned(),
+                    error => format!("not XML: {error}"),
+                })
             })?;
             let text: &str = match &event {
-                Event::Text(text) => text,
+                Event::Text(text) | Event::Comment(text) => text,
                 Event::CData(text) => text,
                 _ => "",
             };
