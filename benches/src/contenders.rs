@@ -5,6 +5,7 @@
 
 mod naive;
 
+pub mod continuation;
 pub mod latency;
 pub mod parse;
 pub mod partials;
@@ -84,6 +85,8 @@ pub fn groups(bytes: usize) -> Vec<Group> {
         tokens::group(bytes),
         latency::group(),
         partials::group(),
+        continuation::whole(),
+        continuation::appended_group(),
         sse::calls(bytes),
         sse::records(bytes),
         structured::group(),

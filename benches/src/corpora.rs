@@ -137,6 +137,15 @@ impl Corpus {
         chat_answers::all()
     }
 
+    /// One document of about `bytes` bytes: an object with an array of records of this kind.
+    #[must_use]
+    pub fn document(name: &'static str, kind: Kind, bytes: usize) -> Self {
+        let lines = Self::generate(kind, bytes);
+        let rows = String::from_utf8_lossy(&lines.bytes).trim_end().replace('\n', ",");
+        let bytes = format!("{{\"rows\":[{rows}]}}").into();
+        Self { name, bytes, records: 1, schema: "{}", wire: Wire::default() }
+    }
+
     /// Answers of `bytes` bytes on the wire whose text is records, once for each way of cutting them
     /// into chunks.
     #[must_use]

@@ -1,5 +1,6 @@
 //! What the program can be told.
 
+mod continuation;
 mod structured;
 
 use std::num::NonZeroUsize;
@@ -11,6 +12,7 @@ use tokenline::CallFormat;
 use tokenline::llm::Provider;
 use tokenline::prompt::tools::{NativeShape, ToolCalling};
 
+pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
 pub(crate) use structured::{
     FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, StructuredCommand, SystemArgs,
 };
@@ -18,7 +20,7 @@ pub(crate) use structured::{
 /// Validated records and tool calls out of a language model's byte stream.
 ///
 /// Exit codes: 0 good; 1 something was rejected, with --deny, or more than --max-errors, or a json prompt's
-/// response or a structured answer; 2 usage, configuration or schema at fault; 3 input or output, a provider's error, or an
+/// response, a structured answer or a merge; 2 usage, configuration or schema at fault; 3 input or output, a provider's error, or an
 /// incomplete source.
 #[derive(Debug, Parser)]
 #[command(name = "tokenline", version)]
@@ -42,6 +44,9 @@ pub(crate) enum Command {
     /// A chat answer and its analysis in one JSON value: its schema, requests, checks, and XML.
     #[command(subcommand)]
     Structured(StructuredCommand),
+    /// JSON answers that were cut off: what is whole of them, and how they go on.
+    #[command(subcommand)]
+    Continuation(ContinuationCommand),
     /// Watch records and tool calls arrive from a recorded model over real HTTP.
     Demo(DemoArgs),
     /// Serve recorded model streams over HTTP on this machine, at every provider's path.

@@ -3,6 +3,7 @@
 
 mod answer;
 mod args;
+mod continuation;
 mod demo;
 mod emit;
 mod explain;
@@ -36,6 +37,7 @@ fn main() -> ExitCode {
         Command::Prompt(command) => prompt::run(command),
         Command::Tools(command) => tools::run(&command),
         Command::Structured(command) => structured::run(&command),
+        Command::Continuation(command) => continuation::run(&command),
         Command::Demo(args) => in_runtime(demo::run(args)),
         Command::Replay(args) => in_runtime(replay::run(args)),
         Command::Explain(args) => explain::run(&args),

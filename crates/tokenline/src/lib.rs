@@ -1,5 +1,5 @@
-// Its examples need the features `client`, `prompt` and `structured`; the text is there in any case.
-#![cfg_attr(any(not(doctest), all(feature = "client", feature = "prompt", feature = "structured")), doc = include_str!("../README.md"))]
+// Its examples need the features `client`, `continuation`, `prompt` and `structured`; the text is there in any case.
+#![cfg_attr(any(not(doctest), all(feature = "client", feature = "continuation", feature = "prompt", feature = "structured")), doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
 
 pub use tokenline_core::*;
@@ -10,6 +10,8 @@ pub use tokenline_codec::{
     StrictError, ToolCalls, Values, observe,
 };
 
+#[cfg(feature = "continuation")]
+pub use tokenline_continuation as continuation;
 #[cfg(feature = "llm")]
 pub use tokenline_llm as llm;
 #[cfg(feature = "prompt")]
@@ -34,6 +36,11 @@ pub use ask::Ask;
 
 #[cfg(feature = "structured")]
 pub mod structured;
+
+#[cfg(all(feature = "client", feature = "continuation"))]
+mod ask_continued;
+#[cfg(all(feature = "client", feature = "continuation"))]
+pub use ask_continued::{AskContinued, ContinuedError};
 
 #[cfg(all(feature = "client", feature = "structured"))]
 mod ask_structured;

@@ -3,6 +3,7 @@
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;
+mod continuation;
 mod limits;
 mod parse;
 mod program;

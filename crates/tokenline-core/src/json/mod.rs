@@ -39,7 +39,7 @@ pub use de::DeserializeError;
 pub use delta::{Change, Delta};
 pub use error::{Expected, Found, SyntaxError};
 pub use number::Number;
-pub use parser::{Parser, Step};
+pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};
 pub use raw::Raw;
 pub use raw_str::RawStr;
 pub use value::{Array, Elements, Kind, Members, Object, Value, View};

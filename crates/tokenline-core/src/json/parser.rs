@@ -1,5 +1,6 @@
 //! The resumable state machine that fills the tape.
 
+mod cut;
 mod early;
 mod machine;
 mod token;
@@ -11,6 +12,7 @@ use super::tape::{DecodedNames, NONE, Node, NodeKind, Tape};
 use super::value::{Kind, Value};
 use crate::Limits;
 
+pub use cut::{Cut, OpenContainer, OpenToken};
 use early::Early;
 pub(crate) use token::is_space;
 use token::{expected_in_unicode, is_whole_number, number_flags};

@@ -1,5 +1,6 @@
 //! The JSON parser against serde_json: what it accepts, what it reads, at every cut.
 
+mod cut;
 mod generated;
 mod grammar;
 mod reading;

@@ -10,7 +10,7 @@ use super::{Parser, State};
 pub(super) struct Early {
     deltas: Deltas,
     /// The open containers as they were before a snapshot closed them, innermost first.
-    patched: Vec<Node>,
+    pub(super) patched: Vec<Node>,
 }
 
 impl Early {
@@ -167,14 +167,7 @@ impl Parser {
 
     /// The string value that the document stops in.
     fn open_string(&self) -> Option<OpenString> {
-        // How much of an escape has come.
-        let cut = match self.state {
-            State::String => 0,
-            State::Escape => 1,
-            // Progress counts the bytes after `\u`, of both halves if it is of a pair.
-            State::Unicode => 2 + usize::from(self.progress),
-            _ => return None,
-        };
+        let cut = self.open_escape()?;
         (!self.token_is_name).then_some(OpenString {
             start: self.token,
             end: self.at - cut,

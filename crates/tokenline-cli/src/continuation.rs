@@ -1,0 +1,99 @@
+//! `tokenline continuation`: JSON answers that were cut off, and how they go on.
+
+use std::io::Write as _;
+
+use serde::Serialize;
+use tokenline::AskContinued as _;
+use tokenline::ContinuedError;
+use tokenline::continuation::{
+    ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeOptions, merge_with,
+};
+use tokenline::llm::AnswerError;
+
+use crate::args::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
+use crate::failure::{Failure, Verdict};
+use crate::say::say;
+use crate::{in_runtime, load, model};
+
+pub(crate) fn run(command: &ContinuationCommand) -> Result<Verdict, Failure> {
+    match command {
+        ContinuationCommand::Contexts(args) => contexts(args),
+        ContinuationCommand::Merge(args) => merge(args),
+        ContinuationCommand::Run(args) => in_runtime(ask(args)),
+    }
+}
+
+fn contexts(args: &ContextsArgs) -> Result<Verdict, Failure> {
+    let (_, text) = load::response(&args.file)?;
+    let document = Document::of(&text);
+    let contexts = document.contexts(&options(&args.sizes));
+    write_json(&contexts)?;
+    Ok(if contexts.json_parsing_success { Verdict::Good } else { Verdict::Rejected })
+}
+
+fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
+    if args.base == args.fragment && args.base.as_os_str() == "-" {
+        return Err(Failure::Usage("only one of the two can be standard input".to_owned()));
+    }
+    let (_, base) = load::response(&args.base)?;
+    let (source, fragment) = load::response(&args.fragment)?;
+    let options = MergeOptions { requested_overlap: args.requested_overlap, ..MergeOptions::default() };
+    let merged = merge_with(&base, &fragment, &options);
+    write_json(&merged)?;
+    match merged.join {
+        Join::Failed(failure) => {
+            say(format_args!("{source}: {failure}"));
+            Ok(Verdict::Rejected)
+        }
+        _ => Ok(Verdict::Good),
+    }
+}
+
+async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
+    let (source, prompt) = load::response(&args.file)?;
+    if prompt.trim().is_empty() {
+        return Err(Failure::Usage(format!("{source}: there is no prompt")));
+    }
+    let mut request = model::request(&args.model)?;
+    if let Some(system) = &args.system {
+        request = request.system(system);
+    }
+    let options = IterationOptions {
+        contexts: options(&args.sizes),
+        max_requests: args.max_requests as usize,
+        ..IterationOptions::default()
+    };
+    let client = model::client(&args.model)?;
+    match client.ask_continued(&request.user(prompt.trim_end()), options).await {
+        Ok(Finished { document, finish }) => {
+            let mut out = std::io::stdout().lock();
+            writeln!(out, "{document}").map_err(Failure::output)?;
+            match finish {
+                Finish::Complete => return Ok(Verdict::Good),
+                Finish::AfterFailures(failure) => {
+                    say(format_args!("{}: not all of it is there: {failure}", args.model.model));
+                }
+                Finish::AfterTooManyRequests => say(format_args!(
+                    "{}: not all of it is there after {} requests",
+                    args.model.model, args.max_requests
+                )),
+            }
+            Ok(Verdict::Rejected)
+        }
+        Err(ContinuedError::Llm(AnswerError::Source(error))) => Err(model::failure(&error)),
+        Err(ContinuedError::Iteration(error)) => {
+            say(format_args!("{}: {error}", args.model.model));
+            Ok(Verdict::Rejected)
+        }
+        Err(error) => Err(Failure::Source(error.to_string())),
+    }
+}
+
+fn options(sizes: &SizeArgs) -> ContextOptions {
+    ContextOptions { overlap_bytes: sizes.overlap, prompt_budget_bytes: sizes.budget }
+}
+
+fn write_json(value: &impl Serialize) -> Result<(), Failure> {
+    let json = serde_json::to_string(value).map_err(|error| Failure::Source(error.to_string()))?;
+    writeln!(std::io::stdout().lock(), "{json}").map_err(Failure::output)
+}

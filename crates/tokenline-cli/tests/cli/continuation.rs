@@ -1,0 +1,97 @@
+//! `tokenline continuation`: JSON answers that were cut off, and how they go on.
+
+use serde_json::{Value, json};
+use tokenline::llm::replay::{Recording, ReplayServer};
+
+use crate::common::{file, folder, tokenline};
+
+#[test]
+fn contexts_are_one_object_with_five_members() {
+    let run =
+        tokenline(&["continuation", "contexts", "--overlap", "10"], "{\"rows\":[{\"id\":1},{\"id\":2,\"no");
+    assert_eq!((run.code, run.lines().len(), &*run.err), (0, 1, ""));
+    let contexts: Value = serde_json::from_str(&run.out).expect("JSON");
+    assert_eq!(
+        contexts,
+        json!({
+            "overlap_context": "\"id\":2,\"no",
+            "hierarchy_context": "{\"rows\":[{\"id\":1},{\"id\":2,\"no",
+            "hierarchy_context_for_prompt": "{\"rows\":[{\"id\":1},{\"id\":2,\"no",
+            "complete_part": "{\"rows\":[{\"id\":1},{\"id\":2}]}",
+            "json_parsing_success": true,
+        })
+    );
+    let whole: Value =
+        serde_json::from_str(&tokenline(&["continuation", "contexts"], "[1,2]\n").out).expect("JSON");
+    assert_eq!((&whole["overlap_context"], &whole["complete_part"]), (&json!(""), &json!("[1,2]")));
+    let none = tokenline(&["continuation", "contexts"], "I cannot.");
+    assert_eq!((none.code, none.out.contains("\"json_parsing_success\":false")), (1, true));
+    let rows = format!("[{}", (0..1000).map(|at| format!("{{\"id\":{at}}},")).collect::<String>());
+    let run = tokenline(&["continuation", "contexts", "--budget", "100"], &rows);
+    let contexts: Value = serde_json::from_str(&run.out).expect("JSON");
+    let shown = contexts["hierarchy_context_for_prompt"].as_str().expect("a text");
+    assert!(shown.len() <= 100 && shown.ends_with("{\"id\":999},"), "{shown}");
+}
+
+#[test]
+fn answers_are_merged() {
+    let folder = folder();
+    let base = file(&folder, "base.txt", "{\"rows\":[{\"id\":1},{\"id\":2");
+    let merge = |args: &[&str], fragment: &str| {
+        let run = tokenline(&[&["continuation", "merge"], args].concat(), fragment);
+        (run.code, serde_json::from_str::<Value>(&run.out).unwrap_or_default(), run.err)
+    };
+    let (code, merged, err) = merge(&[&base, "-", "--requested-overlap", "8"], ",{\"id\":2},{\"id\":3}]}");
+    assert_eq!((code, &*err), (0, ""));
+    assert_eq!(
+        merged,
+        json!({"merged": "{\"rows\":[{\"id\":1},{\"id\":2},{\"id\":3}]}", "has_overlap": true, "join": "exact", "overlap": 8, "confidence": "certain"})
+    );
+    let (code, merged, _) = merge(&[&base, "-"], "},{\"id\":3}]}");
+    assert_eq!((code, &merged["join"]), (0, &json!("none_but_grammatical")));
+    assert_eq!(merged["merged"], "{\"rows\":[{\"id\":1},{\"id\":2},{\"id\":3}]}");
+    let (code, merged, err) = merge(&[&base, "-"], "I am done.");
+    assert_eq!(
+        (code, &merged["join"], &merged["merged"]),
+        (1, &json!("failed"), &json!("{\"rows\":[{\"id\":1},{\"id\":2"))
+    );
+    assert_eq!(err, "stdin: the fragment does not continue the document, wherever it is joined\n");
+    assert_eq!(merge(&["-", "-"], "x").0, 2);
+    assert_eq!(merge(&["no/such/file", "-"], "x").0, 3);
+}
+
+#[test]
+fn a_model_is_asked_for_what_is_missing() {
+    let runtime = tokio::runtime::Runtime::new().expect("a runtime");
+    let body = |answer: &str, reason: &str| {
+        format!(
+            "{{\"message\":{{\"content\":{}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"{reason}\"}}\n",
+            Value::from(answer)
+        )
+    };
+    let recordings = [
+        Recording::new("whole", body("Here:\n```json\n[1, 2.50]\n```\n", "stop")),
+        Recording::new("repeating", body("[{\"id\":1},{\"id\":2", "length")),
+        Recording::new("none", body("I cannot.", "stop")),
+    ];
+    let server =
+        runtime.block_on(ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings)).expect("a port");
+    let url = server.url();
+    let run = |model: &str| {
+        let args = ["continuation", "run", "--provider", "ollama", "--base-url", &url, "--model", model];
+        tokenline(&args, "List the rows.")
+    };
+    let whole = run("whole");
+    assert_eq!((whole.code, &*whole.out, &*whole.err), (0, "[1, 2.50]\n", ""));
+    let repeating = run("repeating");
+    assert_eq!((repeating.code, &*repeating.out), (1, "[{\"id\":1},{}]\n"));
+    assert_eq!(
+        repeating.err,
+        "repeating: not all of it is there: the response added nothing to the document\n"
+    );
+    let none = run("none");
+    assert_eq!((none.code, &*none.out), (1, ""));
+    assert_eq!(none.err, "none: too many responses in a row were of no use, and nothing is whole yet\n");
+    assert_eq!(server.traffic().requests, 1 + 4 + 3);
+    assert_eq!(tokenline(&["continuation", "run", "--provider", "ollama", "--model", "m"], " ").code, 2);
+}

@@ -1,0 +1,84 @@
+//! The five contexts of a cut text.
+
+use std::borrow::Cow;
+
+use crate::document::{Document, Status};
+use crate::outline::outline;
+
+/// How much the contexts of a cut text may hold. The fields are public: construct it with
+/// `..ContextOptions::default()`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ContextOptions {
+    /// The most bytes of [`Contexts::overlap_context`]. 200 by default. Of 0 the context is always
+    /// empty, and does not tell whether the text is complete.
+    pub overlap_bytes: usize,
+    /// The most bytes of [`Contexts::hierarchy_context_for_prompt`]. 4,000 by default.
+    pub prompt_budget_bytes: usize,
+}
+
+impl Default for ContextOptions {
+    fn default() -> Self {
+        Self { overlap_bytes: 200, prompt_budget_bytes: 4000 }
+    }
+}
+
+/// What a cut JSON text gives for going on with it, and for doing without more.
+///
+/// With the feature `serde` it serializes as an object of these five members.
+///
+/// ```
+/// use tokenline_continuation::{ContextOptions, Document};
+///
+/// let document = Document::of(r#"{"rows":[{"id":1,"note":"caf\u00e9"},{"id":2,"no"#);
+/// let contexts = document.contexts(&ContextOptions { overlap_bytes: 10, ..Default::default() });
+/// assert_eq!(contexts.overlap_context, r#""id":2,"no"#);
+/// assert_eq!(contexts.complete_part, r#"{"rows":[{"id":1,"note":"caf\u00e9"},{"id":2}]}"#);
+/// assert!(contexts.json_parsing_success);
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize))]
+pub struct Contexts<'a> {
+    /// The tail of the cut text, at most as long as asked, which the model is asked to begin with.
+    /// Empty if the text is complete, or no JSON.
+    pub overlap_context: &'a str,
+    /// The text as it was cut, the base of merging. Of an answer in a code fence or after prose only the
+    /// JSON.
+    pub hierarchy_context: &'a str,
+    /// The cut text within a budget, for a prompt: the path of the open containers and what is recent in
+    /// them, each gap marked by `…`. It ends as the cut text does.
+    pub hierarchy_context_for_prompt: Cow<'a, str>,
+    /// What is whole, with all structures closed. A number, literal, escape or name at the cut is left
+    /// out, and the name of a value that is; a string ends at its last whole character. A number is
+    /// whole only if something follows it, or if it is the document. Empty unless `json_parsing_success`.
+    pub complete_part: Cow<'a, str>,
+    /// Whether `complete_part` is valid JSON: not if the text is malformed before its end, or has no
+    /// value.
+    pub json_parsing_success: bool,
+}
+
+impl<'a> Contexts<'a> {
+    pub(crate) fn new(document: &'a Document, options: &ContextOptions) -> Self {
+        let text = document.text();
+        let is_open = document.status() == Status::Open;
+        let complete_part = document.complete_part();
+        Self {
+            overlap_context: document.overlap(options.overlap_bytes),
+            hierarchy_context: text,
+            hierarchy_context_for_prompt: match is_open {
+                true => outline(document, options.prompt_budget_bytes),
+                false => crate::outline::ending(text, options.prompt_budget_bytes),
+            },
+            json_parsing_success: complete_part.is_some(),
+            complete_part: complete_part.unwrap_or_default(),
+        }
+    }
+}
+
+impl Document {
+    /// The contexts of what there is. Takes time in proportion to the budget, the overlap, the depth,
+    /// and for copying the complete part, its length.
+    #[must_use]
+    pub fn contexts(&self, options: &ContextOptions) -> Contexts<'_> {
+        Contexts::new(self, options)
+    }
+}

@@ -1,0 +1,44 @@
+//! What the model is sent.
+
+use std::borrow::Cow;
+
+use crate::contexts::Contexts;
+
+/// What to send to the model next.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Request<'a> {
+    /// Which request it is, counted from 1.
+    pub number: usize,
+    /// The prompt: the original one, or one that asks for the rest.
+    pub prompt: Cow<'a, str>,
+    /// How many bytes of overlap are asked for; `None` if the whole answer is.
+    pub requested_overlap: Option<usize>,
+}
+
+/// The prompt that asks for the rest of a cut answer to `prompt`. It holds the original prompt, so it needs
+/// no conversation before it.
+///
+/// ```
+/// use tokenline_continuation::{ContextOptions, Document, continuation_prompt};
+///
+/// let document = Document::of(r#"{"rows":[{"id":1},{"i"#);
+/// let prompt = continuation_prompt("List the rows.", &document.contexts(&ContextOptions::default()));
+/// assert!(prompt.starts_with("List the rows.\n"));
+/// assert!(prompt.contains(r#"<end_of_answer>{"rows":[{"id":1},{"i</end_of_answer>"#));
+/// ```
+#[must_use]
+pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
+    let Contexts { overlap_context, hierarchy_context_for_prompt, .. } = contexts;
+    format!(
+        "{prompt}\n\n\
+         Your answer to this was cut off. This is how far it came (the sign … stands for what is left out here, \
+         it is not part of the answer):\n\n\
+         <answer_so_far>{hierarchy_context_for_prompt}</answer_so_far>\n\n\
+         The answer so far ends with exactly these characters:\n\n\
+         <end_of_answer>{overlap_context}</end_of_answer>\n\n\
+         Go on from there. Begin with exactly the characters between <end_of_answer> and </end_of_answer>, \
+         continue directly behind them, and stop when the JSON document is complete. Write nothing but the rest \
+         of the JSON: no explanation, no code fence, no tags. Do not start the document over, and do not open \
+         again what is open already."
+    )
+}

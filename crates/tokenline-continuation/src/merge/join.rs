@@ -1,0 +1,178 @@
+//! The ways in: two texts, or a document and a fragment.
+
+use super::base::Base;
+use super::check::Check;
+use super::find::{STARTS_OVER, Seams, requested};
+use super::noise::{beginnings, behind_prose};
+use super::result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport};
+use super::seam::How;
+use super::weigh::{Chosen, choose};
+use crate::document::{Document, Status};
+use crate::text::{is_space, tail};
+
+/// Merges a fragment with the base that it continues.
+///
+/// Fences and prose around both are left out. Takes time in proportion to both; to merge many fragments
+/// one after the other, keep a [`Document`].
+///
+/// ```
+/// use tokenline_continuation::{Confidence, Join, merge};
+///
+/// let merged = merge(r#"{"rows":[{"id":1},{"id":2},{"i"#, r#"```json
+/// {"rows":[{"id":1},{"id":2},{"id":3}]}
+/// ```"#);
+/// assert_eq!(merged.merged, r#"{"rows":[{"id":1},{"id":2},{"id":3}]}"#);
+/// assert_eq!((merged.join, merged.confidence), (Join::Restarted, Confidence::Likely));
+///
+/// let failed = merge("[1,", ":2]");
+/// assert_eq!((failed.join.as_str(), failed.merged.as_str()), ("failed", "[1,"));
+/// ```
+#[must_use]
+pub fn merge(base: &str, fragment: &str) -> Merge {
+    merge_with(base, fragment, &MergeOptions::default())
+}
+
+/// As [`merge`], told what was asked of the fragment.
+///
+/// ```
+/// use tokenline_continuation::{Confidence, MergeOptions, merge_with};
+///
+/// let options = MergeOptions { requested_overlap: Some(4), ..MergeOptions::default() };
+/// let merged = merge_with("[1,1,1,1", "1,1,1]", &options);
+/// assert_eq!(merged.merged, "[1,1,1,1,1]");
+/// # assert_eq!(merge_with("[1,1,1,1", ",1,1,1]", &options).merged, "[1,1,1,1,1]");
+/// # assert_eq!(merge_with("[1,1,1,1", ",1,1,1]", &options).confidence, Confidence::Certain);
+/// ```
+#[must_use]
+pub fn merge_with(base: &str, fragment: &str, options: &MergeOptions) -> Merge {
+    let mut document = Document::of(base);
+    let MergeReport { join, overlap, confidence, .. } = document.merge(fragment, options);
+    let merged = match join {
+        Join::Failed(_) => base.to_owned(),
+        _ => document.into_text(),
+    };
+    Merge { merged, join, overlap, confidence }
+}
+
+impl Document {
+    /// Merges a fragment that continues the document. If that fails the document is as it was.
+    ///
+    /// Takes time in proportion to the fragment and to how deep the document is nested at its cut, not to
+    /// the document's length. A document in which no JSON has begun takes the fragment as it is.
+    ///
+    /// ```
+    /// use tokenline_continuation::{Document, MergeOptions};
+    ///
+    /// let mut document = Document::of(r#"{"text":"It was the best of ti"#);
+    /// let overlap = document.overlap(10).len();
+    /// let options = MergeOptions { requested_overlap: Some(overlap), ..MergeOptions::default() };
+    /// let report = document.merge("best of times\"}", &options);
+    /// assert_eq!((report.join.as_str(), report.overlap), ("exact", 10));
+    /// assert_eq!(document.text(), r#"{"text":"It was the best of times"}"#);
+    /// ```
+    pub fn merge(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
+        match self.status() {
+            Status::Empty => return self.begin(fragment),
+            Status::Malformed(_) => return MergeReport::failed(MergeFailure::BaseMalformed),
+            Status::Open | Status::Complete => {}
+        }
+        let Some(base) = Base::new(self) else { return MergeReport::failed(MergeFailure::BaseComplete) };
+        let (chosen, is_requested) = match find(&base, fragment, options.requested_overlap) {
+            Ok(found) => found,
+            Err(failure) => return MergeReport::failed(failure),
+        };
+        let Chosen { seam, verdict, confidence } = chosen;
+        if confidence < options.min_confidence {
+            return MergeReport::failed(MergeFailure::Unsure);
+        }
+        let join = match seam.how {
+            How::Plain if is_requested => Join::Exact,
+            How::Plain if seam.overlap == 0 => Join::NoneButGrammatical,
+            How::Plain if options.requested_overlap.is_some() => Join::Partial,
+            How::Plain => Join::Exact,
+            How::Respaced => Join::Respaced,
+            How::Restarted | How::Reopened => Join::Restarted,
+        };
+        let is_between_tokens = base.is_between_tokens();
+        self.drop_what_follows();
+        let new = &fragment[seam.start..verdict.end];
+        if seam.comma {
+            self.raw.push(',');
+        }
+        self.push(new);
+        debug_assert!(!matches!(self.status(), Status::Malformed(_)), "the stand-in stands for the base");
+        MergeReport {
+            join,
+            overlap: seam.overlap,
+            confidence,
+            added: new.len() + usize::from(seam.comma),
+            has_progress: !(new.is_empty() || is_between_tokens && new.bytes().all(is_space)),
+        }
+    }
+
+    /// The JSON text alone, cut where it was cut.
+    #[must_use]
+    pub fn into_text(self) -> String {
+        if self.start == 0 && self.text().len() == self.raw.len() { self.raw } else { self.text().to_owned() }
+    }
+
+    fn begin(&mut self, fragment: &str) -> MergeReport {
+        let before = self.raw.len();
+        self.push(fragment);
+        if let Status::Malformed(_) = self.status() {
+            let raw = self.raw[..before].to_owned();
+            *self = Self::of(&raw);
+            return MergeReport::failed(MergeFailure::NoSeam);
+        }
+        let added = self.text().len();
+        let join = Join::NoneButGrammatical;
+        MergeReport { join, overlap: 0, confidence: Confidence::Certain, added, has_progress: added > 0 }
+    }
+}
+
+/// The seam, and whether it is the requested one.
+fn find(
+    base: &Base<'_>,
+    fragment: &str,
+    requested_overlap: Option<usize>,
+) -> Result<(Chosen, bool), MergeFailure> {
+    let mut check = Check::new(base);
+    let overlap = requested_overlap.unwrap_or(0);
+    let beginnings = beginnings(fragment);
+    let mut exact = |from| {
+        let seam = requested(base, fragment, from, overlap)?;
+        let verdict = check.seam(fragment, &seam, usize::MAX)?;
+        Some((Chosen { seam, verdict, confidence: Confidence::Certain }, true))
+    };
+    if let Some(found) = beginnings.iter().find_map(|&from| exact(from)) {
+        return Ok(found);
+    }
+    let mut seams = Seams::new();
+    for &from in &beginnings {
+        seams.find(base, fragment, from);
+    }
+    let is_requested = requested_overlap.is_some();
+    if let Some(chosen) = choose(base, &mut check, fragment, &seams, is_requested) {
+        return Ok((chosen, false));
+    }
+    // Behind prose, of which as little as possible is taken for JSON.
+    let behind_prose = behind_prose(fragment, tail(base.text, overlap));
+    let mut exact = |from| {
+        let seam = requested(base, fragment, from, overlap)?;
+        let verdict = check.seam(fragment, &seam, usize::MAX)?;
+        Some((Chosen { seam, verdict, confidence: Confidence::Certain }, true))
+    };
+    if let Some(found) = behind_prose.iter().find_map(|&from| exact(from)) {
+        return Ok(found);
+    }
+    for from in behind_prose {
+        let mut seams = Seams::new();
+        seams.find(base, fragment, from);
+        if let Some(mut chosen) = choose(base, &mut check, fragment, &seams, is_requested) {
+            // There may be more in the prose than was looked for.
+            chosen.confidence = chosen.confidence.min(Confidence::Likely);
+            return Ok((chosen, false));
+        }
+    }
+    Err(if seams.agreed >= STARTS_OVER { MergeFailure::OtherDocument } else { MergeFailure::NoSeam })
+}

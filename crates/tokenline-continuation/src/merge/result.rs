@@ -1,0 +1,207 @@
+//! What came of a merge.
+
+use std::fmt;
+
+/// What a merge may be told. The fields are public: construct it with `..MergeOptions::default()`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MergeOptions {
+    /// How many bytes of overlap the fragment was asked to begin with, if it was: the size of the
+    /// [`overlap_context`](crate::Contexts::overlap_context) that was asked for. A fragment that begins with
+    /// exactly that is joined there.
+    pub requested_overlap: Option<usize>,
+    /// A merge of less confidence fails. By default none does.
+    pub min_confidence: Confidence,
+}
+
+/// How a fragment was joined to its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Join {
+    /// It began with the requested overlap; or, if none was requested, with a tail of the base.
+    Exact,
+    /// It began with a tail of the base, but not the one that was requested.
+    Partial,
+    /// It repeated nothing, and went on where the grammar lets it.
+    NoneButGrammatical,
+    /// It began again, with the document or with containers that are open.
+    Restarted,
+    /// It began with a tail of the base, but with other white space.
+    Respaced,
+    /// It was not joined. The base is as it was.
+    Failed(MergeFailure),
+}
+
+impl Join {
+    /// Its name: `exact`, `partial`, `none_but_grammatical`, `restarted`, `respaced` or `failed`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exact => "exact",
+            Self::Partial => "partial",
+            Self::NoneButGrammatical => "none_but_grammatical",
+            Self::Restarted => "restarted",
+            Self::Respaced => "respaced",
+            Self::Failed(_) => "failed",
+        }
+    }
+
+    /// Why it was not joined, if it was not.
+    #[must_use]
+    pub const fn failure(self) -> Option<MergeFailure> {
+        match self {
+            Self::Failed(failure) => Some(failure),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Join {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// Why a fragment was not joined to its base.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum MergeFailure {
+    /// The base is whole: `[1]` and `,2]`.
+    BaseComplete,
+    /// The base is no JSON: `[1,}` and `2]`.
+    BaseMalformed,
+    /// The fragment begins as the base does, and is another document then: `{"id":17,"a":1,` and
+    /// `{"id":17,"b":1}`.
+    OtherDocument,
+    /// However it is joined, the text is no JSON: `[1,` and `:2]`.
+    NoSeam,
+    /// There are seams, but none that is as sure as was asked: `[1,1` and `,1]`.
+    Unsure,
+}
+
+impl fmt::Display for MergeFailure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::BaseComplete => "the document is complete already",
+            Self::BaseMalformed => "what there is of the document is no JSON",
+            Self::OtherDocument => "the fragment starts over and then differs from the document",
+            Self::Unsure => "where the fragment continues the document is not sure enough",
+            Self::NoSeam => "the fragment does not continue the document, wherever it is joined",
+        })
+    }
+}
+
+impl std::error::Error for MergeFailure {}
+
+/// How sure it is that the merged text is what was meant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Confidence {
+    /// The grammar allows several seams, and one was guessed. Or overlap was requested in a string, and the
+    /// fragment is text without any of it: it may be a remark of the model.
+    #[default]
+    Ambiguous,
+    /// Others are possible, but this one has much for it. Or it is the only one, but it goes on with a number
+    /// that may have been whole, repeats a name, puts in a comma, or is in the midst of prose.
+    Likely,
+    /// The fragment began with what was requested, or no other seam gives JSON.
+    Certain,
+}
+
+impl Confidence {
+    /// Its name: `certain`, `likely` or `ambiguous`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Certain => "certain",
+            Self::Likely => "likely",
+            Self::Ambiguous => "ambiguous",
+        }
+    }
+}
+
+impl fmt::Display for Confidence {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What came of merging a fragment into a [`Document`](crate::Document).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MergeReport {
+    /// How it was joined.
+    pub join: Join,
+    /// How many bytes of the base the fragment repeated. Of a restart that is all it repeated.
+    pub overlap: usize,
+    /// How sure that is. Of a failure it is [`Confidence::Certain`].
+    pub confidence: Confidence,
+    /// How many bytes were appended to the document.
+    pub added: usize,
+    /// Whether anything was that means something: white space between tokens does not.
+    pub has_progress: bool,
+}
+
+impl MergeReport {
+    pub(crate) fn failed(failure: MergeFailure) -> Self {
+        let join = Join::Failed(failure);
+        Self { join, overlap: 0, confidence: Confidence::Certain, added: 0, has_progress: false }
+    }
+
+    /// Whether the fragment repeated any of the base. It may well be joined without.
+    #[must_use]
+    pub fn has_overlap(&self) -> bool {
+        self.overlap > 0
+    }
+}
+
+/// What came of merging two texts.
+///
+/// With the feature `serde` it serializes as an object of `merged`, `has_overlap`, `join`, `overlap` and
+/// `confidence`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Merge {
+    /// The merged text; if it failed, the base.
+    pub merged: String,
+    /// How the fragment was joined.
+    pub join: Join,
+    /// How many bytes of the base the fragment repeated.
+    pub overlap: usize,
+    /// How sure that is.
+    pub confidence: Confidence,
+}
+
+impl Merge {
+    /// Whether the fragment repeated any of the base. It may well be joined without.
+    #[must_use]
+    pub fn has_overlap(&self) -> bool {
+        self.overlap > 0
+    }
+}
+
+#[cfg(feature = "serde")]
+mod serialize {
+    use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+    use super::{Confidence, Join, Merge};
+
+    impl Serialize for Join {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_str(self.as_str())
+        }
+    }
+
+    impl Serialize for Confidence {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            serializer.serialize_str(self.as_str())
+        }
+    }
+
+    impl Serialize for Merge {
+        fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+            let mut object = serializer.serialize_struct("Merge", 5)?;
+            object.serialize_field("merged", &self.merged)?;
+            object.serialize_field("has_overlap", &self.has_overlap())?;
+            object.serialize_field("join", &self.join)?;
+            object.serialize_field("overlap", &self.overlap)?;
+            object.serialize_field("confidence", &self.confidence)?;
+            object.end()
+        }
+    }
+}

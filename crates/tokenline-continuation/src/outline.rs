@@ -1,0 +1,118 @@
+//! The cut text within a budget: the way to the cut, and what is near it.
+//!
+//! The tail of the text is shown from the beginning of a member on, as far back as fits. Before it
+//! stands the path: each container that is open there with the name of its open member, and where budget
+//! is left, the members before that. `…` marks what is left out; inside a string it stands
+//! behind the quote.
+
+use std::borrow::Cow;
+
+use tokenline_core::json::{Kind, OpenContainer};
+
+use crate::document::Document;
+use crate::text::{tail, trim_start};
+use crate::tokens::members;
+
+const GAP: &str = "…";
+const GAP_MEMBER: &str = "…,";
+
+/// The text if it fits, otherwise its end, which is marked as one.
+pub(crate) fn ending(text: &str, budget: usize) -> Cow<'_, str> {
+    if text.len() <= budget {
+        Cow::Borrowed(text)
+    } else if budget <= 2 * GAP.len() {
+        Cow::Borrowed(tail(text, budget))
+    } else {
+        Cow::Owned([GAP, tail(text, budget - GAP.len())].concat())
+    }
+}
+
+pub(crate) fn outline(document: &Document, budget: usize) -> Cow<'_, str> {
+    let text = document.text();
+    if text.len() <= budget {
+        return Cow::Borrowed(text);
+    }
+    let path = document.open_containers();
+    let Some(cut) = document.cut().filter(|_| !path.is_empty()) else { return ending(text, budget) };
+    let window = document.parser.token_before(text.len() - budget);
+    let seen = members(text, window, text.len());
+
+    // A quarter is kept for what is recent in the outer containers.
+    let for_tail = budget - budget / 4;
+    // Each member that the tail may begin with, and the level it is of.
+    let mut starts: Vec<(usize, usize)> = Vec::new();
+    for (inner, members) in seen.iter().rev().take(path.len()).enumerate() {
+        starts.extend(members.iter().map(|&at| (at, path.len() - 1 - inner)));
+    }
+    starts.sort_unstable();
+    for (at, level) in starts {
+        let mut heads = heads(text, &path[..=level], at);
+        let used = heads.iter().map(String::len).sum::<usize>() + text.len() - at;
+        if used <= for_tail {
+            add_recent(document, &path[..=level], &mut heads, budget - used);
+            return Cow::Owned(heads.concat() + &text[at..]);
+        }
+    }
+
+    // Not even the open member fits: its name, and the end of its value; or the end of the text.
+    let mut head = heads(text, &path, cut.member).concat();
+    let mut from = 0;
+    if let Some(token) = cut.token {
+        from = token.start();
+        head.push_str(&text[cut.member..from]);
+        if text.as_bytes()[from] == b'"' {
+            head.push('"');
+        }
+    } else if head.ends_with(GAP_MEMBER) {
+        head.truncate(head.len() - GAP_MEMBER.len());
+    }
+    head.push_str(GAP);
+    match budget.checked_sub(head.len()).filter(|left| *left >= (budget / 4).max(4)) {
+        Some(left) => Cow::Owned(head + tail(&text[from..], left)),
+        None => ending(text, budget),
+    }
+}
+
+/// What opens each container of the path, and a mark if anything is left out before its open member; of
+/// the last one before `to`.
+fn heads(text: &str, path: &[OpenContainer], to: usize) -> Vec<String> {
+    let mut heads = Vec::with_capacity(path.len());
+    for (level, open) in path.iter().enumerate() {
+        let next = path.get(level + 1);
+        let to = next.map_or(to, member_start);
+        let mut head = String::from(if open.kind == Kind::Object { "{" } else { "[" });
+        if !trim_start(&text[open.start + 1..to]).is_empty() {
+            head.push_str(GAP_MEMBER);
+        }
+        if let Some(name) = next.and_then(|next| next.name.clone()) {
+            head.push_str(&text[name.start - 1..=name.end]);
+            head.push(':');
+        }
+        heads.push(head);
+    }
+    heads
+}
+
+fn member_start(open: &OpenContainer) -> usize {
+    open.name.as_ref().map_or(open.start, |name| name.start - 1)
+}
+
+/// Shows the members before the open one, of the inner containers first, for as long as they fit.
+fn add_recent(document: &Document, path: &[OpenContainer], heads: &mut [String], mut left: usize) {
+    let text = document.text();
+    for level in (0..path.len() - 1).rev() {
+        let to = member_start(&path[level + 1]);
+        let first = path[level].start + 1;
+        let from = document.parser.token_before(to.saturating_sub(left));
+        let seen = members(text, from.max(path[level].start), to);
+        let fits = |at: &&usize| to - **at <= left && **at >= first;
+        let Some(&at) = seen.last().and_then(|level| level.iter().find(fits)) else { continue };
+        // With nothing left out before them the mark goes.
+        let gap = if trim_start(&text[first..at]).is_empty() { "" } else { GAP_MEMBER };
+        let head = &mut heads[level];
+        if let Some(rest) = head.get(1..).and_then(|rest| rest.strip_prefix(GAP_MEMBER)) {
+            *head = [&head[..1], gap, &text[at..to], rest].concat();
+            left = left.saturating_sub(to - at);
+        }
+    }
+}

@@ -1,0 +1,121 @@
+//! JSON documents larger than a model's token limit, asked for through the client.
+
+use std::error::Error;
+use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
+
+use futures_core::Stream as _;
+use tokenline_continuation::{Decision, Finished, Iteration, IterationError, IterationOptions};
+use tokenline_llm::AnswerError;
+use tokenline_llm::client::{ClientError, LlmClient};
+use tokenline_llm::request::{ChatRequest, Message};
+
+/// Asks a model for one JSON document, and for the rest of it as often as it takes, through an [`LlmClient`].
+///
+/// ```no_run
+/// use tokenline::AskContinued;
+/// use tokenline::continuation::IterationOptions;
+/// use tokenline::llm::client::LlmClient;
+/// use tokenline::llm::request::ChatRequest;
+///
+/// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
+/// let client = LlmClient::ollama("http://127.0.0.1:11434")?;
+/// let request = ChatRequest::new("llama3.1").user("List all chapters as one JSON array.").max_tokens(1000);
+/// let finished = client.ask_continued(&request, IterationOptions::default()).await?;
+/// assert!(finished.finish.is_complete());
+/// println!("{}", finished.document);
+/// # Ok(())
+/// # }
+/// ```
+pub trait AskContinued {
+    /// Sends a request, and as long as its answer is cut off, the request to go on: the last message of the user,
+    /// with what the model has to know of the answer so far.
+    ///
+    /// An answer counts as far as it came, whether its token limit cut it, or the connection broke. Each request
+    /// after the first one asks for something new: nothing is sent twice as it was, but after a response of no use.
+    ///
+    /// # Errors
+    ///
+    /// If the request has no message of the user, a request cannot be sent, the provider refuses it or reports an
+    /// error, or there is nothing to fall back on when the [options](IterationOptions) end it.
+    fn ask_continued(
+        &self,
+        request: &ChatRequest,
+        options: IterationOptions,
+    ) -> impl Future<Output = Result<Finished, ContinuedError>> + Send;
+}
+
+/// Why there is no document.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum ContinuedError {
+    /// The last message is not one of the user.
+    NoPrompt,
+    /// A request or its answer failed, and no more of the answer is to be had.
+    Llm(AnswerError<ClientError>),
+    /// Too many responses were of no use before there was anything.
+    Iteration(IterationError),
+}
+
+impl fmt::Display for ContinuedError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPrompt => f.write_str("the request's last message is not one of the user"),
+            Self::Llm(error) => error.fmt(f),
+            Self::Iteration(error) => error.fmt(f),
+        }
+    }
+}
+
+impl Error for ContinuedError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::NoPrompt => None,
+            Self::Llm(error) => error.source(),
+            Self::Iteration(error) => error.source(),
+        }
+    }
+}
+
+impl AskContinued for LlmClient {
+    async fn ask_continued(
+        &self,
+        request: &ChatRequest,
+        options: IterationOptions,
+    ) -> Result<Finished, ContinuedError> {
+        let Some(Message::User(prompt)) = request.messages.last() else {
+            return Err(ContinuedError::NoPrompt);
+        };
+        let mut iteration = Iteration::new(prompt, options);
+        let mut decision = None;
+        while let Some(next) = iteration.next_request() {
+            let mut request = request.clone();
+            request.messages.pop();
+            let response = response(self, &request.user(next.prompt)).await.map_err(ContinuedError::Llm)?;
+            decision = Some(iteration.receive(&response));
+        }
+        match decision {
+            Some(Decision::Finished(finished)) => Ok(finished),
+            Some(Decision::Failed(error)) => Err(ContinuedError::Iteration(error)),
+            Some(Decision::Continue(_)) | None => unreachable!("it goes on until it has ended"),
+        }
+    }
+}
+
+/// The text of an answer, as far as it came.
+async fn response(client: &LlmClient, request: &ChatRequest) -> Result<String, AnswerError<ClientError>> {
+    let source = AnswerError::Source;
+    let answer = client.stream(request).map_err(source)?.send().await.map_err(source)?;
+    let mut pieces = pin!(answer.text());
+    let mut text = String::new();
+    while let Some(piece) = poll_fn(|cx| pieces.as_mut().poll_next(cx)).await {
+        match piece {
+            Ok(piece) => text.push_str(&piece),
+            Err(AnswerError::Cut(_)) => break,
+            Err(AnswerError::Source(_) | AnswerError::Incomplete(_)) if !text.is_empty() => break,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,150 @@
+//! A JSON document larger than a model's token limit, over real HTTP.
+#![cfg(all(feature = "client", feature = "continuation", feature = "replay"))]
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+use tokenline::continuation::{Finish, IterationError, IterationOptions};
+use tokenline::llm::Provider;
+use tokenline::llm::client::LlmClient;
+use tokenline::llm::request::ChatRequest;
+use tokenline::{AskContinued, ContinuedError};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpListener;
+
+/// A server in Ollama's shape that answers each request with what the model says to it, and how the answer ends; `None`
+/// is a connection that breaks.
+async fn serve(
+    mut model: impl FnMut(&Value) -> (String, Option<&'static str>) + Send + 'static,
+) -> (String, Arc<AtomicUsize>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let requests = Arc::new(AtomicUsize::new(0));
+    let counter = requests.clone();
+    tokio::spawn(async move {
+        while let Ok((mut socket, _)) = listener.accept().await {
+            let mut received = Vec::new();
+            let body = loop {
+                let mut piece = [0; 4096];
+                let read = socket.read(&mut piece).await.expect("a request");
+                received.extend_from_slice(&piece[..read]);
+                let text = String::from_utf8_lossy(&received);
+                let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
+                let head = head.to_ascii_lowercase();
+                let length =
+                    head.lines().find_map(|line| line.strip_prefix("content-length: ")).expect("a length");
+                if body.len() >= length.parse::<usize>().expect("a number") {
+                    break serde_json::from_str::<Value>(body).expect("JSON");
+                }
+            };
+            counter.fetch_add(1, Ordering::SeqCst);
+            let (text, end) = model(&body);
+            let mut answer =
+                "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n"
+                    .to_owned();
+            let pieces: Vec<char> = text.chars().collect();
+            for piece in pieces.chunks(7) {
+                answer += &format!(
+                    "{}\n",
+                    json!({"message": {"content": String::from_iter(piece)}, "done": false})
+                );
+            }
+            if let Some(reason) = end {
+                answer += &format!(
+                    "{}\n",
+                    json!({"message": {"content": ""}, "done": true, "done_reason": reason})
+                );
+            }
+            socket.write_all(answer.as_bytes()).await.expect("a reader");
+            let _ = socket.shutdown().await;
+        }
+    });
+    (url, requests)
+}
+
+fn client(url: &str) -> LlmClient {
+    LlmClient::builder(Provider::Ollama).base_url(url).without_api_key().retries(0).build().expect("a client")
+}
+
+fn document() -> String {
+    let rows: Vec<_> = (0..100)
+        .map(|id| json!({"id": id, "name": format!("Ünïcode \"{id}\" 🎓"), "ok": id % 2 == 0}))
+        .collect();
+    serde_json::to_string_pretty(&json!({"rows": rows})).expect("JSON")
+}
+
+/// How much of the document the prompt has: up to where 60 bytes of it, or a little more, end that the prompt has.
+fn written(document: &str, prompt: &str) -> usize {
+    let has = |end: &usize| {
+        let start = (0..=end.saturating_sub(60)).rev().find(|at| document.is_char_boundary(*at)).unwrap_or(0);
+        document.is_char_boundary(*end) && prompt.contains(&document[start..*end])
+    };
+    (60..document.len()).rev().find(has).unwrap_or(0)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_document_is_asked_for_until_it_is_whole() {
+    let document = document();
+    let whole = document.clone();
+    let prompts = Arc::new(Mutex::new(Vec::new()));
+    let seen = prompts.clone();
+    let mut turn = 0;
+    let (url, requests) = serve(move |body| {
+        let prompt = body["messages"][1]["content"].as_str().expect("a prompt").to_owned();
+        let from = written(&whole, &prompt);
+        seen.lock().unwrap().push(prompt);
+        turn += 1;
+        // What a model does to a continuation; overlap is asked for.
+        let overlap = if from == 0 {
+            0
+        } else {
+            (0..=200).rev().find(|back| *back <= from && whole.is_char_boundary(from - back)).unwrap()
+        };
+        let end = (from + 700..)
+            .find(|at| *at >= whole.len() || whole.is_char_boundary(*at))
+            .unwrap()
+            .min(whole.len());
+        let text = &whole[from - overlap..end];
+        let text = match turn % 3 {
+            0 => format!("```json\n{text}"),
+            _ => text.to_owned(),
+        };
+        match end == whole.len() {
+            true => (text, Some("stop")),
+            // Some servers do not tell that it was cut, some break off.
+            false => (text, [Some("length"), Some("stop"), None][turn % 3]),
+        }
+    })
+    .await;
+    let request = ChatRequest::new("m").system("Be exact.").user("List the rows.");
+    let finished =
+        client(&url).ask_continued(&request, IterationOptions::default()).await.expect("a document");
+    assert_eq!(finished.finish, Finish::Complete);
+    assert_eq!(finished.document, document);
+    let prompts = prompts.lock().unwrap();
+    assert_eq!(requests.load(Ordering::SeqCst), prompts.len());
+    assert!(prompts.len() >= document.len() / 700, "{}", prompts.len());
+    assert_eq!(prompts[0], "List the rows.");
+    assert!(prompts[1].contains("List the rows.") && prompts.iter().all(|prompt| prompt.len() < 8000));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_model_that_repeats_itself_ends() {
+    let (url, requests) = serve(|_| ("{\"rows\":[{\"id\":1},{\"id\":2".to_owned(), Some("length"))).await;
+    let request = ChatRequest::new("m").user("List the rows.");
+    let finished =
+        client(&url).ask_continued(&request, IterationOptions::default()).await.expect("what is whole");
+    assert!(matches!(finished.finish, Finish::AfterFailures(_)), "{finished:?}");
+    assert_eq!(finished.document, "{\"rows\":[{\"id\":1},{}]}");
+    assert_eq!(requests.load(Ordering::SeqCst), 4);
+
+    let (url, requests) = serve(|_| ("I cannot do that.".to_owned(), Some("stop"))).await;
+    let error = client(&url).ask_continued(&request, IterationOptions::default()).await.unwrap_err();
+    assert!(matches!(error, ContinuedError::Iteration(IterationError::Failures(_))), "{error:?}");
+    assert_eq!(requests.load(Ordering::SeqCst), 3);
+
+    let nothing = client(&url).ask_continued(&ChatRequest::new("m"), IterationOptions::default()).await;
+    assert!(matches!(nothing, Err(ContinuedError::NoPrompt)), "{nothing:?}");
+    assert_eq!(requests.load(Ordering::SeqCst), 3);
+}
