@@ -4,7 +4,7 @@ use std::io::Write as _;
 
 use serde::Serialize;
 use tokenline::AskContinued as _;
-use tokenline::ContinuedError;
+use tokenline::AskContinuedError;
 use tokenline::continuation::{
     ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeOptions, merge_with,
 };
@@ -80,8 +80,8 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
             }
             Ok(Verdict::Rejected)
         }
-        Err(ContinuedError::Llm(AnswerError::Source(error))) => Err(model::failure(&error)),
-        Err(ContinuedError::Iteration(error)) => {
+        Err(AskContinuedError::Llm(AnswerError::Source(error))) => Err(model::failure(&error)),
+        Err(AskContinuedError::Iteration(error)) => {
             say(format_args!("{}: {error}", args.model.model));
             Ok(Verdict::Rejected)
         }

@@ -124,6 +124,12 @@ impl Options {
         Ok(self)
     }
 
+    /// Whether the records are looked for inside other values.
+    #[must_use]
+    pub fn looks_for_items(&self) -> bool {
+        self.items.as_ref().is_some_and(|tokens| !tokens.is_empty())
+    }
+
     /// Asks for [`Event::Partial`](crate::Event::Partial): how the open record grows, as far as it has
     /// come with each piece. Off unless asked for.
     ///

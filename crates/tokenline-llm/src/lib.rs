@@ -55,6 +55,7 @@
 mod answer;
 #[cfg(feature = "client")]
 pub mod client;
+mod continued;
 mod delta;
 #[cfg(feature = "reqwest-eventsource")]
 pub mod event_source;
@@ -69,6 +70,10 @@ mod stream;
 mod unknown;
 
 pub use answer::{AnswerEvent, AnswerParser, Provider, TextAs};
+pub use continued::{
+    Checkpoint, Continuation, ContinuationError, ContinuationFailure, ContinuationStep, RecordContinuation,
+    ResponseEnd,
+};
 pub use delta::{Delta, FinishReason, Usage};
 pub use providers::{
     AnthropicDecoder, GeminiDecoder, OllamaDecoder, OpenAiChatDecoder, OpenAiResponsesDecoder,

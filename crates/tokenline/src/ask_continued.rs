@@ -43,13 +43,13 @@ pub trait AskContinued {
         &self,
         request: &ChatRequest,
         options: IterationOptions,
-    ) -> impl Future<Output = Result<Finished, ContinuedError>> + Send;
+    ) -> impl Future<Output = Result<Finished, AskContinuedError>> + Send;
 }
 
 /// Why there is no document.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum ContinuedError {
+pub enum AskContinuedError {
     /// The last message is not one of the user.
     NoPrompt,
     /// A request or its answer failed, and no more of the answer is to be had.
@@ -58,7 +58,7 @@ pub enum ContinuedError {
     Iteration(IterationError),
 }
 
-impl fmt::Display for ContinuedError {
+impl fmt::Display for AskContinuedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoPrompt => f.write_str("the request's last message is not one of the user"),
@@ -68,7 +68,7 @@ impl fmt::Display for ContinuedError {
     }
 }
 
-impl Error for ContinuedError {
+impl Error for AskContinuedError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::NoPrompt => None,
@@ -83,21 +83,22 @@ impl AskContinued for LlmClient {
         &self,
         request: &ChatRequest,
         options: IterationOptions,
-    ) -> Result<Finished, ContinuedError> {
+    ) -> Result<Finished, AskContinuedError> {
         let Some(Message::User(prompt)) = request.messages.last() else {
-            return Err(ContinuedError::NoPrompt);
+            return Err(AskContinuedError::NoPrompt);
         };
         let mut iteration = Iteration::new(prompt, options);
         let mut decision = None;
         while let Some(next) = iteration.next_request() {
             let mut request = request.clone();
             request.messages.pop();
-            let response = response(self, &request.user(next.prompt)).await.map_err(ContinuedError::Llm)?;
+            let response =
+                response(self, &request.user(next.prompt)).await.map_err(AskContinuedError::Llm)?;
             decision = Some(iteration.receive(&response));
         }
         match decision {
             Some(Decision::Finished(finished)) => Ok(finished),
-            Some(Decision::Failed(error)) => Err(ContinuedError::Iteration(error)),
+            Some(Decision::Failed(error)) => Err(AskContinuedError::Iteration(error)),
             Some(Decision::Continue(_)) | None => unreachable!("it goes on until it has ended"),
         }
     }

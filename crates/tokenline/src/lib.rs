@@ -40,7 +40,7 @@ pub mod structured;
 #[cfg(all(feature = "client", feature = "continuation"))]
 mod ask_continued;
 #[cfg(all(feature = "client", feature = "continuation"))]
-pub use ask_continued::{AskContinued, ContinuedError};
+pub use ask_continued::{AskContinued, AskContinuedError};
 
 #[cfg(all(feature = "client", feature = "structured"))]
 mod ask_structured;

@@ -9,7 +9,7 @@ use tokenline::continuation::{Finish, IterationError, IterationOptions};
 use tokenline::llm::Provider;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::request::ChatRequest;
-use tokenline::{AskContinued, ContinuedError};
+use tokenline::{AskContinued, AskContinuedError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
@@ -141,10 +141,10 @@ async fn a_model_that_repeats_itself_ends() {
 
     let (url, requests) = serve(|_| ("I cannot do that.".to_owned(), Some("stop"))).await;
     let error = client(&url).ask_continued(&request, IterationOptions::default()).await.unwrap_err();
-    assert!(matches!(error, ContinuedError::Iteration(IterationError::Failures(_))), "{error:?}");
+    assert!(matches!(error, AskContinuedError::Iteration(IterationError::Failures(_))), "{error:?}");
     assert_eq!(requests.load(Ordering::SeqCst), 3);
 
     let nothing = client(&url).ask_continued(&ChatRequest::new("m"), IterationOptions::default()).await;
-    assert!(matches!(nothing, Err(ContinuedError::NoPrompt)), "{nothing:?}");
+    assert!(matches!(nothing, Err(AskContinuedError::NoPrompt)), "{nothing:?}");
     assert_eq!(requests.load(Ordering::SeqCst), 3);
 }

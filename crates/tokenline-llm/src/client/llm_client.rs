@@ -11,10 +11,10 @@ use reqwest::{Response, Url};
 use super::builder::LlmClientBuilder;
 use super::error::root_cause;
 use super::retry::Retries;
-use super::{ClientError, ClientErrorKind, StreamRequest, endpoint, refusal};
-use crate::Provider;
+use super::{ClientError, ClientErrorKind, ContinuedRequest, StreamRequest, endpoint, refusal};
 use crate::request::ChatRequest;
 use crate::secrets::Secrets;
+use crate::{Continuation, Provider};
 
 /// Asks a provider, or a server that speaks as it does, for streamed answers.
 ///
@@ -118,6 +118,21 @@ impl LlmClient {
             body.rename("max_tokens", "max_completion_tokens");
         }
         Ok(StreamRequest::new(self.clone(), url, body.to_string().into()))
+    }
+
+    /// Prepares a request whose answer is continued when it is cut off, by as many further requests as that takes and
+    /// the settings allow: see [`ContinuedRecords`](super::ContinuedRecords).
+    ///
+    /// # Errors
+    ///
+    /// As [`stream`](Self::stream).
+    pub fn continued(
+        &self,
+        request: &ChatRequest,
+        continuation: Continuation,
+    ) -> Result<ContinuedRequest, ClientError> {
+        let _checked = self.stream(request)?;
+        Ok(ContinuedRequest::new(self.clone(), request.clone(), continuation))
     }
 
     /// Sends a body until there is an answer, or a reason that there is none, and says how often.

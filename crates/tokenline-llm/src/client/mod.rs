@@ -54,7 +54,8 @@
 //!
 //! # What this is not
 //!
-//! It does not continue an answer that was cut off, run tools, or upload files. TLS is rustls, with
+//! [`continued`](LlmClient::continued) asks on when an answer was cut off; [`stream`](LlmClient::stream) does not. It
+//! does not run tools, or upload files. TLS is rustls, with
 //! the certificates that the system trusts; [`http`](LlmClientBuilder::http) sets what else reqwest can do.
 
 mod answer_body;
@@ -73,6 +74,8 @@ pub use builder::LlmClientBuilder;
 pub use error::{ClientError, ClientErrorKind};
 pub use llm_client::LlmClient;
 pub use stream_request::StreamRequest;
+
+pub use crate::continued::{ContinuationReport, ContinuedError, ContinuedRecords, ContinuedRequest};
 
 /// The HTTP client beneath, for [`LlmClientBuilder::http`].
 pub use reqwest;

@@ -1,0 +1,336 @@
+//! The machine: the texts of responses in, each record once out.
+
+use std::fmt;
+
+use tokenline_core::json::Raw;
+use tokenline_core::{Completion, Event, Options};
+
+use super::error::ContinuationFailure;
+use super::progress::{Form, Progress};
+use super::reader::{Item, Reader};
+use super::response::{self, Response};
+use super::{Checkpoint, Continuation, ContinuationError, prompt};
+use crate::request::Message;
+
+/// Records out of an answer that comes in several responses, each record once and in order. Sans-IO: it is told the
+/// texts, and says what is to be asked next.
+///
+/// ```
+/// use tokenline_core::{Event, Options};
+/// use tokenline_llm::{Continuation, ContinuationStep, RecordContinuation, ResponseEnd};
+///
+/// let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+/// // What the model answers, and how each response ends.
+/// let mut responses = [
+///     ("{\"n\":1}\n{\"n\":2}\n{\"n", ResponseEnd::Cut),
+///     ("```\n{ \"n\": 2 }\n{\"n\":3}\n```", ResponseEnd::Clean),
+/// ]
+/// .into_iter();
+/// let mut records = Vec::new();
+/// loop {
+///     match machine.step() {
+///         // The messages follow those of the request; at first there are none.
+///         ContinuationStep::Ask(messages) => {
+///             assert_eq!(messages.len(), if records.is_empty() { 0 } else { 2 });
+///             machine.begin();
+///             let (text, end) = responses.next().unwrap();
+///             machine.push(text);
+///             machine.finish(end);
+///         }
+///         ContinuationStep::Read => {
+///             while let Some(event) = machine.next_event() {
+///                 if let Event::Record(record) = event {
+///                     records.push(record.value.to_compact());
+///                 }
+///             }
+///         }
+///         ContinuationStep::Done => break,
+///         ContinuationStep::Failed(error) => panic!("{error}"),
+///     }
+/// }
+/// assert_eq!(records, ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"]);
+/// ```
+pub struct RecordContinuation {
+    settings: Continuation,
+    options: Options,
+    /// Whether the records are looked for inside another value.
+    has_wrapper: bool,
+    progress: Progress,
+    response: Option<Response>,
+    end: Option<ResponseEnd>,
+    failures: u32,
+    all_failures: u64,
+    skipped: u64,
+    error: Option<ContinuationError>,
+}
+
+/// How a response ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ResponseEnd {
+    /// The provider came to its end, for a reason that proves the answer whole: `stop`. If the text ends inside a
+    /// value it is not.
+    Clean,
+    /// The provider came to its end, for another reason: `length`.
+    Cut,
+    /// The connection broke, or closed before the provider's end.
+    Broken,
+}
+
+/// What is to be done next.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ContinuationStep {
+    /// A request is to be made: the original one, with these messages behind its own. Call
+    /// [`begin`](RecordContinuation::begin), then push what comes.
+    Ask(Vec<Message>),
+    /// A response is being read: push and take events, until it has ended and there are none.
+    Read,
+    /// The answer is whole.
+    Done,
+    /// It is not, and no more is asked.
+    Failed(ContinuationError),
+}
+
+impl RecordContinuation {
+    /// A machine before its first request. The options say how the text is read; partials and tool calls are not
+    /// looked for.
+    #[must_use]
+    pub fn new(settings: Continuation, options: Options) -> Self {
+        let options = options.partials(false);
+        Self {
+            progress: settings.progress.clone(),
+            has_wrapper: options.looks_for_items(),
+            settings,
+            options,
+            response: None,
+            end: None,
+            failures: 0,
+            all_failures: 0,
+            skipped: 0,
+            error: None,
+        }
+    }
+
+    /// What is to be done next.
+    #[must_use]
+    pub fn step(&self) -> ContinuationStep {
+        if let Some(error) = self.error {
+            return ContinuationStep::Failed(error);
+        }
+        if self.progress.is_done {
+            return ContinuationStep::Done;
+        }
+        if self.response.is_some() {
+            return ContinuationStep::Read;
+        }
+        match self.exhausted() {
+            Some(error) => ContinuationStep::Failed(error),
+            None if self.progress.requests == 0 => ContinuationStep::Ask(Vec::new()),
+            None => ContinuationStep::Ask(prompt::messages(&self.progress, self.settings.quote_bytes)),
+        }
+    }
+
+    fn exhausted(&self) -> Option<ContinuationError> {
+        let Progress { requests, output_tokens: tokens, .. } = self.progress;
+        if requests >= self.settings.max_requests {
+            return Some(ContinuationError::TooManyRequests { requests });
+        }
+        let is_spent = self.settings.max_output_tokens.is_some_and(|most| tokens >= most && requests > 0);
+        is_spent.then_some(ContinuationError::TooManyTokens { tokens })
+    }
+
+    /// Says that the request is being made. What is pushed from now on is its response.
+    pub fn begin(&mut self) {
+        self.response = Some(match self.progress.requests {
+            0 => Response::first(&self.options, self.has_wrapper),
+            _ => Response::further(&self.progress, &self.options, self.has_wrapper),
+        });
+        self.end = None;
+        self.progress.requests += 1;
+    }
+
+    /// Says that there is no response after all: the request was refused. It is not counted, and can be made again.
+    pub fn give_up(&mut self) {
+        if self.response.take().is_some() {
+            self.end = None;
+            self.progress.requests -= 1;
+        }
+    }
+
+    /// Hands over more of the response's text. Take the events before the next push.
+    pub fn push(&mut self, text: &str) {
+        if let Some(response) = &mut self.response {
+            response.push(text, &mut self.progress);
+        }
+    }
+
+    /// Whether more of the response is of use. If not it can be closed, and [finished](Self::finish).
+    #[must_use]
+    pub fn wants_more(&self) -> bool {
+        self.response.as_ref().is_some_and(|response| response.failure().is_none())
+    }
+
+    /// Says how many tokens the response took, before it is finished.
+    pub fn count_output_tokens(&mut self, tokens: u64) {
+        self.progress.output_tokens += tokens;
+    }
+
+    /// Says that the response has ended. There may be more [events](Self::next_event); after them
+    /// [`step`](Self::step) says what is next.
+    pub fn finish(&mut self, end: ResponseEnd) {
+        if let Some(response) = &mut self.response
+            && self.end.is_none()
+        {
+            self.end = Some(end);
+            response.finish(end != ResponseEnd::Clean, &self.progress);
+        }
+    }
+
+    /// The next event of what was pushed, or `None` if it is used up. A record is one that no event before was; its
+    /// places are those of the response that it was in. Of one whose two halves were in two responses, the second's.
+    ///
+    /// Rejects are those of what is new in a response. That it was cut is none.
+    pub fn next_event(&mut self) -> Option<Event<Raw>> {
+        let response = self.response.as_mut()?;
+        match response.next() {
+            Some(Item::Record(read)) => {
+                self.progress.offset += response.told(read.record.span);
+                // An array inside another value, or an array that is the answer.
+                if self.has_wrapper
+                    || (response.is_first() && read.record.completion == Completion::ArrayElement)
+                {
+                    self.progress.form = Form::Elements;
+                }
+                self.progress.deliver(read.text, read.fingerprint, self.settings.quote_bytes);
+                if !response.is_pending() {
+                    self.progress.open.clear();
+                }
+                Some(Event::Record(read.record))
+            }
+            Some(Item::Finding(finding)) => Some(response::event(finding)),
+            None => {
+                if let Some(end) = self.end.take() {
+                    self.conclude(end);
+                }
+                None
+            }
+        }
+    }
+
+    /// The response is over, and all of it was taken.
+    fn conclude(&mut self, end: ResponseEnd) {
+        let Some(mut response) = self.response.take() else { return };
+        self.skipped += response.skipped();
+        if let Some(failure) = response.failure() {
+            return self.failed(failure, end);
+        }
+        let reader = response.reader();
+        let is_truncated = reader.is_some_and(Reader::is_truncated);
+        let open = reader.map_or("", Reader::open);
+        let has_open = !open.is_empty();
+        if has_open {
+            let before = reader.and_then(Reader::before_open);
+            if self.progress.records == 0 && response.is_first() && (self.has_wrapper || before == Some(b'['))
+            {
+                self.progress.form = Form::Elements;
+            }
+            self.progress.open = open.to_owned();
+        }
+        let extended = response.extended();
+        let is_extended = extended.is_some();
+        if let Some(extended) = extended {
+            self.progress.open = extended;
+        }
+        let is_inside = is_truncated
+            || !self.progress.open.is_empty()
+            || (self.progress.form == Form::Elements && response.ends_with_comma());
+        let is_silent = !response.is_first() && response.proves_nothing();
+        if end == ResponseEnd::Clean && !is_inside && !is_silent {
+            self.progress.is_done = true;
+        } else if response.is_first() || response.new_records() > 0 || is_extended {
+            self.failures = 0;
+            self.broken(end);
+        } else {
+            self.failed(ContinuationFailure::Nothing, end);
+        }
+    }
+
+    fn failed(&mut self, last: ContinuationFailure, end: ResponseEnd) {
+        self.failures += 1;
+        self.all_failures += 1;
+        let failures = self.failures;
+        if failures >= self.settings.max_failures {
+            self.error = Some(ContinuationError::NoProgress { failures, last });
+        }
+        self.broken(end);
+    }
+
+    fn broken(&mut self, end: ResponseEnd) {
+        if end == ResponseEnd::Broken && !self.settings.after_breaks {
+            self.error = Some(ContinuationError::Broken);
+        }
+    }
+
+    /// Where the answer is: what was taken so far, and nothing that was only pushed.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        let mut progress = self.progress.clone();
+        if let Some(response) = self.response.as_ref().filter(|response| !response.is_pending())
+            && let Some(open) = response.reader().map(Reader::open).filter(|open| !open.is_empty())
+            && response.failure().is_none()
+            // Before the first of them it is what is around the records.
+            && !(self.has_wrapper && self.progress.records == 0)
+        {
+            progress.open = open.to_owned();
+        }
+        Checkpoint::new(progress)
+    }
+
+    /// Records delivered, those before a [checkpoint](Continuation::resume) among them.
+    #[must_use]
+    pub fn records(&self) -> u64 {
+        self.progress.records
+    }
+
+    /// Requests made, those before a checkpoint among them.
+    #[must_use]
+    pub fn requests(&self) -> u32 {
+        self.progress.requests
+    }
+
+    /// Continuations that brought nothing.
+    #[must_use]
+    pub fn failures(&self) -> u64 {
+        self.all_failures
+    }
+
+    /// Records that responses repeated, and that were left out.
+    #[must_use]
+    pub fn skipped(&self) -> u64 {
+        self.skipped + self.response.as_ref().map_or(0, Response::skipped)
+    }
+
+    /// Tokens written, as far as it was [told](Self::count_output_tokens).
+    #[must_use]
+    pub fn output_tokens(&self) -> u64 {
+        self.progress.output_tokens
+    }
+
+    /// Bytes of the answer's text that are held: the open record, the last ones, and what was pushed and not yet
+    /// taken. It does not grow with the answer.
+    #[must_use]
+    pub fn held_bytes(&self) -> usize {
+        self.progress.held_bytes() + self.response.as_ref().map_or(0, Response::held_bytes)
+    }
+}
+
+/// Without the text.
+impl fmt::Debug for RecordContinuation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RecordContinuation")
+            .field("records", &self.records())
+            .field("requests", &self.requests())
+            .field("failures", &self.failures())
+            .field("is_reading", &self.response.is_some())
+            .finish_non_exhaustive()
+    }
+}
