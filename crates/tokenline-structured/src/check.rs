@@ -169,26 +169,24 @@ pub(crate) fn not_one_object(record: &Record<Value<'_>>) -> CheckError {
 const MAX_NAME: usize = 64;
 
 fn unknown_members(root: Value<'_>, warnings: &mut Vec<Warning>) {
-    let mut look = |value: Option<Value<'_>>, path: &str, known: &[&str]| {
-        for (name, _) in value.and_then(Value::as_object).into_iter().flatten() {
+    let mut look = |value: Option<Value<'_>>, known: &[&str]| {
+        for (name, member) in value.and_then(Value::as_object).into_iter().flatten() {
             if !known.contains(&name) && warnings.len() < Review::MAX_WARNINGS {
-                let mut name = name.replace('~', "~0").replace('/', "~1");
-                if let Some((at, _)) = name.char_indices().nth(MAX_NAME) {
-                    name.replace_range(at.., "…");
+                let mut path = root.pointer_at(member.range().start);
+                let name = path.rfind('/').map_or(0, |at| at + 1);
+                if let Some((at, _)) = path[name..].char_indices().nth(MAX_NAME) {
+                    path.replace_range(name + at.., "…");
                 }
-                warnings.push(Warning::UnknownMember { path: format!("{path}/{name}") });
+                warnings.push(Warning::UnknownMember { path });
             }
         }
     };
-    look(Some(root), "", &["response", "analysis"]);
-    look(root.get("analysis"), "/analysis", &["subjects", "summaryUpdate"]);
-    let subjects = root.pointer("/analysis/subjects").and_then(Value::as_array);
-    for (at, subject) in subjects.into_iter().flatten().enumerate() {
-        let path = format!("/analysis/subjects/{at}");
-        look(Some(subject), &path, &["name", "description", "isNew", "keywords"]);
-        let keywords = subject.get("keywords").and_then(Value::as_array);
-        for (at, keyword) in keywords.into_iter().flatten().enumerate() {
-            look(Some(keyword), &format!("{path}/keywords/{at}"), &["term", "confidence"]);
+    look(Some(root), &["response", "analysis"]);
+    look(root.get("analysis"), &["subjects", "summaryUpdate"]);
+    for subject in root.pointer("/analysis/subjects").and_then(Value::as_array).into_iter().flatten() {
+        look(Some(subject), &["name", "description", "isNew", "keywords"]);
+        for keyword in subject.get("keywords").and_then(Value::as_array).into_iter().flatten() {
+            look(Some(keyword), &["term", "confidence"]);
         }
     }
 }

@@ -1,15 +1,13 @@
 //! Prompts that are put to a model through the client.
 
-use std::future::poll_fn;
-use std::pin::pin;
-
-use futures_core::Stream as _;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokenline_llm::client::{AnswerBody, ClientError, LlmClient};
 use tokenline_llm::request::ChatRequest;
 use tokenline_llm::{AnswerError, AnswerStream};
 use tokenline_prompt::{InvokeError, PromptError, PromptManager, RenderedPrompt, Response, ResponseType};
+
+use crate::answer_text::answer_text;
 
 /// What goes wrong where a model is asked: the prompt, or the client and its provider.
 type Failure = InvokeError<AnswerError<ClientError>>;
@@ -77,16 +75,9 @@ impl Ask for PromptManager {
     ) -> Result<Response, Failure> {
         let request = asked(request, self.render(id, input)?);
         let is_text = self.prompt(id).is_some_and(|prompt| prompt.response_type() == ResponseType::Text);
-        let answer = client.stream(&request).map_err(failed)?.send().await.map_err(failed)?;
-        let mut pieces = pin!(answer.text());
-        let mut text = String::new();
-        while let Some(piece) = poll_fn(|cx| pieces.as_mut().poll_next(cx)).await {
-            match piece {
-                Ok(piece) => text.push_str(&piece),
-                Err(AnswerError::Cut(_)) if !is_text => break,
-                Err(error) => return Err(InvokeError::Llm(error)),
-            }
-        }
+        // A text does not show that it was cut.
+        let is_enough = |error: &_, _: &str| matches!(error, AnswerError::Cut(_)) && !is_text;
+        let text = answer_text(client, &request, is_enough).await.map_err(InvokeError::Llm)?;
         Ok(self.apply(id, text)?)
     }
 

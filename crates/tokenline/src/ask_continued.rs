@@ -2,14 +2,13 @@
 
 use std::error::Error;
 use std::fmt;
-use std::future::poll_fn;
-use std::pin::pin;
 
-use futures_core::Stream as _;
 use tokenline_continuation::{Decision, Finished, Iteration, IterationError, IterationOptions};
 use tokenline_llm::AnswerError;
 use tokenline_llm::client::{ClientError, LlmClient};
 use tokenline_llm::request::{ChatRequest, Message};
+
+use crate::answer_text::answer_text;
 
 /// Asks a model for one JSON document, and for the rest of it as often as it takes, through an [`LlmClient`].
 ///
@@ -92,9 +91,8 @@ impl AskContinued for LlmClient {
         while let Some(next) = iteration.next_request() {
             let mut request = request.clone();
             request.messages.pop();
-            let response =
-                response(self, &request.user(next.prompt)).await.map_err(AskContinuedError::Llm)?;
-            decision = Some(iteration.receive(&response));
+            let response = answer_text(self, &request.user(next.prompt), goes_on).await;
+            decision = Some(iteration.receive(&response.map_err(AskContinuedError::Llm)?));
         }
         match decision {
             Some(Decision::Finished(finished)) => Ok(finished),
@@ -104,19 +102,11 @@ impl AskContinued for LlmClient {
     }
 }
 
-/// The text of an answer, as far as it came.
-async fn response(client: &LlmClient, request: &ChatRequest) -> Result<String, AnswerError<ClientError>> {
-    let source = AnswerError::Source;
-    let answer = client.stream(request).map_err(source)?.send().await.map_err(source)?;
-    let mut pieces = pin!(answer.text());
-    let mut text = String::new();
-    while let Some(piece) = poll_fn(|cx| pieces.as_mut().poll_next(cx)).await {
-        match piece {
-            Ok(piece) => text.push_str(&piece),
-            Err(AnswerError::Cut(_)) => break,
-            Err(AnswerError::Source(_) | AnswerError::Incomplete(_)) if !text.is_empty() => break,
-            Err(error) => return Err(error),
-        }
+/// Whether an answer that ended so is to be gone on with.
+fn goes_on(error: &AnswerError<ClientError>, text: &str) -> bool {
+    match error {
+        AnswerError::Cut(_) => true,
+        AnswerError::Source(_) | AnswerError::Incomplete(_) => !text.is_empty(),
+        _ => false,
     }
-    Ok(text)
 }

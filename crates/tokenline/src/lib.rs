@@ -29,6 +29,9 @@ pub use tokenline_schema as schema;
 ))]
 pub mod cookbook;
 
+#[cfg(all(feature = "client", any(feature = "continuation", feature = "prompt")))]
+mod answer_text;
+
 #[cfg(all(feature = "client", feature = "prompt"))]
 mod ask;
 #[cfg(all(feature = "client", feature = "prompt"))]

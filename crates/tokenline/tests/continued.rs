@@ -1,9 +1,12 @@
 //! A JSON document larger than a model's token limit, over real HTTP.
 #![cfg(all(feature = "client", feature = "continuation", feature = "replay"))]
 
+mod common;
+
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
+use common::{as_ollama, pieces};
 use serde_json::{Value, json};
 use tokenline::continuation::{Finish, IterationError, IterationOptions};
 use tokenline::llm::Provider;
@@ -40,22 +43,8 @@ async fn serve(
             };
             counter.fetch_add(1, Ordering::SeqCst);
             let (text, end) = model(&body);
-            let mut answer =
-                "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n"
-                    .to_owned();
-            let pieces: Vec<char> = text.chars().collect();
-            for piece in pieces.chunks(7) {
-                answer += &format!(
-                    "{}\n",
-                    json!({"message": {"content": String::from_iter(piece)}, "done": false})
-                );
-            }
-            if let Some(reason) = end {
-                answer += &format!(
-                    "{}\n",
-                    json!({"message": {"content": ""}, "done": true, "done_reason": reason})
-                );
-            }
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n";
+            let answer = head.to_owned() + &as_ollama(pieces(&text, 7), end);
             socket.write_all(answer.as_bytes()).await.expect("a reader");
             let _ = socket.shutdown().await;
         }

@@ -1,11 +1,14 @@
 //! Prompts put to a model over real HTTP: the streams are those of a real model, replayed.
 #![cfg(all(feature = "client", feature = "prompt", feature = "replay"))]
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use common::as_ollama;
 use futures_util::StreamExt;
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokenline::json::Raw;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{Gate, Pace, Recording, ReplayServer};
@@ -25,27 +28,12 @@ fn recorded(file: &str) -> String {
 }
 
 /// The same answer as Ollama sends it: a line for each piece of the text, and why it ended.
-fn as_ollama(stream: &str) -> String {
-    let mut body = String::new();
-    let line = |content: &str, rest: Value| {
-        let mut line = json!({"model": "gemma3:270m", "created_at": "2026-11-21T17:00:00.143271446Z",
-            "message": {"role": "assistant", "content": content}, "done": false});
-        if let Value::Object(rest) = rest {
-            line.as_object_mut().expect("it is one").extend(rest);
-        }
-        format!("{line}\n")
-    };
-    for event in stream.lines().filter_map(|line| line.strip_prefix("data: {")) {
-        let event: Value = serde_json::from_str(&format!("{{{event}")).expect("an event");
-        let choice = &event["choices"][0];
-        if let Some(text) = choice["delta"]["content"].as_str() {
-            body += &line(text, json!({}));
-        }
-        if let Some(reason) = choice["finish_reason"].as_str() {
-            body += &line("", json!({"done": true, "done_reason": reason}));
-        }
-    }
-    body
+fn recorded_as_ollama(stream: &str) -> String {
+    let events = stream.lines().filter_map(|line| line.strip_prefix("data: {"));
+    let events = events.map(|event| serde_json::from_str::<Value>(&format!("{{{event}")).expect("an event"));
+    let choices: Vec<Value> = events.map(|event| event["choices"][0].clone()).collect();
+    let texts = choices.iter().filter_map(|choice| Some(choice["delta"]["content"].as_str()?.to_owned()));
+    as_ollama(texts, choices.iter().find_map(|choice| choice["finish_reason"].as_str()))
 }
 
 async fn serve(recording: Recording) -> ReplayServer {
@@ -69,7 +57,7 @@ const SHAPES: [Provider; 2] = [Provider::OpenAiChat, Provider::Ollama];
 
 fn body_of(provider: Provider, file: &str) -> String {
     match provider {
-        Provider::Ollama => as_ollama(&recorded(file)),
+        Provider::Ollama => recorded_as_ollama(&recorded(file)),
         _ => recorded(file),
     }
 }

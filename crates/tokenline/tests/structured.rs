@@ -2,8 +2,11 @@
 //! answer that does not come whole.
 #![cfg(all(feature = "client", feature = "structured", feature = "replay"))]
 
+mod common;
+
 use std::time::Duration;
 
+use common::{as_ollama, pieces};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokenline::AskStructured;
@@ -23,20 +26,7 @@ type Failure = ResponseError<AnswerError<ClientError>>;
 
 /// An answer as Ollama streams it, so many characters in each line, ended for this reason.
 fn streamed(answer: &str, characters: usize, reason: Option<&str>) -> String {
-    let line = |content: &str| {
-        json!({"model": "llama3.1", "created_at": "2026-11-21T17:00:00.143271446Z",
-        "message": {"role": "assistant", "content": content}, "done": false})
-    };
-    let answer: Vec<char> = answer.chars().collect();
-    let pieces = answer.chunks(characters).map(|piece| line(&String::from_iter(piece)).to_string() + "\n");
-    let mut body: String = pieces.collect();
-    if let Some(reason) = reason {
-        let mut last = line("");
-        last["done"] = true.into();
-        last["done_reason"] = reason.into();
-        body += &format!("{last}\n");
-    }
-    body
+    as_ollama(pieces(answer, characters), reason)
 }
 
 async fn serve(recording: Recording) -> (ReplayServer, LlmClient) {

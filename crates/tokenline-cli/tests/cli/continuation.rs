@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 use tokenline::llm::replay::{Recording, ReplayServer};
 
-use crate::common::{file, folder, tokenline};
+use crate::common::{file, folder, ollama_body, tokenline};
 
 #[test]
 fn contexts_are_one_object_with_five_members() {
@@ -63,16 +63,10 @@ fn answers_are_merged() {
 #[test]
 fn a_model_is_asked_for_what_is_missing() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let body = |answer: &str, reason: &str| {
-        format!(
-            "{{\"message\":{{\"content\":{}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"{reason}\"}}\n",
-            Value::from(answer)
-        )
-    };
     let recordings = [
-        Recording::new("whole", body("Here:\n```json\n[1, 2.50]\n```\n", "stop")),
-        Recording::new("repeating", body("[{\"id\":1},{\"id\":2", "length")),
-        Recording::new("none", body("I cannot.", "stop")),
+        Recording::new("whole", ollama_body("Here:\n```json\n[1, 2.50]\n```\n", "stop")),
+        Recording::new("repeating", ollama_body("[{\"id\":1},{\"id\":2", "length")),
+        Recording::new("none", ollama_body("I cannot.", "stop")),
     ];
     let server =
         runtime.block_on(ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings)).expect("a port");

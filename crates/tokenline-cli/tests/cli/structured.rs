@@ -3,7 +3,7 @@
 use serde_json::Value;
 use tokenline::llm::replay::{Recording, ReplayServer};
 
-use crate::common::{file, folder, tokenline};
+use crate::common::{file, folder, ollama_body, tokenline};
 
 const JSON: &str = include_str!("../../../tokenline-structured/tests/examples/college-savings.json");
 const XML: &str = include_str!("../../../tokenline-structured/tests/examples/college-savings.xml");
@@ -146,17 +146,14 @@ fn what_does_not_pass_is_not_converted() {
 #[test]
 fn a_model_is_asked_and_its_answer_kept() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
-    let body = |answer: &str, reason: &str| {
-        format!(
-            "{{\"message\":{{\"content\":{}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"{reason}\"}}\n",
-            Value::from(answer)
-        )
-    };
     let recordings = [
-        Recording::new("whole", body(JSON, "stop")),
-        Recording::new("cut", body(&JSON[..300], "length")),
-        Recording::new("bad", body(&JSON.replace("0.95", "95"), "stop")),
-        Recording::new("silent", body(&JSON[..300], "stop").lines().next().unwrap_or_default().to_owned()),
+        Recording::new("whole", ollama_body(JSON, "stop")),
+        Recording::new("cut", ollama_body(&JSON[..300], "length")),
+        Recording::new("bad", ollama_body(&JSON.replace("0.95", "95"), "stop")),
+        Recording::new(
+            "silent",
+            ollama_body(&JSON[..300], "stop").lines().next().unwrap_or_default().to_owned(),
+        ),
     ];
     let server =
         runtime.block_on(ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings)).expect("a port");

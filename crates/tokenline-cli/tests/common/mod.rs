@@ -49,3 +49,11 @@ pub(crate) fn fixture(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-llm/fixtures/openai-chat").join(name);
     path.to_str().expect("UTF-8").to_owned()
 }
+
+/// An answer as Ollama streams it, in one piece, ended for this reason.
+pub(crate) fn ollama_body(answer: &str, reason: &str) -> String {
+    let content = serde_json::Value::from(answer);
+    format!(
+        "{{\"message\":{{\"content\":{content}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"{reason}\"}}\n"
+    )
+}

@@ -1,7 +1,5 @@
 //! The way down to the rule that is broken.
 
-use std::collections::HashSet;
-
 use jsonschema::Draft;
 use tokenline_core::json::{Kind, Value};
 
@@ -84,60 +82,8 @@ pub(crate) fn explain(document: &Document, oracle: &Oracle, value: Value<'_>) ->
     Walk::new(oracle, value).down(document.root(), value, String::new())
 }
 
-/// Finds all that there is to report of a value that breaks a schema, in the order of the places, at most so much: at
-/// each place every rule that is broken, and of the parts every one that does not fit. Ends early where the work
-/// would be too much, but never without a finding.
-pub(crate) fn explain_all(
-    document: &Document,
-    oracle: &Oracle,
-    value: Value<'_>,
-    at_most: usize,
-) -> Vec<Finding> {
-    let mut walk = Walk::new(oracle, value);
-    let mut findings = Vec::new();
-    let mut seen = HashSet::new();
-    let mut open = vec![(document.root(), value, String::new())];
-    while let Some((place, value, path)) = open.pop()
-        && findings.len() < at_most
-        && let Ok(steps) = walk.steps(&place, value)
-    {
-        let mut report = |finding: Finding| {
-            if findings.len() < at_most
-                && seen.insert((finding.instance_path.clone(), finding.schema_path.clone()))
-            {
-                findings.push(finding);
-            }
-        };
-        if steps.is_empty() {
-            report(walk.down(place, value, path));
-            continue;
-        }
-        let further = open.len();
-        for step in steps {
-            match step {
-                Step::Into(place) => open.push((place, value, path.clone())),
-                Step::Part(place, name, part) => {
-                    let mut path = path.clone();
-                    pointer::push(&mut path, &name);
-                    open.push((place, part, path));
-                }
-                Step::Fault { schema_path, part, message } => {
-                    report(Finding::new(path.clone(), value, schema_path, part, message));
-                }
-            }
-        }
-        // The first part is looked at first.
-        open[further..].reverse();
-    }
-    if findings.is_empty() {
-        findings.push(walk.down(document.root(), value, String::new()));
-    }
-    findings.sort_by_key(|finding| finding.offset);
-    findings
-}
-
 impl Finding {
-    fn new(
+    pub(super) fn new(
         mut instance_path: String,
         value: Value<'_>,
         schema_path: String,
@@ -184,13 +130,13 @@ impl<'o> Walk<'o> {
         Self::negated,
     ];
 
-    fn new(oracle: &'o Oracle, value: Value<'_>) -> Self {
+    pub(super) fn new(oracle: &'o Oracle, value: Value<'_>) -> Self {
         let fuel = FUEL + value.range().len().saturating_mul(FUEL_PER_BYTE);
         Self { oracle, fuel, buffer: StringBuffer::default() }
     }
 
     /// Goes down from a place whose schema the value breaks to the one finding that is reported.
-    fn down(&mut self, place: Place<'_>, value: Value<'_>, mut instance_path: String) -> Finding {
+    pub(super) fn down(&mut self, place: Place<'_>, value: Value<'_>, mut instance_path: String) -> Finding {
         let mut here = (place, value);
         for _ in 0..STEPS {
             let (place, value) = &here;
@@ -224,7 +170,11 @@ impl<'o> Walk<'o> {
     }
 
     /// All steps from a place whose schema the value breaks, but to what cannot be asked alone.
-    fn steps<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Result<Vec<Step<'s, 'v>>, Spent> {
+    pub(super) fn steps<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+    ) -> Result<Vec<Step<'s, 'v>>, Spent> {
         self.spend(0)?;
         let mut steps = Steps { first_only: false, steps: Vec::new() };
         for search in Self::SEARCHES {
