@@ -174,6 +174,10 @@ pub(crate) struct ExtractArgs {
     /// What the answer is to be, where the provider sees to that.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) response_format: Format,
+    /// If the answer is cut off, ask for the rest of it, at most so many times; each record is written
+    /// once. What is still missing then is a failure, unlike without it.
+    #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) continuations: Option<u32>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }

@@ -34,12 +34,15 @@ pub(crate) enum Of {
     Input,
     /// A choice of an answer, and there a block.
     Block(u64, u64),
+    /// One of the responses that an answer took, counted from 1.
+    Response(u32),
 }
 
 impl fmt::Display for Of {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input => Ok(()),
+            Self::Response(number) => write!(f, r#""response":{number},"#),
             Self::Block(choice, 0) => write!(f, r#""choice":{choice},"#),
             Self::Block(choice, block) => write!(f, r#""choice":{choice},"block":{block},"#),
         }

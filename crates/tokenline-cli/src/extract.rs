@@ -1,5 +1,7 @@
 //! `tokenline extract`: a prompt in, records or tool calls out, as the model writes them.
 
+mod continued;
+
 use std::path::Path;
 use std::pin::pin;
 
@@ -21,10 +23,17 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is sent.
     let rules = Rules::new(&args.reading)?;
     rules.check_for_answers()?;
+    if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {
+        let message = "--continue is for records: an answer that calls tools is not gone on with";
+        return Err(Failure::Usage(message.to_owned()));
+    }
     let request = request(args, &rules)?;
     let report_file =
         ReportFile::asked_for(&args.reading, args.messages.as_deref().unwrap_or(Path::new("")))?;
-    extract(&rules, &args.model, &request, Some(&args.reading), report_file).await
+    match args.continuations {
+        Some(most) => continued::run(args, &rules, &request, most, report_file).await,
+        None => extract(&rules, &args.model, &request, Some(&args.reading), report_file).await,
+    }
 }
 
 /// Asks a model, and writes what the rules make of its answer.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressStyle};
 use tokenline::json::Raw;
 use tokenline::llm::AnswerParser;
+use tokenline::llm::client::ContinuationReport;
 
 use crate::emit::count;
 
@@ -64,6 +65,13 @@ impl Progress {
         let rejected = report.rejected();
         self.bar
             .set_message(format!("{about}{tokens} tokens, {found}, {rejected} rejected, {rate:.0} tokens/s"));
+    }
+
+    /// Shows how far an answer is that takes several requests.
+    pub(crate) fn update_continued(&self, report: &ContinuationReport) {
+        let (records, rejected) = (count(report.records(), "record"), report.rejected());
+        let requests = count(u64::from(report.requests()), "request");
+        self.bar.set_message(format!("{requests}, {records}, {rejected} rejected"));
     }
 
     /// Writes something else to the terminal.

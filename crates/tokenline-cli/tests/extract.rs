@@ -2,11 +2,14 @@
 
 mod common;
 
-use std::io::{BufRead as _, BufReader, Read as _};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
 use std::process::{Child, ChildStdout, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
-use common::{Run, file, fixture, folder};
+use common::{Run, file, fixture, folder, ollama_body};
 use tokenline::llm::Provider;
 use tokenline::llm::replay::{Fault, Gate, Pace, Recording, ReplayServer, StatusCode};
 use tokio::task::spawn_blocking;
@@ -237,4 +240,112 @@ async fn enough_closes_the_request() {
         assert_eq!((run.code, run.lines().len()), (code, if code == 0 { 2 } else { 0 }), "{}", run.err);
         assert_eq!(run.err.contains("the stream was ended: more than 0 rejected"), code == 1, "{}", run.err);
     }
+}
+
+/// A model that gives one answer after the other, and the last one again, in Ollama's shape.
+struct Turns {
+    url: String,
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+fn turns(answers: &'static [(&'static str, &'static str)]) -> Turns {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let requests = Arc::new(Mutex::new(Vec::new()));
+    let seen = requests.clone();
+    thread::spawn(move || {
+        for socket in listener.incoming() {
+            let mut socket = BufReader::new(socket.expect("a connection"));
+            let (mut length, mut line) = (0, String::new());
+            while line != "\r\n" {
+                line.clear();
+                socket.read_line(&mut line).expect("a head");
+                if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+                    length = number.trim().parse().expect("a number");
+                }
+            }
+            let mut body = vec![0; length];
+            socket.read_exact(&mut body).expect("a body");
+            let mut seen = seen.lock().expect("not poisoned");
+            let (text, reason) = answers[seen.len().min(answers.len() - 1)];
+            seen.push(String::from_utf8(body).expect("UTF-8"));
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n";
+            let answer = head.to_owned() + &ollama_body(text, reason);
+            socket.get_mut().write_all(answer.as_bytes()).expect("a reader");
+        }
+    });
+    Turns { url, requests }
+}
+
+impl Turns {
+    fn extract(&self, args: &[&str]) -> Run {
+        let args = [&["--provider", "ollama", "--base-url", &self.url], args].concat();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tokenline"));
+        command.args(["extract", "--model", "recorded", "--retries", "0", "--prompt", "Rows."]).args(args);
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        finish(command.spawn().expect("it starts"), String::new())
+    }
+}
+
+#[test]
+fn an_answer_that_was_cut_off_is_gone_on_with() {
+    let model = turns(&[
+        ("{\"n\": 1}\n{\"n\": x}\n{\"n\":2.50}\n{\"n", "length"),
+        ("```json\n{ \"n\":2.50 }\n{\"n\":3}\n{", "length"),
+        ("{\"n\":3}\n{\"n\":4}\n", "stop"),
+    ]);
+    let folder = folder();
+    let report = folder.path().join("report.json");
+    let run = model.extract(&["--continue", "5", "--report-json", report.to_str().expect("UTF-8")]);
+    assert_eq!((run.code, run.lines()), (0, vec!["{\"n\": 1}", "{\"n\":2.50}", "{\"n\":3}", "{\"n\":4}"]));
+    let said: Vec<_> = run.err.lines().collect();
+    assert!(said[0].starts_with("recorded:2:7: malformed_json: "), "{}", run.err);
+    assert_eq!(said[1], "recorded: the answer was cut off, and took 3 requests");
+    assert_eq!(said[2..], ["recorded: 4 records, 1 rejected"]);
+    let report: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
+    assert_eq!((&report["complete"], &report["records"]), (&true.into(), &4.into()));
+    let requests = model.requests.lock().expect("not poisoned").clone();
+    assert_eq!(requests.len(), 3);
+    assert!(requests[1].contains("{\\\"n\\\":2.50}") && !requests[0].contains("2.50"), "{}", requests[1]);
+}
+
+#[test]
+fn events_of_a_continued_answer_say_which_response_they_are_from() {
+    let model = turns(&[("{\"n\":1}\n{\"n", "length"), ("{\"n\":1}\n{\"n\":2}", "stop")]);
+    let run = model.extract(&["--continue", "1", "--emit", "events"]);
+    let numbers: Vec<_> = run
+        .lines()
+        .iter()
+        .map(|line| {
+            let event: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            (event["response"].clone(), event["line"].clone(), event["value"]["n"].clone())
+        })
+        .collect();
+    assert_eq!(numbers, [(1.into(), 1.into(), 1.into()), (2.into(), 2.into(), 2.into())]);
+}
+
+#[test]
+fn what_cannot_be_gone_on_with_is_a_failure_and_keeps_what_came() {
+    let endless = || turns(&[("{\"n\":1}\n{\"n", "length")]);
+    let model = endless();
+    let run = model.extract(&["--continue", "2"]);
+    assert_eq!((run.code, &*run.out), (3, "{\"n\":1}\n"));
+    let last = run.err.lines().last().expect("a line");
+    assert_eq!(last, "tokenline: the answer is not whole after 3 requests, and no more are allowed");
+    assert_eq!(model.requests.lock().expect("not poisoned").len(), 3);
+    let model = endless();
+    let run = model.extract(&["--continue", "20"]);
+    assert_eq!((run.code, &*run.out), (3, "{\"n\":1}\n"));
+    assert!(run.err.contains("3 continuations in a row brought nothing new"), "{}", run.err);
+    assert_eq!(model.requests.lock().expect("not poisoned").len(), 4);
+    let model = endless();
+    let run = model.extract(&["--continue", "2", "--max-records", "1"]);
+    assert_eq!(
+        (run.code, &*run.out, model.requests.lock().expect("not poisoned").len()),
+        (0, "{\"n\":1}\n", 1)
+    );
+    let run = model.extract(&["--continue", "2", "--emit", "tool-calls"]);
+    assert_eq!(run.code, 2, "{}", run.err);
+    assert_eq!(model.extract(&["--continue", "0"]).code, 2);
 }

@@ -75,7 +75,9 @@ pub use error::{ClientError, ClientErrorKind};
 pub use llm_client::LlmClient;
 pub use stream_request::StreamRequest;
 
-pub use crate::continued::{ContinuationReport, ContinuedError, ContinuedRecords, ContinuedRequest};
+pub use crate::continued::{
+    ContinuationReport, ContinuedError, ContinuedEvents, ContinuedRecords, ContinuedRequest,
+};
 
 /// The HTTP client beneath, for [`LlmClientBuilder::http`].
 pub use reqwest;

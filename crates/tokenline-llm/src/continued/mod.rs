@@ -19,6 +19,8 @@
 
 mod checkpoint;
 mod error;
+#[cfg(feature = "client")]
+mod events;
 mod fingerprint;
 mod machine;
 mod overlap;
@@ -27,13 +29,27 @@ mod prompt;
 mod reader;
 #[cfg(feature = "client")]
 mod records;
+#[cfg(feature = "client")]
+mod report;
+#[cfg(feature = "client")]
+mod request;
 mod response;
 mod seam;
 mod settings;
+#[cfg(feature = "client")]
+mod stream_error;
 
 pub use checkpoint::Checkpoint;
 pub use error::{ContinuationError, ContinuationFailure};
+#[cfg(feature = "client")]
+pub use events::ContinuedEvents;
 pub use machine::{ContinuationStep, RecordContinuation, ResponseEnd};
 #[cfg(feature = "client")]
-pub use records::{ContinuationReport, ContinuedError, ContinuedRecords, ContinuedRequest};
+pub use records::ContinuedRecords;
+#[cfg(feature = "client")]
+pub use report::ContinuationReport;
+#[cfg(feature = "client")]
+pub use request::ContinuedRequest;
 pub use settings::Continuation;
+#[cfg(feature = "client")]
+pub use stream_error::ContinuedError;

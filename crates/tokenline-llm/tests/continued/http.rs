@@ -14,7 +14,7 @@ use futures_util::StreamExt;
 use model::{Habit, Model, Random, Style};
 use serde_json::{Value, json};
 use server::{ScriptedServer, Step, chunk, end, head, refusal};
-use tokenline_core::Options;
+use tokenline_core::{EndedBy, Event, Options};
 use tokenline_llm::client::{ContinuedError, ContinuedRecords, LlmClient};
 use tokenline_llm::request::ChatRequest;
 use tokenline_llm::{AnswerError, Checkpoint, Continuation, ContinuationError, Provider};
@@ -227,6 +227,74 @@ async fn records_are_typed_and_rejects_are_counted_once() {
     let report = stream.report();
     assert_eq!((report.records(), report.rejected(), report.skipped()), (2, 1, 1));
     assert_eq!(report.output_tokens(), Some(11));
+}
+
+#[tokio::test]
+async fn enough_is_enough_and_too_much_is_too_much() {
+    let cut = || {
+        let first = ("{\"n\":1}\n{\"n\":\"two\"}\n{\"n\"".to_owned(), End::Reason("length"));
+        let second =
+            ("{\"n\":\"two\"}\n{\"n\":\"three\"}\n{\"n\":4}\n{\"n\":5}\n".to_owned(), End::Reason("stop"));
+        answers(vec![first, second])
+    };
+    let asked = |server: &ScriptedServer| {
+        let asked = client(server).continued(&request(), Continuation::new()).expect("a request");
+        asked.typed::<Row>()
+    };
+    let server = cut().await;
+    let mut stream = asked(&server).with_max_records(0).records();
+    assert!(soon(stream.next()).await.is_none());
+    assert_eq!((server.requests(), stream.report().is_complete()), (0, false));
+
+    let mut stream = asked(&server).with_max_records(2).records();
+    let mut rows = Vec::new();
+    while let Some(record) = soon(stream.next()).await {
+        rows.push(record.expect("a row").value.n);
+    }
+    assert_eq!((rows, stream.report().findings().ended_by()), (vec![1, 4], Some(EndedBy::MaxRecords)));
+    server.until(|log| log.open == 0).await;
+    assert_eq!((stream.report().is_complete(), stream.checkpoint().records()), (false, 4));
+
+    let server = cut().await;
+    let mut stream = asked(&server).with_error_budget(1).events();
+    let mut seen = Vec::new();
+    let error = loop {
+        match soon(stream.next()).await.expect("an error at the end") {
+            Ok(Event::Record(record)) => seen.push(record.value.n),
+            Ok(Event::Rejected(_)) => seen.push(0),
+            Ok(_) => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(seen, [1, 0, 0]);
+    assert!(
+        matches!(error, ContinuedError::Answer(error) if matches!(*error, AnswerError::TooManyRejected(_)))
+    );
+    assert!(soon(stream.next()).await.is_none());
+    assert_eq!(stream.report().findings().ended_by(), Some(EndedBy::ErrorBudget));
+}
+
+#[tokio::test]
+async fn what_breaks_a_rule_has_a_second_chance_and_still_comes_once() {
+    let server = answers(vec![
+        ("{\"n\":1}\n{\"n\":\"two\"}\n{\"n\"".to_owned(), End::Reason("length")),
+        ("{\"n\":\"two\"}\n{\"n\":3}\n{\"n\":\"four\"}\n".to_owned(), End::Reason("stop")),
+    ])
+    .await;
+    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = asked.typed::<Row>().with_repair(|rejected| match &*rejected.text {
+        "{\"n\":\"two\"}" => Some("{\"n\":2}".to_owned()),
+        _ => Some("{\"n\":\"no\"}".to_owned()),
+    });
+    let mut stream = asked.records();
+    let mut rows = Vec::new();
+    while let Some(record) = soon(stream.next()).await {
+        let record = record.expect("a row");
+        rows.push((record.value.n, record.recovered.is_empty()));
+    }
+    assert_eq!(rows, [(1, true), (2, false), (3, true)]);
+    let report = stream.report();
+    assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (3, 1, 1));
 }
 
 #[tokio::test]

@@ -1,0 +1,314 @@
+//! An answer and its continuations, as one stream of events.
+
+use std::fmt;
+use std::future::Future;
+use std::marker::PhantomData;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::stream::{FusedStream, Stream};
+use serde::de::DeserializeOwned;
+use tokenline_core::json::{Raw, Value};
+use tokenline_core::{
+    Counted, Diagnostic, EndedBy, Event, Limits, Record, Recovery, Rejected, TooManyRejected,
+};
+
+use super::request::Hooks;
+use super::{
+    Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
+    ResponseEnd,
+};
+use crate::client::{AnswerBody, ClientError, ClientErrorKind, LlmClient};
+use crate::request::{ChatRequest, Message};
+use crate::{AnswerError, AnswerStream, FinishReason, TextPieces};
+
+/// What an answer and its continuations hold: each record once, in order, and between them what was rejected.
+///
+/// It is pulled: nothing is asked, read or sent but when it is polled, and nothing is lost if a wait for it is given
+/// up. Dropping it closes the connection. Places are those of the [response](ContinuationReport::requests) that the
+/// event came in. An error comes once, after everything that was complete, and ends the stream; a
+/// [checkpoint](Self::checkpoint) taken then goes on where it ended.
+#[must_use = "streams do nothing unless polled"]
+pub struct ContinuedEvents<T = Raw> {
+    client: LlmClient,
+    request: ChatRequest,
+    hooks: Hooks,
+    limits: Limits,
+    machine: RecordContinuation,
+    state: State,
+    /// Why the response is the last one, to be told behind its records.
+    fault: Option<ContinuedError>,
+    report: ContinuationReport,
+    kind: PhantomData<fn() -> T>,
+}
+
+type Sending = dyn Future<Output = Result<AnswerStream<AnswerBody>, ClientError>> + Send;
+
+enum State {
+    /// There is no response.
+    Ask,
+    Sending(Pin<Box<Sending>>),
+    Reading(Pin<Box<TextPieces<AnswerBody>>>),
+    /// The response has ended, and may have more events.
+    Draining,
+    /// Nothing more is read; what went wrong is still to be told.
+    Failing,
+    Over,
+}
+
+/// Pieces that one poll takes in search of an event, for the sake of the other tasks of the thread.
+const QUIET_PIECES: usize = 256;
+
+impl<T> ContinuedEvents<T> {
+    pub(super) fn new(request: ContinuedRequest<T>) -> Self {
+        let ContinuedRequest { client, request, continuation, options, mut hooks, kind } = request;
+        hooks.quota.counted = Counted::Records;
+        let limits = options.limits;
+        let mut events = Self {
+            client,
+            request,
+            hooks,
+            limits,
+            report: ContinuationReport::new(&limits),
+            machine: RecordContinuation::new(continuation, options),
+            state: State::Ask,
+            fault: None,
+            kind,
+        };
+        events.account();
+        events.end_if_full();
+        events
+    }
+
+    /// What was delivered and rejected so far, and what it took.
+    #[must_use]
+    pub fn report(&self) -> &ContinuationReport {
+        &self.report
+    }
+
+    /// Where the answer is, behind the last event that was taken. To be saved, and
+    /// [resumed](super::Continuation::resume) in another process.
+    #[must_use]
+    pub fn checkpoint(&self) -> Checkpoint {
+        self.machine.checkpoint()
+    }
+
+    /// The machine beneath, for what it holds.
+    #[must_use]
+    pub fn machine(&self) -> &RecordContinuation {
+        &self.machine
+    }
+
+    fn ask(&self, messages: Vec<Message>) -> Result<Pin<Box<Sending>>, ClientError> {
+        let request = self.request.clone().messages(messages);
+        Ok(Box::pin(self.client.stream(&request)?.send()))
+    }
+
+    /// The response is over, for this reason.
+    fn over(&mut self, error: Option<AnswerError<ClientError>>, tokens: Option<u64>) {
+        if let Some(tokens) = tokens {
+            self.machine.count_output_tokens(tokens);
+            self.report.count_output_tokens(tokens);
+        }
+        let end = match &error {
+            None => ResponseEnd::Clean,
+            Some(AnswerError::Cut(_)) => ResponseEnd::Cut,
+            Some(_) => ResponseEnd::Broken,
+        };
+        // A filter, a refusal and a failure of the provider are answers: to ask again would be to argue.
+        self.fault =
+            error.filter(|error| !is_accident(error)).map(|error| ContinuedError::Answer(Box::new(error)));
+        self.machine.finish(end);
+        self.state = State::Draining;
+    }
+
+    fn fail(&mut self, error: ContinuedError) {
+        self.fault = Some(error);
+        self.state = State::Failing;
+    }
+
+    fn end_if_full(&mut self) {
+        if self.hooks.quota.is_full(self.report.findings()) {
+            self.report.findings_mut().set_ended_by(EndedBy::MaxRecords);
+            // Now, not at the next poll, for which there may be no reason.
+            self.state = State::Over;
+        }
+    }
+
+    fn reject(&mut self, diagnostic: &Diagnostic) {
+        self.report.findings_mut().add(diagnostic.clone());
+        if let Some(error) = self.hooks.quota.exceeded_by(diagnostic, self.report.findings()) {
+            self.report.findings_mut().set_ended_by(EndedBy::ErrorBudget);
+            self.fail(too_many(error));
+        }
+    }
+
+    fn account(&mut self) {
+        self.report.account(&self.machine);
+    }
+}
+
+fn too_many(error: TooManyRejected) -> ContinuedError {
+    ContinuedError::Answer(Box::new(AnswerError::TooManyRejected(error)))
+}
+
+/// Whether it is by no fault of the request that the answer is not whole.
+fn is_accident(error: &AnswerError<ClientError>) -> bool {
+    match error {
+        AnswerError::Source(error) => {
+            matches!(error.kind(), ClientErrorKind::Transport | ClientErrorKind::Timeout)
+        }
+        AnswerError::Incomplete(_) => true,
+        AnswerError::Cut(reason) => match reason {
+            FinishReason::Length | FinishReason::Other(_) | FinishReason::Stop | FinishReason::ToolCalls => {
+                true
+            }
+            FinishReason::ContentFilter | FinishReason::MalformedCall | FinishReason::Error => false,
+        },
+        AnswerError::Provider(_) | AnswerError::TooManyRejected(_) => false,
+    }
+}
+
+impl<T: DeserializeOwned> ContinuedEvents<T> {
+    /// The next event of what was pushed.
+    fn take(&mut self) -> Option<Event<T>> {
+        loop {
+            let event = match self.machine.next_event()? {
+                Event::Record(record) => match self.read(&record) {
+                    Ok(record) => Event::Record(record),
+                    Err(diagnostic) => Event::Rejected(*diagnostic),
+                },
+                Event::Rejected(diagnostic) => Event::Rejected(diagnostic),
+                Event::Note(diagnostic) => Event::Note(diagnostic),
+                // None are asked for.
+                _ => continue,
+            };
+            match &event {
+                Event::Rejected(diagnostic) | Event::Note(diagnostic) => self.reject(diagnostic),
+                Event::Record(record) => {
+                    self.report.findings_mut().count_record();
+                    if record.recovered.contains(Recovery::Repaired) {
+                        self.report.findings_mut().count_repaired();
+                    }
+                    self.end_if_full();
+                }
+                _ => {}
+            }
+            return Some(event);
+        }
+    }
+
+    /// What was asked for, of a record or of what a repair makes of it.
+    fn read(&mut self, record: &Record<Raw>) -> Result<Record<T>, Box<Diagnostic>> {
+        let Hooks { validator, repair, .. } = &mut self.hooks;
+        let read = |value: &Record<Value<'_>>| {
+            if let Some(validator) = &*validator {
+                value.validate(validator)?;
+            }
+            value.deserialize()
+        };
+        let diagnostic = match record.value.with_value(|value| read(&record.clone().map(|_| value))) {
+            Ok(record) => return Ok(record),
+            Err(diagnostic) => diagnostic,
+        };
+        let Some(repair) = repair.as_mut().filter(|_| diagnostic.code.is_repairable()) else {
+            return Err(diagnostic);
+        };
+        let Some(replacement) = repair(Rejected::new(record.value.as_str(), (*diagnostic).clone())) else {
+            return Err(diagnostic);
+        };
+        let place = record.clone().map(|_| ());
+        place.repaired(&replacement, &self.limits, |value| read(value).ok()).flatten().ok_or(diagnostic)
+    }
+
+    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Event<T>, ContinuedError>>> {
+        for _ in 0..QUIET_PIECES {
+            match &mut self.state {
+                State::Over => return Poll::Ready(None),
+                State::Failing => {
+                    self.state = State::Over;
+                    return Poll::Ready(self.fault.take().map(Err));
+                }
+                State::Ask => match self.machine.step() {
+                    ContinuationStep::Ask(messages) => match self.ask(messages) {
+                        Ok(sending) => {
+                            self.machine.begin();
+                            self.state = State::Sending(sending);
+                        }
+                        Err(error) => self.fail(ContinuedError::Client(error)),
+                    },
+                    ContinuationStep::Failed(error) => self.fail(ContinuedError::Continuation(error)),
+                    ContinuationStep::Done => {
+                        self.report.set_complete();
+                        self.state = State::Over;
+                    }
+                    ContinuationStep::Read => self.state = State::Draining,
+                },
+                State::Sending(sending) => match ready!(sending.as_mut().poll(cx)) {
+                    Ok(answer) => self.state = State::Reading(Box::pin(answer.text())),
+                    Err(error) => {
+                        // Nothing was answered: what is to be gone on with is what it was before.
+                        self.machine.give_up();
+                        self.fail(ContinuedError::Client(error));
+                    }
+                },
+                State::Reading(_) => {
+                    if let Some(event) = self.take() {
+                        return Poll::Ready(Some(Ok(event)));
+                    }
+                    if !self.machine.wants_more() {
+                        self.machine.finish(ResponseEnd::Cut);
+                        self.state = State::Draining;
+                        continue;
+                    }
+                    let State::Reading(text) = &mut self.state else { continue };
+                    let piece = ready!(text.as_mut().poll_next(cx));
+                    let tokens = text.parser().usage().and_then(|usage| usage.output_tokens);
+                    match piece {
+                        Some(Ok(piece)) => self.machine.push(&piece),
+                        Some(Err(error)) => self.over(Some(error), tokens),
+                        None => self.over(None, tokens),
+                    }
+                }
+                State::Draining => {
+                    if let Some(event) = self.take() {
+                        return Poll::Ready(Some(Ok(event)));
+                    }
+                    self.state = if self.fault.is_some() { State::Failing } else { State::Ask };
+                }
+            }
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
+
+impl<T> Unpin for ContinuedEvents<T> {}
+
+impl<T: DeserializeOwned> Stream for ContinuedEvents<T> {
+    type Item = Result<Event<T>, ContinuedError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.get_mut();
+        let polled = this.poll_event(cx);
+        this.account();
+        polled
+    }
+}
+
+impl<T: DeserializeOwned> FusedStream for ContinuedEvents<T> {
+    fn is_terminated(&self) -> bool {
+        matches!(self.state, State::Over)
+    }
+}
+
+/// Without the messages and without the text.
+impl<T> fmt::Debug for ContinuedEvents<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContinuedEvents")
+            .field("client", &self.client)
+            .field("machine", &self.machine)
+            .field("is_over", &matches!(self.state, State::Over))
+            .finish_non_exhaustive()
+    }
+}

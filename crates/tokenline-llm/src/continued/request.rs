@@ -1,0 +1,112 @@
+//! A request whose answer is continued.
+
+use std::fmt;
+use std::marker::PhantomData;
+
+use serde::de::DeserializeOwned;
+use tokenline_core::json::Raw;
+use tokenline_core::{Options, Quota, Rejected, Validate};
+
+use super::{Continuation, ContinuedEvents, ContinuedRecords};
+use crate::client::LlmClient;
+use crate::request::ChatRequest;
+
+/// A request whose answer is continued when it is cut off, and how its records are read.
+/// [`LlmClient::continued`] makes it.
+#[must_use = "a request does nothing until its records are asked for"]
+pub struct ContinuedRequest<T = Raw> {
+    pub(super) client: LlmClient,
+    pub(super) request: ChatRequest,
+    pub(super) continuation: Continuation,
+    pub(super) options: Options,
+    pub(super) hooks: Hooks,
+    pub(super) kind: PhantomData<fn() -> T>,
+}
+
+/// What the records are held against, and when there are enough of them.
+#[derive(Default)]
+pub(super) struct Hooks {
+    pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
+    pub(super) repair: Option<Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>>,
+    pub(super) quota: Quota,
+}
+
+impl ContinuedRequest {
+    pub(crate) fn new(client: LlmClient, request: ChatRequest, continuation: Continuation) -> Self {
+        let (options, hooks, kind) = (Options::lenient(), Hooks::default(), PhantomData);
+        Self { client, request, continuation, options, hooks, kind }
+    }
+}
+
+impl<T> ContinuedRequest<T> {
+    /// Reads the records into a type.
+    pub fn typed<U: DeserializeOwned>(self) -> ContinuedRequest<U> {
+        let Self { client, request, continuation, options, hooks, kind: _ } = self;
+        ContinuedRequest { client, request, continuation, options, hooks, kind: PhantomData }
+    }
+
+    /// Holds each record against a validator.
+    pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        self.hooks.validator = Some(Box::new(validator));
+        self
+    }
+
+    /// Sets how the text is read: lenient unless told otherwise. With [`Options::items`] the answer is one JSON value
+    /// with the records in it.
+    pub fn with_options(self, options: Options) -> Self {
+        Self { options, ..self }
+    }
+
+    /// Ends the answer once so many records were delivered, those before a [checkpoint](super::Checkpoint) not among
+    /// them: the connection closes, and nothing more is asked. That is no error;
+    /// [`Report::ended_by`](tokenline_core::Report::ended_by) tells of it. With 0 nothing is asked at all.
+    pub fn with_max_records(mut self, max_records: u64) -> Self {
+        self.hooks.quota.max_records = Some(max_records);
+        self
+    }
+
+    /// Lives with so many rejects. At the next one the connection closes, and the stream ends with
+    /// [`AnswerError::TooManyRejected`](crate::AnswerError::TooManyRejected). Prose is no reject, nor is a cut.
+    pub fn with_error_budget(mut self, rejects: u64) -> Self {
+        self.hooks.quota.error_budget = Some(rejects);
+        self
+    }
+
+    /// Gives what is rejected a second chance: the closure gets the text that was lost, with the finding, and may
+    /// return another one to take its place: one JSON object, held against the same rules.
+    ///
+    /// It is asked about lines that are malformed, and records that are against the schema or the type; see
+    /// [`Code::is_repairable`](tokenline_core::Code::is_repairable). It is to say the same of the same text each time:
+    /// a model that starts over writes a malformed line again, which then counts as the record that it was made into.
+    /// What a cut leaves open is not for it: the model writes that again.
+    ///
+    /// ```
+    /// # fn repaired(request: tokenline_llm::client::ContinuedRequest) -> tokenline_llm::client::ContinuedRequest {
+    /// request.with_repair(|rejected| Some(rejected.text.replace("NaN", "null")))
+    /// # }
+    /// ```
+    pub fn with_repair(
+        mut self,
+        repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks.repair = Some(Box::new(repair));
+        self
+    }
+
+    /// The records. The first request is sent when the first of them is asked for.
+    pub fn records(self) -> ContinuedRecords<T> {
+        ContinuedRecords::new(self.events())
+    }
+
+    /// The records, and between them what was rejected. The first request is sent when the first of them is asked for.
+    pub fn events(self) -> ContinuedEvents<T> {
+        ContinuedEvents::new(self)
+    }
+}
+
+/// Without the messages.
+impl<T> fmt::Debug for ContinuedRequest<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ContinuedRequest").field("client", &self.client).finish_non_exhaustive()
+    }
+}
