@@ -1,0 +1,190 @@
+//! Lines that are conversations.
+
+use std::fmt;
+use std::io;
+
+use tokenline_core::Violation;
+use tokenline_core::json::Value;
+
+use crate::contract::{self, Fact};
+use crate::ids::{IdHash, IdSet};
+use crate::lines::{Contract, Count, Engine, Fault, shared_methods};
+use crate::report::{Advice, Report, Summary};
+use crate::{ErrorCode, LineError};
+
+/// How much beyond the contract a conversation may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Profile {
+    /// Members beside those of the contract are allowed at the top; messages are closed.
+    #[default]
+    Open,
+    /// Members beside those of the contract are allowed in `metadata` alone.
+    Strict,
+}
+
+/// Holds JSON Lines against the contract for conversations.
+///
+/// A bad line harms only itself: it is named in the [report](Self::finish), and does not reserve its id. Memory does
+/// not grow with the input, but for 16 bytes, and a table's overhead, for each id of a conversation and of a user: their
+/// hash, of 128 bits and keyed anew in every run. So what is a duplicate is exact, but for a chance of one to 10^18
+/// among ten billion ids.
+///
+/// ```
+/// use tokenline_conversations::{ConversationValidator, ErrorCode, Profile};
+///
+/// let mut validator = ConversationValidator::new(Profile::Open);
+/// validator.push(br#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[]}"#);
+/// validator.push(b"\n{\"conversation_id\":");
+/// let report = validator.finish()?;
+/// assert_eq!((report.valid_conversation_count, report.invalid_line_count), (1, 1));
+/// assert_eq!((report.errors[0].line_number, report.errors[0].code), (2, ErrorCode::InvalidJson));
+/// # Ok::<_, std::io::Error>(())
+/// ```
+///
+/// A file of any size, on two threads:
+///
+/// ```no_run
+/// use std::fs::File;
+/// use tokenline_conversations::{ConversationValidator, Profile};
+///
+/// let mut validator = ConversationValidator::new(Profile::Open).jobs(2);
+/// validator.read("conversations.jsonl", File::open("conversations.jsonl")?)?;
+/// let report = validator.finish()?;
+/// println!("{}", serde_json::to_string_pretty(&report)?);
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "there is no report before it is finished"]
+pub struct ConversationValidator<'s> {
+    pub(crate) engine: Engine<'s, Conversations, Totals>,
+}
+
+shared_methods!(ConversationValidator);
+
+impl ConversationValidator<'_> {
+    /// A validator before its first input.
+    pub fn new(profile: Profile) -> Self {
+        Self::keeping(profile, false)
+    }
+
+    pub(crate) fn keeping(profile: Profile, keeps_messages: bool) -> Self {
+        let contract = Conversations { profile, ids: IdHash::new(), keeps_messages };
+        Self { engine: Engine::new(contract, Totals::default()) }
+    }
+
+    /// Says that there is no more, and reports.
+    ///
+    /// # Errors
+    ///
+    /// If whoever was told of an [invalid line](Self::on_invalid) that was pushed failed.
+    pub fn finish(self) -> io::Result<Report> {
+        let max_errors = self.engine.tally.max_errors;
+        let (input_path, mut counts, totals) = self.engine.finish()?;
+        let mut error_count = counts.invalid;
+        if counts.non_empty == 0 {
+            error_count += 1;
+            match max_errors {
+                0 => counts.dropped += 1,
+                _ => counts.errors.push(LineError::empty_dataset()),
+            }
+        }
+        Ok(Report {
+            schema_version: Report::SCHEMA_VERSION.to_owned(),
+            input_path,
+            total_lines: counts.lines,
+            non_empty_lines: counts.non_empty,
+            valid_conversation_count: totals.valid,
+            invalid_line_count: counts.invalid,
+            unique_conversation_id_count: totals.conversation_ids.len() as u64,
+            duplicate_conversation_id_count: totals.duplicates,
+            error_count,
+            dropped_error_count: counts.dropped,
+            is_valid: error_count == 0,
+            summary: totals.summary(),
+            errors: counts.errors,
+            advice: totals.advice,
+        })
+    }
+}
+
+/// The contract.
+#[derive(Debug)]
+pub(crate) struct Conversations {
+    profile: Profile,
+    ids: IdHash,
+    keeps_messages: bool,
+}
+
+impl Contract for Conversations {
+    type Fact = Fact;
+
+    fn check(&self, record: Value<'_>, kept: &mut Vec<u8>) -> Result<Fact, Box<Violation>> {
+        let fact = contract::check(record, self.profile, self.ids)?;
+        if self.keeps_messages {
+            crate::snapshot::write_messages(record, kept);
+        }
+        Ok(fact)
+    }
+
+    fn public_path(&self, mut path: String) -> String {
+        let known = contract::known_part(&path);
+        path.truncate(known);
+        path
+    }
+}
+
+/// What the conversations of a dataset come to.
+#[derive(Default)]
+pub(crate) struct Totals {
+    conversation_ids: IdSet,
+    user_ids: IdSet,
+    valid: u64,
+    duplicates: u64,
+    messages: u64,
+    fewest: Option<u64>,
+    most: u64,
+    advice: Advice,
+}
+
+impl Count<Conversations> for Totals {
+    fn count(&mut self, fact: Fact, column: u64) -> Result<(), Box<Fault>> {
+        if !self.conversation_ids.insert(fact.conversation_id) {
+            self.duplicates += 1;
+            return Err(Box::new(Fault {
+                code: ErrorCode::DuplicateConversationId,
+                rule: ErrorCode::DuplicateConversationId.as_str().to_owned(),
+                message: "an earlier conversation has this id".to_owned(),
+                instance_path: "/conversation_id".to_owned(),
+                column: column + fact.id_at as u64,
+            }));
+        }
+        self.user_ids.insert(fact.user_id);
+        self.valid += 1;
+        self.messages += fact.messages;
+        self.fewest = Some(self.fewest.map_or(fact.messages, |fewest| fewest.min(fact.messages)));
+        self.most = self.most.max(fact.messages);
+        self.advice.unusual_role_count += fact.unusual_roles;
+        self.advice.missing_metadata_count += u64::from(!fact.has_metadata);
+        Ok(())
+    }
+}
+
+impl Totals {
+    fn summary(&self) -> Summary {
+        let average = if self.valid == 0 { 0.0 } else { self.messages as f64 / self.valid as f64 };
+        Summary {
+            conversation_count: self.valid,
+            unique_user_count: self.user_ids.len() as u64,
+            message_count: self.messages,
+            avg_turn_count: average,
+            min_turn_count: self.fewest.unwrap_or(0),
+            max_turn_count: self.most,
+        }
+    }
+}
+
+/// Without the ids.
+impl fmt::Debug for Totals {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Totals").field("valid", &self.valid).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,176 @@
+//! What all validators of lines have in common.
+
+use std::fmt;
+use std::io::{self, Read};
+
+use memchr::{memchr, memrchr};
+use tokenline_core::Limits;
+
+use super::blocks::{Block, Text};
+use super::check::{Checker, Contract};
+use super::tally::{Count, Counts, Tally};
+use super::workers;
+use crate::LineError;
+
+/// Lines in, counts out.
+pub(crate) struct Engine<'s, C, K> {
+    pub(crate) contract: C,
+    pub(crate) tally: Tally<'s, K>,
+    pub(crate) limits: Limits,
+    pub(crate) jobs: usize,
+    inputs: Vec<String>,
+    pushed: Option<Pushed>,
+    failure: Option<io::Error>,
+}
+
+/// An input that is pushed.
+struct Pushed {
+    checker: Checker,
+    /// The line that is not whole yet; of one that is beyond the limit no more than shows that.
+    line: Vec<u8>,
+    /// Offset of its first byte.
+    start: u64,
+    /// Bytes of it that were not kept.
+    skipped: u64,
+}
+
+/// A line that is not valid, for who wants to keep it.
+#[derive(Clone, Copy)]
+#[non_exhaustive]
+pub struct InvalidLine<'a> {
+    /// What is wrong with it.
+    pub error: &'a LineError,
+    /// The line itself, without its line feed; empty if it is beyond the limit. This is what was private.
+    pub line: &'a [u8],
+}
+
+/// Without the line.
+impl fmt::Debug for InvalidLine<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("InvalidLine").field("error", &self.error).finish_non_exhaustive()
+    }
+}
+
+impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
+    pub(crate) fn new(contract: C, total: K) -> Self {
+        Self {
+            contract,
+            tally: Tally::new(total),
+            limits: Limits::default(),
+            jobs: 1,
+            inputs: Vec::new(),
+            pushed: None,
+            failure: None,
+        }
+    }
+
+    /// Starts with the next input.
+    pub(crate) fn begin(&mut self, path: String) {
+        self.end_pushed();
+        if let [only] = &*self.inputs {
+            // With the second one it matters which it is.
+            self.tally.name_input(only);
+        }
+        let name = (!self.inputs.is_empty()).then(|| path.clone());
+        self.inputs.push(path);
+        self.tally.begin(name);
+    }
+
+    pub(crate) fn read(&mut self, path: String, source: impl Read + Send) -> io::Result<()> {
+        self.begin(path);
+        workers::run(source, &self.contract, self.limits, self.jobs, &mut self.tally)
+    }
+
+    pub(crate) fn push(&mut self, mut bytes: &[u8]) {
+        if self.inputs.is_empty() {
+            self.begin(String::new());
+        }
+        let limits = self.limits;
+        let pushed = self.pushed.get_or_insert_with(|| Pushed {
+            checker: Checker::new(limits),
+            line: Vec::new(),
+            start: 0,
+            skipped: 0,
+        });
+        if !pushed.line.is_empty()
+            && let Some(end) = memchr(b'\n', bytes)
+        {
+            pushed.keep(&bytes[..=end], limits);
+            bytes = &bytes[end + 1..];
+            let block = pushed.take(limits);
+            self.check(block);
+        }
+        if let Some(end) = memrchr(b'\n', bytes)
+            && let Some(pushed) = &mut self.pushed
+        {
+            pushed.line.extend_from_slice(&bytes[..=end]);
+            bytes = &bytes[end + 1..];
+            let block = pushed.take_lines();
+            self.check(block);
+        }
+        if let Some(pushed) = &mut self.pushed {
+            pushed.keep(bytes, limits);
+        }
+    }
+
+    fn check(&mut self, block: Block) {
+        let Some(pushed) = &mut self.pushed else { return };
+        let mut checked = pushed.checker.check(block, &self.contract);
+        if self.failure.is_none() {
+            self.failure = self.tally.add::<C>(&mut checked).err();
+        }
+        if pushed.line.is_empty() {
+            checked.text.clear();
+            pushed.line = checked.text;
+        }
+    }
+
+    fn end_pushed(&mut self) {
+        let limits = self.limits;
+        if let Some(pushed) = &mut self.pushed
+            && !pushed.line.is_empty()
+        {
+            let block = pushed.take(limits);
+            self.check(block);
+        }
+        self.pushed = None;
+    }
+
+    /// All inputs, what was counted, and what went wrong with who was told of it.
+    pub(crate) fn finish(mut self) -> io::Result<(String, Counts, K)> {
+        self.end_pushed();
+        match self.failure {
+            Some(error) => Err(error),
+            None => Ok((self.inputs.join(" "), self.tally.counts, self.tally.total)),
+        }
+    }
+}
+
+impl Pushed {
+    fn keep(&mut self, bytes: &[u8], limits: Limits) {
+        // As many bytes as the longest line has with its line end, and one.
+        let room = limits.line_bytes.saturating_add(3).saturating_sub(self.line.len()).min(bytes.len());
+        self.line.extend_from_slice(&bytes[..room]);
+        self.skipped += (bytes.len() - room) as u64;
+    }
+
+    /// The line, whole or the last one.
+    fn take(&mut self, limits: Limits) -> Block {
+        match self.skipped {
+            0 => self.take_lines(),
+            skipped => {
+                let start = self.start;
+                debug_assert!(self.line.len() > limits.line_bytes);
+                self.start += self.line.len() as u64 + skipped;
+                (self.line, self.skipped) = (Vec::new(), 0);
+                Block { text: Text::TooLong, start }
+            }
+        }
+    }
+
+    fn take_lines(&mut self) -> Block {
+        let (text, start) = (std::mem::take(&mut self.line), self.start);
+        self.start += text.len() as u64;
+        Block { text: Text::Lines(text), start }
+    }
+}

@@ -1,0 +1,134 @@
+//! What came of the lines, counted in their order.
+
+use std::io;
+
+use memchr::memchr;
+use tokenline_core::Code;
+
+use super::check::{Checked, Contract, Fault, Verdict};
+use super::engine::InvalidLine;
+use crate::LineError;
+
+/// What is counted of the lines that fit a contract.
+pub(crate) trait Count<C: Contract>: Send {
+    /// Counts a line that fits, unless it does not fit with those before it. `column` is that of the object.
+    fn count(&mut self, fact: C::Fact, column: u64) -> Result<(), Box<Fault>>;
+}
+
+/// Lines and errors, of all inputs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) lines: u64,
+    pub(crate) non_empty: u64,
+    pub(crate) invalid: u64,
+    pub(crate) errors: Vec<LineError>,
+    /// Those that there was no room for.
+    pub(crate) dropped: u64,
+}
+
+pub(crate) type OnInvalid<'s> = dyn FnMut(InvalidLine<'_>) -> io::Result<()> + Send + 's;
+pub(crate) type OnKept<'s> = dyn FnMut(&[u8]) -> io::Result<()> + Send + 's;
+
+/// Takes in blocks, in order.
+pub(crate) struct Tally<'s, K> {
+    pub(crate) counts: Counts,
+    pub(crate) total: K,
+    pub(crate) max_errors: usize,
+    pub(crate) on_invalid: Option<Box<OnInvalid<'s>>>,
+    pub(crate) on_kept: Option<Box<OnKept<'s>>>,
+    /// The input being read, if errors are to name it.
+    pub(crate) input: Option<String>,
+    /// Lines of that input so far.
+    pub(crate) lines_before: u64,
+}
+
+impl<'s, K> Tally<'s, K> {
+    pub(crate) fn new(total: K) -> Self {
+        Self {
+            counts: Counts::default(),
+            total,
+            max_errors: 100,
+            on_invalid: None,
+            on_kept: None,
+            input: None,
+            lines_before: 0,
+        }
+    }
+
+    pub(crate) fn begin(&mut self, input: Option<String>) {
+        (self.input, self.lines_before) = (input, 0);
+    }
+
+    /// Says which input the errors so far are of.
+    pub(crate) fn name_input(&mut self, path: &str) {
+        for error in &mut self.counts.errors {
+            error.input_path.get_or_insert_with(|| path.to_owned());
+        }
+    }
+
+    /// Takes in the next block.
+    pub(crate) fn add<C: Contract>(&mut self, checked: &mut Checked<C::Fact>) -> io::Result<()>
+    where
+        K: Count<C>,
+    {
+        let mut kept_from = 0;
+        for verdict in checked.verdicts.drain(..) {
+            let Verdict { line, line_start, column, kept, outcome } = verdict;
+            self.counts.non_empty += 1;
+            match outcome.and_then(|fact| self.total.count(fact, column)) {
+                Ok(()) => {
+                    if let Some(on_kept) = &mut self.on_kept {
+                        on_kept(&checked.kept[kept_from..kept])?;
+                    }
+                }
+                Err(fault) => {
+                    self.invalid(*fault, line, checked.start, line_start, &checked.text)?;
+                }
+            }
+            kept_from = kept;
+        }
+        self.counts.lines += checked.lines;
+        self.lines_before += checked.lines;
+        Ok(())
+    }
+
+    fn invalid(
+        &mut self,
+        fault: Fault,
+        line: u64,
+        start: u64,
+        line_start: usize,
+        text: &[u8],
+    ) -> io::Result<()> {
+        self.counts.invalid += 1;
+        let has_room = self.counts.errors.len() < self.max_errors;
+        if !has_room {
+            self.counts.dropped += 1;
+            if self.on_invalid.is_none() {
+                return Ok(());
+            }
+        }
+        let Fault { code, rule, message, instance_path, column } = fault;
+        let error = LineError {
+            line_number: self.lines_before + line + 1,
+            code,
+            message,
+            column,
+            byte_offset: start + line_start as u64 + column - 1,
+            instance_path,
+            rule,
+            input_path: self.input.clone(),
+        };
+        if let Some(on_invalid) = &mut self.on_invalid {
+            // Whether one that is too long is here depends on how it was read.
+            let is_here = error.rule != Code::LineTooLong.as_str();
+            let line = text.get(line_start..).filter(|_| is_here).unwrap_or_default();
+            let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];
+            on_invalid(InvalidLine { error: &error, line })?;
+        }
+        if has_room {
+            self.counts.errors.push(error);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! Lines that fit a JSON Schema.
+
+use std::io;
+
+use tokenline_core::json::Value;
+use tokenline_core::{Validate as _, Violation};
+use tokenline_schema::SchemaValidator;
+
+use crate::lines::{Contract, Count, Engine, Fault, shared_methods};
+use crate::report::{RecordReport, Report};
+
+/// Holds JSON Lines against a JSON Schema, as [`ConversationValidator`](crate::ConversationValidator) holds them
+/// against its contract. Each line has to be an object.
+///
+/// ```
+/// use tokenline_conversations::RecordValidator;
+/// use tokenline_schema::SchemaValidator;
+///
+/// let schema = serde_json::json!({"required": ["n"], "properties": {"n": {"type": "integer"}}});
+/// let mut validator = RecordValidator::new(SchemaValidator::new(&schema)?);
+/// validator.push(b"{\"n\":1}\n{\"n\":\"two\"}\n{\"n\":3}\n{\"n\"");
+/// let report = validator.finish()?;
+/// assert_eq!((report.valid_line_count, report.invalid_line_count), (2, 2));
+/// assert_eq!(report.errors[0].to_string(), "2:6: schema_validation_failed: expected type integer, found a string (at /n)");
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[must_use = "there is no report before it is finished"]
+pub struct RecordValidator<'s> {
+    engine: Engine<'s, Records, Valid>,
+}
+
+shared_methods!(RecordValidator);
+
+impl RecordValidator<'_> {
+    /// A validator before its first input.
+    pub fn new(schema: SchemaValidator) -> Self {
+        Self { engine: Engine::new(Records(schema), Valid(0)) }
+    }
+
+    /// Says that there is no more, and reports.
+    ///
+    /// # Errors
+    ///
+    /// If whoever was told of an [invalid line](Self::on_invalid) that was pushed failed.
+    pub fn finish(self) -> io::Result<RecordReport> {
+        let (input_path, counts, Valid(valid)) = self.engine.finish()?;
+        Ok(RecordReport {
+            schema_version: Report::SCHEMA_VERSION.to_owned(),
+            input_path,
+            total_lines: counts.lines,
+            non_empty_lines: counts.non_empty,
+            valid_line_count: valid,
+            invalid_line_count: counts.invalid,
+            error_count: counts.invalid,
+            dropped_error_count: counts.dropped,
+            is_valid: counts.invalid == 0,
+            errors: counts.errors,
+        })
+    }
+}
+
+/// The schema.
+struct Records(SchemaValidator);
+
+impl Contract for Records {
+    type Fact = ();
+
+    fn check(&self, record: Value<'_>, _: &mut Vec<u8>) -> Result<(), Box<Violation>> {
+        self.0.validate(record)
+    }
+}
+
+/// How many fit.
+struct Valid(u64);
+
+impl Count<Records> for Valid {
+    fn count(&mut self, (): (), _: u64) -> Result<(), Box<Fault>> {
+        self.0 += 1;
+        Ok(())
+    }
+}

@@ -1,0 +1,102 @@
+//! Validation in every way that has to come to the same.
+#![allow(dead_code, reason = "each test binary uses some of this")]
+
+use std::io::{self, Read};
+
+use serde_json::{Value, json};
+use tokenline_conversations::{ConversationValidator, LineError, Profile, Report};
+use tokenline_core::Limits;
+
+/// A source that gives so many bytes at a time.
+pub(crate) struct Slow<'a>(pub(crate) &'a [u8], pub(crate) usize);
+
+impl Read for Slow<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let length = self.1.min(self.0.len()).min(buffer.len());
+        let (now, later) = self.0.split_at(length);
+        buffer[..length].copy_from_slice(now);
+        self.0 = later;
+        Ok(length)
+    }
+}
+
+/// All that is said of an input, however it arrives: whole, in pieces, pushed, and by several threads.
+pub(crate) fn validate(
+    input: &[u8],
+    profile: Profile,
+    limits: Limits,
+) -> (Report, Vec<(LineError, Vec<u8>)>) {
+    let read = |jobs: usize, piece: usize| {
+        let mut told = Vec::new();
+        let mut validator =
+            ConversationValidator::new(profile).limits(limits).jobs(jobs).on_invalid(|invalid| {
+                told.push((invalid.error.clone(), invalid.line.to_vec()));
+                Ok(())
+            });
+        match piece {
+            0 => validator.read("in", Slow(input, usize::MAX)).expect("it is read"),
+            _ => validator.read("in", Slow(input, piece)).expect("it is read"),
+        }
+        let report = validator.finish().expect("it is told");
+        (report, told)
+    };
+    let push = |piece: usize| {
+        let mut told = Vec::new();
+        let mut validator = ConversationValidator::new(profile).limits(limits).on_invalid(|invalid| {
+            told.push((invalid.error.clone(), invalid.line.to_vec()));
+            Ok(())
+        });
+        validator.begin("in");
+        input.chunks(piece).for_each(|piece| validator.push(piece));
+        let report = validator.finish().expect("it is told");
+        (report, told)
+    };
+    let expected = read(1, 0);
+    for (jobs, piece) in [(1, 1), (1, 7), (2, 0), (2, 3), (4, 0), (4, 1), (3, 100)] {
+        assert!(read(jobs, piece) == expected, "{jobs} jobs, {piece} bytes at a time");
+    }
+    for piece in [1, 2, 13, input.len().max(1)] {
+        assert!(push(piece) == expected, "pushed, {piece} bytes at a time");
+    }
+    expected
+}
+
+pub(crate) fn report(input: impl AsRef<[u8]>) -> Report {
+    validate(input.as_ref(), Profile::Open, Limits::default()).0
+}
+
+/// The codes of the errors and the lines they are on.
+pub(crate) fn errors(report: &Report) -> Vec<(u64, &'static str)> {
+    report.errors.iter().map(|error| (error.line_number, error.code.as_str())).collect()
+}
+
+pub(crate) fn conversation(id: &str) -> Value {
+    json!({
+        "conversation_id": id,
+        "user_id": "u1",
+        "timestamp": "2026-02-10T12:34:56Z",
+        "messages": [
+            {"role": "user", "content": "How do I cancel?"},
+            {"role": "assistant", "content": "Like this."}
+        ],
+        "metadata": {"source": "postgres"}
+    })
+}
+
+/// The same with a member changed, or taken out if it is null.
+pub(crate) fn with(id: &str, member: &str, value: Value) -> Value {
+    let mut changed = conversation(id);
+    let members = changed.as_object_mut().expect("an object");
+    members.insert(member.to_owned(), value);
+    changed
+}
+
+pub(crate) fn without(id: &str, member: &str) -> Value {
+    let mut changed = conversation(id);
+    changed.as_object_mut().expect("an object").remove(member);
+    changed
+}
+
+pub(crate) fn lines<T: ToString>(lines: impl IntoIterator<Item = T>) -> String {
+    lines.into_iter().map(|line| line.to_string() + "\n").collect()
+}
