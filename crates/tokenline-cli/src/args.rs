@@ -2,6 +2,7 @@
 
 mod continuation;
 mod structured;
+mod validate;
 
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRun
 pub(crate) use structured::{
     FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, StructuredCommand, SystemArgs,
 };
+pub(crate) use validate::{FindingsFormat, ReportingArgs, SnapshotArgs, ValidateArgs, ValidateInputArgs};
 
 /// Validated records and tool calls out of a language model's byte stream.
 ///
@@ -47,6 +49,18 @@ pub(crate) enum Command {
     /// JSON answers that were cut off: what is whole of them, and how they go on.
     #[command(subcommand)]
     Continuation(ContinuationCommand),
+    /// Hold conversations, one a line, against their contract, and name every bad line.
+    ///
+    /// Exits with 0 if all are valid, and with 1 if not.
+    ValidateInput(ValidateInputArgs),
+    /// Hold JSON Lines against a JSON Schema, and name every bad line.
+    ///
+    /// Exits with 0 if all are valid, and with 1 if not.
+    Validate(ValidateArgs),
+    /// Rewrite conversations so that only their messages are left: {"messages":[{"role","content"}]} a line.
+    ///
+    /// Nothing is written if a line is not valid: exits with 1 then.
+    Snapshot(SnapshotArgs),
     /// Watch records and tool calls arrive from a recorded model over real HTTP.
     Demo(DemoArgs),
     /// Serve recorded model streams over HTTP on this machine, at every provider's path.

@@ -2,7 +2,6 @@
 
 mod continued;
 
-use std::path::Path;
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
@@ -14,9 +13,9 @@ use crate::args::{ExtractArgs, Format, ModelArgs, ReadingArgs};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
-use crate::parse::{Rules, conclude};
+use crate::output_file::OutputFile;
+use crate::parse::{Rules, conclude, report_file};
 use crate::progress::Progress;
-use crate::report_file::ReportFile;
 use crate::{answer, load, model};
 
 pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
@@ -28,8 +27,7 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     let request = request(args, &rules)?;
-    let report_file =
-        ReportFile::asked_for(&args.reading, args.messages.as_deref().unwrap_or(Path::new("")))?;
+    let report_file = report_file(&args.reading, args.messages.as_deref())?;
     match args.continuations {
         Some(most) => continued::run(args, &rules, &request, most, report_file).await,
         None => extract(&rules, &args.model, &request, Some(&args.reading), report_file).await,
@@ -42,7 +40,7 @@ pub(crate) async fn extract(
     model: &ModelArgs,
     request: &ChatRequest,
     reading: Option<&ReadingArgs>,
-    report_file: Option<ReportFile>,
+    report_file: Option<OutputFile>,
 ) -> Result<Verdict, Failure> {
     let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
     let request =

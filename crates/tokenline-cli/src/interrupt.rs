@@ -43,6 +43,17 @@ impl Interrupt {
     }
 }
 
+impl Interrupt {
+    /// Waits for Ctrl-C, where nothing else is waited for.
+    pub(crate) fn wait_blocking(&mut self) {
+        if self.0.blocking_recv().is_none() {
+            loop {
+                thread::park();
+            }
+        }
+    }
+}
+
 /// Ctrl-C, or SIGTERM.
 async fn asked() -> io::Result<()> {
     #[cfg(unix)]

@@ -10,18 +10,21 @@ mod explain;
 mod extract;
 mod failure;
 mod guess;
+mod input;
 mod interrupt;
 mod load;
 mod model;
+mod output_file;
 mod parse;
 mod progress;
 mod prompt;
 mod replay;
-mod report_file;
 mod say;
+mod snapshot;
 mod source;
 mod structured;
 mod tools;
+mod validate;
 
 use std::process::ExitCode;
 
@@ -38,6 +41,9 @@ fn main() -> ExitCode {
         Command::Tools(command) => tools::run(&command),
         Command::Structured(command) => structured::run(&command),
         Command::Continuation(command) => continuation::run(&command),
+        Command::ValidateInput(args) => validate::conversations(&args),
+        Command::Validate(args) => validate::records(&args),
+        Command::Snapshot(args) => snapshot::run(&args),
         Command::Demo(args) => in_runtime(demo::run(args)),
         Command::Replay(args) => in_runtime(replay::run(args)),
         Command::Explain(args) => explain::run(&args),

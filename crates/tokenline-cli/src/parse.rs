@@ -1,5 +1,6 @@
 //! `tokenline parse`: a model's output in, records or tool calls out.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use tokenline::json::Value;
@@ -12,7 +13,7 @@ use tokenline::{
 use crate::args::{ModeArg, ParseArgs, ReadingArgs, What};
 use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
-use crate::report_file::ReportFile;
+use crate::output_file::OutputFile;
 use crate::source::Source;
 use crate::{answer, guess, load};
 
@@ -97,7 +98,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         rules.check_for_answers()?;
     }
     let mut source = Source::open(&args.file, args.chunk_size)?;
-    let report_file = ReportFile::asked_for(&args.reading, &args.file)?;
+    let report_file = report_file(&args.reading, Some(&args.file))?;
     let mut emitter = Emitter::new(rules.what, source.name()).with_quota(&args.reading);
     rules.remark(&emitter);
 
@@ -108,11 +109,16 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     conclude(outcome, &mut emitter, report_file, args.reading.deny)
 }
 
+/// Prepares the report that the command line asks for; `input` is what is read meanwhile.
+pub(crate) fn report_file(args: &ReadingArgs, input: Option<&Path>) -> Result<Option<OutputFile>, Failure> {
+    OutputFile::asked_for("--report-json", args.report_json.as_deref(), input.as_slice())
+}
+
 /// Says what came of it: also if the source failed, what is known is reported.
 pub(crate) fn conclude(
     outcome: Result<(), Failure>,
     emitter: &mut Emitter,
-    report_file: Option<ReportFile>,
+    report_file: Option<OutputFile>,
     deny: bool,
 ) -> Result<Verdict, Failure> {
     let outcome = outcome.and_then(|()| emitter.flush());
@@ -122,7 +128,7 @@ pub(crate) fn conclude(
         emitter.summary();
     }
     if let Some(report_file) = report_file {
-        report_file.write(emitter.report())?;
+        report_file.write_json(emitter.report())?;
     }
     outcome?;
     let is_over_budget = emitter.report().ended_by() == Some(EndedBy::ErrorBudget);

@@ -84,8 +84,7 @@ fn check_messages(value: Value<'_>) -> Result<Messages, Box<Violation>> {
                 }
                 "role" => {
                     has_role = true;
-                    let is_usual = matches!(member.as_str().as_deref(), Some("user" | "assistant"));
-                    messages.unusual_roles += u64::from(!is_usual);
+                    messages.unusual_roles += u64::from(!is_usual_role(member));
                 }
                 "content" => has_content = true,
                 _ => return Err(unknown_member(member, &path(), ITEMS)),
@@ -98,6 +97,12 @@ fn check_messages(value: Value<'_>) -> Result<Messages, Box<Violation>> {
         messages.count += 1;
     }
     Ok(messages)
+}
+
+fn is_usual_role(role: Value<'_>) -> bool {
+    // As nearly all are written; the escapes are for the others.
+    matches!(role.raw(), "\"user\"" | "\"assistant\"")
+        || matches!(role.as_str().as_deref(), Some("user" | "assistant"))
 }
 
 /// The text of a member that has to be one.

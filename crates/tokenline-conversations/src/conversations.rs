@@ -84,7 +84,7 @@ impl ConversationValidator<'_> {
             error_count += 1;
             match max_errors {
                 0 => counts.dropped += 1,
-                _ => counts.errors.push(LineError::empty_dataset()),
+                _ => counts.errors.push(LineError::empty_dataset(&input_path)),
             }
         }
         Ok(Report {

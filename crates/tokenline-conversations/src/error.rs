@@ -25,9 +25,8 @@ pub struct LineError {
     pub instance_path: String,
     /// The rule that is broken: of a schema, JSON Pointer to it; else one of the codes that `tokenline explain` knows.
     pub rule: String,
-    /// The input, if there are several.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input_path: Option<String>,
+    /// The input.
+    pub input_path: String,
 }
 
 /// What kind of fault an error is.
@@ -71,7 +70,7 @@ impl ErrorCode {
 }
 
 impl LineError {
-    pub(crate) fn empty_dataset() -> Self {
+    pub(crate) fn empty_dataset(input_path: &str) -> Self {
         Self {
             line_number: 0,
             code: ErrorCode::EmptyDataset,
@@ -80,7 +79,7 @@ impl LineError {
             byte_offset: 0,
             instance_path: String::new(),
             rule: ErrorCode::EmptyDataset.as_str().to_owned(),
-            input_path: None,
+            input_path: input_path.to_owned(),
         }
     }
 }
@@ -91,11 +90,11 @@ impl fmt::Display for ErrorCode {
     }
 }
 
-/// `3:17: schema_validation_failed: expected type string, found a number (at /user_id)`
+/// `conversations.jsonl:3:17: schema_validation_failed: expected type string, found a number (at /user_id)`
 impl fmt::Display for LineError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if let Some(path) = &self.input_path {
-            write!(f, "{path}:")?;
+        if !self.input_path.is_empty() {
+            write!(f, "{}:", self.input_path)?;
         }
         write!(f, "{}:{}: {}: {}", self.line_number, self.column, self.code, self.message)?;
         if !self.instance_path.is_empty() {

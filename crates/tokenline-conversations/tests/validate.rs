@@ -44,7 +44,7 @@ fn an_error_says_where_and_which_rule() {
             "line_number": 2, "code": "schema_validation_failed",
             "message": "expected type string, found a number",
             "column": at + 1, "byte_offset": first + at,
-            "instance_path": "/user_id", "rule": "/properties/user_id/type"
+            "instance_path": "/user_id", "rule": "/properties/user_id/type", "input_path": "in"
         })
     );
 }
@@ -410,12 +410,13 @@ fn records_fit_any_schema_or_are_named() {
     let found = validator.finish().expect("it is told");
     assert_eq!((found.total_lines, found.non_empty_lines, found.valid_line_count), (8, 7, 2));
     let said: Vec<_> = found.errors.iter().map(ToString::to_string).collect();
-    assert_eq!(said[0], "2:6: schema_validation_failed: less than the minimum 1 (at /n)");
-    assert_eq!(said[1], "3:8: invalid_json: an object has two members of this name (at /n)");
+    assert_eq!(said[0], "in:2:6: schema_validation_failed: less than the minimum 1 (at /n)");
+    assert_eq!(said[1], "in:3:8: invalid_json: an object has two members of this name (at /n)");
     assert!(
-        said[2].starts_with("4:1: invalid_json: ") && said[3].starts_with("5:1: schema_validation_failed: ")
+        said[2].starts_with("in:4:1: invalid_json: ")
+            && said[3].starts_with("in:5:1: schema_validation_failed: ")
     );
-    assert_eq!(said[4], "6:1: non_object_line: expected an object, found an array");
+    assert_eq!(said[4], "in:6:1: non_object_line: expected an object, found an array");
     assert!(
         RecordValidator::new(SchemaValidator::new(&schema).expect("a schema"))
             .finish()

@@ -12,6 +12,8 @@ pub use tokenline_codec::{
 
 #[cfg(feature = "continuation")]
 pub use tokenline_continuation as continuation;
+#[cfg(feature = "conversations")]
+pub use tokenline_conversations as conversations;
 #[cfg(feature = "llm")]
 pub use tokenline_llm as llm;
 #[cfg(feature = "prompt")]

@@ -12,9 +12,9 @@ use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::model;
+use crate::output_file::OutputFile;
 use crate::parse::{Rules, conclude};
 use crate::progress::Progress;
-use crate::report_file::ReportFile;
 
 /// Asks a model, and for the rest of its answer at most so many times.
 pub(super) async fn run(
@@ -22,7 +22,7 @@ pub(super) async fn run(
     rules: &Rules,
     request: &ChatRequest,
     most: u32,
-    report_file: Option<ReportFile>,
+    report_file: Option<OutputFile>,
 ) -> Result<Verdict, Failure> {
     let continuation = Continuation::new().max_requests(most.saturating_add(1));
     let request = model::client(&args.model)?

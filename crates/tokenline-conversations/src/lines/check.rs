@@ -2,7 +2,7 @@
 
 use std::mem;
 
-use memchr::{memchr_iter, memrchr};
+use memchr::memrchr;
 use tokenline_core::json::Value;
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, Violation};
 
@@ -86,8 +86,6 @@ impl Checker {
     }
 
     fn check_lines<C: Contract>(&mut self, text: Vec<u8>, start: u64, contract: &C) -> Checked<C::Fact> {
-        let ends_open = text.last() != Some(&b'\n');
-        let lines = memchr_iter(b'\n', &text).count() as u64 + u64::from(ends_open);
         let mut lines_read = Lines {
             contract,
             limits: &self.limits,
@@ -109,6 +107,8 @@ impl Checker {
                 lines_read.take(event, &text);
             }
         }
+        let ends_open = text.last() != Some(&b'\n');
+        let lines = self.decoder.line() - 1 - lines_read.before + u64::from(ends_open);
         while let Some(event) = self.decoder.finish() {
             lines_read.take(event, &text);
         }

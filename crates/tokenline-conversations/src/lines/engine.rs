@@ -67,13 +67,8 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
     /// Starts with the next input.
     pub(crate) fn begin(&mut self, path: String) {
         self.end_pushed();
-        if let [only] = &*self.inputs {
-            // With the second one it matters which it is.
-            self.tally.name_input(only);
-        }
-        let name = (!self.inputs.is_empty()).then(|| path.clone());
-        self.inputs.push(path);
-        self.tally.begin(name);
+        self.inputs.push(path.clone());
+        self.tally.begin(path);
     }
 
     pub(crate) fn read(&mut self, path: String, source: impl Read + Send) -> io::Result<()> {

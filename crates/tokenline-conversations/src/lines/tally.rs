@@ -36,8 +36,8 @@ pub(crate) struct Tally<'s, K> {
     pub(crate) max_errors: usize,
     pub(crate) on_invalid: Option<Box<OnInvalid<'s>>>,
     pub(crate) on_kept: Option<Box<OnKept<'s>>>,
-    /// The input being read, if errors are to name it.
-    pub(crate) input: Option<String>,
+    /// The input being read.
+    pub(crate) input: String,
     /// Lines of that input so far.
     pub(crate) lines_before: u64,
 }
@@ -50,20 +50,13 @@ impl<'s, K> Tally<'s, K> {
             max_errors: 100,
             on_invalid: None,
             on_kept: None,
-            input: None,
+            input: String::new(),
             lines_before: 0,
         }
     }
 
-    pub(crate) fn begin(&mut self, input: Option<String>) {
+    pub(crate) fn begin(&mut self, input: String) {
         (self.input, self.lines_before) = (input, 0);
-    }
-
-    /// Says which input the errors so far are of.
-    pub(crate) fn name_input(&mut self, path: &str) {
-        for error in &mut self.counts.errors {
-            error.input_path.get_or_insert_with(|| path.to_owned());
-        }
     }
 
     /// Takes in the next block.

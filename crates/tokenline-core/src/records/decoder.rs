@@ -130,6 +130,12 @@ impl RecordDecoder {
         self.position
     }
 
+    /// The number of the line that this byte is on, counted from 1.
+    #[must_use]
+    pub fn line(&self) -> u64 {
+        self.machine.line()
+    }
+
     /// Offset in the stream of the first byte that an event to come may be about. Who wants the text of
     /// what is rejected keeps what comes from there on.
     #[must_use]

@@ -215,6 +215,11 @@ impl Machine {
         Some(Partial { value: (), line, column, start })
     }
 
+    /// The number of the line being read.
+    pub(super) fn line(&self) -> u64 {
+        self.line.number
+    }
+
     /// Offset in the stream of the first byte of which it is not known whether it is text.
     pub(super) fn unsorted_from(&self) -> Option<u64> {
         let lost = self.lost.as_ref().map(|lost| lost.line_start);

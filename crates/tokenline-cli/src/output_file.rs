@@ -1,0 +1,122 @@
+//! A file that a command writes: whole or not at all.
+
+use std::fs::{File, Permissions};
+use std::io::{self, BufWriter, Seek as _, Write};
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use tempfile::NamedTempFile;
+
+use crate::failure::Failure;
+
+/// A file to be written. What can be wrong with its path is noticed before any work is done; its name is taken only when
+/// it is complete.
+pub(crate) struct OutputFile {
+    target: Target,
+    path: PathBuf,
+}
+
+enum Target {
+    /// A file beside the one it will be.
+    Beside(BufWriter<NamedTempFile>),
+    /// What is for something that is no regular file, such as a pipe or a device, is kept until it is whole.
+    Kept(BufWriter<File>, File),
+}
+
+impl OutputFile {
+    /// Prepares to write what an option names, if it is given; `inputs` are what is read meanwhile.
+    pub(crate) fn asked_for(
+        option: &str,
+        path: Option<&Path>,
+        inputs: &[impl AsRef<Path>],
+    ) -> Result<Option<Self>, Failure> {
+        path.map(|path| Self::create(option, path, inputs)).transpose()
+    }
+
+    pub(crate) fn create(option: &str, path: &Path, inputs: &[impl AsRef<Path>]) -> Result<Self, Failure> {
+        if path.as_os_str() == "-" {
+            return Err(Failure::Usage(format!("{option} needs a file: standard output is for data")));
+        }
+        // A link stays a link.
+        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        if inputs.iter().any(|input| input.as_ref().canonicalize().is_ok_and(|input| input == path)) {
+            return Err(Failure::Usage(format!("{option} {}: that is the input", path.display())));
+        }
+        let target = Self::target(&path).map_err(|error| cannot_write(&path, &error))?;
+        Ok(Self { target, path })
+    }
+
+    fn target(path: &Path) -> io::Result<Target> {
+        let existing = path.metadata().ok();
+        if let Some(existing) = &existing
+            && !existing.is_file()
+        {
+            let target = File::options().write(true).open(path)?;
+            return Ok(Target::Kept(BufWriter::new(tempfile::tempfile()?), target));
+        }
+        let folder = match path.parent() {
+            Some(folder) if !folder.as_os_str().is_empty() => folder,
+            _ => Path::new("."),
+        };
+        folder.metadata()?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".tokenline-");
+        // As readable as any file that is made here, or as the one that it replaces.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(Permissions::from_mode(0o666));
+        }
+        let file = builder.tempfile_in(folder)?;
+        if let Some(existing) = existing {
+            file.as_file().set_permissions(existing.permissions())?;
+        }
+        Ok(Target::Beside(BufWriter::new(file)))
+    }
+
+    /// Writes a value, as JSON for people, and that is all.
+    pub(crate) fn write_json(mut self, value: &impl Serialize) -> Result<(), Failure> {
+        let path = self.path.clone();
+        let failed = |error: io::Error| cannot_write(&path, &error);
+        serde_json::to_writer_pretty(&mut self, value).map_err(|error| failed(error.into()))?;
+        self.write_all(b"\n").map_err(failed)?;
+        self.complete()
+    }
+
+    /// Says that nothing is missing.
+    pub(crate) fn complete(self) -> Result<(), Failure> {
+        let Self { target, path } = self;
+        let failed = |error: io::Error| cannot_write(&path, &error);
+        match target {
+            Target::Beside(file) => {
+                let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
+                file.persist(&path).map_err(|error| failed(error.error))?;
+            }
+            Target::Kept(kept, mut target) => {
+                let mut kept = kept.into_inner().map_err(|error| failed(error.into_error()))?;
+                kept.rewind().and_then(|()| io::copy(&mut kept, &mut target)).map_err(failed)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match &mut self.target {
+            Target::Beside(file) => file.write(bytes),
+            Target::Kept(file, _) => file.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        match &mut self.target {
+            Target::Beside(file) => file.flush(),
+            Target::Kept(file, _) => file.flush(),
+        }
+    }
+}
+
+fn cannot_write(path: &Path, error: &io::Error) -> Failure {
+    Failure::io(format_args!("cannot write {}", path.display()), error)
+}

@@ -1,0 +1,81 @@
+//! `tokenline snapshot`: conversations in, their messages out.
+
+use std::io::{self, Seek as _, Write};
+use std::path::Path;
+
+use tokenline::conversations::{Report, Snapshot};
+
+use crate::args::SnapshotArgs;
+use crate::emit::count;
+use crate::failure::{Failure, Verdict};
+use crate::input;
+use crate::output_file::OutputFile;
+use crate::say::say;
+use crate::validate::{jobs, progress_bar};
+
+/// Errors that are shown of an input that is not valid.
+const SHOWN: usize = 10;
+
+pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
+    match args.output.as_os_str() == "-" {
+        true => to_stdout(args),
+        false => {
+            let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
+            let report = write(args, &mut output)?;
+            judge(args, &report, || output.complete())
+        }
+    }
+}
+
+/// Nothing is written before it is known that all is valid.
+fn to_stdout(args: &SnapshotArgs) -> Result<Verdict, Failure> {
+    let failed = |error| Failure::io("cannot keep the messages", &error);
+    let mut kept = io::BufWriter::new(tempfile::tempfile().map_err(failed)?);
+    let report = write(args, &mut kept)?;
+    let mut kept = kept.into_inner().map_err(|error| failed(error.into_error()))?;
+    kept.rewind().map_err(failed)?;
+    judge(args, &report, || {
+        let mut out = io::stdout().lock();
+        io::copy(&mut kept, &mut out).and_then(|_| out.flush()).map_err(Failure::output)
+    })
+}
+
+fn write(args: &SnapshotArgs, target: impl Write + Send) -> Result<Report, Failure> {
+    let bar = progress_bar(&[&args.input]);
+    let source = input::open(&args.input, &bar)?;
+    let snapshot = Snapshot::new(args.profile.into()).jobs(jobs(args.jobs)).max_errors(SHOWN);
+    let report = snapshot.write(input::name(&args.input), source, target);
+    bar.finish_and_clear();
+    report.map_err(|error| failure(&args.input, &error))
+}
+
+fn failure(input: &Path, error: &io::Error) -> Failure {
+    Failure::io(
+        format_args!("{}: it cannot be read, or the messages not be written", input::name(input)),
+        error,
+    )
+}
+
+fn judge(
+    args: &SnapshotArgs,
+    report: &Report,
+    complete: impl FnOnce() -> Result<(), Failure>,
+) -> Result<Verdict, Failure> {
+    for error in &report.errors {
+        say(error);
+    }
+    if report.dropped_error_count > 0 {
+        say(format_args!("{}: and {} more", report.input_path, count(report.dropped_error_count, "error")));
+    }
+    let left_out = report.invalid_line_count;
+    if !report.is_valid && !args.allow_invalid {
+        let advice = if left_out > 0 { "; --allow-invalid leaves out what is not valid" } else { "" };
+        say(format_args!("{}: nothing was written{advice}", report.input_path));
+        return Ok(Verdict::Rejected);
+    }
+    complete()?;
+    if left_out > 0 {
+        say(format_args!("{}: {} left out", report.input_path, count(left_out, "line")));
+    }
+    Ok(Verdict::Good)
+}

@@ -1,0 +1,203 @@
+//! `tokenline validate-input` and `tokenline validate`: lines in, what is wrong with them out.
+
+mod findings;
+mod sarif;
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use serde::Serialize;
+use tokenline::conversations::{
+    Advice, ConversationValidator, InvalidLine, LineError, RecordReport, RecordValidator, Report,
+};
+
+use crate::args::{ReportingArgs, ValidateArgs, ValidateInputArgs};
+use crate::emit::count;
+use crate::failure::{Failure, Verdict};
+use crate::input::{self, Followed};
+use crate::interrupt::Interrupt;
+use crate::load;
+use crate::output_file::OutputFile;
+use crate::say::say;
+use findings::{Findings, Rejects};
+
+pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
+    let session = Session::new(&args.output, &args.input)?;
+    let mut findings = session.findings();
+    let mut rejects = session.rejects()?;
+    let mut validator = ConversationValidator::new(args.profile.into())
+        .max_errors(args.output.max_errors)
+        .jobs(jobs(args.output.jobs))
+        .on_invalid(|invalid| tell(&mut findings, &mut rejects, invalid));
+    session.read(|path, source| validator.read(input::name(path), source))?;
+    let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
+    session.conclude(findings, rejects, &Outcome::of(&report), &report)
+}
+
+pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
+    let schema = load::schema(&args.schema)?;
+    let session = Session::new(&args.output, &args.input)?;
+    let mut findings = session.findings();
+    let mut rejects = session.rejects()?;
+    let mut validator = RecordValidator::new(schema)
+        .max_errors(args.output.max_errors)
+        .jobs(jobs(args.output.jobs))
+        .on_invalid(|invalid| tell(&mut findings, &mut rejects, invalid));
+    session.read(|path, source| validator.read(input::name(path), source))?;
+    let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
+    session.conclude(findings, rejects, &Outcome::of_records(&report), &report)
+}
+
+/// What both kinds of report have.
+pub(crate) struct Outcome<'r> {
+    input_path: &'r str,
+    errors: &'r [LineError],
+    error_count: u64,
+    dropped: u64,
+    valid: String,
+    advice: Advice,
+}
+
+impl<'r> Outcome<'r> {
+    fn of(report: &'r Report) -> Self {
+        Self {
+            input_path: &report.input_path,
+            errors: &report.errors,
+            error_count: report.error_count,
+            dropped: report.dropped_error_count,
+            valid: count(report.valid_conversation_count, "valid conversation"),
+            advice: report.advice,
+        }
+    }
+
+    fn of_records(report: &'r RecordReport) -> Self {
+        Self {
+            input_path: &report.input_path,
+            errors: &report.errors,
+            error_count: report.error_count,
+            dropped: report.dropped_error_count,
+            valid: count(report.valid_line_count, "valid line"),
+            advice: Advice::default(),
+        }
+    }
+}
+
+fn tell(findings: &mut Findings, rejects: &mut Option<Rejects>, invalid: InvalidLine<'_>) -> io::Result<()> {
+    findings.tell(invalid.error)?;
+    rejects.as_mut().map_or(Ok(()), |rejects| rejects.add(invalid))
+}
+
+/// As many threads as were asked for, or as there are processors.
+pub(crate) fn jobs(asked: Option<u16>) -> usize {
+    let usual = || thread::available_parallelism().map_or(1, |processors| processors.get().min(8));
+    asked.map_or_else(usual, usize::from)
+}
+
+/// A bar with the rate and the time that remains, on a terminal.
+pub(crate) fn progress_bar(inputs: &[impl AsRef<Path>]) -> ProgressBar {
+    let inputs: Vec<PathBuf> = inputs.iter().map(|input| input.as_ref().to_owned()).collect();
+    let (bar, template) = match input::size(&inputs) {
+        Some(size) => (ProgressBar::new(size), "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {eta} left"),
+        None => (ProgressBar::new_spinner(), "{spinner} {bytes} {bytes_per_sec} [{elapsed}]"),
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// What is read, and what is written of it.
+struct Session<'a> {
+    args: &'a ReportingArgs,
+    inputs: Vec<PathBuf>,
+    report_file: Option<OutputFile>,
+    bar: ProgressBar,
+}
+
+impl<'a> Session<'a> {
+    /// Whatever can be wrong with the command is found before anything is read.
+    fn new(args: &'a ReportingArgs, inputs: &[PathBuf]) -> Result<Self, Failure> {
+        let inputs = input::expand(inputs)?;
+        if args.follow && inputs.len() > 1 {
+            return Err(Failure::Usage("--follow is for one file".to_owned()));
+        }
+        let report_file = OutputFile::asked_for("--report-json", args.report_json.as_deref(), &inputs)?;
+        let bar = if args.follow { ProgressBar::hidden() } else { progress_bar(&inputs) };
+        Ok(Self { args, inputs, report_file, bar })
+    }
+
+    fn findings(&self) -> Findings {
+        Findings::new(self.args.format, self.args.max_errors, self.bar.clone())
+    }
+
+    fn rejects(&self) -> Result<Option<Rejects>, Failure> {
+        let path = self.args.reject_file.as_deref();
+        let file = OutputFile::asked_for("--reject-file", path, &self.inputs)?;
+        Ok(file.map(|file| Rejects::new(file, self.args.reject_content)))
+    }
+
+    fn read(
+        &self,
+        mut read: impl FnMut(&Path, Box<dyn io::Read + Send>) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        for path in &self.inputs {
+            let source = match self.args.follow {
+                true => Box::new(Followed::open(path, until_interrupted()?)?),
+                false => input::open(path, &self.bar)?,
+            };
+            read(path, source).map_err(|error| Failure::unreadable(Path::new(&input::name(path)), &error))?;
+        }
+        self.bar.finish_and_clear();
+        Ok(())
+    }
+
+    fn conclude(
+        self,
+        mut findings: Findings,
+        rejects: Option<Rejects>,
+        outcome: &Outcome<'_>,
+        report: &impl Serialize,
+    ) -> Result<Verdict, Failure> {
+        let told = findings.finish(outcome, report);
+        if let Some(rejects) = rejects {
+            rejects.complete()?;
+        }
+        if let Some(report_file) = self.report_file {
+            report_file.write_json(report)?;
+        }
+        told?;
+        let errors = match (outcome.error_count, outcome.dropped) {
+            (all, 0) => count(all, "error"),
+            (all, dropped) => format!("{}, {dropped} of them not named", count(all, "error")),
+        };
+        say(format_args!("{}: {}, {errors}", outcome.input_path, outcome.valid));
+        let Advice { unusual_role_count: roles, missing_metadata_count: metadata, .. } = outcome.advice;
+        if roles > 0 {
+            say(format_args!(
+                "{}: {} of a role that is neither user nor assistant",
+                outcome.input_path,
+                count(roles, "message")
+            ));
+        }
+        if metadata > 0 {
+            say(format_args!("{}: {} without metadata", outcome.input_path, count(metadata, "conversation")));
+        }
+        Ok(if outcome.error_count == 0 { Verdict::Good } else { Verdict::Rejected })
+    }
+}
+
+/// Is set once Ctrl-C was pressed.
+fn until_interrupted() -> Result<Arc<AtomicBool>, Failure> {
+    let mut interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
+    let is_over = Arc::new(AtomicBool::new(false));
+    let over = is_over.clone();
+    thread::spawn(move || {
+        interrupt.wait_blocking();
+        over.store(true, Ordering::Release);
+    });
+    Ok(is_over)
+}

@@ -1,0 +1,72 @@
+//! Errors as a SARIF 2.1.0 log, for tools that show the findings of others.
+
+use serde_json::{Value, json};
+use tokenline::conversations::{ErrorCode, LineError};
+
+use super::Outcome;
+
+/// The log of a run.
+pub(super) fn log(outcome: &Outcome<'_>) -> Value {
+    let rules: Vec<_> = ErrorCode::ALL
+        .iter()
+        .map(|code| json!({"id": code.as_str(), "shortDescription": {"text": description(*code)}}))
+        .collect();
+    let results: Vec<_> = outcome.errors.iter().map(result).collect();
+    json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": {"driver": {
+                "name": "tokenline",
+                "version": env!("CARGO_PKG_VERSION"),
+                "informationUri": env!("CARGO_PKG_REPOSITORY"),
+                "rules": rules
+            }},
+            "properties": {"errorCount": outcome.error_count, "droppedErrorCount": outcome.dropped},
+            "results": results
+        }]
+    })
+}
+
+fn result(error: &LineError) -> Value {
+    let uri = uri(&error.input_path);
+    let mut place = json!({"artifactLocation": {"uri": uri}});
+    // Columns are characters there, and bytes here: the offset says the same without doubt.
+    if error.line_number > 0 {
+        place["region"] = json!({"startLine": error.line_number, "byteOffset": error.byte_offset});
+    }
+    json!({
+        "ruleId": error.code.as_str(),
+        "ruleIndex": ErrorCode::ALL.iter().position(|code| *code == error.code),
+        "level": "error",
+        "message": {"text": error.message},
+        "locations": [{"physicalLocation": place}],
+        "properties": {"rule": error.rule, "instancePath": error.instance_path, "column": error.column}
+    })
+}
+
+fn description(code: ErrorCode) -> &'static str {
+    match code {
+        ErrorCode::InvalidJson => "The line is not one JSON value.",
+        ErrorCode::NonObjectLine => "The line is JSON, but no object.",
+        ErrorCode::SchemaValidationFailed => "The object breaks the schema.",
+        ErrorCode::DuplicateConversationId => "An earlier conversation has the same id.",
+        ErrorCode::EmptyDataset => "There is no conversation.",
+        _ => "The line is not valid.",
+    }
+}
+
+/// A path as a URI reference.
+fn uri(path: &str) -> String {
+    let mut uri = String::new();
+    for byte in path.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' | b'/' => {
+                uri.push(char::from(byte));
+            }
+            b'\\' if cfg!(windows) => uri.push('/'),
+            _ => uri += &format!("%{byte:02X}"),
+        }
+    }
+    uri
+}
