@@ -1,12 +1,14 @@
 //! `tokenline continuation`: JSON answers that were cut off, and how they go on.
 
+use std::error::Error;
 use std::io::Write as _;
 
 use serde::Serialize;
 use tokenline::AskContinued as _;
 use tokenline::AskContinuedError;
 use tokenline::continuation::{
-    ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeOptions, merge_with,
+    ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeFailure, MergeOptions, Status,
+    merge_with,
 };
 use tokenline::llm::AnswerError;
 
@@ -24,25 +26,37 @@ pub(crate) fn run(command: &ContinuationCommand) -> Result<Verdict, Failure> {
 }
 
 fn contexts(args: &ContextsArgs) -> Result<Verdict, Failure> {
-    let (_, text) = load::response(&args.file)?;
+    let (source, text) = load::response(&args.file)?;
     let document = Document::of(&text);
     let contexts = document.contexts(&options(&args.sizes));
     write_json(&contexts)?;
-    Ok(if contexts.json_parsing_success { Verdict::Good } else { Verdict::Rejected })
+    if contexts.json_parsing_success {
+        return Ok(Verdict::Good);
+    }
+    match document.status() {
+        Status::Malformed(fault) => say(format_args!("{source}: the JSON is malformed: {fault} of it")),
+        Status::Empty => say(format_args!("{source}: there is no JSON")),
+        Status::Open | Status::Complete => say(format_args!("{source}: no value is whole yet")),
+    }
+    Ok(Verdict::Rejected)
 }
 
 fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
     if args.base == args.fragment && args.base.as_os_str() == "-" {
         return Err(Failure::Usage("only one of the two can be standard input".to_owned()));
     }
-    let (_, base) = load::response(&args.base)?;
-    let (source, fragment) = load::response(&args.fragment)?;
+    let (of_base, base) = load::response(&args.base)?;
+    let (of_fragment, fragment) = load::response(&args.fragment)?;
     let options = MergeOptions { requested_overlap: args.requested_overlap, ..MergeOptions::default() };
     let merged = merge_with(&base, &fragment, &options);
     write_json(&merged)?;
     match merged.join {
         Join::Failed(failure) => {
-            say(format_args!("{source}: {failure}"));
+            let at_fault = match failure {
+                MergeFailure::BaseComplete | MergeFailure::BaseMalformed => of_base,
+                _ => of_fragment,
+            };
+            say(format_args!("{at_fault}: {failure}"));
             Ok(Verdict::Rejected)
         }
         _ => Ok(Verdict::Good),
@@ -71,7 +85,8 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
             match finish {
                 Finish::Complete => return Ok(Verdict::Good),
                 Finish::AfterFailures(failure) => {
-                    say(format_args!("{}: not all of it is there: {failure}", args.model.model));
+                    let why = with_causes(&failure);
+                    say(format_args!("{}: not all of it is there: {why}", args.model.model));
                 }
                 Finish::AfterTooManyRequests => say(format_args!(
                     "{}: not all of it is there after {} requests",
@@ -82,7 +97,7 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
         }
         Err(AskContinuedError::Llm(AnswerError::Source(error))) => Err(model::failure(&error)),
         Err(AskContinuedError::Iteration(error)) => {
-            say(format_args!("{}: {error}", args.model.model));
+            say(format_args!("{}: {}", args.model.model, with_causes(&error)));
             Ok(Verdict::Rejected)
         }
         Err(error) => Err(Failure::Source(error.to_string())),
@@ -91,6 +106,17 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
 
 fn options(sizes: &SizeArgs) -> ContextOptions {
     ContextOptions { overlap_bytes: sizes.overlap, prompt_budget_bytes: sizes.budget }
+}
+
+/// An error, and what is beneath it.
+fn with_causes(error: &dyn Error) -> String {
+    let mut told = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        told = format!("{told}: {error}");
+        cause = error.source();
+    }
+    told
 }
 
 fn write_json(value: &impl Serialize) -> Result<(), Failure> {

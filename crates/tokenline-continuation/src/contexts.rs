@@ -10,7 +10,7 @@ use crate::outline::outline;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ContextOptions {
     /// The most bytes of [`Contexts::overlap_context`]. 200 by default. Of 0 the context is always
-    /// empty, and does not tell whether the text is complete.
+    /// empty, of 1 to 3 where the last character is longer; then it does not tell whether the text is complete.
     pub overlap_bytes: usize,
     /// The most bytes of [`Contexts::hierarchy_context_for_prompt`]. 4,000 by default.
     pub prompt_budget_bytes: usize,

@@ -4,9 +4,9 @@ mod seek;
 
 use std::borrow::Cow;
 
-use tokenline_core::json::{Cut, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
+use tokenline_core::json::{Cut, Expected, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
 
-use crate::text::{closing_fence, is_followed, is_in_string, tail, trim_end, trim_start};
+use crate::text::{ClosingFence, is_followed, is_in_string, tail, trim_end, trim_start};
 use seek::{Found, Seek};
 
 /// What there is of a [`Document`].
@@ -59,8 +59,8 @@ enum Stage {
     Ended { is_fresh: bool, end: usize, seen: usize },
     /// Behind the value and in what is none of it.
     Left { end: usize },
-    /// The value is cut, but its fence was closed at `end`, which the parser stands at.
-    Fenced { is_fresh: bool, end: usize, fault: SyntaxError },
+    /// The value is cut, but its fence was closed, or may be, behind `end`, which the parser stands at.
+    Fenced { is_fresh: bool, end: usize, fence: ClosingFence, fault: SyntaxError },
     /// Not JSON.
     Failed(SyntaxError),
 }
@@ -210,7 +210,17 @@ impl Document {
                     true
                 }
                 Step::Malformed(fault) => {
-                    self.stage = self.faulty(is_fresh, fault);
+                    let json = &self.raw[self.start..];
+                    let mut fence = ClosingFence::new(json, fault.offset, is_in_string(fault.expected));
+                    self.stage = match fence.read(json) {
+                        Some(end) => {
+                            // The parser stands behind its fault: once more, without it.
+                            self.parser.reset();
+                            let _ = self.parser.resume(&json[..end]);
+                            Stage::Fenced { is_fresh, end, fence, fault }
+                        }
+                        None => self.faulty(is_fresh, fault),
+                    };
                     matches!(self.stage, Stage::Seeking(_))
                 }
             },
@@ -232,33 +242,29 @@ impl Document {
                 };
                 matches!(self.stage, Stage::Seeking(_))
             }
-            Stage::Fenced { is_fresh, fault, .. } => {
+            Stage::Fenced { is_fresh, mut fence, fault, .. } => {
                 // A fence may have been a back quote or two at the end, and prove to be none.
-                self.stage = self.faulty(is_fresh, fault);
+                self.stage = match fence.read(&self.raw[self.start..]) {
+                    Some(end) => Stage::Fenced { is_fresh, end, fence, fault },
+                    None => self.faulty(is_fresh, fault),
+                };
                 matches!(self.stage, Stage::Seeking(_))
             }
             Stage::Left { .. } | Stage::Failed(_) => false,
         }
     }
 
-    /// What a fault means: the end of the fence, prose that is no JSON, or JSON that is none.
-    fn faulty(&mut self, is_fresh: bool, fault: SyntaxError) -> Stage {
+    /// What a fault means that is not the end of the fence: prose that is no JSON, or JSON that is none.
+    fn faulty(&self, is_fresh: bool, fault: SyntaxError) -> Stage {
         let json = &self.raw[self.start..];
-        if let Some(end) = closing_fence(json, fault.offset, is_in_string(fault.expected)) {
-            if !matches!(self.stage, Stage::Fenced { .. }) {
-                // The parser stands behind its fault: once more, without it.
-                self.parser.reset();
-                let _ = self.parser.resume(&json[..end]);
-            }
-            return Stage::Fenced { is_fresh, end, fault };
-        }
         let before = &json.as_bytes()[..fault.offset];
         let is_scalar = !json.starts_with(['{', '[']);
         if is_scalar && is_fresh {
             return Stage::Seeking(Seek::in_prose(self.start + 1));
         }
+        let is_too_large = matches!(fault.expected, Expected::LessDepth | Expected::ShorterDocument);
         // `{x}` and `[see below]`: no name or value of it is whole.
-        if !before.iter().any(|byte| matches!(byte, b'"' | b',')) {
+        if !is_too_large && !before.iter().any(|byte| matches!(byte, b'"' | b',')) {
             return Stage::Seeking(Seek::behind(self.start));
         }
         Stage::Failed(fault)

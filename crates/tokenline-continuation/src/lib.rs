@@ -58,19 +58,22 @@
 //! document whole while others do not; what repeats nothing and goes on with the next token, or within a string; the
 //! rest. The longest overlap is not the best one: among equal rows each row repeats the one before, so an overlap does
 //! not count where going on would look the same, and `[1,1,1,1` with `,1,1]` has six ones. A seam is `likely` if it
-//! repeats at least 16 bytes that are nowhere else near the cut and no other repeats a quarter as much, otherwise
-//! `ambiguous`.
-//! White space between tokens makes no seam another one.
+//! repeats at least 16 bytes that are nowhere else near the cut, with no equal rows before or behind them, and no other
+//! repeats a quarter as much, otherwise `ambiguous`.
+//! White space between tokens makes no seam another one. `ambiguous` is also a seam at which nothing is repeated, where
+//! the fragment begins with values of the document's beginning and then differs: it may be the document once more.
 //!
-//! A fence or prose is left out only where it cannot be part of the document: between tokens, or in a string because
-//! it holds a raw line feed, which no string may. Prose is only considered where the fragment as it stands continues
-//! nothing. In a string, prose on one line is text like any other; where overlap was asked for and the fragment has
-//! none of it, such text is `ambiguous`.
+//! A fence, prose or a byte order mark is left out only where it cannot be part of the document: between tokens, or in
+//! a string because it holds a raw line feed, which no string may. Prose is only considered where the fragment as it
+//! stands continues nothing. In a string, prose on one line is text like any other; where overlap was asked for and the
+//! fragment has none of it, such text is `ambiguous`. A byte order mark in a string may be one of its characters, so
+//! there nothing is certain behind it but a requested overlap.
 //!
 //! All of it is linear: overlaps are found by the prefix function of Knuth, Morris and Pratt in the last 64 KiB (with
-//! other white space, 16 KiB), a restart by comparing from the beginning; of many overlaps a fixed number is tried,
-//! over 4 KiB each, and few to the end. In place of the document a short text is parsed that leads to the same state:
-//! the open containers with the names of their last members, and the open token.
+//! other white space, 16 KiB), a restart by comparing from the beginning; of many overlaps a fixed number is tried, over
+//! 4 KiB each, and of those that hold so far the best first to the end, until one holds there. In place of the document
+//! a short text is parsed that leads to the same state: the open containers with the names of their last members, and
+//! the open token, shortened if it is long.
 //!
 //! # What the description of the flow leaves open
 //!

@@ -54,21 +54,24 @@ pub(crate) fn outline(document: &Document, budget: usize) -> Cow<'_, str> {
         }
     }
 
-    // Not even the open member fits: its name, and the end of its value; or the end of the text.
-    let mut head = heads(text, &path, cut.member).concat();
-    let mut from = 0;
-    if let Some(token) = cut.token {
-        from = token.start();
-        head.push_str(&text[cut.member..from]);
-        if text.as_bytes()[from] == b'"' {
-            head.push('"');
+    // Not even a member fits: the name of the open one, and the end of its value; or the end of what is in the
+    // innermost container; or the end of the text.
+    let (head, from) = match cut.token {
+        Some(token) => {
+            let quotes = usize::from(text.as_bytes()[token.start()] == b'"');
+            let from = token.start() + quotes;
+            (heads(text, &path, cut.member).concat() + &text[cut.member..from], from)
         }
-    } else if head.ends_with(GAP_MEMBER) {
-        head.truncate(head.len() - GAP_MEMBER.len());
+        None => {
+            let from = path[path.len() - 1].start + 1;
+            (heads(text, &path, from).concat(), from)
+        }
+    };
+    if head.len() + text.len() - from <= budget {
+        return Cow::Owned(head + &text[from..]);
     }
-    head.push_str(GAP);
-    match budget.checked_sub(head.len()).filter(|left| *left >= (budget / 4).max(4)) {
-        Some(left) => Cow::Owned(head + tail(&text[from..], left)),
+    match budget.checked_sub(head.len() + GAP.len()).filter(|left| *left >= (budget / 4).max(4)) {
+        Some(left) => Cow::Owned(head + GAP + tail(&text[from..], left)),
         None => ending(text, budget),
     }
 }

@@ -48,21 +48,70 @@ pub(crate) fn is_in_string(expected: Expected) -> bool {
     )
 }
 
-/// Where JSON ends that is cut and then closed by a fence, of which the text may end in the midst, or
-/// before it: then nothing but white space has come. `fault` is the first byte that is no JSON. A raw line feed
-/// cannot be in a string, so a fence on a line of its own is never part of one.
-pub(crate) fn closing_fence(text: &str, fault: usize, in_string: bool) -> Option<usize> {
-    let rest = trim_start(&text[fault..]);
-    let at = text.len() - rest.len();
-    let line = text[..at].trim_end_matches([' ', '\t']);
-    let is_line_start = line.is_empty() || line.ends_with('\n');
-    // "```json" opens one.
-    let is_fence = match rest.strip_prefix("```") {
-        Some(info) => {
-            info.trim_start_matches(['`', ' ', '\t', '\r']).chars().next().is_none_or(|next| next == '\n')
+/// What follows cut JSON: white space, and then perhaps the end of its fence. It is read as it comes, each byte
+/// once.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ClosingFence {
+    /// Where the JSON ends.
+    end: usize,
+    /// So far the text was looked at.
+    seen: usize,
+    place: Place,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Space {
+        is_line_start: bool,
+    },
+    /// In its back quotes, of which there are fewer than three.
+    Quotes(u8),
+    /// Behind them, on the same line.
+    Line,
+    /// Behind it.
+    Closed,
+    /// There is none.
+    Other,
+}
+
+impl ClosingFence {
+    /// `fault` is the first byte that is no JSON. A raw line feed cannot be in a string, so a fence on a
+    /// line of its own is never part of one.
+    pub(crate) fn new(text: &str, fault: usize, in_string: bool) -> Self {
+        let before = &text[..fault];
+        let line = before.trim_end_matches([' ', '\t']);
+        Self {
+            end: if in_string { fault } else { trim_end(before).len() },
+            seen: fault,
+            place: Place::Space { is_line_start: line.is_empty() || line.ends_with('\n') },
         }
-        None => "```".starts_with(rest),
-    };
-    let end = if in_string { fault } else { trim_end(&text[..at]).len().min(fault) };
-    (rest.is_empty() || is_fence && is_line_start).then_some(end)
+    }
+
+    /// Where the JSON ends if the rest of the text is such a fence: all of it, or what has come of it.
+    pub(crate) fn read(&mut self, text: &str) -> Option<usize> {
+        for &byte in &text.as_bytes()[self.seen..] {
+            if matches!(self.place, Place::Closed | Place::Other) {
+                break;
+            }
+            self.place = match (self.place, byte) {
+                (Place::Space { .. }, b'\n') => Place::Space { is_line_start: true },
+                (Place::Space { .. }, b'\r') => Place::Space { is_line_start: false },
+                (Place::Space { .. }, b' ' | b'\t') => continue,
+                (Place::Space { is_line_start: true }, b'`') => Place::Quotes(1),
+                (Place::Quotes(1), b'`') => Place::Quotes(2),
+                (Place::Quotes(_), b'`') => Place::Line,
+                (Place::Line, b'`' | b' ' | b'\t' | b'\r') => continue,
+                (Place::Line, b'\n') => Place::Closed,
+                // "```json" opens one.
+                _ => Place::Other,
+            };
+        }
+        self.seen = text.len();
+        (!matches!(self.place, Place::Other)).then_some(self.end)
+    }
+}
+
+/// The same of a text that is all there.
+pub(crate) fn closing_fence(text: &str, fault: usize, in_string: bool) -> Option<usize> {
+    ClosingFence::new(text, fault, in_string).read(text)
 }

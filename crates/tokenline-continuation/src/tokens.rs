@@ -62,7 +62,8 @@ pub(crate) fn string_end(bytes: &[u8], mut at: usize) -> usize {
 pub(crate) fn members(text: &str, from: usize, to: usize) -> Vec<Vec<usize>> {
     let mut levels = vec![Vec::new()];
     let mut is_member = from == 0;
-    for token in Tokens::new(text, from).take_while(|token| token.start < to) {
+    // What begins at `to` may be a string as long as the document.
+    for token in Tokens::new(&text[..to], from) {
         match token.first {
             b',' => is_member = true,
             b':' => is_member = false,

@@ -199,3 +199,52 @@ fn the_way_to_the_cut() {
     let prompt = document.contexts(&options).hierarchy_context_for_prompt.into_owned();
     assert_eq!(prompt, r#"{…,"body":"…g long long long the end"#);
 }
+
+#[test]
+fn what_is_shown_of_the_end_is_not_shown_twice() {
+    let prompt = |text: &str, budget| {
+        let options = ContextOptions { prompt_budget_bytes: budget, ..Default::default() };
+        Document::of(text).contexts(&options).hierarchy_context_for_prompt.into_owned()
+    };
+    let text = r#"{"rows":[{"id":1,"name":"Ada"},{"id":2,"name":"Grace"#;
+    assert_eq!(prompt(text, 40), r#"{"rows":[…,{…,"name":"Grace"#);
+    assert_eq!(prompt(&format!("{text}\""), 40), r#"{"rows":[…,{"id":2,"name":"Grace""#);
+    assert_eq!(prompt(&format!("{text}\""), 32), r#"{"rows":[…,{…,"name":"Grace""#);
+    assert_eq!(prompt(&format!("{text}\""), 31), r#"{"rows":[…,{…"name":"Grace""#);
+}
+
+#[test]
+fn a_document_nested_too_deeply_is_no_prose() {
+    for unit in ["[", "[\n", "{\"a\":", "[1,\n"] {
+        let document = Document::of(&unit.repeat(200));
+        assert!(matches!(document.status(), Status::Malformed(_)), "{unit}: {:?}", document.status());
+    }
+}
+
+/// Bytes that the time of reading does not depend on: only where it is read again does it show.
+#[test]
+fn what_comes_in_pieces_is_read_once() {
+    let long = 2_000_000;
+    let spaces = " ".repeat(long);
+    let quotes = "`".repeat(long);
+    for text in [
+        format!("{spaces}[1"),
+        format!("\u{feff}{spaces}[1"),
+        format!("```{spaces}\n[1"),
+        format!("[\"a\n{spaces}"),
+        format!("[\"a\n```{quotes}"),
+        format!("[\"a\n```\n{spaces}"),
+        "{x}".repeat(long / 3),
+    ] {
+        let mut growing = Document::new();
+        let mut rest = text.as_str();
+        while !rest.is_empty() {
+            let (piece, behind) = rest.split_at(rest.ceil_char_boundary(4.min(rest.len())));
+            growing.push(piece);
+            rest = behind;
+        }
+        let document = Document::of(&text);
+        assert_eq!(growing.status(), document.status());
+        assert_eq!(growing.text(), document.text());
+    }
+}

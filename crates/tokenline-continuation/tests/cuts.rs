@@ -131,6 +131,26 @@ fn a_fragment_costs_what_it_is_long() {
     assert_eq!(document.examined(), document.text().len() as u64);
 }
 
+#[test]
+fn a_long_token_is_not_read_again() {
+    // With each fragment, or for each seam: then this would take minutes.
+    for (base, unit) in [("[\"", "\\n\\u00e9"), ("{\"", "\\n\\u00e9"), ("[0.", "1"), ("{\"", "word ")] {
+        let mut document = Document::of(&(base.to_owned() + &unit.repeat(2_000_000 / unit.len())));
+        for _ in 0..300 {
+            let report = document.merge(unit, &MergeOptions::default());
+            assert_eq!(report.join.failure(), None);
+        }
+        assert_eq!(document.examined(), document.text().len() as u64);
+    }
+    // A restart that differs within a string, or ends there.
+    let long = "a".repeat(4_000_000);
+    let base = format!("[ \"{long}\",\"b");
+    for rest in ["", "c\",\"b\"]"] {
+        let merged = merge(&base, &format!("[\"{}{rest}", &long[..3_000_000]));
+        assert_eq!(merged.merged, base, "{}", merged.join);
+    }
+}
+
 fn tail(text: &str) -> &str {
     &text[text.len() - 17..]
 }
@@ -312,7 +332,31 @@ const CASES: &[Case] = &[
         "restarted",
         "certain",
     ),
+    // The same again is more of it as well as what is there already.
+    (
+        r#"[{"a":"one","b":"two"},{"a":"one","b":"two"#,
+        r#"two"},{"a":"one","b":"two"},{"a":"one","b":"two"}]"#,
+        r#"[{"a":"one","b":"two"},{"a":"one","b":"two"},{"a":"one","b":"two"}]"#,
+        "exact",
+        "ambiguous",
+    ),
+    // Once more from the beginning, with another value in it; or a value that begins as the document does.
+    (
+        r#"{"rows":[{"id":1,"name":"Ada"},{"id":2,"name":"#,
+        r#"{"rows":[{"id":1,"name":"Eve"},{"id":2,"na"#,
+        r#"{"rows":[{"id":1,"name":"Ada"},{"id":2,"name":{"rows":[{"id":1,"name":"Eve"},{"id":2,"na"#,
+        "none_but_grammatical",
+        "ambiguous",
+    ),
+    (r#"{"a":"é","b":1,"#, r#"{"a":"è","b":1}"#, r#"{"a":"é","b":1,"#, "failed", "certain"),
+    (r#"{"abcdefgh":"x🎉"#, r#"{ "abcdefgh":"x🎈"#, r#"{"abcdefgh":"x🎉"#, "failed", "certain"),
+    // Behind a byte order mark, if it is one.
+    ("[1,", "\u{feff}2]", "[1,2]", "none_but_grammatical", "certain"),
+    ("[1,", "\u{feff}```json\n2]\n```", "[1,2]", "none_but_grammatical", "certain"),
+    (r#"{"a":"x"#, "\u{feff}y\"}", "{\"a\":\"x\u{feff}y\"}", "none_but_grammatical", "ambiguous"),
     // Not at all.
+    ("", "I cannot.", "", "failed", "certain"),
+    ("I cannot", "go on.", "I cannot", "failed", "certain"),
     ("[1,", ":2]", "[1,", "failed", "certain"),
     (r#"{"id":17,"a":1,"#, r#"{"id":17,"b":1}"#, r#"{"id":17,"a":1,"#, "failed", "certain"),
     ("[1]", ",2]", "[1]", "failed", "certain"),

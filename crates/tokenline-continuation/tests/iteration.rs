@@ -126,6 +126,16 @@ fn prompts() {
 }
 
 #[test]
+fn no_overlap_is_asked_for() {
+    let contexts = ContextOptions { overlap_bytes: 0, ..ContextOptions::default() };
+    let mut iteration = Iteration::new("", IterationOptions { contexts, ..IterationOptions::default() });
+    let _ = iteration.receive("[1,");
+    let request = iteration.next_request().unwrap();
+    assert_eq!((request.requested_overlap, request.prompt.contains("end_of_answer")), (None, false));
+    assert!(request.prompt.contains("<answer_so_far>[1,</answer_so_far>"));
+}
+
+#[test]
 fn three_failures_in_a_row_fall_back() {
     let failure = StepFailure::Merge(MergeFailure::NoSeam);
     let mut iteration = Iteration::new("", IterationOptions::default());
@@ -169,6 +179,15 @@ fn a_model_that_repeats_itself_ends() {
         finish: Finish::AfterFailures(StepFailure::NoProgress),
     };
     assert_eq!(decisions.last(), Some(&Decision::Finished(last)));
+
+    // White space is nothing new, and no part of the document then.
+    let mut iteration = Iteration::new("", IterationOptions::default());
+    let _ = iteration.receive("[1,");
+    let retry = Decision::Continue(Progress::Retry(StepFailure::NoProgress));
+    for response in ["", "[1,\n  "] {
+        assert_eq!(iteration.receive(response), retry, "{response:?}");
+        assert_eq!(iteration.last_raw_response(), Some("[1,"));
+    }
 
     // It gets on for ever.
     let mut iteration = Iteration::new("", IterationOptions { max_requests: 7, ..Default::default() });

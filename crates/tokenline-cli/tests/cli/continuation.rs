@@ -26,6 +26,11 @@ fn contexts_are_one_object_with_five_members() {
     assert_eq!((&whole["overlap_context"], &whole["complete_part"]), (&json!(""), &json!("[1,2]")));
     let none = tokenline(&["continuation", "contexts"], "I cannot.");
     assert_eq!((none.code, none.out.contains("\"json_parsing_success\":false")), (1, true));
+    assert_eq!(none.err, "stdin: there is no JSON\n");
+    let err = |text: &str| tokenline(&["continuation", "contexts"], text).err;
+    assert_eq!(err("tru"), "stdin: no value is whole yet\n");
+    let malformed = "stdin: the JSON is malformed: expected a value, found `}` at line 1 column 4 of it\n";
+    assert_eq!(err("Here:\n[1,}"), malformed);
     let rows = format!("[{}", (0..1000).map(|at| format!("{{\"id\":{at}}},")).collect::<String>());
     let run = tokenline(&["continuation", "contexts", "--budget", "100"], &rows);
     let contexts: Value = serde_json::from_str(&run.out).expect("JSON");
@@ -56,6 +61,12 @@ fn answers_are_merged() {
         (1, &json!("failed"), &json!("{\"rows\":[{\"id\":1},{\"id\":2"))
     );
     assert_eq!(err, "stdin: the fragment does not continue the document, wherever it is joined\n");
+    let whole = file(&folder, "whole.json", "[1]");
+    let (code, _, err) = merge(&[&whole, "-"], ",2]");
+    assert_eq!((code, err), (1, format!("{whole}: the document is complete already\n")));
+    let nothing = file(&folder, "nothing.txt", "I cannot.");
+    let (code, merged, _) = merge(&[&nothing, "-"], "I am done.");
+    assert_eq!((code, &merged["merged"]), (1, &json!("I cannot.")));
     assert_eq!(merge(&["-", "-"], "x").0, 2);
     assert_eq!(merge(&["no/such/file", "-"], "x").0, 3);
 }
@@ -85,7 +96,10 @@ fn a_model_is_asked_for_what_is_missing() {
     );
     let none = run("none");
     assert_eq!((none.code, &*none.out), (1, ""));
-    assert_eq!(none.err, "none: too many responses in a row were of no use, and nothing is whole yet\n");
+    assert_eq!(
+        none.err,
+        "none: too many responses in a row were of no use, and nothing is whole yet: the response holds no JSON value\n"
+    );
     assert_eq!(server.traffic().requests, 1 + 4 + 3);
     assert_eq!(tokenline(&["continuation", "run", "--provider", "ollama", "--model", "m"], " ").code, 2);
 }

@@ -12,6 +12,7 @@ mod providers;
 mod report;
 mod structured;
 mod tools;
+mod validate;
 
 /// What a model may write: two records, one that is none, one that is cut.
 const ANSWER: &str =

@@ -15,6 +15,8 @@ pub(super) struct Seek {
 enum Place {
     /// At the beginning of the text or of a fence: any value may stand here.
     Fresh,
+    /// In what stands behind the back quotes of a fence, on the same line.
+    Info,
     /// In prose: objects and arrays, and fences.
     Prose,
     /// Within brackets that are no JSON, up to the end of the line.
@@ -48,23 +50,27 @@ impl Seek {
         loop {
             match self.place {
                 Place::Fresh => {
-                    let rest = text[self.at..].trim_start_matches(SPACE);
-                    let rest =
-                        rest.strip_prefix('\u{feff}').map_or(rest, |rest| rest.trim_start_matches(SPACE));
+                    let rest = text[self.at..]
+                        .trim_start_matches(|next| next == '\u{feff}' || SPACE.contains(&next));
                     let at = text.len() - rest.len();
+                    self.at = at;
                     match rest.as_bytes() {
-                        [] => return Found::Nothing(self),
+                        [] | [b'`'] | [b'`', b'`'] => return Found::Nothing(self),
                         [b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n', ..] => {
                             return Found::Start { at, is_fresh: true };
                         }
-                        [b'`'] | [b'`', b'`'] => return Found::Nothing(self),
-                        [b'`', b'`', b'`', info @ ..] => match fence_end(info) {
-                            Some(end) => self.at = at + 3 + end,
-                            None => return Found::Nothing(self),
-                        },
+                        [b'`', b'`', b'`', ..] => self = Self { at: at + 3, place: Place::Info },
                         _ => self = Self::in_prose(at),
                     }
                 }
+                // Its content begins on the next line, or on the same at a bracket.
+                Place::Info => match memchr3(b'\n', b'{', b'[', &bytes[self.at..]) {
+                    Some(found) => {
+                        let end = self.at + found;
+                        self = Self { at: end + usize::from(bytes[end] == b'\n'), place: Place::Fresh };
+                    }
+                    None => return Found::Nothing(Self { at: bytes.len(), place: Place::Info }),
+                },
                 Place::Prose => {
                     let Some(found) = memchr3(b'{', b'[', b'`', &bytes[self.at..]) else {
                         return Found::Nothing(Self::in_prose(text.len()));
@@ -105,13 +111,6 @@ impl Seek {
             }
         }
     }
-}
-
-/// Where the content of a fence begins, behind its info string: on the next line, or on the same at a
-/// bracket.
-fn fence_end(info: &[u8]) -> Option<usize> {
-    let end = memchr3(b'\n', b'{', b'[', info)?;
-    Some(if info[end] == b'\n' { end + 1 } else { end })
 }
 
 fn is_line_start(bytes: &[u8], at: usize) -> bool {

@@ -196,7 +196,7 @@ impl Iteration {
             requested_overlap: self.requested_overlap(),
             min_confidence: self.options.min_confidence,
         };
-        let report = self.document.merge(response, &options);
+        let report = self.document.merge_progress(response, &options);
         match report.join {
             Join::Failed(failure) => Err(StepFailure::Merge(failure)),
             _ if report.has_progress => Ok(Progress::Merged(report)),

@@ -11,7 +11,8 @@ pub struct Request<'a> {
     pub number: usize,
     /// The prompt: the original one, or one that asks for the rest.
     pub prompt: Cow<'a, str>,
-    /// How many bytes of overlap are asked for; `None` if the whole answer is.
+    /// How many bytes of overlap are asked for; `None` if none are: the whole answer is, or the
+    /// [overlap](crate::ContextOptions::overlap_bytes) is to be empty.
     pub requested_overlap: Option<usize>,
 }
 
@@ -29,15 +30,24 @@ pub struct Request<'a> {
 #[must_use]
 pub fn continuation_prompt(prompt: &str, contexts: &Contexts<'_>) -> String {
     let Contexts { overlap_context, hierarchy_context_for_prompt, .. } = contexts;
+    let (end, begin) = if overlap_context.is_empty() {
+        (String::new(), "Begin with the very next character,")
+    } else {
+        (
+            format!(
+                "The answer so far ends with exactly these characters:\n\n\
+                 <end_of_answer>{overlap_context}</end_of_answer>\n\n"
+            ),
+            "Begin with exactly the characters between <end_of_answer> and </end_of_answer>, continue directly \
+             behind them,",
+        )
+    };
     format!(
         "{prompt}\n\n\
          Your answer to this was cut off. This is how far it came (the sign … stands for what is left out here, \
          it is not part of the answer):\n\n\
          <answer_so_far>{hierarchy_context_for_prompt}</answer_so_far>\n\n\
-         The answer so far ends with exactly these characters:\n\n\
-         <end_of_answer>{overlap_context}</end_of_answer>\n\n\
-         Go on from there. Begin with exactly the characters between <end_of_answer> and </end_of_answer>, \
-         continue directly behind them, and stop when the JSON document is complete. Write nothing but the rest \
+         {end}Go on from there. {begin} and stop when the JSON document is complete. Write nothing but the rest \
          of the JSON: no explanation, no code fence, no tags. Do not start the document over, and do not open \
          again what is open already."
     )

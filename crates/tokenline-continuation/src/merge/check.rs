@@ -1,7 +1,7 @@
 //! Whether a fragment continues the base, as the grammar has it.
 
 use memchr::memmem;
-use tokenline_core::json::{Expected, Kind, Parser, Step};
+use tokenline_core::json::{Expected, Kind, OpenToken, Parser, Step};
 
 use super::base::Base;
 use super::seam::Seam;
@@ -27,6 +27,8 @@ pub(super) struct Verdict {
 
 /// So many names of each open object are known to the stand-in, the last ones.
 const NAMES: usize = 32;
+/// Longer names, in bytes, are not known to it: they would be read again for each seam.
+const LONG_NAME: usize = 1024;
 
 impl Check {
     pub(super) fn new(base: &Base<'_>) -> Self {
@@ -118,14 +120,14 @@ fn stand_in(base: &Base<'_>) -> String {
             Some(next) => base.name(next),
             None => base.member_name(),
         };
-        let before = names.iter().rev().filter(|name| Some(**name) != open_name).take(NAMES);
-        for name in before {
+        let is_known = |name: &&&str| name.len() <= LONG_NAME && Some(**name) != open_name;
+        for name in names.iter().rev().filter(is_known).take(NAMES) {
             text.push_str(name);
             text.push_str(":\"\",");
         }
         let has_members = !matches!(base.cut.expected, Expected::NameOrBrace);
         if let Some(name) = open_name {
-            text.push_str(name);
+            text.push_str(if name.len() > LONG_NAME { "\"\"" } else { name });
             if next.is_some() || base.cut.expected != Expected::Colon {
                 text.push(':');
             }
@@ -139,7 +141,28 @@ fn stand_in(base: &Base<'_>) -> String {
         }
     }
     if let Some(token) = base.cut.token {
-        text.push_str(&base.text[token.start()..]);
+        push_open_token(&mut text, base.text, token);
     }
     text
+}
+
+/// Adds the open token, or a shorter one that goes on in the same ways: one that grows from fragment to fragment,
+/// such as a long text, must not be read again with each.
+fn push_open_token(out: &mut String, text: &str, token: OpenToken) {
+    match token {
+        OpenToken::String { whole, .. } => {
+            out.push('"');
+            out.push_str(&text[whole..]);
+        }
+        OpenToken::Name { start, whole } if whole - start > LONG_NAME => {
+            out.push('"');
+            out.push_str(&text[whole..]);
+        }
+        // One digit is as good as many, at whatever place of a number they stand.
+        OpenToken::Number { start, .. } => {
+            let digits = text.bytes().rev().take_while(u8::is_ascii_digit).count();
+            out.push_str(&text[start..text.len() - digits.saturating_sub(1)]);
+        }
+        OpenToken::Name { start, .. } | OpenToken::Literal { start } => out.push_str(&text[start..]),
+    }
 }

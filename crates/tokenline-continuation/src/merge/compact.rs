@@ -2,7 +2,7 @@
 
 use memchr::memchr2;
 
-use super::seam::{borders, is_periodic};
+use super::seam::{Chance, borders, chance};
 use crate::text::is_space;
 
 /// Where a byte stands.
@@ -56,7 +56,7 @@ impl Compact {
             (within == fragment.places[0].1).then(|| Overlap {
                 base: base as usize,
                 fragment: fragment.places[len - 1].0 as usize + 1,
-                is_periodic: is_periodic(&fragment.bytes, &self.bytes, len, period),
+                chance: chance(&fragment.bytes, &self.bytes, len, period),
                 len,
             })
         })
@@ -66,7 +66,7 @@ impl Compact {
 pub(super) struct Overlap {
     pub(super) base: usize,
     pub(super) fragment: usize,
-    pub(super) is_periodic: bool,
+    pub(super) chance: Chance,
     /// Without white space.
     pub(super) len: usize,
 }
@@ -95,12 +95,10 @@ pub(super) fn agreement(base: &[u8], fragment: &[u8]) -> Agreement {
         within = within.after(byte);
         (b, f, len) = (b + 1, f + 1, len + 1);
         if within == Within::String {
-            // Most of a string agrees as a whole.
-            let rest = &base[b..];
+            let rest = &base[b..base.len().min(b + fragment.len() - f)];
             let run = memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
-            if fragment.get(f..f + run) == Some(&rest[..run]) {
-                (b, f, len) = (b + run, f + run, len + run);
-            }
+            let same = common_prefix(&rest[..run], &fragment[f..]);
+            (b, f, len) = (b + same, f + same, len + same);
         }
     }
     Agreement { base: b, fragment: f, len, in_string: within != Within::Tokens }

@@ -4,7 +4,7 @@ use tokenline_core::json::{Expected, Kind, OpenContainer};
 
 use super::base::Base;
 use super::compact::{Agreement, Compact, Within, agreement, common_prefix};
-use super::seam::{How, Seam, borders, is_periodic};
+use super::seam::{Chance, How, Seam, borders, chance};
 use crate::text::{SPACE, closing_fence, is_space, tail, trim_start};
 use crate::tokens::{Tokens, string_end};
 
@@ -31,6 +31,8 @@ pub(super) struct Seams {
     pub(super) is_partial: bool,
     /// The fragment begins as the base does, for so many bytes, and is different then.
     pub(super) agreed: usize,
+    /// A value is the same until then.
+    pub(super) agrees_in_value: bool,
 }
 
 /// Where the fragment goes on if it begins with the requested overlap at `from`.
@@ -45,14 +47,14 @@ pub(super) fn requested(base: &Base<'_>, fragment: &str, from: usize, bytes: usi
         how,
         comma: false,
         evidence: overlap,
-        is_periodic: false,
+        chance: Chance::None,
         starts_over: false,
     })
 }
 
 impl Seams {
     pub(super) fn new() -> Self {
-        Self { found: Vec::new(), is_partial: false, agreed: 0 }
+        Self { found: Vec::new(), is_partial: false, agreed: 0, agrees_in_value: false }
     }
 
     /// Adds those of a fragment that begins at `from`.
@@ -84,7 +86,7 @@ impl Seams {
             how: How::Plain,
             comma: false,
             evidence: solid(&rest[..overlap]),
-            is_periodic: overlap > 0 && is_periodic(rest, bytes, overlap, period),
+            chance: if overlap > 0 { chance(rest, bytes, overlap, period) } else { Chance::None },
             starts_over: false,
         }));
     }
@@ -93,7 +95,7 @@ impl Seams {
     fn restarted(&mut self, base: &Base<'_>, fragment: &str, from: usize) {
         let rest = &fragment[from..];
         let common = common_prefix(base.text.as_bytes(), rest.as_bytes());
-        let agreed = if common == base.text.len() {
+        let mut agreed = if common == base.text.len() {
             Agreement { base: common, fragment: common, len: common, in_string: false }
         } else {
             // Up to a token they are the same: both can be read on from there.
@@ -102,13 +104,22 @@ impl Seams {
             let Agreement { base, fragment, len, in_string } = more;
             Agreement { base: same + base, fragment: same + fragment, len: same + len, in_string }
         };
+        // Different characters may begin alike.
+        while !rest.is_char_boundary(agreed.fragment) {
+            agreed = Agreement {
+                base: agreed.base - 1,
+                fragment: agreed.fragment - 1,
+                len: agreed.len - 1,
+                ..agreed
+            };
+        }
         let seam = |start: usize, overlap| Seam {
             start,
             overlap,
             how: How::Restarted,
             comma: false,
             evidence: agreed.len,
-            is_periodic: false,
+            chance: Chance::None,
             starts_over: true,
         };
         let at = from + agreed.fragment;
@@ -128,6 +139,8 @@ impl Seams {
             self.found.push(seam(fragment.len(), agreed.base));
         } else {
             self.agreed = self.agreed.max(agreed.len);
+            let mut same = Tokens::new(&fragment[..at], from);
+            self.agrees_in_value |= same.any(|token| matches!(token.first, b',' | b'}' | b']'));
         }
     }
 
@@ -136,6 +149,10 @@ impl Seams {
         let rest = &fragment.as_bytes()[from..];
         let rest = &rest[..rest.len().min(LONGEST_SPACED)];
         let window = base.text.len().saturating_sub(SPACED * rest.len());
+        // Within an open token there is nothing to be spaced otherwise.
+        if base.cut.token.is_some_and(|token| token.start() < window) {
+            return;
+        }
         let window = base.parser.token_before(window);
         let ending = Compact::new(&base.text.as_bytes()[window..], Within::Tokens);
         for within in [Within::Tokens, Within::String] {
@@ -147,7 +164,7 @@ impl Seams {
                 how: How::Respaced,
                 comma: false,
                 evidence: overlap.len,
-                is_periodic: overlap.is_periodic,
+                chance: overlap.chance,
                 starts_over: false,
             }));
         }
@@ -193,7 +210,7 @@ impl Seams {
                 how: How::Reopened,
                 comma: false,
                 evidence: path + overlap.len,
-                is_periodic: overlap.is_periodic,
+                chance: overlap.chance,
                 starts_over: true,
             }));
         }
@@ -205,7 +222,7 @@ impl Seams {
                 how: How::Reopened,
                 comma: is_behind_member && !matches!(rest.first(), Some(b'}' | b']')),
                 evidence: path,
-                is_periodic: false,
+                chance: Chance::None,
                 // One bracket may as well be that of the next element.
                 starts_over: opened.depth > 0 || !fits_siblings(base, fragment, opened),
             });

@@ -58,7 +58,8 @@ impl Document {
     /// Merges a fragment that continues the document. If that fails the document is as it was.
     ///
     /// Takes time in proportion to the fragment and to how deep the document is nested at its cut, not to
-    /// the document's length. A document in which no JSON has begun takes the fragment as it is.
+    /// the document's length. A document in which no JSON has begun takes the fragment as it is, if JSON begins
+    /// in that.
     ///
     /// ```
     /// use tokenline_continuation::{Document, MergeOptions};
@@ -71,13 +72,23 @@ impl Document {
     /// assert_eq!(document.text(), r#"{"text":"It was the best of times"}"#);
     /// ```
     pub fn merge(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
+        self.join(fragment, options, false)
+    }
+
+    /// The same, but what brings no progress is not appended.
+    pub(crate) fn merge_progress(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
+        self.join(fragment, options, true)
+    }
+
+    fn join(&mut self, fragment: &str, options: &MergeOptions, only_progress: bool) -> MergeReport {
         match self.status() {
             Status::Empty => return self.begin(fragment),
             Status::Malformed(_) => return MergeReport::failed(MergeFailure::BaseMalformed),
             Status::Open | Status::Complete => {}
         }
         let Some(base) = Base::new(self) else { return MergeReport::failed(MergeFailure::BaseComplete) };
-        let (chosen, is_requested) = match find(&base, fragment, options.requested_overlap) {
+        let requested_overlap = options.requested_overlap.filter(|&bytes| bytes > 0);
+        let (chosen, is_requested) = match find(&base, fragment, requested_overlap) {
             Ok(found) => found,
             Err(failure) => return MergeReport::failed(failure),
         };
@@ -88,26 +99,24 @@ impl Document {
         let join = match seam.how {
             How::Plain if is_requested => Join::Exact,
             How::Plain if seam.overlap == 0 => Join::NoneButGrammatical,
-            How::Plain if options.requested_overlap.is_some() => Join::Partial,
+            How::Plain if requested_overlap.is_some() => Join::Partial,
             How::Plain => Join::Exact,
             How::Respaced => Join::Respaced,
             How::Restarted | How::Reopened => Join::Restarted,
         };
-        let is_between_tokens = base.is_between_tokens();
-        self.drop_what_follows();
         let new = &fragment[seam.start..verdict.end];
+        let has_progress = !(new.is_empty() || base.is_between_tokens() && new.bytes().all(is_space));
+        let overlap = seam.overlap;
+        if only_progress && !has_progress {
+            return MergeReport { join, overlap, confidence, added: 0, has_progress };
+        }
+        self.drop_what_follows();
         if seam.comma {
             self.raw.push(',');
         }
         self.push(new);
         debug_assert!(!matches!(self.status(), Status::Malformed(_)), "the stand-in stands for the base");
-        MergeReport {
-            join,
-            overlap: seam.overlap,
-            confidence,
-            added: new.len() + usize::from(seam.comma),
-            has_progress: !(new.is_empty() || is_between_tokens && new.bytes().all(is_space)),
-        }
+        MergeReport { join, overlap, confidence, added: new.len() + usize::from(seam.comma), has_progress }
     }
 
     /// The JSON text alone, cut where it was cut.
@@ -119,14 +128,14 @@ impl Document {
     fn begin(&mut self, fragment: &str) -> MergeReport {
         let before = self.raw.len();
         self.push(fragment);
-        if let Status::Malformed(_) = self.status() {
+        if let Status::Malformed(_) | Status::Empty = self.status() {
             let raw = self.raw[..before].to_owned();
             *self = Self::of(&raw);
             return MergeReport::failed(MergeFailure::NoSeam);
         }
         let added = self.text().len();
         let join = Join::NoneButGrammatical;
-        MergeReport { join, overlap: 0, confidence: Confidence::Certain, added, has_progress: added > 0 }
+        MergeReport { join, overlap: 0, confidence: Confidence::Certain, added, has_progress: true }
     }
 }
 

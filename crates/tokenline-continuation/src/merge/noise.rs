@@ -11,11 +11,14 @@ const LINES: usize = 12;
 /// A requested overlap is looked for in prose if it has at least so many bytes.
 const ANCHOR: usize = 4;
 
-/// The beginning itself, and behind the fence that it opens.
+/// The beginning itself, behind a byte order mark, and behind the fence that it opens.
 pub(super) fn beginnings(fragment: &str) -> Vec<usize> {
     let mut all = vec![0];
-    let at = fragment.len() - trim_start(fragment).len();
-    all.extend(behind_fence(fragment, at));
+    let text = fragment.strip_prefix('\u{feff}').unwrap_or(fragment);
+    if text.len() < fragment.len() {
+        all.push(fragment.len() - text.len());
+    }
+    all.extend(behind_fence(fragment, fragment.len() - trim_start(text).len()));
     all
 }
 

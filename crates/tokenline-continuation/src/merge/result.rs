@@ -95,7 +95,8 @@ impl std::error::Error for MergeFailure {}
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Confidence {
     /// The grammar allows several seams, and one was guessed. Or overlap was requested in a string, and the
-    /// fragment is text without any of it: it may be a remark of the model.
+    /// fragment is text without any of it: it may be a remark of the model. Or it repeats nothing at the seam, but the
+    /// document's first values: it may be the document once more, with others.
     #[default]
     Ambiguous,
     /// Others are possible, but this one has much for it. Or it is the only one, but it goes on with a number

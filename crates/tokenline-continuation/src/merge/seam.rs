@@ -13,12 +13,20 @@ pub(super) struct Seam {
     /// How many bytes of the fragment speak for it: what it repeats, white space apart, with the containers that
     /// it opens again.
     pub(super) evidence: usize,
-    /// Whether the same could come about by chance: what is repeated is periodic, so going on looks
-    /// like repeating.
-    pub(super) is_periodic: bool,
+    pub(super) chance: Chance,
     /// Whether what is before it in the fragment leads to the cut: it is the whole base, or containers
     /// that are not just what comes next.
     pub(super) starts_over: bool,
+}
+
+/// Whether what is repeated may be so by chance: where rows are equal, going on looks like repeating.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Chance {
+    None,
+    /// Some of it: with a row less it is a seam as well.
+    Row,
+    /// All of it.
+    All,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -63,22 +71,28 @@ pub(super) fn borders(fragment: &[u8], base: &[u8]) -> Vec<(usize, usize)> {
     found
 }
 
-/// Whether what is repeated, `k` bytes of this period, may be repeated by chance, because going on looks the same:
-/// it consists of equal parts; or without it there would be as much once more, of what is before it in the base and
-/// behind it in the fragment.
-pub(super) fn is_periodic(fragment: &[u8], base: &[u8], k: usize, period: usize) -> bool {
-    if 2 * period <= k {
-        return true;
-    }
+/// Whether the `k` bytes of this smallest period that are repeated may be so by chance. With what is before them in
+/// the base and behind them in the fragment there are two equal parts then: of `k` bytes, or of the period.
+pub(super) fn chance(fragment: &[u8], base: &[u8], k: usize, period: usize) -> Chance {
     let same = |(a, b): &(&u8, &u8)| a == b;
-    let before = base[..base.len() - k].iter().rev().zip(base.iter().rev()).take(k).take_while(same).count();
-    let behind = fragment[k..].iter().zip(fragment).take(k).take_while(same).count();
-    before + behind >= k
+    let is_twice = |part: usize| {
+        let missing = (2 * part).saturating_sub(k);
+        let ending = base[..base.len() - k + part].iter().rev();
+        let before = base[..base.len() - k].iter().rev().zip(ending).take(missing).take_while(same).count();
+        let beginning = &fragment[k - part..];
+        let behind = fragment[k..].iter().zip(beginning).take(missing).take_while(same).count();
+        before + behind >= missing
+    };
+    match () {
+        () if 2 * period <= k || is_twice(k) => Chance::All,
+        () if is_twice(period) => Chance::Row,
+        () => Chance::None,
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{borders, is_periodic};
+    use super::{Chance, borders, chance};
 
     #[test]
     fn borders_are_all_and_only_those() {
@@ -99,11 +113,15 @@ mod tests {
     #[test]
     fn periods() {
         assert_eq!(borders(b",1,1]", b"[1,1,1,1"), [(4, 2), (2, 2)]);
-        assert!(is_periodic(b",1,1]", b"[1,1,1,1", 4, 2));
-        assert!(is_periodic(b",1,1]", b"[1,1,1,1", 2, 2));
-        assert!(!is_periodic(b",3,4]", b"[1,2,3", 2, 2));
+        assert_eq!(chance(b",1,1]", b"[1,1,1,1", 4, 2), Chance::All);
+        assert_eq!(chance(b",1,1]", b"[1,1,1,1", 2, 2), Chance::All);
+        assert_eq!(chance(b",3,4]", b"[1,2,3", 2, 2), Chance::None);
         // A row and a half, and as much again.
-        assert!(is_periodic(b"b},{ab},{ab}]", b"[{ab},{a", 5, 5));
-        assert!(!is_periodic(b"b},{acd}]", b"[{ab},{a", 5, 5));
+        assert_eq!(chance(b"b},{ab},{ab}]", b"[{ab},{a", 5, 5), Chance::All);
+        assert_eq!(chance(b"b},{acd}]", b"[{ab},{a", 5, 5), Chance::None);
+        // A row and the beginning of the next, where the rows before or behind are the same.
+        assert_eq!(chance(b"b},{ab},{ab}]", b"[{ab},{ab", 6, 5), Chance::Row);
+        assert_eq!(chance(b"{ab},{acd}]", b"[{ab},{ab},{a", 7, 5), Chance::Row);
+        assert_eq!(chance(b"{ab},{acd}]", b"[{cd},{ab},{a", 7, 5), Chance::None);
     }
 }

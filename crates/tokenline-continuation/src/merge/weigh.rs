@@ -6,9 +6,9 @@ use memchr::memmem;
 
 use super::base::Base;
 use super::check::{Check, Verdict};
-use super::find::Seams;
+use super::find::{STARTS_OVER, Seams};
 use super::result::Confidence;
-use super::seam::{How, Seam};
+use super::seam::{Chance, How, Seam};
 use crate::text::{is_space, trim_start};
 
 /// What is repeated speaks for a seam from so many bytes on; fewer may agree by chance.
@@ -99,8 +99,11 @@ pub(super) fn choose(
     all.sort_by_key(|candidate| {
         let Candidate { seam, class, .. } = candidate;
         // Of what may be repeated by chance the least is: no row is lost.
-        let evidence = if seam.is_periodic { seam.evidence } else { usize::MAX - seam.evidence };
-        (*class, seam.is_periodic, evidence, Reverse(seam.start))
+        let is_chance = seam.chance == Chance::All;
+        let evidence = if is_chance { seam.evidence } else { usize::MAX - seam.evidence };
+        // Nothing is left out of a string that may be part of it.
+        let start = if base.is_in_string() { seam.start } else { usize::MAX - seam.start };
+        (*class, is_chance, evidence, start)
     });
     // What was not followed to the end may prove to be no JSON there.
     let index = all.iter_mut().position(|candidate| is_followed || candidate.follow(check, fragment))?;
@@ -111,13 +114,16 @@ pub(super) fn choose(
         && best.seam.overlap == 0
         && base.is_in_string()
         && !fragment[best.seam.start..best.verdict.end].contains('"');
+    // It may be the document once more, with another value in it.
+    let is_other = seams.agrees_in_value && seams.agreed >= STARTS_OVER && best.seam.overlap == 0;
     let is_guess = best.seam.comma || best.class == Class::InNumber;
     let confidence = match () {
-        () if is_text => Confidence::Ambiguous,
+        () if is_text || is_other => Confidence::Ambiguous,
         () if others == 0 && is_certain && !is_guess => Confidence::Certain,
         () if others == 0 => Confidence::Likely,
         () if best.class == Class::Strong
             && best.seam.evidence >= LIKELY
+            && best.seam.chance == Chance::None
             && !all.iter().any(|other| {
                 other.class == Class::Strong && other.seam.evidence > best.seam.evidence / CLEARLY
             })
@@ -154,7 +160,7 @@ fn distinct(base: &Base<'_>, fragment: &str, seams: &[Seam]) -> Vec<Seam> {
 fn classify(base: &Base<'_>, fragment: &str, all: &mut [Candidate], is_requested: bool) {
     let strong = if is_requested { STRONG_IF_REQUESTED } else { STRONG };
     // What is repeated in the text itself says more than a bracket that might be meant so.
-    let repeated = all.iter().filter(|Candidate { seam, .. }| seam.overlap > 0 && !seam.is_periodic);
+    let repeated = all.iter().filter(|Candidate { seam, .. }| seam.overlap > 0 && seam.chance != Chance::All);
     let repeated = repeated.map(|candidate| candidate.seam.evidence).max().unwrap_or(0);
     let whole = all.iter().filter(|candidate| candidate.verdict.is_complete).count();
     let tells = whole > 0 && whole < all.len();
@@ -167,7 +173,7 @@ fn classify(base: &Base<'_>, fragment: &str, all: &mut [Candidate], is_requested
         // Repeated white space says nothing, except in a string.
         let is_blank = base.is_between_tokens() && ends_blank(base, seam.overlap);
         let repeated_here = if seam.starts_over { seam.overlap } else { seam.evidence };
-        *class = if repeated_here >= strong && !seam.is_periodic && !is_blank {
+        *class = if repeated_here >= strong && seam.chance != Chance::All && !is_blank {
             Class::Strong
         } else if seam.starts_over && (seam.overlap > 0 || seam.evidence > repeated) {
             Class::Again
