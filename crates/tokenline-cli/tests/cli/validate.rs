@@ -1,0 +1,361 @@
+//! `tokenline validate-input`, `validate` and `snapshot`.
+
+use std::io::Write as _;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use crate::common::{Run, file, folder, tokenline};
+
+fn conversation(id: &str) -> String {
+    json!({
+        "conversation_id": id, "user_id": "u1", "timestamp": "2026-02-10T12:34:56Z",
+        "messages": [{"role": "user", "content": "Hi."}], "metadata": {}
+    })
+    .to_string()
+}
+
+/// Two that are valid, and one of each that is not.
+fn dataset() -> Vec<u8> {
+    let mut lines = vec![conversation("c1").into_bytes(), b"{\"conversation_id\":".to_vec(), b"[]".to_vec()];
+    lines.push(conversation("c2").replace("\"u1\"", "7").into_bytes());
+    lines.push(conversation("c1").into_bytes());
+    lines.push(b"\"\xff\"".to_vec());
+    lines.push(conversation("c2").into_bytes());
+    lines.join(&b'\n')
+}
+
+const ERRORS: [(u64, &str); 5] = [
+    (2, "invalid_json"),
+    (3, "non_object_line"),
+    (4, "schema_validation_failed"),
+    (5, "duplicate_conversation_id"),
+    (6, "invalid_json"),
+];
+
+fn errors(report: &Value) -> Vec<(u64, &str)> {
+    let errors = report["errors"].as_array().expect("errors");
+    let error = |error: &'_ Value| error["line_number"].as_u64().expect("a number");
+    errors.iter().map(|each| (error(each), each["code"].as_str().expect("a code"))).collect()
+}
+
+fn json_of(text: impl AsRef<[u8]>) -> Value {
+    serde_json::from_slice(text.as_ref()).expect("JSON")
+}
+
+#[test]
+fn conversations_are_validated_and_every_bad_line_is_named() {
+    let folder = folder();
+    let input = file(&folder, "conversations.jsonl", dataset());
+    let report = folder.path().join("report.json");
+    let report_path = report.to_str().expect("UTF-8");
+    let run = tokenline(&["validate-input", "--input", &input, "--report-json", report_path], "");
+    assert_eq!(run.code, 1);
+    let lines = run.lines();
+    assert_eq!(lines.len(), 5, "{}", run.out);
+    assert_eq!(
+        lines[2],
+        format!(
+            "{input}:4:{}: schema_validation_failed: expected type string, found a number (at /user_id)",
+            conversation("c2").find("\"u1\"").expect("there") + 1
+        )
+    );
+    assert_eq!(run.err, format!("{input}: 2 valid conversations, 5 errors\n"));
+    let written = json_of(std::fs::read(&report).expect("a report"));
+    assert_eq!(errors(&written), ERRORS);
+    let members: Vec<_> = written.as_object().expect("an object").keys().cloned().collect();
+    let mut expected = vec![
+        "schema_version",
+        "input_path",
+        "total_lines",
+        "non_empty_lines",
+        "valid_conversation_count",
+        "invalid_line_count",
+        "unique_conversation_id_count",
+        "duplicate_conversation_id_count",
+        "error_count",
+        "dropped_error_count",
+        "is_valid",
+        "summary",
+        "errors",
+    ];
+    expected.sort_unstable();
+    let mut members: Vec<_> = members.iter().map(String::as_str).collect();
+    members.sort_unstable();
+    assert_eq!(members, expected);
+    assert_eq!((&written["input_path"], &written["is_valid"]), (&json!(input), &json!(false)));
+    // The same on standard output, whatever the number of threads.
+    for jobs in ["1", "2", "4"] {
+        let run = tokenline(&["validate-input", "--input", &input, "--format", "json", "-j", jobs], "");
+        assert_eq!((run.code, json_of(&run.out)), (1, written.clone()));
+    }
+    let good = tokenline(&["validate-input", "--input", "-"], conversation("c1"));
+    assert_eq!((good.code, &*good.out, &*good.err), (0, "", "stdin: 1 valid conversation, 0 errors\n"));
+}
+
+#[test]
+fn errors_can_be_written_for_programs() {
+    let folder = folder();
+    let input = file(&folder, "a b.jsonl", dataset());
+    let run = |format: &str| tokenline(&["validate-input", "--input", &input, "--format", format], "");
+    let lines: Vec<_> = run("jsonl").lines().iter().map(json_of).collect();
+    assert_eq!(errors(&json!({"errors": lines})), ERRORS);
+    let github = run("github");
+    let first = github.lines()[0];
+    assert!(
+        first.starts_with(&format!("::error file={input},line=2,col=20,title=invalid_json::")),
+        "{first}"
+    );
+    let sarif = json_of(run("sarif").out);
+    let results = sarif["runs"][0]["results"].as_array().expect("results");
+    assert_eq!(results.len(), 5);
+    let place = &results[0]["locations"][0]["physicalLocation"];
+    assert!(place["artifactLocation"]["uri"].as_str().is_some_and(|uri| uri.ends_with("/a%20b.jsonl")));
+    assert_eq!(place["region"]["startLine"], 2);
+    for input in [dataset(), Vec::new()] {
+        let run = tokenline(&["validate-input", "--input", "-", "--format", "sarif"], &input);
+        let log = file(&folder, "log.json", json_of(run.out).to_string());
+        let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sarif-2.1.0.schema.json");
+        let run = tokenline(&["validate", "--schema", schema.to_str().expect("UTF-8"), &log], "");
+        assert_eq!((run.code, &*run.out), (0, ""), "{}", run.err);
+    }
+    let spoiled = sarif.to_string().replace("\"startLine\":2", "\"startLine\":\"2\"");
+    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sarif-2.1.0.schema.json");
+    assert_eq!(tokenline(&["validate", "--schema", schema.to_str().expect("UTF-8")], spoiled).code, 1);
+}
+
+#[test]
+fn nothing_that_a_line_says_is_told() {
+    let secret = "s3cr3t";
+    let mut input = Vec::new();
+    let line = conversation(secret)
+        .replace("Hi.", secret)
+        .replace("u1", secret)
+        .replace("{}", "{\"s3cr3t\":\"s3cr3t\"}");
+    for member in ["conversation_id", "user_id", "timestamp", "messages", "role", "content", "metadata"] {
+        for other in ["s3cr3t", &format!("{member}\":[\"s3cr3t\"],\"s3cr3t{member}")] {
+            input.push(line.replace(&format!("\"{member}\""), &format!("\"{other}\"")));
+        }
+    }
+    input.push(line.clone());
+    input.push(line.clone());
+    input.push(format!("{line}{secret}"));
+    input.push(secret.to_owned());
+    input.push(format!("\"{secret}\""));
+    input.push(line[..line.len() / 2].to_owned());
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", input.join("\n"));
+    let path = |name: &str| folder.path().join(name).to_str().expect("UTF-8").to_owned();
+    for format in ["text", "json", "jsonl", "sarif", "github"] {
+        for profile in ["open", "strict"] {
+            let run = tokenline(
+                &[
+                    "validate-input",
+                    "--input",
+                    &input,
+                    "--format",
+                    format,
+                    "--profile",
+                    profile,
+                    "--report-json",
+                    &path("r"),
+                    "--reject-file",
+                    &path("j"),
+                ],
+                "",
+            );
+            assert_eq!(run.code, 1);
+            let files = ["r", "j"].map(|name| std::fs::read_to_string(path(name)).expect("written"));
+            for text in [&run.out, &run.err, &files[0], &files[1]] {
+                assert!(!text.contains(secret), "{format}: {text}");
+            }
+            assert!(files[1].lines().count() > 15);
+        }
+    }
+    let snapshot = tokenline(&["snapshot", "--input", &input], "");
+    assert!(snapshot.code == 1 && snapshot.out.is_empty() && !snapshot.err.contains(secret));
+}
+
+#[test]
+fn rejected_lines_are_kept_if_that_is_asked_for() {
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", dataset());
+    let rejects = folder.path().join("rejects");
+    let rejects = rejects.to_str().expect("UTF-8");
+    let run =
+        tokenline(&["validate-input", "--input", &input, "--reject-file", rejects, "--max-errors", "1"], "");
+    assert_eq!(run.lines().len(), 1);
+    assert!(run.err.ends_with("2 valid conversations, 5 errors, 4 of them not named\n"), "{}", run.err);
+    let places: Vec<_> = std::fs::read_to_string(rejects).expect("written").lines().map(json_of).collect();
+    assert_eq!(errors(&json!({"errors": places})), ERRORS);
+    tokenline(&["validate-input", "--input", &input, "--reject-file", rejects, "--reject-content"], "");
+    let dataset = dataset();
+    let lines: Vec<_> = dataset.split(|byte| *byte == b'\n').collect();
+    let expected: Vec<u8> = lines[1..6].iter().flat_map(|line| [*line, b"\n"].concat()).collect();
+    assert_eq!(std::fs::read(rejects).expect("written"), expected);
+    assert_eq!(tokenline(&["validate-input", "--input", &input, "--reject-content"], "").code, 2);
+}
+
+#[test]
+fn what_is_compressed_is_read_and_several_files_are_one_dataset() {
+    let folder = folder();
+    let plain = (conversation("c1") + "\nx\n" + &conversation("c2") + "\n").into_bytes();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(&plain).expect("compressed");
+    let gzip = gzip.finish().expect("compressed");
+    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
+    xz.write_all(&plain).expect("compressed");
+    let xz = xz.finish().expect("compressed");
+    let zstd = zstd::encode_all(&*plain, 1).expect("compressed");
+    for (name, bytes) in [("1.gz", &gzip), ("2.xz", &xz), ("3.zst", &zstd)] {
+        // As it is; two members, one behind the other; and named as something else.
+        let once =
+            tokenline(&["validate-input", "--input", &file(&folder, name, bytes), "--format", "json"], "");
+        assert_eq!(errors(&json_of(&once.out)), [(2, "invalid_json")], "{name}");
+        let twice =
+            tokenline(&["validate-input", "--input", "-", "--format", "json"], [&**bytes, bytes].concat());
+        assert_eq!(json_of(&twice.out)["total_lines"], 6, "{name}");
+        let cut = tokenline(&["validate-input", "--input", "-"], &bytes[..bytes.len() - 9]);
+        assert_eq!(
+            (cut.code, cut.err.starts_with("tokenline: cannot read stdin: ")),
+            (3, true),
+            "{}",
+            cut.err
+        );
+    }
+    let pattern = folder.path().join("*.*z*");
+    let run =
+        tokenline(&["validate-input", "--input", pattern.to_str().expect("UTF-8"), "--format", "json"], "");
+    let report = json_of(&run.out);
+    assert_eq!((&report["total_lines"], &report["valid_conversation_count"]), (&json!(9), &json!(2)));
+    assert!(report["errors"][0]["input_path"].as_str().is_some_and(|path| path.ends_with("1.gz")));
+    assert!(report["errors"][1]["input_path"].as_str().is_some_and(|path| path.ends_with("2.xz")));
+    let none = folder.path().join("*.none");
+    assert_eq!(tokenline(&["validate-input", "--input", none.to_str().expect("UTF-8")], "").code, 3);
+    assert_eq!(tokenline(&["validate-input", "--input", "-", "-"], "").code, 2);
+    assert_eq!(tokenline(&["validate-input", "--input", folder.path().to_str().expect("UTF-8")], "").code, 3);
+}
+
+#[test]
+fn the_report_is_whole_or_not_there() {
+    let folder = folder();
+    let report = folder.path().join("report.json");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .args(["validate-input", "--input", "-", "--report-json"])
+        .arg(&report)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("it starts");
+    let mut input = child.stdin.take().expect("piped");
+    input.write_all(&dataset()).expect("it reads");
+    input.flush().expect("it reads");
+    let mut first = [0; 1];
+    std::io::Read::read_exact(child.stdout.as_mut().expect("piped"), &mut first)
+        .expect("an error, while it reads");
+    child.kill().expect("it runs");
+    child.wait().expect("it ends");
+    assert!(!report.exists());
+    // One that was there stays, until there is another.
+    let input = file(&folder, "in.jsonl", dataset());
+    std::fs::write(&report, "old").expect("written");
+    let path = report.to_str().expect("UTF-8");
+    assert_eq!(tokenline(&["validate-input", "--input", "/no/such/file", "--report-json", path], "").code, 3);
+    assert_eq!(std::fs::read_to_string(&report).expect("there"), "old");
+    assert_eq!(tokenline(&["validate-input", "--input", &input, "--report-json", &input], "").code, 2);
+    assert_eq!(std::fs::read(&input).expect("there"), dataset());
+    assert_eq!(tokenline(&["validate-input", "--input", &input, "--report-json", path], "").code, 1);
+    assert_eq!(errors(&json_of(std::fs::read(&report).expect("there"))), ERRORS);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_grows_is_followed() {
+    let folder = folder();
+    let path = file(&folder, "in.jsonl", conversation("c1") + "\n{\"conv");
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .args(["validate-input", "--follow", "--format", "jsonl", "--input", &path])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut out = std::io::BufReader::new(child.stdout.take().expect("piped"));
+    let mut grow = std::fs::OpenOptions::new().append(true).open(&path).expect("writable");
+    let mut line = String::new();
+    std::thread::sleep(Duration::from_millis(150));
+    grow.write_all(b"ersation_id\":1}\n").expect("written");
+    std::io::BufRead::read_line(&mut out, &mut line).expect("an error");
+    assert_eq!(json_of(&line)["line_number"], 2);
+    grow.write_all((conversation("c2") + "\nx\n").as_bytes()).expect("written");
+    line.clear();
+    std::io::BufRead::read_line(&mut out, &mut line).expect("an error");
+    assert_eq!(json_of(&line)["line_number"], 4);
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let start = Instant::now();
+    let output = child.wait_with_output().expect("it ends");
+    assert!(start.elapsed() < Duration::from_secs(5));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).ends_with(": 2 valid conversations, 2 errors\n"));
+}
+
+#[test]
+fn lines_are_held_against_any_schema() {
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"required":["n"],"properties":{"n":{"type":"integer"}}}"#);
+    let run = tokenline(&["validate", "--schema", &schema], "{\"n\":1}\nx\n{\"n\":\"a\"}\n\n{\"n\":2}");
+    assert_eq!(run.code, 1);
+    assert_eq!(
+        run.lines()[1],
+        "stdin:3:6: schema_validation_failed: expected type integer, found a string (at /n)"
+    );
+    assert_eq!((run.lines().len(), &*run.err), (2, "stdin: 2 valid lines, 2 errors\n"));
+    assert_eq!(tokenline(&["validate", "--schema", &schema], "").code, 0);
+    let broken = file(&folder, "broken.json", "{\"type\":5}");
+    assert_eq!(tokenline(&["validate", "--schema", &broken], "").code, 2);
+}
+
+#[test]
+fn a_snapshot_has_the_messages_and_nothing_else() {
+    let folder = folder();
+    let line = |id: &str| {
+        format!(
+            "{{ \"messages\" : [ {{\"content\":\"\\u0041 \\\"b\\\"\", \"role\":\"user\"}} ,{{\"role\":\"x\",\"content\":\"1.0\"}}], \"conversation_id\":\"{id}\",\"user_id\":\"u\",\"timestamp\":\"2026-02-10T12:34:56Z\"}}"
+        )
+    };
+    let kept = "{\"messages\":[{\"role\":\"user\",\"content\":\"\\u0041 \\\"b\\\"\"},{\"role\":\"x\",\"content\":\"1.0\"}]}\n";
+    let good = [line("c1"), line("c2")].join("\n");
+    let input = file(&folder, "in.jsonl", &good);
+    let output = folder.path().join("out.jsonl");
+    let output_path = output.to_str().expect("UTF-8");
+    let run = tokenline(&["snapshot", "--input", &input, "--output", output_path], "");
+    assert_eq!((run.code, &*run.out, &*run.err), (0, "", ""));
+    assert_eq!(std::fs::read_to_string(&output).expect("written"), kept.repeat(2));
+    assert_eq!(std::fs::read_to_string(&input).expect("there"), good);
+    let run = tokenline(&["snapshot", "--input", "-"], &good);
+    assert_eq!((run.code, run.out), (0, kept.repeat(2)));
+    // What is not valid is refused, and left out if that is asked for.
+    let bad = [line("c1"), line("c1"), "x".to_owned(), line("c3")].join("\n");
+    std::fs::remove_file(&output).expect("there");
+    let run = tokenline(&["snapshot", "--input", "-", "--output", output_path], &bad);
+    assert_eq!((run.code, output.exists()), (1, false));
+    assert!(
+        run.err.starts_with("stdin:2:")
+            && run
+                .err
+                .ends_with("stdin: nothing was written; --allow-invalid leaves out what is not valid\n"),
+        "{}",
+        run.err
+    );
+    let run = tokenline(&["snapshot", "--input", "-", "--allow-invalid"], &bad);
+    assert_eq!((run.code, run.out), (0, kept.repeat(2)));
+    assert!(run.err.ends_with("stdin: 2 lines left out\n"), "{}", run.err);
+    let Run { code, .. } = tokenline(&["snapshot", "--input", &input, "--output", &input], "");
+    assert_eq!(code, 2);
+    let empty = tokenline(&["snapshot", "--input", "-"], "");
+    assert_eq!((empty.code, &*empty.out), (1, ""));
+}
