@@ -95,6 +95,15 @@ fn conversations_are_validated_and_every_bad_line_is_named() {
     assert_eq!((good.code, &*good.out, &*good.err), (0, "", "stdin: 1 valid conversation, 0 errors\n"));
 }
 
+/// The published schema, without a pattern that looks around, of a member that is not written here.
+fn sarif_schema(folder: &tempfile::TempDir) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sarif-2.1.0.schema.json");
+    let mut schema = json_of(std::fs::read(path).expect("a fixture"));
+    let language = schema.pointer_mut("/definitions/run/properties/language").expect("it is published so");
+    language.as_object_mut().expect("an object").remove("pattern").expect("it is published so");
+    file(folder, "sarif.schema.json", schema.to_string())
+}
+
 #[test]
 fn errors_can_be_written_for_programs() {
     let folder = folder();
@@ -114,16 +123,15 @@ fn errors_can_be_written_for_programs() {
     let place = &results[0]["locations"][0]["physicalLocation"];
     assert!(place["artifactLocation"]["uri"].as_str().is_some_and(|uri| uri.ends_with("/a%20b.jsonl")));
     assert_eq!(place["region"]["startLine"], 2);
+    let schema = sarif_schema(&folder);
     for input in [dataset(), Vec::new()] {
         let run = tokenline(&["validate-input", "--input", "-", "--format", "sarif"], &input);
         let log = file(&folder, "log.json", json_of(run.out).to_string());
-        let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sarif-2.1.0.schema.json");
-        let run = tokenline(&["validate", "--schema", schema.to_str().expect("UTF-8"), &log], "");
+        let run = tokenline(&["validate", "--schema", &schema, &log], "");
         assert_eq!((run.code, &*run.out), (0, ""), "{}", run.err);
     }
     let spoiled = sarif.to_string().replace("\"startLine\":2", "\"startLine\":\"2\"");
-    let schema = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sarif-2.1.0.schema.json");
-    assert_eq!(tokenline(&["validate", "--schema", schema.to_str().expect("UTF-8")], spoiled).code, 1);
+    assert_eq!(tokenline(&["validate", "--schema", &schema], spoiled).code, 1);
 }
 
 #[test]
