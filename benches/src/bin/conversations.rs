@@ -69,6 +69,8 @@ fn table(megabytes: usize, rounds: usize) -> Result<(), Box<dyn Error>> {
     for round in 0..=rounds {
         eprintln!("round {round} of {rounds}");
         for (at, _) in WAYS.iter().enumerate() {
+            // In memory for all of them alike, whatever the system has evicted meanwhile.
+            io::copy(&mut File::open(&file)?, &mut io::sink())?;
             let output =
                 Command::new(std::env::current_exe()?).args(["run", &at.to_string()]).arg(&file).output()?;
             let line = String::from_utf8(output.stdout)?;
@@ -76,7 +78,7 @@ fn table(megabytes: usize, rounds: usize) -> Result<(), Box<dyn Error>> {
                 return Err(format!("{}: {}", WAYS[at].0, String::from_utf8_lossy(&output.stderr)).into());
             };
             found.insert((*valid).to_owned());
-            // The first round fetches the file into memory.
+            // The first round is for warming up.
             if round > 0 {
                 times[at].push(seconds.parse::<f64>()?);
                 peaks[at] = peaks[at].max(peak.parse::<u64>()?);

@@ -1,5 +1,5 @@
-// Its examples need the features `client`, `continuation`, `prompt` and `structured`; the text is there in any case.
-#![cfg_attr(any(not(doctest), all(feature = "client", feature = "continuation", feature = "prompt", feature = "structured")), doc = include_str!("../README.md"))]
+// Its examples need the features `client`, `continuation`, `conversations`, `prompt` and `structured`; the text is there in any case.
+#![cfg_attr(any(not(doctest), all(feature = "client", feature = "continuation", feature = "conversations", feature = "prompt", feature = "structured")), doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
 
 pub use tokenline_core::*;
