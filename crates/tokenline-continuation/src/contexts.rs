@@ -59,15 +59,11 @@ pub struct Contexts<'a> {
 impl<'a> Contexts<'a> {
     pub(crate) fn new(document: &'a Document, options: &ContextOptions) -> Self {
         let text = document.text();
-        let is_open = document.status() == Status::Open;
         let complete_part = document.complete_part();
         Self {
             overlap_context: document.overlap(options.overlap_bytes),
             hierarchy_context: text,
-            hierarchy_context_for_prompt: match is_open {
-                true => outline(document, options.prompt_budget_bytes),
-                false => crate::outline::ending(text, options.prompt_budget_bytes),
-            },
+            hierarchy_context_for_prompt: document.outline(options.prompt_budget_bytes),
             json_parsing_success: complete_part.is_some(),
             complete_part: complete_part.unwrap_or_default(),
         }
@@ -80,5 +76,16 @@ impl Document {
     #[must_use]
     pub fn contexts(&self, options: &ContextOptions) -> Contexts<'_> {
         Contexts::new(self, options)
+    }
+
+    /// The cut text within a budget of bytes, as in
+    /// [`hierarchy_context_for_prompt`](Contexts::hierarchy_context_for_prompt), without the cost of the other
+    /// contexts. Takes time in proportion to the budget and the depth.
+    #[must_use]
+    pub fn outline(&self, budget_bytes: usize) -> Cow<'_, str> {
+        match self.status() {
+            Status::Open => outline(self, budget_bytes),
+            _ => crate::outline::ending(self.text(), budget_bytes),
+        }
     }
 }

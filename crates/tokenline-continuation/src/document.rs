@@ -92,6 +92,42 @@ impl Document {
         while self.step() {}
     }
 
+    /// Appends what has arrived up to the end of the value, and no more: where in `text` that is, or `None` if the
+    /// value is not at its end. A document that is complete takes nothing.
+    ///
+    /// ```
+    /// use tokenline_continuation::Document;
+    ///
+    /// let mut document = Document::of("{\"a\":[1,");
+    /// assert_eq!(document.push_value("2"), None);
+    /// assert_eq!(document.push_value("]}\n{\"a\":[3]}"), Some(2));
+    /// assert_eq!(document.text(), "{\"a\":[1,2]}");
+    /// ```
+    pub fn push_value(&mut self, text: &str) -> Option<usize> {
+        let Stage::Reading { is_fresh } = self.stage else {
+            if self.status() == Status::Complete {
+                return Some(0);
+            }
+            self.push(text);
+            return None;
+        };
+        let before = self.raw.len();
+        self.raw.push_str(text);
+        match self.parser.resume(&self.raw[self.start..]) {
+            Step::NeedMore => None,
+            Step::Complete { end } => {
+                self.raw.truncate(self.start + end);
+                self.stage = Stage::Ended { is_fresh, end, seen: end };
+                Some(self.raw.len() - before)
+            }
+            Step::Malformed(fault) => {
+                self.stage = self.faulty(is_fresh, fault);
+                while self.step() {}
+                None
+            }
+        }
+    }
+
     /// Whether it is cut.
     #[must_use]
     pub fn status(&self) -> Status {

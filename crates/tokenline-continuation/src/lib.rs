@@ -115,4 +115,6 @@ pub use iteration::{
     Decision, Finish, Finished, Iteration, IterationError, IterationOptions, Progress, Request, StepFailure,
     continuation_prompt,
 };
-pub use merge::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, merge, merge_with};
+pub use merge::{
+    Behind, Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, merge, merge_with,
+};

@@ -195,6 +195,7 @@ impl Iteration {
         let options = MergeOptions {
             requested_overlap: self.requested_overlap(),
             min_confidence: self.options.min_confidence,
+            ..MergeOptions::default()
         };
         let report = self.document.merge_progress(response, &options);
         match report.join {

@@ -4,6 +4,7 @@ use memchr::memmem;
 use tokenline_core::json::{Expected, Kind, OpenToken, Parser, Step};
 
 use super::base::Base;
+use super::result::Behind;
 use super::seam::Seam;
 use crate::text::{closing_fence, head, is_followed, is_in_string, is_space, trim_end, trim_start};
 
@@ -13,6 +14,7 @@ pub(super) struct Check {
     text: String,
     base: usize,
     parser: Parser,
+    behind: Behind,
 }
 
 /// What the grammar says to a seam.
@@ -31,12 +33,12 @@ const NAMES: usize = 32;
 const LONG_NAME: usize = 1024;
 
 impl Check {
-    pub(super) fn new(base: &Base<'_>) -> Self {
+    pub(super) fn new(base: &Base<'_>, behind: Behind) -> Self {
         let text = stand_in(base);
         let mut parser = Parser::new();
         debug_assert_eq!(parser.resume(&text), Step::NeedMore, "the stand-in is open, as the base is");
         parser.reset();
-        Self { base: text.len(), text, parser }
+        Self { base: text.len(), text, parser, behind }
     }
 
     /// Looks at no more than `limit` bytes behind the seam.
@@ -60,7 +62,10 @@ impl Check {
                 let repeats_name = self.parser.value(&self.text).repeated_name().is_some();
                 let end = seam.start + end.checked_sub(at)?;
                 let is_scalar = !self.text.starts_with(['{', '[']);
-                let end = after_root(fragment, end, is_scalar)?;
+                let end = match self.behind {
+                    Behind::Remarks => after_root(fragment, end, is_scalar)?,
+                    behind => before_another(fragment, end, behind).then_some(end)?,
+                };
                 Some(Verdict { end, is_complete: true, repeats_name })
             }
             Step::Malformed(fault) => {
@@ -82,6 +87,15 @@ fn after_root(fragment: &str, end: usize, is_scalar: bool) -> Option<usize> {
         None => Some(fragment.len()),
         Some(_) if is_scalar => trim_start(&fragment[end..]).starts_with("```").then_some(end),
         Some(&byte) => (!is_followed(byte)).then_some(end),
+    }
+}
+
+/// Whether what follows the document may be another one.
+fn before_another(fragment: &str, end: usize, behind: Behind) -> bool {
+    match fragment[end..].trim_start_matches([' ', '\t', '\r']).bytes().next() {
+        None | Some(b'\n') => true,
+        Some(b',' | b']') => behind == Behind::Elements,
+        Some(_) => false,
     }
 }
 

@@ -88,10 +88,11 @@ impl Document {
         }
         let Some(base) = Base::new(self) else { return MergeReport::failed(MergeFailure::BaseComplete) };
         let requested_overlap = options.requested_overlap.filter(|&bytes| bytes > 0);
-        let (chosen, is_requested) = match find(&base, fragment, requested_overlap) {
-            Ok(found) => found,
-            Err(failure) => return MergeReport::failed(failure),
-        };
+        let (chosen, is_requested) =
+            match find(&base, fragment, &MergeOptions { requested_overlap, ..*options }) {
+                Ok(found) => found,
+                Err(failure) => return MergeReport::failed(failure),
+            };
         let Chosen { seam, verdict, confidence } = chosen;
         if confidence < options.min_confidence {
             return MergeReport::failed(MergeFailure::Unsure);
@@ -108,7 +109,7 @@ impl Document {
         let has_progress = !(new.is_empty() || base.is_between_tokens() && new.bytes().all(is_space));
         let overlap = seam.overlap;
         if only_progress && !has_progress {
-            return MergeReport { join, overlap, confidence, added: 0, has_progress };
+            return MergeReport { join, overlap, confidence, added: 0, end: verdict.end, has_progress };
         }
         self.drop_what_follows();
         if seam.comma {
@@ -116,7 +117,8 @@ impl Document {
         }
         self.push(new);
         debug_assert!(!matches!(self.status(), Status::Malformed(_)), "the stand-in stands for the base");
-        MergeReport { join, overlap, confidence, added: new.len() + usize::from(seam.comma), has_progress }
+        let added = new.len() + usize::from(seam.comma);
+        MergeReport { join, overlap, confidence, added, end: verdict.end, has_progress }
     }
 
     /// The JSON text alone, cut where it was cut.
@@ -135,17 +137,15 @@ impl Document {
         }
         let added = self.text().len();
         let join = Join::NoneButGrammatical;
-        MergeReport { join, overlap: 0, confidence: Confidence::Certain, added, has_progress: true }
+        let (confidence, end) = (Confidence::Certain, fragment.len());
+        MergeReport { join, overlap: 0, confidence, added, end, has_progress: true }
     }
 }
 
 /// The seam, and whether it is the requested one.
-fn find(
-    base: &Base<'_>,
-    fragment: &str,
-    requested_overlap: Option<usize>,
-) -> Result<(Chosen, bool), MergeFailure> {
-    let mut check = Check::new(base);
+fn find(base: &Base<'_>, fragment: &str, options: &MergeOptions) -> Result<(Chosen, bool), MergeFailure> {
+    let mut check = Check::new(base, options.behind);
+    let requested_overlap = options.requested_overlap;
     let overlap = requested_overlap.unwrap_or(0);
     let beginnings = beginnings(fragment);
     let mut exact = |from| {

@@ -11,6 +11,20 @@ pub struct MergeOptions {
     pub requested_overlap: Option<usize>,
     /// A merge of less confidence fails. By default none does.
     pub min_confidence: Confidence,
+    /// What may stand behind the document in the fragment.
+    pub behind: Behind,
+}
+
+/// What may stand behind the end of a document in the fragment that ends it. It is not made part of the document.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Behind {
+    /// Nothing that is like JSON: prose, or the end of a fence.
+    #[default]
+    Remarks,
+    /// A line feed, and anything: the document is one of several that stand on lines.
+    Lines,
+    /// The same, or a comma or a closing bracket, and anything: the document is an element of an array.
+    Elements,
 }
 
 /// How a fragment was joined to its base.
@@ -135,6 +149,8 @@ pub struct MergeReport {
     pub confidence: Confidence,
     /// How many bytes were appended to the document.
     pub added: usize,
+    /// Where in the fragment the document ends, or what there is of it. 0 if it was not joined.
+    pub end: usize,
     /// Whether anything was that means something: white space between tokens does not.
     pub has_progress: bool,
 }
@@ -142,7 +158,7 @@ pub struct MergeReport {
 impl MergeReport {
     pub(crate) fn failed(failure: MergeFailure) -> Self {
         let join = Join::Failed(failure);
-        Self { join, overlap: 0, confidence: Confidence::Certain, added: 0, has_progress: false }
+        Self { join, overlap: 0, confidence: Confidence::Certain, added: 0, end: 0, has_progress: false }
     }
 
     /// Whether the fragment repeated any of the base. It may well be joined without.

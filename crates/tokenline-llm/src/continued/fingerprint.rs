@@ -94,20 +94,31 @@ fn mix(mut word: u64) -> u64 {
 /// JSON, or the beginning of it, without the white space between its tokens: what a model that writes something again
 /// is free to change.
 pub(super) fn squeeze(text: &str) -> String {
-    let mut squeezed = String::with_capacity(text.len());
+    let mut all = String::with_capacity(text.len());
+    all.extend(squeezed(text));
+    all
+}
+
+/// The same, character for character.
+pub(super) fn squeezed(text: &str) -> impl Iterator<Item = char> + '_ {
     let (mut in_string, mut is_escaped) = (false, false);
-    for char in text.chars() {
+    text.chars().filter(move |&char| {
         if in_string {
             in_string = is_escaped || char != '"';
             is_escaped = char == '\\' && !is_escaped;
         } else if char == '"' {
             in_string = true;
-        } else if matches!(char, ' ' | '\t' | '\r' | '\n') {
-            continue;
+        } else {
+            return !matches!(char, ' ' | '\t' | '\r' | '\n');
         }
-        squeezed.push(char);
-    }
-    squeezed
+        true
+    })
+}
+
+/// Whether one text begins as the other one, white space between tokens apart.
+pub(super) fn begins_as(long: &str, short: &str) -> bool {
+    let mut long = squeezed(long);
+    squeezed(short).all(|char| long.next() == Some(char))
 }
 
 #[cfg(test)]

@@ -6,9 +6,10 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Completion, Event, Options};
 
 use super::error::ContinuationFailure;
+use super::open::OpenRecord;
 use super::progress::{Form, Progress};
 use super::reader::{Item, Reader};
-use super::response::{self, Response};
+use super::response::{self, CutAgain, Response};
 use super::{Checkpoint, Continuation, ContinuationError, prompt};
 use crate::request::Message;
 
@@ -142,7 +143,10 @@ impl RecordContinuation {
     pub fn begin(&mut self) {
         self.response = Some(match self.progress.requests {
             0 => Response::first(&self.options, self.has_wrapper),
-            _ => Response::further(&self.progress, &self.options, self.has_wrapper),
+            _ => {
+                let quote_bytes = self.settings.quote_bytes;
+                Response::further(&self.progress, &self.options, self.has_wrapper, quote_bytes)
+            }
         });
         self.end = None;
         self.progress.requests += 1;
@@ -191,18 +195,22 @@ impl RecordContinuation {
     /// Rejects are those of what is new in a response. That it was cut is none.
     pub fn next_event(&mut self) -> Option<Event<Raw>> {
         let response = self.response.as_mut()?;
-        match response.next() {
+        match response.next(&mut self.progress) {
             Some(Item::Record(read)) => {
                 self.progress.offset += response.told(read.record.span);
                 // An array inside another value, or an array that is the answer.
                 if self.has_wrapper
-                    || (response.is_first() && read.record.completion == Completion::ArrayElement)
+                    || (self.progress.records == 0
+                        && (read.record.completion == Completion::ArrayElement
+                            || response.reader().and_then(|reader| reader.before(read.record.span.start))
+                                == Some(b'[')))
                 {
                     self.progress.form = Form::Elements;
                 }
                 self.progress.deliver(read.text, read.fingerprint, self.settings.quote_bytes);
                 if !response.is_pending() {
                     self.progress.open.clear();
+                    self.progress.is_cut_again = false;
                 }
                 Some(Event::Record(read.record))
             }
@@ -218,44 +226,80 @@ impl RecordContinuation {
 
     /// The response is over, and all of it was taken.
     fn conclude(&mut self, end: ResponseEnd) {
-        let Some(mut response) = self.response.take() else { return };
+        let Some(response) = self.response.take() else { return };
         self.skipped += response.skipped();
+        let limit = self.options.limits.line_bytes;
+        if self.progress.open.len() > limit {
+            self.error = Some(ContinuationError::RecordTooLarge { limit });
+            return;
+        }
+        let is_pending = response.is_pending();
+        let is_unread = matches!(
+            response.failure(),
+            Some(ContinuationFailure::Diverged | ContinuationFailure::Ambiguous)
+        );
+        if is_unread && response.was_asked_inside() {
+            // It does not get on so.
+            self.progress.is_cut_again = false;
+        }
         if let Some(failure) = response.failure() {
             return self.failed(failure, end);
         }
         let reader = response.reader();
         let is_truncated = reader.is_some_and(Reader::is_truncated);
-        let open = reader.map_or("", Reader::open);
-        let has_open = !open.is_empty();
-        if has_open {
-            let before = reader.and_then(Reader::before_open);
-            if self.progress.records == 0 && response.is_first() && (self.has_wrapper || before == Some(b'['))
+        let cut_again = response.cut_again();
+        let is_extended = cut_again == Some(CutAgain::Longer);
+        let open = match cut_again {
+            Some(CutAgain::Longer | CutAgain::Same) => "",
+            None if is_pending => "",
+            // It may be what was to be repeated, as far as it came.
+            None if !response.is_first()
+                && self.progress.records > 0
+                && response.new_records() + response.skipped() == 0
+                && reader.is_some_and(|reader| {
+                    self.progress.anchor() > 0
+                        || reader.before_open().is_some()
+                        || self.progress.may_be_known(reader.open())
+                }) =>
             {
-                self.progress.form = Form::Elements;
+                ""
             }
-            self.progress.open = open.to_owned();
+            None | Some(CutAgain::Other) => reader.map_or("", Reader::open),
+        };
+        let before = match open.is_empty() {
+            true => response.last_byte(),
+            false => reader.and_then(Reader::before_open),
+        };
+        if self.progress.records == 0 && (before == Some(b'[') || (self.has_wrapper && !open.is_empty())) {
+            self.progress.form = Form::Elements;
         }
-        let extended = response.extended();
-        let is_extended = extended.is_some();
-        if let Some(extended) = extended {
-            self.progress.open = extended;
+        if !open.is_empty() {
+            self.progress.open = OpenRecord::of(open);
         }
+        self.progress.is_cut_again |= cut_again.is_some();
+        self.progress.is_cut_again &= !self.progress.open.is_empty();
         let is_inside = is_truncated
             || !self.progress.open.is_empty()
-            || (self.progress.form == Form::Elements && response.ends_with_comma());
+            || (self.progress.form == Form::Elements && response.last_byte() == Some(b','));
         let is_silent = !response.is_first() && response.proves_nothing();
         if end == ResponseEnd::Clean && !is_inside && !is_silent {
             self.progress.is_done = true;
         } else if response.is_first() || response.new_records() > 0 || is_extended {
             self.failures = 0;
+            self.progress.failure = None;
             self.broken(end);
         } else {
-            self.failed(ContinuationFailure::Nothing, end);
+            let failure = match cut_again {
+                Some(CutAgain::Other) => ContinuationFailure::Diverged,
+                _ => ContinuationFailure::Nothing,
+            };
+            self.failed(failure, end);
         }
     }
 
     fn failed(&mut self, last: ContinuationFailure, end: ResponseEnd) {
         self.failures += 1;
+        self.progress.failure = Some(last);
         self.all_failures += 1;
         let failures = self.failures;
         if failures >= self.settings.max_failures {
@@ -274,13 +318,13 @@ impl RecordContinuation {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         let mut progress = self.progress.clone();
-        if let Some(response) = self.response.as_ref().filter(|response| !response.is_pending())
+        if let Some(response) = self.response.as_ref().filter(|response| !response.is_pending() && !response.is_behind())
             && let Some(open) = response.reader().map(Reader::open).filter(|open| !open.is_empty())
             && response.failure().is_none()
             // Before the first of them it is what is around the records.
             && !(self.has_wrapper && self.progress.records == 0)
         {
-            progress.open = open.to_owned();
+            progress.open = OpenRecord::of(open);
         }
         Checkpoint::new(progress)
     }

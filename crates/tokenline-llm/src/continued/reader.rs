@@ -80,6 +80,10 @@ impl Reader {
             match self.parser.next_event() {
                 Some(Event::Record(record)) => {
                     let record = record.map(Raw::from);
+                    if self.open == Some(record.span.start) {
+                        // The end showed that it was whole.
+                        self.open = None;
+                    }
                     return Some(Item::Record(Box::new(Read::new(record))));
                 }
                 Some(Event::Rejected(diagnostic))
@@ -157,8 +161,12 @@ impl Reader {
 
     /// The last byte before the open record that is no white space.
     pub(super) fn before_open(&self) -> Option<u8> {
-        let open = self.open?;
-        let before = self.held.get(..(open.checked_sub(self.base)?) as usize)?;
+        self.before(self.open?)
+    }
+
+    /// The last byte before that place that is no white space: of the open record, or of the last one that was read.
+    pub(super) fn before(&self, place: u64) -> Option<u8> {
+        let before = self.held.get(..(place.checked_sub(self.base)?) as usize)?;
         before.trim_ascii_end().bytes().last().or(self.before)
     }
 

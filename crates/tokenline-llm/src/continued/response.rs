@@ -1,16 +1,18 @@
 //! One response: what of it is new.
 
+mod decide;
+
 use std::collections::VecDeque;
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, Diagnostic, Options, Record, Recovered, Severity, Span};
+use tokenline_core::{Completion, Diagnostic, Options, Record, Recovered, Recovery, Severity, Span};
 
 use super::error::ContinuationFailure;
-use super::fingerprint::{Fingerprint, squeeze};
 use super::overlap::{Overlap, Verdict};
 use super::progress::{Form, Progress};
-use super::reader::{FirstMember, Item, Read, Reader};
-use super::seam::{self, Seam};
+use super::reader::{Item, Read, Reader};
+use super::seam::{Head, Pending};
+use super::source::{Source, reader};
 
 /// One response.
 #[derive(Debug)]
@@ -21,146 +23,104 @@ pub(super) struct Response {
     waiting: VecDeque<Item>,
     /// What can.
     ready: VecDeque<Item>,
-    seam: Option<Pending>,
+    pending: Option<Pending>,
     is_over: bool,
     is_drained: bool,
     /// Whether its end is a limit's, so that more of an open record would have come.
     is_cut: bool,
     is_first: bool,
+    is_asked_inside: bool,
+    is_elements: bool,
+    /// Whether a record waits for what follows it.
+    waits_for_next: bool,
     /// Whether records were delivered before it.
     goes_on: bool,
-    is_joined: bool,
-    /// The cut record, longer than it was.
-    extended: Option<String>,
+    /// The length of the cut record, if it is whole and was not told yet.
+    joined: Option<u64>,
+    /// What became of the cut record, if it is still open.
+    cut_again: Option<CutAgain>,
     new_records: u64,
     skipped: u64,
     has_record: bool,
     has_other_text: bool,
     last_byte: u8,
+    /// Bytes of its text.
+    bytes: u64,
     /// Bytes up to the end of the last record.
     told_to: u64,
 }
 
-/// Who reads the text.
-#[derive(Debug)]
-enum Source {
-    /// It is not known yet how it begins.
-    Unknown {
-        head: FirstMember,
-        wrapper: Option<Fingerprint>,
-        options: Options,
-    },
-    /// It is read already, and how it begins is still to be learned.
-    Learning(Reader, FirstMember),
-    Known(Reader),
-}
-
 #[derive(Debug)]
 enum Stage {
+    /// Does it begin with the end of the cut record, as it was asked to?
+    Asked,
+    /// It does: it is more of that record.
+    Grow,
+    /// The record is whole. Is it followed by what may follow one?
+    Grown,
     /// Does it repeat what was delivered?
     Overlap(Overlap),
-    /// Does it go on inside the cut record?
     Seam,
     Deliver,
     Failed(ContinuationFailure),
 }
 
-/// The record that was cut off, and what may be more of it.
-#[derive(Debug)]
-struct Pending {
-    open: String,
-    squeezed: String,
-    /// The last records, as far as they are known.
-    tail: Vec<Option<String>>,
-    fragment: String,
-    /// Where the fragment begins in the text.
-    base: u64,
-    form: Form,
-    options: Options,
-    /// The length at which it is looked at next.
-    next_look: usize,
-    /// Whether something before the first record was rejected.
-    is_garbled: bool,
-}
-
-impl Pending {
-    /// Whether the fragment up to there is, or may be, the end of a record that was delivered.
-    fn is_end_of_another(&self, end: usize) -> bool {
-        // It may begin inside a string: what is white space between tokens is not known.
-        let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
-        let end = bare(&self.fragment[..end]);
-        self.tail.iter().any(|text| text.as_ref().is_none_or(|text| bare(text).ends_with(&end)))
-    }
-}
-
-/// The options for what is no beginning of an answer: the place of the records in it is known by then.
-fn plain(options: &Options) -> Options {
-    options.clone().items("").unwrap_or_else(|_| options.clone())
-}
-
-fn reader(options: &Options, form: Form) -> Reader {
-    match form {
-        Form::Lines => Reader::new(plain(options)),
-        Form::Elements => Reader::among_elements(plain(options)),
-    }
+/// What became of the cut record in a response that did not end it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum CutAgain {
+    /// It is longer.
+    Longer,
+    /// It was written again, and nothing is new.
+    Same,
+    /// It was written again in other words.
+    Other,
 }
 
 impl Response {
     /// The one in which the answer begins.
     pub(super) fn first(options: &Options, has_wrapper: bool) -> Self {
-        let reader = Reader::new(options.clone());
-        let source = match has_wrapper {
-            true => Source::Learning(reader, FirstMember::default()),
-            false => Source::Known(reader),
-        };
-        Self::new(source, Stage::Deliver, None, true)
+        Self::new(Source::first(options, has_wrapper), Stage::Deliver, None, true)
     }
 
     /// One that goes on with it.
-    pub(super) fn further(progress: &Progress, options: &Options, has_wrapper: bool) -> Self {
-        let source = match (has_wrapper, progress.wrapper, progress.records) {
-            (true, None, 0) => Source::Learning(Reader::new(options.clone()), FirstMember::default()),
-            (true, Some(wrapper), _) => Source::Unknown {
-                head: FirstMember::default(),
-                wrapper: Some(wrapper),
-                options: options.clone(),
-            },
-            _ => Source::Known(reader(options, progress.form)),
+    pub(super) fn further(
+        progress: &Progress,
+        options: &Options,
+        has_wrapper: bool,
+        quote_bytes: usize,
+    ) -> Self {
+        let pending = Pending::new(progress, options, quote_bytes);
+        let stage = match pending.as_ref().is_some_and(|pending| pending.asked.is_some()) {
+            true => Stage::Asked,
+            false => Stage::Overlap(Overlap::new(progress)),
         };
-        let seam = (!progress.open.is_empty()).then(|| Pending {
-            open: progress.open.clone(),
-            squeezed: squeeze(&progress.open),
-            tail: progress.tail.iter().map(|record| record.text.clone()).collect(),
-            fragment: String::new(),
-            base: 0,
-            form: progress.form,
-            options: options.clone(),
-            next_look: 64,
-            is_garbled: false,
-        });
-        let response = Self::new(source, Stage::Overlap(Overlap::new(progress)), seam, false);
-        Self { goes_on: progress.records > 0, ..response }
+        let response = Self::new(Source::further(progress, options, has_wrapper), stage, pending, false);
+        Self { goes_on: progress.records > 0, is_elements: progress.form == Form::Elements, ..response }
     }
 
-    fn new(source: Source, stage: Stage, seam: Option<Pending>, is_first: bool) -> Self {
+    fn new(source: Source, stage: Stage, pending: Option<Pending>, is_first: bool) -> Self {
         Self {
+            is_asked_inside: matches!(stage, Stage::Asked),
             source,
             stage,
             waiting: VecDeque::new(),
             ready: VecDeque::new(),
-            seam,
+            pending,
             is_over: false,
             is_drained: false,
             is_cut: false,
             is_first,
             goes_on: false,
-            is_joined: false,
-            extended: None,
+            is_elements: false,
+            waits_for_next: false,
+            joined: None,
+            cut_again: None,
             new_records: 0,
             skipped: 0,
             has_record: false,
             has_other_text: false,
             last_byte: 0,
+            bytes: 0,
             told_to: 0,
         }
     }
@@ -169,61 +129,85 @@ impl Response {
         if self.failure().is_some() || self.is_over {
             return;
         }
+        self.bytes += text.len() as u64;
+        progress.longest = progress.longest.max(self.bytes);
         self.last_byte = text.trim_ascii_end().bytes().last().unwrap_or(self.last_byte);
-        if let Some(pending) = &mut self.seam {
-            pending.fragment += text;
+        if matches!(self.stage, Stage::Grow) {
+            return self.grow(text, progress);
         }
-        match &mut self.source {
-            Source::Known(reader) => reader.push(text),
-            Source::Learning(reader, member) => {
-                reader.push(text);
-                if let Some(name) = member.push(text) {
-                    progress.wrapper = name;
-                    self.know(|source| match source {
-                        Source::Learning(reader, _) => reader,
-                        _ => unreachable!("it was learning"),
-                    });
-                }
+        if let Some(pending) = &mut self.pending {
+            pending.text += text;
+        }
+        match self.stage {
+            Stage::Asked => self.asked(progress),
+            Stage::Grown => {}
+            _ => self.source.push(text, progress),
+        }
+    }
+
+    /// Looks whether it begins as it was asked to, inside the cut record.
+    fn asked(&mut self, progress: &mut Progress) {
+        let Some(pending) = &mut self.pending else { return };
+        let overlap = pending.asked.clone().unwrap_or_default();
+        match pending.head(&overlap) {
+            Head::Wait => {}
+            Head::Asked(start) if progress.open.go_on(&overlap) => {
+                self.stage = Stage::Grow;
+                let new = std::mem::take(&mut pending.text).split_off(start + overlap.len());
+                self.grow(&new, progress);
             }
-            Source::Unknown { head, wrapper, .. } => {
-                if let Some(name) = head.push(text) {
-                    let begins_again = name.is_some() && name == *wrapper;
-                    self.choose(begins_again, progress.form);
-                }
+            Head::Asked(_) | Head::Otherwise => {
+                self.stage = Stage::Overlap(Overlap::new(progress));
+                self.source.push(&pending.text, progress);
             }
         }
     }
 
-    /// Takes the reader that the bytes so far call for.
-    fn choose(&mut self, begins_again: bool, form: Form) {
-        self.know(|source| match source {
-            Source::Unknown { head, options, .. } => {
-                let mut chosen = match begins_again {
-                    true => Reader::new(options),
-                    false => reader(&options, form),
-                };
-                chosen.push(&head.into_text());
-                chosen
+    /// More of the cut record.
+    fn grow(&mut self, text: &str, progress: &mut Progress) {
+        let Some(pending) = &mut self.pending else { return };
+        match progress.open.push(text) {
+            Some(end) => {
+                text[end..].clone_into(&mut pending.text);
+                self.stage = Stage::Grown;
             }
-            Source::Learning(reader, _) | Source::Known(reader) => reader,
-        });
+            None if progress.open.is_malformed() => self.ungrow(progress),
+            None if progress.open.len() > pending.options.limits.line_bytes => {
+                self.fail(ContinuationFailure::Nothing);
+            }
+            None if progress.open.len() > pending.from => self.cut_again = Some(CutAgain::Longer),
+            None => {}
+        }
     }
 
-    fn know(&mut self, reader: impl FnOnce(Source) -> Reader) {
-        let empty = Source::Known(Reader::new(Options::lenient()));
-        let source = std::mem::replace(&mut self.source, empty);
-        self.source = Source::Known(reader(source));
+    /// What was taken for more of the cut record was none.
+    fn ungrow(&mut self, progress: &mut Progress) {
+        let from = self.pending.as_ref().map_or(0, |pending| pending.from);
+        progress.open.truncate(from);
+        self.fail(ContinuationFailure::Diverged);
+    }
+
+    /// The cut record has come to its end, and this follows. Whether it is known what that means.
+    fn grown(&mut self, progress: &mut Progress) -> bool {
+        let Some(pending) = &self.pending else { return true };
+        match pending.text.trim_start_matches([' ', '\t', '\r']).bytes().next() {
+            None if !self.is_over => return false,
+            None | Some(b'\n') => self.joined(0, progress),
+            Some(b',' | b']') if pending.form == Form::Elements => self.joined(0, progress),
+            Some(_) => self.ungrow(progress),
+        }
+        true
     }
 
     pub(super) fn finish(&mut self, is_cut: bool, progress: &Progress) {
         if !self.is_over {
             (self.is_over, self.is_cut) = (true, is_cut);
-            self.choose(false, progress.form);
+            self.source.settle(false, progress.form);
         }
     }
 
     /// What is new. `None` if more is needed, and at the end.
-    pub(super) fn next(&mut self) -> Option<Item> {
+    pub(super) fn next(&mut self, progress: &mut Progress) -> Option<Item> {
         loop {
             if let Some(item) = self.ready.pop_front() {
                 self.new_records += u64::from(matches!(item, Item::Record(_)));
@@ -232,182 +216,159 @@ impl Response {
             if self.failure().is_some() || self.is_drained {
                 return None;
             }
-            let reader = match &mut self.source {
-                Source::Known(reader) | Source::Learning(reader, _) => reader,
-                Source::Unknown { .. } => return None,
-            };
-            match reader.next() {
-                Some(item) => self.take(item),
+            match self.stage {
+                // Less than it was asked to begin with is nothing new.
+                Stage::Asked | Stage::Grow => {
+                    self.is_drained = self.is_over;
+                    return None;
+                }
+                Stage::Grown => match self.grown(progress) {
+                    true => continue,
+                    false => return None,
+                },
+                _ => {}
+            }
+            match self.source.reader_mut()?.next() {
+                Some(item) => self.take(item, progress),
+                None if std::mem::take(&mut self.waits_for_next) && self.is_again_already(progress) => {
+                    self.deliver();
+                }
                 None if !self.is_over => {
-                    let is_due = self.seam.as_ref().is_some_and(|seam| seam.fragment.len() >= seam.next_look);
-                    // Records that wait to be known for repeats are not to be taken for the cut one.
-                    let is_open = match self.stage {
-                        Stage::Overlap(_) => !self.waiting.iter().any(is_record),
-                        Stage::Seam => true,
-                        Stage::Deliver | Stage::Failed(_) => false,
-                    };
-                    if !(is_due && is_open && self.may_be_inside() && self.look()) {
+                    if !self.is_due() {
                         return None;
                     }
+                    self.decide(progress);
                 }
-                None if !reader.is_finished() => reader.finish(),
-                None => self.end(),
+                None => {
+                    if let Some(reader) = self.source.reader_mut().filter(|reader| !reader.is_finished()) {
+                        reader.finish();
+                    } else {
+                        self.end(progress);
+                    }
+                }
             }
         }
     }
 
-    fn take(&mut self, item: Item) {
-        self.has_record |= matches!(item, Item::Record(_));
+    /// Whether so much has come that it is to be decided now whether it goes on inside the cut record.
+    fn is_due(&mut self) -> bool {
+        let Some(pending) = &mut self.pending else { return false };
+        let is_open = match &self.stage {
+            // Records that wait to be known for repeats are not to be taken for the cut one.
+            Stage::Overlap(overlap) => !overlap.has_begun(),
+            stage => matches!(stage, Stage::Seam),
+        };
+        let is_due = is_open && pending.text.len() > pending.next_look;
+        if is_due {
+            pending.next_look = 2 * pending.text.len();
+        }
+        is_due
+    }
+
+    fn take(&mut self, item: Item, progress: &mut Progress) {
+        self.has_record |= is_record(&item);
         // Brackets that close what is around the records are no talk.
         self.has_other_text |= matches!(&item, Item::Finding(finding) if finding.span.len() > 3);
         match &mut self.stage {
-            Stage::Failed(_) => {}
             Stage::Deliver => self.ready.push_back(item),
             Stage::Overlap(overlap) => {
                 let Item::Record(read) = &item else {
                     self.waiting.push_back(item);
                     return;
                 };
-                let (fingerprint, end) = (read.fingerprint, read.record.span.end);
+                let (fingerprint, span) = (read.fingerprint, read.record.span);
                 let verdict = overlap.feed(fingerprint);
                 self.waiting.push_back(item);
                 match verdict {
                     Verdict::Hold => {}
                     Verdict::Skip => {
+                        let records = self.waiting.iter().filter(|item| is_record(item)).count() as u64;
                         self.waiting.clear();
-                        self.repeated(end);
+                        self.repeated(records, span);
                     }
-                    Verdict::Decided(records) => self.decided(records),
-                    Verdict::Diverged => self.fail(ContinuationFailure::Diverged),
+                    Verdict::Decided(records) => self.decided(records, progress),
+                    Verdict::Failed(failure) => self.fail(failure),
                 }
             }
             Stage::Seam => {
-                if let (Item::Finding(finding), Some(pending)) = (&item, &mut self.seam) {
-                    pending.is_garbled |=
-                        finding.severity() == Severity::Error && !self.waiting.iter().any(is_record);
+                let is_before = !self.waiting.iter().any(is_record);
+                if let (Item::Finding(finding), Some(pending)) = (&item, &mut self.pending) {
+                    pending.is_garbled |= finding.severity() == Severity::Error && is_before;
                 }
-                let is_candidate = is_record(&item) && !self.waiting.iter().any(is_record);
+                let is_candidate = is_record(&item) && is_before;
                 self.waiting.push_back(item);
-                if is_candidate {
-                    self.look();
+                if is_candidate && self.is_again_already(progress) {
+                    self.deliver();
                 }
             }
+            Stage::Asked | Stage::Grow | Stage::Grown | Stage::Failed(_) => {}
         }
     }
 
     /// So many records of those that wait are repeats.
-    fn decided(&mut self, records: u64) {
+    fn decided(&mut self, records: u64, progress: &mut Progress) {
         let mut waiting = std::mem::take(&mut self.waiting);
-        let mut left = records.min(waiting.iter().filter(|item| is_record(item)).count() as u64);
+        // Of those that are repeats some are gone already.
+        let mut left = records.saturating_sub(self.skipped);
+        left = left.min(waiting.iter().filter(|item| is_record(item)).count() as u64);
         while left > 0 {
             if let Some(Item::Record(read)) = waiting.pop_front() {
                 left -= 1;
-                self.repeated(read.record.span.end);
+                self.repeated(1, read.record.span);
             }
         }
-        let mut before = waiting.iter().take_while(|item| !is_record(item));
-        let is_garbled = before
-            .any(|item| matches!(item, Item::Finding(finding) if finding.severity() == Severity::Error));
-        if is_garbled && self.seam.is_none() && self.skipped == 0 && self.goes_on {
+        if self.pending.is_none() && self.skipped == 0 && self.goes_on && self.is_garbled(&waiting) {
             // What could not be read may have been, or have spoiled, a record that was to come.
             return self.fail(ContinuationFailure::Diverged);
         }
-        self.stage = if self.seam.is_some() { Stage::Seam } else { Stage::Deliver };
-        waiting.into_iter().for_each(|item| self.take(item));
+        self.stage = if self.pending.is_some() { Stage::Seam } else { Stage::Deliver };
+        waiting.into_iter().for_each(|item| self.take(item, progress));
     }
 
-    /// A record up to there was delivered before.
-    fn repeated(&mut self, end: u64) {
-        self.skipped += 1;
-        self.told_to = end;
-        if let Some(pending) = &mut self.seam {
-            let gone = ((end - pending.base) as usize).min(pending.fragment.len());
-            let rest = &pending.fragment[gone..];
-            let between = separator(rest);
-            pending.fragment.drain(..gone + between);
-            (pending.base, pending.next_look) = (end + between as u64, 64);
-        }
+    /// Whether what stands before the first record may be the rest of another one, in which that record is.
+    fn is_garbled(&self, waiting: &VecDeque<Item>) -> bool {
+        let is_any = self.is_elements && waiting.iter().any(is_record);
+        let is_strange = |finding: &Diagnostic| is_any || finding.severity() == Severity::Error;
+        waiting.iter().find_map(|item| match item {
+            Item::Finding(finding) => is_strange(finding).then_some(true),
+            Item::Record(read) => Some(read.record.recovered.contains(Recovery::Prose)),
+        }) == Some(true)
     }
 
-    /// Whether the head of the text, or what follows the repeats in it, is anything but the beginning of a record.
-    fn may_be_inside(&self) -> bool {
-        self.seam.as_ref().is_some_and(|pending| !seam::begins_a_record(&pending.fragment))
-    }
-
-    /// Looks whether the response goes on inside the cut record. Whether that was settled.
-    fn look(&mut self) -> bool {
-        let Some(pending) = &mut self.seam else { return false };
-        // Other records that begin so could follow any text.
-        let is_usual = pending.tail.iter().flatten().any(|text| text.starts_with(&pending.squeezed));
-        let has_place = self.skipped > 0 || pending.tail.is_empty();
-        let first = self.waiting.iter().find_map(|item| match item {
-            Item::Record(read) => Some(read),
-            Item::Finding(_) => None,
-        });
-        let is_whole_again = first.is_some_and(|first| first.text.starts_with(&pending.squeezed));
-        let is_known_again = is_whole_again && (!is_usual || pending.tail.is_empty());
-        let begins_a_record = seam::begins_a_record(&pending.fragment) && !pending.is_garbled;
-        if is_whole_again && begins_a_record {
-            self.deliver();
-            return true;
+    /// So many records were delivered before.
+    fn repeated(&mut self, records: u64, last: Span) {
+        self.skipped += records;
+        self.told_to = last.end;
+        if let Some(pending) = &mut self.pending {
+            pending.repeated(last, self.skipped >= decide::SURE);
         }
-        pending.next_look = 2 * pending.fragment.len().max(32);
-        let too_long = pending.fragment.len() > pending.options.limits.line_bytes.saturating_add(64 * 1024);
-        match seam::join(&pending.open, &pending.fragment, pending.form, self.is_over) {
-            Seam::Wait if !too_long => return false,
-            Seam::Joined { record, end } if first.is_none() || !begins_a_record => {
-                // The end of the record may be that of an earlier one, repeated. Then the cut one follows as a whole.
-                match pending.is_end_of_another(end) {
-                    true if first.is_none() && !self.is_over => return false,
-                    true if is_whole_again || (first.is_none() && self.is_cut) => {
-                        self.fail(ContinuationFailure::Ambiguous);
-                    }
-                    _ => self.joined(&record, end),
-                }
-            }
-            Seam::Joined { .. } | Seam::Ambiguous => self.fail(ContinuationFailure::Ambiguous),
-            // What breaks off is more of the record only if it would have gone on.
-            Seam::Open(open) if self.is_cut && first.is_none() && !begins_a_record => {
-                self.extended = Some(open);
-                self.deliver();
-            }
-            // Other words for the cut record are taken behind a repeat of what came before it, and nowhere else: they
-            // could be from within a record.
-            _ if first.is_some() && (is_known_again || (begins_a_record && has_place)) => self.deliver(),
-            // Nothing has come yet that could be the record.
-            _ if first.is_none() && !self.is_over => return false,
-            _ if first.is_none() && !pending.is_garbled => {}
-            _ => self.fail(ContinuationFailure::Diverged),
-        }
-        true
     }
 
     /// All that waits goes out, and what follows.
     fn deliver(&mut self) {
         self.stage = Stage::Deliver;
-        self.seam = None;
+        self.pending = None;
         self.ready.append(&mut self.waiting);
     }
 
-    /// The cut record is whole.
-    fn joined(&mut self, text: &str, end: usize) {
-        let Some(pending) = self.seam.take() else { return };
-        let Ok(value) = Raw::new(text) else { return self.fail(ContinuationFailure::Ambiguous) };
-        if !value.as_str().starts_with('{') {
-            return self.fail(ContinuationFailure::Ambiguous);
-        }
+    /// The cut record is whole, up to there in what may be more of it.
+    fn joined(&mut self, end: usize, progress: &mut Progress) {
+        let Some(pending) = self.pending.take() else { return };
+        let rest = &pending.fragment()[end..];
+        let text = progress.open.take();
+        let Ok(value) = Raw::new(&text) else { return self.fail(ContinuationFailure::Ambiguous) };
         let (completion, recovered) = (Completion::Newline, Recovered::default());
-        let span = Span::new(pending.base, pending.base + end as u64);
+        let end = self.bytes - rest.len() as u64;
+        let span = Span::new(end - (text.len() - pending.from) as u64, end);
         let record = Record { value, line: 1, column: 1, span, completion, recovered };
         self.has_record = true;
-        self.is_joined = true;
-        self.told_to = span.start;
+        self.joined = Some(text.len() as u64);
         self.waiting.clear();
         self.ready.push_back(Item::Record(Box::new(Read::new(record))));
         // From here on it is read as if it began here.
-        let mut rest = reader(&pending.options, pending.form);
-        rest.push(&pending.fragment[end..]);
-        self.source = Source::Known(rest);
+        let mut further = reader(&pending.options, pending.form);
+        further.push(rest);
+        self.source = Source::Known(further);
         self.stage = Stage::Deliver;
     }
 
@@ -418,17 +379,12 @@ impl Response {
     }
 
     /// The reader has nothing more.
-    fn end(&mut self) {
-        if let Stage::Overlap(overlap) = &self.stage {
-            match overlap.finish() {
-                // Nothing of it, or all of it, is a repeat.
-                Some(records) => return self.decided(records),
-                None => self.fail(ContinuationFailure::Nothing),
+    fn end(&mut self, progress: &mut Progress) {
+        if matches!(self.stage, Stage::Overlap(_) | Stage::Seam) {
+            self.decide(progress);
+            if matches!(self.stage, Stage::Deliver) {
+                return;
             }
-        }
-        let is_at_seam = matches!(self.stage, Stage::Seam);
-        if is_at_seam && self.look() && matches!(self.stage, Stage::Deliver) {
-            return;
         }
         self.is_drained = true;
     }
@@ -442,18 +398,29 @@ impl Response {
 
     /// How far the record went beyond the one before, in bytes; not what was repeated.
     pub(super) fn told(&mut self, span: Span) -> u64 {
-        let told = span.end.saturating_sub(self.told_to);
-        self.told_to = span.end;
-        if std::mem::take(&mut self.is_joined) {
+        if let Some(len) = self.joined.take() {
             // The rest is read as a text of its own.
             self.told_to = 0;
+            return len;
         }
+        let told = span.end.saturating_sub(self.told_to);
+        self.told_to = span.end;
         told
     }
 
     /// Whether the cut record is still waited for.
     pub(super) fn is_pending(&self) -> bool {
-        self.seam.is_some()
+        self.pending.is_some()
+    }
+
+    /// Whether records wait to be taken.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// Whether it was asked to go on inside the cut record.
+    pub(super) fn was_asked_inside(&self) -> bool {
+        self.is_asked_inside
     }
 
     pub(super) fn is_first(&self) -> bool {
@@ -473,20 +440,18 @@ impl Response {
         !self.has_record && (self.has_other_text || !matches!(self.last_byte, b']' | b'}'))
     }
 
-    /// Whether it ended behind a comma.
-    pub(super) fn ends_with_comma(&self) -> bool {
-        self.last_byte == b','
+    /// Its last byte that is no white space.
+    pub(super) fn last_byte(&self) -> Option<u8> {
+        (self.last_byte != 0).then_some(self.last_byte)
     }
 
-    pub(super) fn extended(&mut self) -> Option<String> {
-        self.extended.take()
+    /// What became of the cut record, if it is still open.
+    pub(super) fn cut_again(&self) -> Option<CutAgain> {
+        self.cut_again
     }
 
     pub(super) fn reader(&self) -> Option<&Reader> {
-        match &self.source {
-            Source::Known(reader) | Source::Learning(reader, _) => Some(reader),
-            Source::Unknown { .. } => None,
-        }
+        self.source.reader()
     }
 
     /// Bytes of text that are kept.
@@ -496,21 +461,9 @@ impl Response {
             Item::Finding(finding) => finding.message.len(),
         });
         let reader = self.reader().map_or(0, Reader::held_bytes);
-        let seam =
-            self.seam.as_ref().map_or(0, |seam| seam.open.len() + seam.squeezed.len() + seam.fragment.len());
-        items.sum::<usize>() + reader + seam
+        let pending = self.pending.as_ref().map_or(0, Pending::held_bytes);
+        items.sum::<usize>() + reader + pending
     }
-}
-
-/// Bytes between a record and what follows it: up to the next line, or a comma and one space. More may be a part of what
-/// follows.
-fn separator(rest: &str) -> usize {
-    let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r', ',']).len();
-    if rest[blank..].starts_with('\n') {
-        return blank + 1;
-    }
-    let comma = rest.trim_start_matches([' ', '\t']).strip_prefix(',');
-    comma.map_or(0, |next| rest.len() - next.strip_prefix(' ').unwrap_or(next).len())
 }
 
 fn is_record(item: &Item) -> bool {

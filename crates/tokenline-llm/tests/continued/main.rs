@@ -1,9 +1,12 @@
 //! The machine that continues answers, without I/O.
 
+mod attack;
+mod long;
 mod model;
 
 use model::{Habit, Model, Random, Style};
 use tokenline_core::{Event, Options};
+use tokenline_llm::request::Message;
 use tokenline_llm::{
     Checkpoint, Continuation, ContinuationError, ContinuationFailure, ContinuationStep, RecordContinuation,
     ResponseEnd,
@@ -11,6 +14,14 @@ use tokenline_llm::{
 
 fn squeezed(record: &str) -> String {
     serde_json::from_str::<serde_json::Value>(record).expect("JSON").to_string()
+}
+
+/// What is asked in the last message.
+fn asked(messages: &[Message]) -> String {
+    match messages.last() {
+        Some(Message::User(text)) => text.clone(),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn options(style: Style) -> Options {
@@ -59,12 +70,19 @@ fn run(
     let mut log = Vec::new();
     loop {
         let said = match machine.step() {
-            ContinuationStep::Done => break,
+            ContinuationStep::Done | ContinuationStep::Failed(_) => break,
             ContinuationStep::Ask(messages) if messages.is_empty() => model.text.clone(),
-            ContinuationStep::Ask(_) => {
+            ContinuationStep::Ask(messages) => {
                 let habit = habits[random.below(habits.len())];
                 log.push((habit, records.len(), heard));
-                model.goes_on(records.len(), heard, habit)
+                let asked = asked(&messages);
+                match habit {
+                    Habit::Asked => model.does(&asked, records.len(), heard),
+                    Habit::AskedFenced => {
+                        format!("```json\n{}\n```", model.does(&asked, records.len(), heard).trim_end())
+                    }
+                    habit => model.goes_on(records.len(), heard, habit),
+                }
             }
             step => panic!("{step:?} after {:?}", &log[log.len().saturating_sub(5)..]),
         };
@@ -88,11 +106,16 @@ fn run(
         // What is open is the beginning of the record after them.
         let checkpoint = serde_json::to_value(machine.checkpoint()).expect("it can be saved");
         let open = checkpoint["open"].as_str().expect("a text");
-        if let Some((start, _)) = model.spans.get(records.len()) {
-            let is_as_said = model.text[*start..].starts_with(open);
-            heard = if is_as_said { start + open.len() } else { *start };
-        }
-        assert!(machine.held_bytes() < 64 * 1024, "{} bytes are held", machine.held_bytes());
+        let is_wrapper = model.style == Style::Wrapped && records.is_empty();
+        assert!(
+            is_wrapper || model.is_open(records.len(), open),
+            "{:?} {:?} {open:?}",
+            model.style,
+            &log[log.len().saturating_sub(3)..]
+        );
+        heard = model.heard(records.len(), open);
+        let longest = model.records.iter().map(String::len).max().unwrap_or(0);
+        assert!(machine.held_bytes() < 64 * 1024 + 8 * longest, "{} bytes are held", machine.held_bytes());
     }
     (records, machine)
 }
@@ -298,4 +321,51 @@ fn a_checkpoint_at_any_place_goes_on_there() {
             assert_eq!(machine.step(), ContinuationStep::Done, "{style:?} at {cut}");
         }
     }
+}
+
+#[test]
+fn a_restart_that_is_cut_before_anything_new_is_told() {
+    let mut random = Random::new(10);
+    let lines: Vec<String> = (0..40).map(|n| format!("{{\"n\":{n}}}")).collect();
+    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    machine.begin();
+    feed(&mut machine, &(lines.join("\n") + "\n{\"n"), ResponseEnd::Cut, &mut random);
+    for failures in 1..=3 {
+        let ContinuationStep::Ask(messages) = machine.step() else { panic!("it is asked again") };
+        assert_eq!(asked(&messages).contains("started again from the beginning"), failures > 1);
+        machine.begin();
+        let said = lines[..20].join("\n") + "\n{";
+        assert_eq!(feed(&mut machine, &said, ResponseEnd::Cut, &mut random), [""; 0]);
+    }
+    let ContinuationStep::Failed(error) = machine.step() else { panic!("it is given up") };
+    let last = ContinuationFailure::StartedOver;
+    assert_eq!(error, ContinuationError::NoProgress { failures: 3, last });
+    assert!(error.to_string().contains("started the answer over"), "{error}");
+}
+
+#[test]
+fn an_answer_whose_first_record_is_its_last_can_start_over() {
+    let mut random = Random::new(11);
+    let mut lines: Vec<String> = (0..20).map(|n| format!("{{\"n\":{n}}}")).collect();
+    lines[11] = lines[0].clone();
+    let text = lines.join("\n") + "\n";
+    let first = lines[..12].join("\n") + "\n";
+    for (said, is_whole) in [(text.clone(), true), (text[first.len() - 8..].to_owned(), true)] {
+        let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+        machine.begin();
+        let mut records = feed(&mut machine, &first, ResponseEnd::Cut, &mut random);
+        let ContinuationStep::Ask(messages) = machine.step() else { panic!("it is asked") };
+        assert!(asked(&messages).contains("these last 2 complete lines:\n{\"n\":10}\n{\"n\":0}\n"));
+        machine.begin();
+        records.extend(feed(&mut machine, &said, ResponseEnd::Clean, &mut random));
+        assert_eq!(records == lines, is_whole, "{said}");
+    }
+    // What comes round could be either.
+    let lines: Vec<String> = (0..13).map(|n| format!("{{\"n\":{}}}", n % 4)).collect();
+    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    machine.begin();
+    feed(&mut machine, &(lines.join("\n") + "\n"), ResponseEnd::Cut, &mut random);
+    machine.begin();
+    assert_eq!(feed(&mut machine, &lines.join("\n"), ResponseEnd::Cut, &mut random), [""; 0]);
+    assert_eq!(machine.failures(), 1);
 }

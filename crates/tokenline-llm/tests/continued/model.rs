@@ -51,6 +51,18 @@ pub enum Habit {
     /// Says nothing of use.
     Talk,
     Empty,
+    /// Opens and closes a fence.
+    Fence,
+    /// Goes on at the cut, in a fence.
+    InsideFenced,
+    /// Opens the array, and what is around it, again, and goes on with the anchor.
+    Reopened,
+    /// Repeats the anchor with another value in it.
+    Changed,
+    /// Does what it was asked for, in a fence.
+    AskedFenced,
+    /// Does what it was asked for.
+    Asked,
 }
 
 /// The model: it always knows the whole answer, and has said some of it.
@@ -105,7 +117,8 @@ impl Model {
         match habit {
             Habit::Anchor => from(anchor),
             Habit::Respaced if delivered > 0 => {
-                let record = respaced(&self.records[anchor]);
+                let (start, end) = self.spans[anchor];
+                let record = respaced(&self.text[start..end]);
                 record + &self.text[self.spans[anchor].1..]
             }
             Habit::Respaced | Habit::NoOverlap => from(delivered),
@@ -113,16 +126,94 @@ impl Model {
             Habit::Restart => self.text.clone(),
             Habit::FencedRestart => format!("Here it is again:\n\n```json\n{}\n```\n", self.text.trim_end()),
             Habit::Prose => format!("Sure, I go on.\n\n{}", from(anchor)),
-            Habit::Inside(repeated) => self.text[boundary(heard.saturating_sub(repeated))..].to_owned(),
+            Habit::Inside(repeated) => {
+                let mut at = boundary(heard.saturating_sub(repeated));
+                // What begins as a record does, and as no record before, is one.
+                while at > 0
+                    && repeated > 0
+                    && self.text[at..].trim_start_matches([' ', '\n', ',', '[']).starts_with('{')
+                {
+                    at = boundary(at - 1);
+                }
+                self.text[at..].to_owned()
+            }
             Habit::AnchorInside if delivered > 0 => {
                 let (start, end) = self.spans[anchor];
                 format!("{}\n{}", &self.text[start..end], &self.text[heard..])
             }
             Habit::AnchorInside => from(delivered),
+            Habit::Fence => "```json\n```\n".to_owned(),
+            Habit::InsideFenced => format!("```json\n{}\n```\n", &self.text[heard..]),
+            Habit::Reopened => self.text[..self.spans[0].0].to_owned() + &from(anchor),
+            Habit::Changed if delivered > 0 => {
+                let (start, end) = self.spans[anchor];
+                let changed: String =
+                    self.text[start..end].chars().map(|char| if char == '1' { '7' } else { char }).collect();
+                changed + &self.text[end..]
+            }
+            Habit::Changed => from(delivered),
+            Habit::Asked | Habit::AskedFenced => unreachable!("that is for who knows what was asked"),
             Habit::Talk => "I am sorry, I cannot.\n".to_owned(),
             Habit::Empty => String::new(),
         }
     }
+}
+
+impl Model {
+    /// What it says when it does what it is asked: `messages` are the last one's, `heard` says where the open record
+    /// ends.
+    pub fn does(&self, asked: &str, delivered: usize, heard: usize) -> String {
+        if let Some(overlap) =
+            between(asked, "these characters:\n\n<end_of_answer>", "</end_of_answer>\n\nGo on")
+        {
+            return overlap.to_owned() + &self.text[heard..];
+        }
+        if asked.contains("Write it again from its beginning") {
+            return self.text.clone();
+        }
+        let last = match between(asked, "exactly these last ", " complete") {
+            Some(last) => last.parse().expect("a number"),
+            None => usize::from(asked.contains("exactly this last complete")),
+        };
+        self.goes_on(delivered, heard, Habit::Several(last))
+    }
+
+    /// Whether that is the beginning of the record that is next.
+    pub fn is_open(&self, delivered: usize, open: &str) -> bool {
+        let Some((start, end)) = self.spans.get(delivered) else { return open.is_empty() };
+        let record = &self.text[*start..*end];
+        let chars = |text: &str| solid(text).map(|at| text[at..].chars().next()).collect::<Vec<_>>();
+        chars(record).starts_with(&chars(open))
+    }
+
+    /// Where in the answer a record ends of which so much is there, whatever the white space.
+    pub fn heard(&self, delivered: usize, open: &str) -> usize {
+        let Some((start, _)) = self.spans.get(delivered) else { return self.text.len() };
+        if self.text[*start..].starts_with(open) {
+            return start + open.len();
+        }
+        let left = solid(open).count();
+        let end = solid(&self.text[*start..]).nth(left);
+        end.map_or(self.text.len(), |at| start + at)
+    }
+}
+
+/// Where the characters are that are no white space between tokens.
+fn solid(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let (mut in_string, mut is_escaped) = (false, false);
+    text.char_indices()
+        .filter(move |(_, char)| {
+            let was_in_string = in_string;
+            in_string = if in_string { is_escaped || *char != '"' } else { *char == '"' };
+            is_escaped = was_in_string && *char == '\\' && !is_escaped;
+            was_in_string || !char.is_whitespace()
+        })
+        .map(|(at, _)| at)
+}
+
+fn between<'a>(text: &'a str, before: &str, behind: &str) -> Option<&'a str> {
+    let rest = text.rsplit_once(before)?.1;
+    Some(rest.split_once(behind)?.0)
 }
 
 fn written(record: &str, style: Style) -> String {
@@ -168,6 +259,27 @@ pub fn record(random: &mut Random, number: usize) -> String {
         "x": random.one_in(2),
     })
     .to_string()
+}
+
+/// A record of about so many bytes: rows of text, numbers, and rows within rows.
+pub fn long_record(random: &mut Random, bytes: usize) -> String {
+    let (mut rows, mut len) = (Vec::new(), 0);
+    while len < bytes {
+        let row = match random.below(6) {
+            0 => serde_json::json!([1.5, -20, 3e7, null, true, [], {}]).to_string(),
+            1 => serde_json::json!(word(random, 300)).to_string(),
+            _ => record(random, rows.len()),
+        };
+        len += row.len();
+        rows.push(row);
+    }
+    format!("{{\"title\":\"long\",\"rows\":[{}],\"end\":{}}}", rows.join(","), random.below(1000))
+}
+
+fn word(random: &mut Random, most: usize) -> String {
+    (0..random.below(most))
+        .map(|_| ['a', 'b', ' ', 'é', '"', '\\', '\n', '{', ']'][random.below(9)])
+        .collect()
 }
 
 /// Rows of which many are equal; the first is not.
