@@ -121,7 +121,7 @@ fn run(way: &str, file: &Path) -> Result<(), Box<dyn Error>> {
 fn straightforward(file: &Path) -> io::Result<u64> {
     let schema = tokenline_conversations::schema(Profile::Open);
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
-    let mut source = BufReader::with_capacity(128 * 1024, File::open(file)?);
+    let mut source = BufReader::new(File::open(file)?);
     let (mut line, mut ids) = (Vec::new(), HashSet::new());
     while source.read_until(b'\n', &mut line)? > 0 {
         if let Ok(value) = serde_json::from_slice::<serde_json::Value>(&line)

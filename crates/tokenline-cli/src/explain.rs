@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 use std::io::Write as _;
 
+use tokenline::conversations::ErrorCode;
 use tokenline::{Code, Example};
 
 use crate::args::ExplainArgs;
@@ -11,7 +12,12 @@ use crate::failure::{Failure, Verdict};
 pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
     let text = match &args.code {
         Some(name) => {
-            explanation(Code::from_name(&name.to_lowercase().replace('-', "_")).ok_or_else(|| unknown(name))?)
+            let plain = name.to_lowercase().replace('-', "_");
+            let of_lines = || ErrorCode::ALL.into_iter().find(|code| code.as_str() == plain);
+            match Code::from_name(&plain) {
+                Some(code) => explanation(code),
+                None => explanation_of_lines(of_lines().ok_or_else(|| unknown(name))?),
+            }
         }
         None => listing(),
     };
@@ -20,17 +26,28 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
 }
 
 fn unknown(name: &str) -> Failure {
-    let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).collect();
+    let of_lines = ErrorCode::ALL.iter().map(|code| code.as_str());
+    let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).chain(of_lines).collect();
     Failure::Usage(format!("no diagnostic has the code `{name}`; the codes are {}", names.join(", ")))
 }
 
 fn listing() -> String {
     let mut out = String::new();
-    for code in Code::ALL {
-        let first = code.explanation().split_once(". ").map_or(code.explanation(), |(first, _)| first);
-        let _ = writeln!(out, "{:<20}{}", code.as_str(), first.trim_end_matches('.'));
+    let codes = Code::ALL.iter().map(|code| (code.as_str(), code.explanation()));
+    let of_lines = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation()));
+    for (name, explanation) in codes.chain(of_lines) {
+        let first = explanation.split_once(". ").map_or(explanation, |(first, _)| first);
+        let _ = writeln!(out, "{name:<27}{}", first.trim_end_matches('.'));
     }
     out
+}
+
+fn explanation_of_lines(code: ErrorCode) -> String {
+    let head = format!("{} (error of validate-input)\n\n{}\n\n", code.as_str(), code.explanation());
+    match code.example() {
+        "" => head + "For example, an empty input.\n",
+        example => format!("{head}For example, this input:\n\n    {}\n", example.replace('\n', "\n    ")),
+    }
 }
 
 fn explanation(code: Code) -> String {

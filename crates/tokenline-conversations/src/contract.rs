@@ -77,17 +77,18 @@ fn check_messages(value: Value<'_>) -> Result<Messages, Box<Violation>> {
         };
         let (mut has_role, mut has_content) = (false, false);
         for (name, member) in members {
-            match name {
-                "role" | "content" if member.kind() != Kind::String => {
-                    let (path, rule) = (format!("{}/{name}", path()), format!("{ITEMS}/properties/{name}"));
-                    return Err(wrong_kind(member, Kind::String, &path, &rule));
-                }
+            let seen = match name {
                 "role" => {
-                    has_role = true;
                     messages.unusual_roles += u64::from(!is_usual_role(member));
+                    &mut has_role
                 }
-                "content" => has_content = true,
+                "content" => &mut has_content,
                 _ => return Err(unknown_member(member, &path(), ITEMS)),
+            };
+            *seen = true;
+            if member.kind() != Kind::String {
+                let (path, rule) = (format!("{}/{name}", path()), format!("{ITEMS}/properties/{name}"));
+                return Err(wrong_kind(member, Kind::String, &path, &rule));
             }
         }
         if !(has_role && has_content) {

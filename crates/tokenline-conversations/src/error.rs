@@ -67,6 +67,50 @@ impl ErrorCode {
             Self::EmptyDataset => "empty_dataset",
         }
     }
+
+    /// What it means, in a few sentences.
+    #[must_use]
+    pub const fn explanation(self) -> &'static str {
+        match self {
+            Self::InvalidJson => {
+                "The line is not one JSON value. It is malformed or cut off, has something behind the value, is not \
+                 UTF-8, nested too deep or too long, or an object in it has two members of one name; the error's rule \
+                 tells which. A line that a crash left half written is the usual cause. The other lines are read on."
+            }
+            Self::NonObjectLine => {
+                "The line is JSON, but no object. A file that is one JSON array, and not JSON Lines, has one such line \
+                 or many that are malformed."
+            }
+            Self::SchemaValidationFailed => {
+                "The object breaks the schema. The error's rule is the JSON Pointer to the part that is broken, and its \
+                 instance path the one to the value. Of several faults the first in the line is told, what is missing \
+                 last."
+            }
+            Self::DuplicateConversationId => {
+                "An earlier line has the same conversation_id, and is valid. A line that is not valid reserves no id."
+            }
+            Self::EmptyDataset => {
+                "There is no line but blank ones. It is told once, of line 0: an export that went wrong often leaves an \
+                 empty file behind."
+            }
+        }
+    }
+
+    /// An input with one such error, and no other.
+    #[must_use]
+    pub const fn example(self) -> &'static str {
+        match self {
+            Self::InvalidJson => "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"times",
+            Self::NonObjectLine => "[\"c1\",\"u1\"]",
+            Self::SchemaValidationFailed => {
+                "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"timestamp\":\"2026-02-30T12:00:00Z\",\"messages\":[]}"
+            }
+            Self::DuplicateConversationId => {
+                "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"timestamp\":\"2026-02-10T12:00:00Z\",\"messages\":[]}\n{\"conversation_id\":\"c1\",\"user_id\":\"u2\",\"timestamp\":\"2026-02-11T12:00:00Z\",\"messages\":[]}"
+            }
+            Self::EmptyDataset => "",
+        }
+    }
 }
 
 impl LineError {

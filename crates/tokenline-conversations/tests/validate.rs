@@ -4,7 +4,7 @@ mod common;
 
 use common::{conversation, errors, lines, report, validate, with, without};
 use serde_json::{Value, json};
-use tokenline_conversations::{ConversationValidator, Profile, RecordValidator, Report};
+use tokenline_conversations::{ConversationValidator, ErrorCode, Profile, RecordValidator, Report};
 use tokenline_core::{Limits, Validate as _};
 use tokenline_schema::SchemaValidator;
 
@@ -423,4 +423,14 @@ fn records_fit_any_schema_or_are_named() {
             .expect("it is told")
             .is_valid
     );
+}
+
+#[test]
+fn each_code_has_an_example() {
+    for code in ErrorCode::ALL {
+        let found = report(code.example());
+        assert_eq!(errors(&found).iter().map(|(_, code)| *code).collect::<Vec<_>>(), [code.as_str()]);
+        assert_eq!(serde_json::to_value(code).expect("JSON"), code.as_str());
+        assert!(code.explanation().ends_with('.'));
+    }
 }

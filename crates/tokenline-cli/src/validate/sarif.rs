@@ -9,7 +9,7 @@ use super::Outcome;
 pub(super) fn log(outcome: &Outcome<'_>) -> Value {
     let rules: Vec<_> = ErrorCode::ALL
         .iter()
-        .map(|code| json!({"id": code.as_str(), "shortDescription": {"text": description(*code)}}))
+        .map(|code| json!({"id": code.as_str(), "fullDescription": {"text": code.explanation()}}))
         .collect();
     let results: Vec<_> = outcome.errors.iter().map(result).collect();
     json!({
@@ -43,17 +43,6 @@ fn result(error: &LineError) -> Value {
         "locations": [{"physicalLocation": place}],
         "properties": {"rule": error.rule, "instancePath": error.instance_path, "column": error.column}
     })
-}
-
-fn description(code: ErrorCode) -> &'static str {
-    match code {
-        ErrorCode::InvalidJson => "The line is not one JSON value.",
-        ErrorCode::NonObjectLine => "The line is JSON, but no object.",
-        ErrorCode::SchemaValidationFailed => "The object breaks the schema.",
-        ErrorCode::DuplicateConversationId => "An earlier conversation has the same id.",
-        ErrorCode::EmptyDataset => "There is no conversation.",
-        _ => "The line is not valid.",
-    }
 }
 
 /// A path as a URI reference.

@@ -49,6 +49,7 @@ fn bad_usage_is_told_in_one_line() {
 #[cfg(unix)]
 #[test]
 fn every_code_is_explained_with_an_input_that_triggers_it() {
+    use tokenline::conversations::ErrorCode;
     use tokenline::{Code, Example};
     let folder = folder();
     for &code in Code::ALL {
@@ -86,7 +87,12 @@ fn every_code_is_explained_with_an_input_that_triggers_it() {
     let unknown = tokenline(&["explain", "no_such_code"], "");
     assert_eq!(unknown.code, 2);
     assert!(unknown.err.contains("trailing_data"));
-    assert_eq!(tokenline(&["explain"], "").lines().len(), Code::ALL.len());
+    for code in ErrorCode::ALL {
+        let explained = tokenline(&["explain", code.as_str()], "");
+        assert_eq!(explained.code, 0);
+        assert!(code.example().lines().all(|line| explained.out.contains(line)), "{}", explained.out);
+    }
+    assert_eq!(tokenline(&["explain"], "").lines().len(), Code::ALL.len() + ErrorCode::ALL.len());
 }
 
 #[test]
