@@ -1,6 +1,6 @@
 //! The inputs of a command that reads whole files, compressed or not.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
+use liblzma::stream::{CONCATENATED, Stream};
 
 use crate::failure::Failure;
 
@@ -26,7 +27,7 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let before = all.len();
         for found in matches {
             let found = found.map_err(|error| Failure::unreadable(error.path(), error.error()))?;
-            if !found.is_dir() {
+            if !found.is_dir() && is_meant(&found, pattern) {
                 all.push(found);
             }
         }
@@ -37,7 +38,18 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if all.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input can be read once".to_owned()));
     }
+    // Rather now than after the files before it.
+    for path in all.iter().filter(|path| path.as_os_str() != "-") {
+        refuse_folder(path, path.metadata())?;
+    }
     Ok(all)
+}
+
+/// Hidden files are meant only where they are named, as in a shell.
+fn is_meant(found: &Path, pattern: &str) -> bool {
+    let is_hidden =
+        |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
+    is_hidden(Path::new(pattern)) || !is_hidden(found)
 }
 
 /// What to call an input.
@@ -64,28 +76,66 @@ pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Box<dyn Read + Send
 
 fn open_file(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).map_err(|error| Failure::unreadable(path, &error))?;
-    match file.metadata().is_ok_and(|metadata| metadata.is_dir()) {
+    refuse_folder(path, file.metadata())?;
+    Ok(file)
+}
+
+fn refuse_folder(path: &Path, metadata: io::Result<Metadata>) -> Result<Metadata, Failure> {
+    let metadata = metadata.map_err(|error| Failure::unreadable(path, &error))?;
+    match metadata.is_dir() {
         true => Err(Failure::Source(format!("cannot read {}: it is a directory", path.display()))),
-        false => Ok(file),
+        false => Ok(metadata),
     }
+}
+
+/// How a file is compressed.
+#[derive(Clone, Copy)]
+enum Compression {
+    Gzip,
+    Zstd,
+    Xz,
 }
 
 /// Longest mark by which a compressed file is known.
 const LONGEST_MARK: usize = 6;
 
-fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+/// What decompression of xz may take, in bytes: twice what is for the highest preset. For zstd the library sets as much.
+const XZ_MEMORY: u64 = 128 << 20;
+
+impl Compression {
+    fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x1f, 0x8b, ..] => Some(Self::Gzip),
+            // A frame, or one to be skipped: pzstd begins with these.
+            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
+            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
+            _ => None,
+        }
+    }
+}
+
+fn head(source: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut head = Vec::with_capacity(LONGEST_MARK);
-    source.by_ref().take(LONGEST_MARK as u64).read_to_end(&mut head)?;
-    let (is_gzip, is_zstd) = (head.starts_with(b"\x1f\x8b"), head.starts_with(b"\x28\xb5\x2f\xfd"));
-    let is_xz = head.starts_with(b"\xfd7zXZ\0");
+    source.take(LONGEST_MARK as u64).read_to_end(&mut head)?;
+    Ok(head)
+}
+
+fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
+    let head = head(&mut source)?;
+    let compression = Compression::of(&head);
     let source = io::Cursor::new(head).chain(source);
-    Ok(match (is_gzip, is_zstd, is_xz) {
-        (true, ..) => {
+    Ok(match compression {
+        Some(Compression::Gzip) => {
             Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(64 * 1024, source)))
         }
-        (_, true, _) => Box::new(zstd::Decoder::with_buffer(BufReader::with_capacity(64 * 1024, source))?),
-        (.., true) => Box::new(liblzma::read::XzDecoder::new_multi_decoder(source)),
-        _ => Box::new(source),
+        Some(Compression::Zstd) => {
+            Box::new(zstd::Decoder::with_buffer(BufReader::with_capacity(64 * 1024, source))?)
+        }
+        Some(Compression::Xz) => {
+            let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
+            Box::new(liblzma::read::XzDecoder::new_stream(source, stream))
+        }
+        None => Box::new(source),
     })
 }
 
@@ -106,7 +156,21 @@ impl Followed {
                 "--follow is for files: standard input is read to its end anyway".to_owned(),
             ));
         }
-        Ok(Self { file: open_file(path)?, is_over })
+        // Before it is opened: that waits for who writes to a pipe.
+        if !refuse_folder(path, path.metadata())?.is_file() {
+            let path = path.display();
+            return Err(Failure::Usage(format!(
+                "--follow is for files: {path} is none, and is read to its end anyway"
+            )));
+        }
+        let mut file = open_file(path)?;
+        let head = head(&mut file).map_err(|error| Failure::unreadable(path, &error))?;
+        if Compression::of(&head).is_some() {
+            let path = path.display();
+            return Err(Failure::Usage(format!("--follow is for plain text: {path} is compressed")));
+        }
+        file.rewind().map_err(|error| Failure::unreadable(path, &error))?;
+        Ok(Self { file, is_over })
     }
 }
 

@@ -1,13 +1,17 @@
 //! Ctrl-C, and being asked to end.
 
+use std::fs;
 use std::future;
 use std::io;
+use std::path::PathBuf;
 use std::process;
 use std::thread;
 
 use tokio::runtime;
 use tokio::signal;
 use tokio::sync::mpsc;
+
+use crate::failure::Failure;
 
 /// The first Ctrl-C ends the work in good order, the second one the program.
 pub(crate) struct Interrupt(mpsc::Receiver<()>);
@@ -52,6 +56,23 @@ impl Interrupt {
             }
         }
     }
+}
+
+/// Has Ctrl-C end the program at once, but leave no half of a file behind.
+pub(crate) fn remove_when_interrupted(files: Vec<PathBuf>) -> Result<(), Failure> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    let mut interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
+    thread::spawn(move || {
+        interrupt.wait_blocking();
+        for file in files {
+            // What is complete has its name by now.
+            let _ = fs::remove_file(file);
+        }
+        process::exit(INTERRUPTED);
+    });
+    Ok(())
 }
 
 /// Ctrl-C, or SIGTERM.

@@ -37,8 +37,7 @@ impl OutputFile {
         if path.as_os_str() == "-" {
             return Err(Failure::Usage(format!("{option} needs a file: standard output is for data")));
         }
-        // A link stays a link.
-        let path = path.canonicalize().unwrap_or_else(|_| path.to_owned());
+        let path = resolved(path).map_err(|error| cannot_write(path, &error))?;
         if inputs.iter().any(|input| input.as_ref().canonicalize().is_ok_and(|input| input == path)) {
             return Err(Failure::Usage(format!("{option} {}: that is the input", path.display())));
         }
@@ -54,10 +53,7 @@ impl OutputFile {
             let target = File::options().write(true).open(path)?;
             return Ok(Target::Kept(BufWriter::new(tempfile::tempfile()?), target));
         }
-        let folder = match path.parent() {
-            Some(folder) if !folder.as_os_str().is_empty() => folder,
-            _ => Path::new("."),
-        };
+        let folder = folder(path);
         folder.metadata()?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tokenline-");
@@ -72,6 +68,24 @@ impl OutputFile {
             file.as_file().set_permissions(existing.permissions())?;
         }
         Ok(Target::Beside(BufWriter::new(file)))
+    }
+
+    /// Whether both come to one file, so that one would take the place of the other.
+    pub(crate) fn is_also(&self, other: &Self) -> bool {
+        matches!(self.target, Target::Beside(_)) && self.path == other.path
+    }
+
+    /// The file beside the one it will be.
+    pub(crate) fn temporary(&self) -> Option<PathBuf> {
+        match &self.target {
+            Target::Beside(file) => Some(file.get_ref().path().to_owned()),
+            Target::Kept(..) => None,
+        }
+    }
+
+    /// What to say if it could not be written.
+    pub(crate) fn failed(&self, error: &io::Error) -> Failure {
+        cannot_write(&self.path, error)
     }
 
     /// Writes a value, as JSON for people, and that is all.
@@ -115,6 +129,22 @@ impl Write for OutputFile {
             Target::Kept(file, _) => file.flush(),
         }
     }
+}
+
+/// One path for each file, whether it is there or not. A link stays a link.
+fn resolved(path: &Path) -> io::Result<PathBuf> {
+    if let Ok(path) = path.canonicalize() {
+        return Ok(path);
+    }
+    if path.as_os_str().as_encoded_bytes().ends_with(b"/") {
+        return Err(io::ErrorKind::NotADirectory.into());
+    }
+    let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+    Ok(folder(path).canonicalize()?.join(name))
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 fn cannot_write(path: &Path, error: &io::Error) -> Failure {

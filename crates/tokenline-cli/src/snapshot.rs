@@ -9,6 +9,7 @@ use crate::args::SnapshotArgs;
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input;
+use crate::interrupt::remove_when_interrupted;
 use crate::output_file::OutputFile;
 use crate::say::say;
 use crate::validate::{jobs, progress_bar};
@@ -21,6 +22,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
         true => to_stdout(args),
         false => {
             let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
+            remove_when_interrupted(output.temporary().into_iter().collect())?;
             let report = write(args, &mut output)?;
             judge(args, &report, || output.complete())
         }
@@ -29,7 +31,7 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
 
 /// Nothing is written before it is known that all is valid.
 fn to_stdout(args: &SnapshotArgs) -> Result<Verdict, Failure> {
-    let failed = |error| Failure::io("cannot keep the messages", &error);
+    let failed = |error| cannot_keep(&error);
     let mut kept = io::BufWriter::new(tempfile::tempfile().map_err(failed)?);
     let report = write(args, &mut kept)?;
     let mut kept = kept.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -44,16 +46,35 @@ fn write(args: &SnapshotArgs, target: impl Write + Send) -> Result<Report, Failu
     let bar = progress_bar(&[&args.input]);
     let source = input::open(&args.input, &bar)?;
     let snapshot = Snapshot::new(args.profile.into()).jobs(jobs(args.jobs)).max_errors(SHOWN);
-    let report = snapshot.write(input::name(&args.input), source, target);
+    let mut has_failed = false;
+    let name = input::name(&args.input);
+    let report = snapshot.write(&*name, source, Target { target, has_failed: &mut has_failed });
     bar.finish_and_clear();
-    report.map_err(|error| failure(&args.input, &error))
+    report.map_err(|error| match has_failed {
+        true if args.output.as_os_str() == "-" => cannot_keep(&error),
+        true => Failure::io(format_args!("cannot write {}", args.output.display()), &error),
+        false => Failure::unreadable(Path::new(&name), &error),
+    })
 }
 
-fn failure(input: &Path, error: &io::Error) -> Failure {
-    Failure::io(
-        format_args!("{}: it cannot be read, or the messages not be written", input::name(input)),
-        error,
-    )
+fn cannot_keep(error: &io::Error) -> Failure {
+    Failure::io("cannot keep the messages in a temporary file", error)
+}
+
+/// What is written to, and whether that failed.
+struct Target<'f, W> {
+    target: W,
+    has_failed: &'f mut bool,
+}
+
+impl<W: Write> Write for Target<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.target.write(bytes).inspect_err(|_| *self.has_failed = true)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.target.flush()
+    }
 }
 
 fn judge(

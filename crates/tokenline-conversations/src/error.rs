@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What is wrong with a line. Only the first thing counts.
 ///
 /// Private by design: places, rules and kinds are told, never what a line says. Names of members are told only if the
-/// contract knows them.
+/// contract knows them; against a [schema](crate::RecordValidator) also those that lead to the value at fault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LineError {

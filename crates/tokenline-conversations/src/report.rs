@@ -16,7 +16,7 @@ pub struct Report {
     pub input_path: String,
     /// Lines, blank ones too.
     pub total_lines: u64,
-    /// Lines with more than white space on them.
+    /// Lines with more than white space on them, and those that are too long.
     pub non_empty_lines: u64,
     /// Lines that are conversations, and the first of their id.
     pub valid_conversation_count: u64,
@@ -84,7 +84,7 @@ pub struct RecordReport {
     pub input_path: String,
     /// Lines, blank ones too.
     pub total_lines: u64,
-    /// Lines with more than white space on them.
+    /// Lines with more than white space on them, and those that are too long.
     pub non_empty_lines: u64,
     /// Lines that are objects which fit the schema.
     pub valid_line_count: u64,

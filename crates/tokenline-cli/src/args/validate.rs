@@ -49,10 +49,11 @@ pub(crate) struct ReportingArgs {
     /// Write the place of every line that is not valid to this file, as JSON Lines, however many there are.
     #[arg(long, value_name = "FILE")]
     pub(crate) reject_file: Option<PathBuf>,
-    /// Write these lines themselves in place of that, byte for byte, with all that is private in them.
+    /// Write these lines themselves in place of that, byte for byte, with all that is private in them; an
+    /// empty one for each that is too long.
     #[arg(long, requires = "reject_file")]
     pub(crate) reject_content: bool,
-    /// At the end of the file wait for more, until Ctrl-C.
+    /// At the end of the file wait for more, until Ctrl-C. A file that takes its place is not followed.
     #[arg(long)]
     pub(crate) follow: bool,
 }

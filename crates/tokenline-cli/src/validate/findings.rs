@@ -19,19 +19,21 @@ pub(crate) struct Findings {
     /// How many more are to be written.
     left: usize,
     bar: ProgressBar,
-    /// Whether nobody reads them any more.
-    is_closed: bool,
+    /// Why no more can be written. The report is, all the same.
+    failure: Option<io::Error>,
 }
 
 /// Lines that are not valid, on their way to a file.
 pub(crate) struct Rejects {
     file: OutputFile,
     with_content: bool,
+    /// Why no more can be written.
+    failure: Option<io::Error>,
 }
 
 impl Findings {
     pub(super) fn new(format: FindingsFormat, most: usize, bar: ProgressBar) -> Self {
-        Self { format, left: most, bar, is_closed: false }
+        Self { format, left: most, bar, failure: None }
     }
 
     /// Writes an error, if that is done as they are found.
@@ -42,53 +44,53 @@ impl Findings {
             FindingsFormat::Text => self.line(printable(&error.to_string(), &[])),
             FindingsFormat::Jsonl => self.line(serde_json::to_string(error)?),
             FindingsFormat::Github => self.line(annotation(error)),
-            FindingsFormat::Json | FindingsFormat::Sarif => Ok(()),
+            FindingsFormat::Json | FindingsFormat::Sarif => {}
         }
+        Ok(())
     }
 
-    /// Writes what is written at the end.
+    /// Writes what is written at the end, and says whether all could be written.
     pub(super) fn finish(&mut self, outcome: &Outcome<'_>, report: &impl Serialize) -> Result<(), Failure> {
         let written = match self.format {
-            FindingsFormat::Json => self.line(
-                serde_json::to_string_pretty(report).map_err(io::Error::from).map_err(Failure::output)?,
-            ),
-            FindingsFormat::Sarif => self.line(
-                serde_json::to_string_pretty(&sarif::log(outcome))
-                    .map_err(io::Error::from)
-                    .map_err(Failure::output)?,
-            ),
+            FindingsFormat::Json => serde_json::to_string_pretty(report).map(|report| self.line(report)),
+            FindingsFormat::Sarif => {
+                serde_json::to_string_pretty(&sarif::log(outcome)).map(|log| self.line(log))
+            }
             // What is about all of the input is known now.
             _ => outcome
                 .errors
                 .iter()
                 .filter(|error| error.line_number == 0)
-                .try_for_each(|error| self.tell(error)),
+                .try_for_each(|error| self.tell(error))
+                .map_err(serde_json::Error::io),
         };
-        written.map_err(Failure::output)
+        written.map_err(io::Error::from).map_err(Failure::output)?;
+        match self.failure.take() {
+            // Who has seen enough is nobody's fault.
+            Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
+            _ => Ok(()),
+        }
     }
 
-    fn line(&mut self, line: impl Display) -> io::Result<()> {
-        if self.is_closed {
-            return Ok(());
-        }
-        let written = self.bar.suspend(|| writeln!(io::stdout().lock(), "{line}"));
-        match written {
-            // The report is written all the same.
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
-                self.is_closed = true;
-                Ok(())
-            }
-            written => written,
+    fn line(&mut self, line: impl Display) {
+        if self.failure.is_none() {
+            self.failure = self.bar.suspend(|| writeln!(io::stdout().lock(), "{line}")).err();
         }
     }
 }
 
 impl Rejects {
     pub(super) fn new(file: OutputFile, with_content: bool) -> Self {
-        Self { file, with_content }
+        Self { file, with_content, failure: None }
     }
 
-    pub(super) fn add(&mut self, invalid: InvalidLine<'_>) -> io::Result<()> {
+    pub(super) fn add(&mut self, invalid: InvalidLine<'_>) {
+        if self.failure.is_none() {
+            self.failure = self.write(invalid).err();
+        }
+    }
+
+    fn write(&mut self, invalid: InvalidLine<'_>) -> io::Result<()> {
         match self.with_content {
             true => self.file.write_all(invalid.line)?,
             false => serde_json::to_writer(&mut self.file, invalid.error)?,
@@ -97,7 +99,10 @@ impl Rejects {
     }
 
     pub(super) fn complete(self) -> Result<(), Failure> {
-        self.file.complete()
+        match self.failure {
+            Some(error) => Err(self.file.failed(&error)),
+            None => self.file.complete(),
+        }
     }
 }
 

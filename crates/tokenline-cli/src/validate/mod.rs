@@ -19,14 +19,14 @@ use crate::args::{ReportingArgs, ValidateArgs, ValidateInputArgs};
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input::{self, Followed};
-use crate::interrupt::Interrupt;
+use crate::interrupt::{Interrupt, remove_when_interrupted};
 use crate::load;
 use crate::output_file::OutputFile;
 use crate::say::say;
 use findings::{Findings, Rejects};
 
 pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
-    let session = Session::new(&args.output, &args.input)?;
+    let session = Session::new(&args.output, &args.input, None)?;
     let mut findings = session.findings();
     let mut rejects = session.rejects()?;
     let mut validator = ConversationValidator::new(args.profile.into())
@@ -40,7 +40,7 @@ pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure
 
 pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
     let schema = load::schema(&args.schema)?;
-    let session = Session::new(&args.output, &args.input)?;
+    let session = Session::new(&args.output, &args.input, Some(&args.schema))?;
     let mut findings = session.findings();
     let mut rejects = session.rejects()?;
     let mut validator = RecordValidator::new(schema)
@@ -88,7 +88,10 @@ impl<'r> Outcome<'r> {
 
 fn tell(findings: &mut Findings, rejects: &mut Option<Rejects>, invalid: InvalidLine<'_>) -> io::Result<()> {
     findings.tell(invalid.error)?;
-    rejects.as_mut().map_or(Ok(()), |rejects| rejects.add(invalid))
+    if let Some(rejects) = rejects {
+        rejects.add(invalid);
+    }
+    Ok(())
 }
 
 /// As many threads as were asked for, or as there are processors.
@@ -114,20 +117,23 @@ pub(crate) fn progress_bar(inputs: &[impl AsRef<Path>]) -> ProgressBar {
 struct Session<'a> {
     args: &'a ReportingArgs,
     inputs: Vec<PathBuf>,
+    /// The inputs and what else is read.
+    sources: Vec<PathBuf>,
     report_file: Option<OutputFile>,
     bar: ProgressBar,
 }
 
 impl<'a> Session<'a> {
     /// Whatever can be wrong with the command is found before anything is read.
-    fn new(args: &'a ReportingArgs, inputs: &[PathBuf]) -> Result<Self, Failure> {
+    fn new(args: &'a ReportingArgs, inputs: &[PathBuf], schema: Option<&Path>) -> Result<Self, Failure> {
         let inputs = input::expand(inputs)?;
         if args.follow && inputs.len() > 1 {
             return Err(Failure::Usage("--follow is for one file".to_owned()));
         }
-        let report_file = OutputFile::asked_for("--report-json", args.report_json.as_deref(), &inputs)?;
+        let sources: Vec<_> = inputs.iter().cloned().chain(schema.map(Path::to_owned)).collect();
+        let report_file = OutputFile::asked_for("--report-json", args.report_json.as_deref(), &sources)?;
         let bar = if args.follow { ProgressBar::hidden() } else { progress_bar(&inputs) };
-        Ok(Self { args, inputs, report_file, bar })
+        Ok(Self { args, inputs, sources, report_file, bar })
     }
 
     fn findings(&self) -> Findings {
@@ -136,7 +142,16 @@ impl<'a> Session<'a> {
 
     fn rejects(&self) -> Result<Option<Rejects>, Failure> {
         let path = self.args.reject_file.as_deref();
-        let file = OutputFile::asked_for("--reject-file", path, &self.inputs)?;
+        let file = OutputFile::asked_for("--reject-file", path, &self.sources)?;
+        if let (Some(rejects), Some(report)) = (&file, &self.report_file)
+            && rejects.is_also(report)
+        {
+            return Err(Failure::Usage("--report-json and --reject-file are one file".to_owned()));
+        }
+        if !self.args.follow {
+            let files = self.report_file.iter().chain(&file).filter_map(OutputFile::temporary);
+            remove_when_interrupted(files.collect())?;
+        }
         Ok(file.map(|file| Rejects::new(file, self.args.reject_content)))
     }
 
@@ -162,29 +177,27 @@ impl<'a> Session<'a> {
         outcome: &Outcome<'_>,
         report: &impl Serialize,
     ) -> Result<Verdict, Failure> {
+        // Each is written whatever becomes of the others.
         let told = findings.finish(outcome, report);
-        if let Some(rejects) = rejects {
-            rejects.complete()?;
-        }
-        if let Some(report_file) = self.report_file {
-            report_file.write_json(report)?;
-        }
-        told?;
+        let kept = rejects.map_or(Ok(()), Rejects::complete);
+        self.report_file.map_or(Ok(()), |file| file.write_json(report))?;
+        kept.and(told)?;
         let errors = match (outcome.error_count, outcome.dropped) {
             (all, 0) => count(all, "error"),
             (all, dropped) => format!("{}, {dropped} of them not named", count(all, "error")),
         };
-        say(format_args!("{}: {}, {errors}", outcome.input_path, outcome.valid));
+        let name = match &*self.inputs {
+            [_] => outcome.input_path.to_owned(),
+            inputs => count(inputs.len() as u64, "file"),
+        };
+        say(format_args!("{name}: {}, {errors}", outcome.valid));
         let Advice { unusual_role_count: roles, missing_metadata_count: metadata, .. } = outcome.advice;
         if roles > 0 {
-            say(format_args!(
-                "{}: {} of a role that is neither user nor assistant",
-                outcome.input_path,
-                count(roles, "message")
-            ));
+            let roles = count(roles, "message");
+            say(format_args!("{name}: {roles} of a role that is neither user nor assistant"));
         }
         if metadata > 0 {
-            say(format_args!("{}: {} without metadata", outcome.input_path, count(metadata, "conversation")));
+            say(format_args!("{name}: {} without metadata", count(metadata, "conversation")));
         }
         Ok(if outcome.error_count == 0 { Verdict::Good } else { Verdict::Rejected })
     }

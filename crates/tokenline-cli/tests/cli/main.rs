@@ -13,6 +13,7 @@ mod report;
 mod structured;
 mod tools;
 mod validate;
+mod validate_files;
 
 /// What a model may write: two records, one that is none, one that is cut.
 const ANSWER: &str =

@@ -3,6 +3,9 @@
 use std::io::{self, Read};
 
 use memchr::{memchr, memrchr};
+use tokenline_core::Limits;
+
+use super::check::{longest_line, mark};
 
 /// How much is read at once.
 const READ: usize = 128 * 1024;
@@ -11,8 +14,39 @@ const READ: usize = 128 * 1024;
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) text: Text,
-    /// Offset in the source of the first byte.
+    /// Offset in the source of the first byte; of a line that is beyond the limit, without a byte order mark.
     pub(crate) start: u64,
+    /// How far it was checked.
+    pub(super) checked: usize,
+    /// Up to where it is known that no line is beyond the limit.
+    pub(super) within: usize,
+}
+
+impl Block {
+    pub(super) fn new(text: Text, start: u64) -> Self {
+        Self { text, start, checked: 0, within: 0 }
+    }
+
+    /// Whether all of it was checked.
+    pub(super) fn is_done(&self) -> bool {
+        self.checked >= self.text().len().max(1)
+    }
+
+    /// The lines; nothing in place of one that is beyond the limit.
+    pub(super) fn text(&self) -> &[u8] {
+        match &self.text {
+            Text::Lines(text) => text,
+            Text::TooLong => &[],
+        }
+    }
+
+    /// Its memory, for the next one.
+    pub(super) fn into_buffer(self) -> Vec<u8> {
+        match self.text {
+            Text::Lines(text) => text,
+            Text::TooLong => Vec::new(),
+        }
+    }
 }
 
 #[derive(Debug)]
@@ -34,9 +68,15 @@ pub(crate) struct Blocks<R> {
     limit: usize,
 }
 
+/// As many bytes as the longest line takes, with a byte order mark before it and its end behind it. Of what is longer no
+/// more is kept.
+pub(super) fn longest(limits: Limits) -> usize {
+    longest_line(limits).saturating_add("\u{feff}\r\n".len())
+}
+
 impl<R: Read> Blocks<R> {
-    pub(crate) fn new(source: R, limit: usize) -> Self {
-        Self { source, tail: Vec::new(), offset: 0, limit }
+    pub(crate) fn new(source: R, limits: Limits) -> Self {
+        Self { source, tail: Vec::new(), offset: 0, limit: longest(limits) }
     }
 
     /// The next block, made of `buffer`; as soon as there is a whole line.
@@ -51,8 +91,7 @@ impl<R: Read> Blocks<R> {
                 buffer.truncate(end);
                 break;
             }
-            // As many bytes as the longest line has with its line end.
-            if buffer.len() >= self.limit.saturating_add(2) {
+            if buffer.len() >= self.limit {
                 return self.skip_line(buffer).map(Some);
             }
             searched = buffer.len();
@@ -64,11 +103,11 @@ impl<R: Read> Blocks<R> {
             }
         }
         self.offset += buffer.len() as u64;
-        Ok(Some(Block { text: Text::Lines(buffer), start }))
+        Ok(Some(Block::new(Text::Lines(buffer), start)))
     }
 
     fn skip_line(&mut self, mut buffer: Vec<u8>) -> io::Result<Block> {
-        let start = self.offset;
+        let start = self.offset + mark(&buffer, self.offset == 0) as u64;
         loop {
             if let Some(end) = memchr(b'\n', &buffer) {
                 self.offset += end as u64 + 1;
@@ -81,7 +120,7 @@ impl<R: Read> Blocks<R> {
                 break;
             }
         }
-        Ok(Block { text: Text::TooLong, start })
+        Ok(Block::new(Text::TooLong, start))
     }
 
     fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {

@@ -1,8 +1,9 @@
 //! The lines of a block, each held against a contract.
 
 use std::mem;
+use std::ops::Range;
 
-use memchr::memrchr;
+use memchr::{memchr, memrchr};
 use tokenline_core::json::Value;
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, Violation};
 
@@ -23,7 +24,7 @@ pub(crate) trait Contract: Send + Sync {
     }
 }
 
-/// A block that was checked.
+/// A block that was checked, or a part of one.
 #[derive(Debug)]
 pub(crate) struct Checked<F> {
     /// Offset in the source of its first byte.
@@ -34,14 +35,12 @@ pub(crate) struct Checked<F> {
     pub(crate) verdicts: Vec<Verdict<F>>,
     /// What the contract keeps of its lines, one after the other.
     pub(crate) kept: Vec<u8>,
-    /// The lines themselves; empty where there was one that is too long.
-    pub(crate) text: Vec<u8>,
 }
 
 /// What is to be said of a line.
 #[derive(Debug)]
 pub(crate) struct Verdict<F> {
-    /// The line, counted from 0 at the start of the block.
+    /// The line, counted from 0 at the start of the part.
     pub(crate) line: u64,
     /// Where the line begins in the block, and where the object begins in the line.
     pub(crate) line_start: usize,
@@ -65,67 +64,133 @@ pub(crate) struct Fault {
 /// Checks blocks, one after the other.
 pub(crate) struct Checker {
     decoder: RecordDecoder,
-    limits: Limits,
+    /// Longest line, in bytes.
+    limit: usize,
 }
 
 impl Checker {
     pub(crate) fn new(limits: Limits) -> Self {
-        Self { decoder: RecordDecoder::new(Options::strict().limits(limits)), limits }
+        // What the decoder would say of a line that is too long depends on what it meets first, so it is shown none.
+        let unlimited = Limits { line_bytes: usize::MAX, ..limits };
+        Self { decoder: RecordDecoder::new(Options::strict().limits(unlimited)), limit: longest_line(limits) }
     }
 
-    pub(crate) fn check<C: Contract>(&mut self, block: Block, contract: &C) -> Checked<C::Fact> {
-        let Block { text, start } = block;
+    /// Checks a block, or the first part of what is left of one in which there is much to tell.
+    pub(crate) fn check<C: Contract>(&mut self, block: &mut Block, contract: &C) -> Checked<C::Fact> {
+        let Block { text, start, checked, .. } = block;
+        let mut lines = Lines { contract, lines: 0, faults: 0, verdicts: Vec::new(), kept: Vec::new() };
         match text {
-            Text::Lines(text) => self.check_lines(text, start, contract),
+            Text::Lines(text) => {
+                *checked = self.check_lines(text, *start, *checked, &mut block.within, &mut lines);
+            }
             Text::TooLong => {
-                let outcome = Err(self.too_long());
-                let verdict = Verdict { line: 0, line_start: 0, column: 1, kept: 0, outcome };
-                Checked { start, lines: 1, verdicts: vec![verdict], kept: Vec::new(), text: Vec::new() }
+                lines.too_long(0, self.limit);
+                *checked = 1;
             }
         }
+        let Lines { lines, verdicts, kept, .. } = lines;
+        Checked { start: *start, lines, verdicts, kept }
     }
 
-    fn check_lines<C: Contract>(&mut self, text: Vec<u8>, start: u64, contract: &C) -> Checked<C::Fact> {
-        let mut lines_read = Lines {
-            contract,
-            limits: &self.limits,
-            // Before the first line of its text the decoder looks for a byte order mark. There is one at the start
-            // of a source, and nowhere else.
-            before: u64::from(start > 0),
-            verdicts: Vec::new(),
-            kept: Vec::new(),
-        };
+    /// Checks lines from `at` on, and returns how far it came. Up to `within` no line is too long.
+    fn check_lines<C: Contract>(
+        &mut self,
+        text: &[u8],
+        start: u64,
+        mut at: usize,
+        within: &mut usize,
+        lines: &mut Lines<'_, C>,
+    ) -> usize {
+        while at < text.len() && lines.faults < MOST_FAULTS {
+            let is_first = start == 0 && at == 0;
+            if at == *within {
+                let long = long_line(text, at, is_first, self.limit);
+                if let Some(long) = long.as_ref().filter(|long| long.start == at) {
+                    lines.too_long(at + mark(text, is_first), self.limit);
+                    (at, *within) = (long.end, long.end);
+                    continue;
+                }
+                *within = long.map_or(text.len(), |long| long.start);
+            }
+            at += self.decode(&text[at..*within], at, is_first, lines);
+        }
+        at
+    }
+
+    /// Checks lines that are within the limit, and returns how far it came. `at` is where they are in the block.
+    fn decode<C: Contract>(
+        &mut self,
+        text: &[u8],
+        at: usize,
+        is_first: bool,
+        lines: &mut Lines<'_, C>,
+    ) -> usize {
         self.decoder.reset();
-        if start > 0 {
+        // Before the first line of its text the decoder looks for a byte order mark. There is one at the start of a
+        // source, and nowhere else.
+        let before = u64::from(!is_first);
+        if !is_first {
             self.decoder.decode(b"\n");
         }
-        let mut rest = &*text;
-        while !rest.is_empty() {
-            let decoded = self.decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
+        let part = Part { text, at, before, lines: lines.lines };
+        let mut done = 0;
+        while done < text.len() {
+            let decoded = self.decoder.decode(&text[done..]);
+            done += decoded.consumed;
             if let Some(event) = decoded.event {
-                lines_read.take(event, &text);
+                lines.take(event, &part);
+                if lines.faults >= MOST_FAULTS && text[..done].ends_with(b"\n") {
+                    break;
+                }
             }
         }
-        let ends_open = text.last() != Some(&b'\n');
-        let lines = self.decoder.line() - 1 - lines_read.before + u64::from(ends_open);
+        let ends_open = !text[..done].ends_with(b"\n");
+        lines.lines += self.decoder.line() - 1 - before + u64::from(ends_open);
         while let Some(event) = self.decoder.finish() {
-            lines_read.take(event, &text);
+            lines.take(event, &part);
         }
-        let Lines { verdicts, kept, .. } = lines_read;
-        Checked { start, lines, verdicts, kept, text }
-    }
-
-    fn too_long(&self) -> Box<Fault> {
-        too_long(&self.limits)
+        done
     }
 }
 
-fn too_long(limits: &Limits) -> Box<Fault> {
+/// So many faults are told before more are looked for: a block may have one in every second byte, and each takes some
+/// hundred bytes.
+const MOST_FAULTS: usize = 1024;
+
+/// The limit as the decoder would apply it.
+pub(super) fn longest_line(limits: Limits) -> usize {
+    limits.line_bytes.min(1 << 31)
+}
+
+/// How many bytes at the start of a source are on no line: a byte order mark.
+pub(super) fn mark(text: &[u8], is_first: bool) -> usize {
+    if is_first && text.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 }
+}
+
+/// The next line at or behind `at`, where a line starts, whose content is beyond the limit. Its end, a line feed with or
+/// without a carriage return before it, does not count.
+fn long_line(text: &[u8], mut at: usize, is_first: bool, limit: usize) -> Option<Range<usize>> {
+    // Seldom: a block is shorter than a line may be.
+    while text.len() - at > limit {
+        let rest = &text[at..];
+        let (content, end) = match memchr(b'\n', rest) {
+            Some(feed) => (&rest[..feed], at + feed + 1),
+            None => (rest, text.len()),
+        };
+        let content = content.strip_suffix(b"\r").unwrap_or(content);
+        if content.len() - mark(content, is_first && at == 0) > limit {
+            return Some(at..end);
+        }
+        at = end;
+    }
+    None
+}
+
+fn too_long(limit: usize) -> Box<Fault> {
     Box::new(Fault {
         code: ErrorCode::InvalidJson,
         rule: Code::LineTooLong.as_str().to_owned(),
-        message: format!("the line is longer than the limit of {} bytes", limits.line_bytes),
+        message: format!("the line is longer than the limit of {limit} bytes"),
         instance_path: String::new(),
         column: 1,
     })
@@ -133,15 +198,26 @@ fn too_long(limits: &Limits) -> Box<Fault> {
 
 struct Lines<'c, C: Contract> {
     contract: &'c C,
-    limits: &'c Limits,
-    /// Lines, each of one byte, that the decoder was given before the block.
-    before: u64,
+    /// Lines so far.
+    lines: u64,
+    faults: usize,
     verdicts: Vec<Verdict<C::Fact>>,
     kept: Vec<u8>,
 }
 
+/// Lines that are decoded at one go.
+struct Part<'t> {
+    text: &'t [u8],
+    /// Where they are in the block.
+    at: usize,
+    /// Lines, each of one byte, that the decoder was given before them.
+    before: u64,
+    /// Lines that were checked before them.
+    lines: u64,
+}
+
 impl<C: Contract> Lines<'_, C> {
-    fn take(&mut self, event: LentEvent<'_>, text: &[u8]) {
+    fn take(&mut self, event: LentEvent<'_>, part: &Part<'_>) {
         let (line, line_start, column, outcome) = match event {
             Event::Record(record) => {
                 let Record { line, column, span, value, .. } = record;
@@ -155,34 +231,44 @@ impl<C: Contract> Lines<'_, C> {
                     violation.instance_path = self.contract.public_path(violation.instance_path);
                     Box::new(Fault::of_violation(*violation, column))
                 });
-                (line, (span.start - self.before - (column - 1)) as usize, column, outcome)
+                (line, (span.start - part.before - (column - 1)) as usize, column, outcome)
             }
             Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
                 let line = diagnostic.line;
                 let start =
-                    line_start(text, (diagnostic.span.start - self.before) as usize, self.before == 0);
-                let fault = match diagnostic.code {
-                    Code::LineTooLong => too_long(self.limits),
-                    _ => Box::new(Fault::of_diagnostic(diagnostic)),
-                };
-                (line, start, 1, Err(fault))
+                    line_start(part.text, (diagnostic.span.start - part.before) as usize, part.before == 0);
+                (line, start, 1, Err(Box::new(Fault::of_diagnostic(diagnostic))))
             }
             // None are asked for.
             _ => return,
         };
-        let verdict =
-            Verdict { line: line - 1 - self.before, line_start, column, kept: self.kept.len(), outcome };
+        let (line, line_start) = (part.lines + line - 1 - part.before, part.at + line_start);
+        let verdict = Verdict { line, line_start, column, kept: self.kept.len(), outcome };
         // One verdict a line: the first.
         if self.verdicts.last().is_none_or(|last| last.line < verdict.line) {
+            self.faults += usize::from(verdict.outcome.is_err());
             self.verdicts.push(verdict);
         }
+    }
+
+    /// The next line is too long.
+    fn too_long(&mut self, line_start: usize, limit: usize) {
+        let outcome = Err(too_long(limit));
+        self.verdicts.push(Verdict {
+            line: self.lines,
+            line_start,
+            column: 1,
+            kept: self.kept.len(),
+            outcome,
+        });
+        self.lines += 1;
+        self.faults += 1;
     }
 }
 
 /// Where the line begins in which this place is. A byte order mark is on no line.
 fn line_start(text: &[u8], at: usize, is_first: bool) -> usize {
-    let mark = if is_first && text.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-    memrchr(b'\n', &text[..at]).map_or(mark, |end| end + 1)
+    memrchr(b'\n', &text[..at]).map_or_else(|| mark(text, is_first), |end| end + 1)
 }
 
 impl Fault {

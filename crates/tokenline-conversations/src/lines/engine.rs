@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use memchr::{memchr, memrchr};
 use tokenline_core::Limits;
 
-use super::blocks::{Block, Text};
-use super::check::{Checker, Contract};
+use super::blocks::{Block, Text, longest};
+use super::check::{Checker, Contract, mark};
 use super::tally::{Count, Counts, Tally};
 use super::workers;
 use crate::LineError;
@@ -92,7 +92,7 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
         {
             pushed.keep(&bytes[..=end], limits);
             bytes = &bytes[end + 1..];
-            let block = pushed.take(limits);
+            let block = pushed.take();
             self.check(block);
         }
         if let Some(end) = memrchr(b'\n', bytes)
@@ -108,24 +108,25 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
         }
     }
 
-    fn check(&mut self, block: Block) {
+    fn check(&mut self, mut block: Block) {
         let Some(pushed) = &mut self.pushed else { return };
-        let mut checked = pushed.checker.check(block, &self.contract);
-        if self.failure.is_none() {
-            self.failure = self.tally.add::<C>(&mut checked).err();
+        while !block.is_done() {
+            let mut checked = pushed.checker.check(&mut block, &self.contract);
+            if self.failure.is_none() {
+                self.failure = self.tally.add::<C>(&mut checked, block.text()).err();
+            }
         }
         if pushed.line.is_empty() {
-            checked.text.clear();
-            pushed.line = checked.text;
+            pushed.line = block.into_buffer();
+            pushed.line.clear();
         }
     }
 
     fn end_pushed(&mut self) {
-        let limits = self.limits;
         if let Some(pushed) = &mut self.pushed
             && !pushed.line.is_empty()
         {
-            let block = pushed.take(limits);
+            let block = pushed.take();
             self.check(block);
         }
         self.pushed = None;
@@ -143,22 +144,20 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
 
 impl Pushed {
     fn keep(&mut self, bytes: &[u8], limits: Limits) {
-        // As many bytes as the longest line has with its line end, and one.
-        let room = limits.line_bytes.saturating_add(3).saturating_sub(self.line.len()).min(bytes.len());
+        let room = longest(limits).saturating_sub(self.line.len()).min(bytes.len());
         self.line.extend_from_slice(&bytes[..room]);
         self.skipped += (bytes.len() - room) as u64;
     }
 
     /// The line, whole or the last one.
-    fn take(&mut self, limits: Limits) -> Block {
+    fn take(&mut self) -> Block {
         match self.skipped {
             0 => self.take_lines(),
             skipped => {
-                let start = self.start;
-                debug_assert!(self.line.len() > limits.line_bytes);
+                let start = self.start + mark(&self.line, self.start == 0) as u64;
                 self.start += self.line.len() as u64 + skipped;
                 (self.line, self.skipped) = (Vec::new(), 0);
-                Block { text: Text::TooLong, start }
+                Block::new(Text::TooLong, start)
             }
         }
     }
@@ -166,6 +165,6 @@ impl Pushed {
     fn take_lines(&mut self) -> Block {
         let (text, start) = (std::mem::take(&mut self.line), self.start);
         self.start += text.len() as u64;
-        Block { text: Text::Lines(text), start }
+        Block::new(Text::Lines(text), start)
     }
 }

@@ -10,7 +10,8 @@ macro_rules! shared_methods {
                 self
             }
 
-            /// Sets how long a line, and how deep a value, may be: 8 MiB and 127 unless told otherwise.
+            /// Sets how long a line, and how deep a value, may be: 8 MiB, the line's end not counted, and 127 unless
+            /// told otherwise. What is longer is an error whatever is on it, white space too.
             pub fn limits(mut self, limits: ::tokenline_core::Limits) -> Self {
                 self.engine.limits = limits;
                 self

@@ -59,8 +59,8 @@ impl<'s, K> Tally<'s, K> {
         (self.input, self.lines_before) = (input, 0);
     }
 
-    /// Takes in the next block.
-    pub(crate) fn add<C: Contract>(&mut self, checked: &mut Checked<C::Fact>) -> io::Result<()>
+    /// Takes in the next block, or a part of it; `text` is all of it.
+    pub(crate) fn add<C: Contract>(&mut self, checked: &mut Checked<C::Fact>, text: &[u8]) -> io::Result<()>
     where
         K: Count<C>,
     {
@@ -75,7 +75,7 @@ impl<'s, K> Tally<'s, K> {
                     }
                 }
                 Err(fault) => {
-                    self.invalid(*fault, line, checked.start, line_start, &checked.text)?;
+                    self.invalid(*fault, line, checked.start, line_start, text)?;
                 }
             }
             kept_from = kept;

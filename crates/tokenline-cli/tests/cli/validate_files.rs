@@ -1,0 +1,230 @@
+//! What `validate-input`, `validate` and `snapshot` read and write, where something is odd about it.
+
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::{fs, iter};
+
+use crate::common::{Run, file, folder, tokenline};
+
+const GOOD: &str = r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[],"metadata":{}}"#;
+
+fn path(folder: &tempfile::TempDir, name: &str) -> String {
+    folder.path().join(name).to_str().expect("UTF-8").to_owned()
+}
+
+/// Everything in a folder, hidden or not.
+fn names(folder: &tempfile::TempDir) -> Vec<String> {
+    let entries = fs::read_dir(folder.path()).expect("a folder");
+    let mut names: Vec<_> =
+        entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8")).collect();
+    names.sort_unstable();
+    names
+}
+
+#[test]
+fn two_options_do_not_write_one_file() {
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", "x\n");
+    fs::create_dir(folder.path().join("sub")).expect("made");
+    let (one, same) = (path(&folder, "out"), path(&folder, "sub/../out"));
+    // Whether it is there or not.
+    for _ in 0..2 {
+        for other in [&one, &same] {
+            let run = tokenline(
+                &["validate-input", "--input", &input, "--report-json", &one, "--reject-file", other],
+                "",
+            );
+            assert_eq!(
+                (run.code, &*run.err),
+                (2, "tokenline: --report-json and --reject-file are one file\n")
+            );
+        }
+        fs::write(&one, "old").expect("written");
+    }
+    assert_eq!(fs::read_to_string(&one).expect("there"), "old");
+    let schema = file(&folder, "schema.json", "{}");
+    let run = tokenline(&["validate", "--schema", &schema, &input, "--report-json", &schema], "");
+    assert_eq!((run.code, fs::read_to_string(&schema).expect("there")), (2, "{}".to_owned()));
+    #[cfg(unix)]
+    {
+        let null = "/dev/null";
+        let run = tokenline(
+            &["validate-input", "--input", &input, "--report-json", null, "--reject-file", null],
+            "",
+        );
+        assert_eq!(run.code, 1);
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_path_is_told_before_anything_is_read() {
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", "x\n");
+    for report in ["new/", "no/report", ".."] {
+        let run =
+            tokenline(&["validate-input", "--input", &input, "--report-json", &path(&folder, report)], "");
+        assert_eq!((run.code, &*run.out), (3, ""), "{report}: {}", run.err);
+    }
+    for missing in [path(&folder, "missing"), folder.path().to_str().expect("UTF-8").to_owned()] {
+        let run = tokenline(&["validate-input", "--input", &input, &missing], "");
+        assert_eq!((run.code, &*run.out), (3, ""));
+        assert!(run.err.starts_with(&format!("tokenline: cannot read {missing}: ")), "{}", run.err);
+    }
+    assert_eq!(names(&folder), ["in.jsonl"]);
+}
+
+#[test]
+fn a_pattern_finds_no_hidden_files() {
+    let folder = folder();
+    file(&folder, "in.jsonl", GOOD);
+    file(&folder, ".tokenline-abcdef", "half of a report");
+    let run = tokenline(&["validate-input", "--input", &path(&folder, "*")], "");
+    assert_eq!((run.code, &*run.out), (0, ""));
+    let hidden = path(&folder, ".t*");
+    assert_eq!(tokenline(&["validate-input", "--input", &hidden], "").code, 1);
+    let run = tokenline(&["validate-input", "--input", &path(&folder, "*"), &hidden], "");
+    assert_eq!((run.code, &*run.err), (1, "2 files: 1 valid conversation, 1 error\n"));
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_report_is_written_though_the_disk_is_full_for_others() {
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", "x\n".repeat(50_000));
+    for format in ["text", "json", "jsonl", "sarif", "github"] {
+        let report = path(&folder, format);
+        let output = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+            .args(["validate-input", "--input", &input, "--format", format, "--report-json", &report])
+            .stdout(fs::File::options().write(true).open("/dev/full").expect("Linux has it"))
+            .stderr(Stdio::piped())
+            .output()
+            .expect("it runs");
+        assert_eq!(output.status.code(), Some(3));
+        assert_eq!(
+            String::from_utf8_lossy(&output.stderr),
+            "tokenline: cannot write to standard output: No space left on device (os error 28)\n"
+        );
+        assert!(fs::read_to_string(&report).expect("a report").contains("\"error_count\": 50000"));
+    }
+    let report = path(&folder, "rejected");
+    let run = tokenline(
+        &["validate-input", "--input", &input, "--report-json", &report, "--reject-file", "/dev/full"],
+        "",
+    );
+    assert_eq!(
+        (run.code, &*run.err),
+        (3, "tokenline: cannot write /dev/full: No space left on device (os error 28)\n")
+    );
+    assert!(Path::new(&report).exists());
+    let input = file(&folder, "good.jsonl", GOOD);
+    let run = tokenline(&["snapshot", "--input", &input, "--output", "/dev/full"], "");
+    assert_eq!(
+        (run.code, &*run.err),
+        (3, "tokenline: cannot write /dev/full: No space left on device (os error 28)\n")
+    );
+}
+
+#[test]
+fn the_report_is_written_though_nobody_reads_the_errors() {
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", "x\n".repeat(5000));
+    for format in ["text", "json", "sarif"] {
+        let report = path(&folder, format);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+            .args(["validate-input", "--input", &input, "--max-errors", "5000", "--format", format])
+            .args(["--report-json", &report])
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        drop(child.stdout.take());
+        assert_eq!(child.wait().expect("it ends").code(), Some(1), "{format}");
+        assert!(Path::new(&report).exists());
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_nothing_behind() {
+    let folder = folder();
+    let input = path(&folder, "pipe");
+    assert!(Command::new("mkfifo").arg(&input).status().expect("mkfifo").success());
+    let (report, rejects) = (path(&folder, "report"), path(&folder, "rejects"));
+    let validate = ["validate-input", "--input", &input, "--report-json", &report, "--reject-file", &rejects];
+    let snapshot = ["snapshot", "--input", &input, "--output", &report];
+    for args in [&validate[..], &snapshot] {
+        let child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+            .args(args)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("it starts");
+        // It was opened at the other end.
+        let pipe = fs::File::options().write(true).open(&input).expect("a pipe");
+        assert!(names(&folder).len() > 1);
+        // Until it watches for the signal.
+        std::thread::sleep(std::time::Duration::from_millis(300));
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+        assert!(killed.success());
+        assert_eq!(child.wait_with_output().expect("it ends").status.code(), Some(130));
+        assert_eq!(names(&folder), ["pipe"]);
+        drop(pipe);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn only_plain_files_are_followed() {
+    let folder = folder();
+    let pipe = path(&folder, "pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    let zipped = file(&folder, "in.zst", zstd::encode_all(GOOD.as_bytes(), 1).expect("compressed"));
+    for (input, reason) in [(&pipe, "is none"), (&zipped, "is compressed")] {
+        let run = tokenline(&["validate-input", "--follow", "--input", input], "");
+        assert_eq!((run.code, run.err.contains(reason)), (2, true), "{}", run.err);
+    }
+}
+
+#[test]
+fn compressed_files_may_begin_with_what_is_to_be_skipped() {
+    let frame = zstd::encode_all(GOOD.as_bytes(), 1).expect("compressed");
+    let skipped = [&b"\x50\x2a\x4d\x18\x04\0\0\0abcd"[..], &frame].concat();
+    let Run { code, err, .. } = tokenline(&["validate-input", "--input", "-"], skipped);
+    assert_eq!((code, &*err), (0, "stdin: 1 valid conversation, 0 errors\n"));
+}
+
+/// `printf 'x\n' | xz -0 --lzma2=dict=1536MiB`: what is small may ask for much memory.
+#[test]
+fn what_takes_too_much_memory_to_decompress_is_not_read() {
+    let bomb = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x25\x00\x00\x00\
+          \x3b\x78\x7b\x41\x01\x00\x01\x78\x0a\x00\x00\x00\x37\x4a\x51\xdc\x33\xa2\xca\xb0\
+          \x00\x01\x1a\x02\xdc\x2e\xa5\x7e\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
+    let run = tokenline(&["validate-input", "--input", "-"], bomb);
+    assert_eq!((run.code, &*run.err), (3, "tokenline: cannot read stdin: memory limit reached\n"));
+}
+
+/// A block has so many errors that they are told in parts.
+#[test]
+fn errors_beside_errors_are_told_in_order() {
+    let folder = folder();
+    let lines: Vec<_> = (0..60_000).map(|number| if number % 7 == 0 { GOOD } else { "x" }).collect();
+    let input = file(&folder, "in.jsonl", lines.join("\n"));
+    let mut reports = Vec::new();
+    for jobs in ["1", "2", "5"] {
+        let rejects = path(&folder, "rejects");
+        let run = tokenline(
+            &["validate-input", "--input", &input, "-j", jobs, "--reject-file", &rejects, "--format", "json"],
+            "",
+        );
+        assert_eq!(run.code, 1);
+        let rejects = fs::read_to_string(rejects).expect("written");
+        let numbers = rejects.lines().map(|line| {
+            let error: serde_json::Value = serde_json::from_str(line).expect("JSON");
+            error["line_number"].as_u64().expect("a number")
+        });
+        let next = 1..=60_000;
+        assert!(numbers.eq(next.filter(|number| *number != 1)));
+        reports.push((run.out, rejects));
+    }
+    assert!(iter::zip(&reports, &reports[1..]).all(|(one, next)| one == next));
+}
