@@ -64,13 +64,17 @@ impl<T> ContinuedEvents<T> {
         let ContinuedRequest { client, request, continuation, options, mut hooks, kind } = request;
         hooks.quota.counted = Counted::Records;
         let limits = options.limits;
+        let mut machine = RecordContinuation::new(continuation, options);
+        if let Some(repair) = hooks.repair.take() {
+            machine.repair_mut().set(repair);
+        }
         let mut events = Self {
             client,
             request,
             hooks,
             limits,
             report: ContinuationReport::new(&limits),
-            machine: RecordContinuation::new(continuation, options),
+            machine,
             state: State::Ask,
             fault: None,
             kind,
@@ -200,9 +204,9 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
 
     /// What was asked for, of a record or of what a repair makes of it.
     fn read(&mut self, record: &Record<Raw>) -> Result<Record<T>, Box<Diagnostic>> {
-        let Hooks { validator, repair, .. } = &mut self.hooks;
+        let validator = self.hooks.validator.as_deref();
         let read = |value: &Record<Value<'_>>| {
-            if let Some(validator) = &*validator {
+            if let Some(validator) = validator {
                 value.validate(validator)?;
             }
             value.deserialize()
@@ -211,12 +215,12 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
             Ok(record) => return Ok(record),
             Err(diagnostic) => diagnostic,
         };
-        let Some(repair) = repair.as_mut().filter(|_| diagnostic.code.is_repairable()) else {
+        // What was repaired once is not asked about again.
+        if !diagnostic.code.is_repairable() || record.recovered.contains(Recovery::Repaired) {
             return Err(diagnostic);
-        };
-        let Some(replacement) = repair(Rejected::new(record.value.as_str(), (*diagnostic).clone())) else {
-            return Err(diagnostic);
-        };
+        }
+        let rejected = Rejected::new(record.value.as_str(), (*diagnostic).clone());
+        let Some(replacement) = self.machine.repair_mut().ask(rejected) else { return Err(diagnostic) };
         let place = record.clone().map(|_| ());
         place.repaired(&replacement, &self.limits, |value| read(value).ok()).flatten().ok_or(diagnostic)
     }

@@ -115,6 +115,17 @@ pub(super) fn squeezed(text: &str) -> impl Iterator<Item = char> + '_ {
     })
 }
 
+/// Whether a text breaks off inside a string or a name.
+pub(super) fn ends_in_string(text: &str) -> bool {
+    let (mut in_string, mut is_escaped) = (false, false);
+    for byte in text.bytes() {
+        let is_quote = byte == b'"' && !is_escaped;
+        is_escaped = in_string && byte == b'\\' && !is_escaped;
+        in_string ^= is_quote;
+    }
+    in_string
+}
+
 /// Whether one text begins as the other one, white space between tokens apart.
 pub(super) fn begins_as(long: &str, short: &str) -> bool {
     let mut long = squeezed(long);

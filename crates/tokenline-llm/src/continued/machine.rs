@@ -3,12 +3,13 @@
 use std::fmt;
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, Event, Options};
+use tokenline_core::{Completion, Event, Options, Rejected};
 
 use super::error::ContinuationFailure;
 use super::open::OpenRecord;
 use super::progress::{Form, Progress};
 use super::reader::{Item, Reader};
+use super::repair::Repair;
 use super::response::{self, CutAgain, Response};
 use super::{Checkpoint, Continuation, ContinuationError, prompt};
 use crate::request::Message;
@@ -57,6 +58,7 @@ pub struct RecordContinuation {
     /// Whether the records are looked for inside another value.
     has_wrapper: bool,
     progress: Progress,
+    repair: Repair,
     response: Option<Response>,
     end: Option<ResponseEnd>,
     failures: u32,
@@ -100,6 +102,7 @@ impl RecordContinuation {
         Self {
             progress: settings.progress.clone(),
             has_wrapper: options.looks_for_items(),
+            repair: Repair::new(options.limits),
             settings,
             options,
             response: None,
@@ -109,6 +112,41 @@ impl RecordContinuation {
             skipped: 0,
             error: None,
         }
+    }
+
+    /// Gives lines that are malformed a second chance: the closure gets the text that was lost, with the finding, and may
+    /// return one JSON object to take its place. That is a record like all others, marked as
+    /// [repaired](tokenline_core::Recovery::Repaired).
+    ///
+    /// It is to say the same of the same text each time: a model that starts over, or repeats the last record as it wrote
+    /// it, writes the line again, which then counts as the record that it was made into. What a cut leaves open is not
+    /// for it: the model writes that again.
+    ///
+    /// ```
+    /// use tokenline_core::{Event, Options, Recovery};
+    /// use tokenline_llm::{Continuation, RecordContinuation};
+    ///
+    /// let machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    /// let mut machine = machine.with_repair(|rejected| Some(rejected.text.replace("NaN", "null")));
+    /// machine.begin();
+    /// machine.push("{\"n\":NaN}\n");
+    /// let Some(Event::Record(record)) = machine.next_event() else { panic!("a record") };
+    /// assert_eq!(record.value.as_str(), "{\"n\":null}");
+    /// assert!(record.recovered.contains(Recovery::Repaired));
+    /// ```
+    #[must_use]
+    pub fn with_repair(
+        mut self,
+        repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.repair.set(Box::new(repair));
+        self
+    }
+
+    /// The hook, for who asks about more than malformed lines.
+    #[cfg(feature = "client")]
+    pub(super) fn repair_mut(&mut self) -> &mut Repair {
+        &mut self.repair
     }
 
     /// What is to be done next.
@@ -195,7 +233,7 @@ impl RecordContinuation {
     /// Rejects are those of what is new in a response. That it was cut is none.
     pub fn next_event(&mut self) -> Option<Event<Raw>> {
         let response = self.response.as_mut()?;
-        match response.next(&mut self.progress) {
+        match response.next(&mut self.progress, &mut self.repair) {
             Some(Item::Record(read)) => {
                 self.progress.offset += response.told(read.record.span);
                 // An array inside another value, or an array that is the answer.
@@ -207,6 +245,7 @@ impl RecordContinuation {
                 {
                     self.progress.form = Form::Elements;
                 }
+                self.progress.shape.has_lines |= read.record.value.as_str().contains('\n');
                 self.progress.deliver(read.text, read.fingerprint, self.settings.quote_bytes);
                 if !response.is_pending() {
                     self.progress.open.clear();
@@ -318,7 +357,7 @@ impl RecordContinuation {
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         let mut progress = self.progress.clone();
-        if let Some(response) = self.response.as_ref().filter(|response| !response.is_pending() && !response.is_behind())
+        if let Some(response) = self.response.as_ref().filter(|response| response.is_abreast())
             && let Some(open) = response.reader().map(Reader::open).filter(|open| !open.is_empty())
             && response.failure().is_none()
             // Before the first of them it is what is around the records.
@@ -363,7 +402,9 @@ impl RecordContinuation {
     /// taken. It does not grow with the answer.
     #[must_use]
     pub fn held_bytes(&self) -> usize {
-        self.progress.held_bytes() + self.response.as_ref().map_or(0, Response::held_bytes)
+        self.progress.held_bytes()
+            + self.repair.held_bytes()
+            + self.response.as_ref().map_or(0, Response::held_bytes)
     }
 }
 

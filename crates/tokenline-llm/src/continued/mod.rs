@@ -18,11 +18,21 @@
 //!
 //! Records are compared without the white space between their tokens. Where two readings are equally good, and where
 //! what is repeated is not what was delivered, nothing of the response is delivered, and the model is asked again.
-//! What cannot be known is taken as it was asked for: a response that repeats nothing where no record is open, and
-//! begins within an element of an array, may be read as an element.
+//!
+//! A response that repeats nothing may begin inside a record. Where records are elements of an array, or take several
+//! lines, its records are held, for 64 KiB of it at most, until it ends: it begins with a name that records began with
+//! before, closes no more than it opens, and, if it was cut, its first one is no part of the last records where objects
+//! within those begin as records do. If not, nothing of it is delivered. The same goes for one whose anchor is a part of
+//! another record as well. A first record that has its first member in common with a remembered one, and is another, is
+//! that one in other words, unless first members have repeated before.
+//!
+//! What cannot be known is taken as it was asked for: a record that was left out is missed by nobody, nor is a changed one
+//! whose first member was changed; and objects that are like the records, inside one that was skipped or is too long to
+//! be quoted, are records to a response that is cut, or longer than those 64 KiB, before it closes that.
 //!
 //! Held are the open record, the last few that are quoted, and fingerprints of the others; never the answer.
 
+mod among;
 mod checkpoint;
 mod error;
 #[cfg(feature = "client")]
@@ -36,6 +46,7 @@ mod prompt;
 mod reader;
 #[cfg(feature = "client")]
 mod records;
+mod repair;
 #[cfg(feature = "client")]
 mod report;
 #[cfg(feature = "client")]
@@ -43,6 +54,7 @@ mod request;
 mod response;
 mod seam;
 mod settings;
+mod shape;
 mod source;
 
 pub use checkpoint::Checkpoint;

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::error::ContinuationFailure;
 use super::fingerprint::{Fingerprint, begins_as};
 use super::open::OpenRecord;
+use super::shape::Shape;
 
 /// Records of the beginning, and of the end, that are remembered.
 const REMEMBERED: usize = 8;
@@ -45,6 +46,9 @@ pub(super) struct Progress {
     /// Whether the open record was written again, and cut again.
     #[serde(default)]
     pub(super) is_cut_again: bool,
+    /// How the records look.
+    #[serde(default)]
+    pub(super) shape: Shape,
     /// What was wrong with the last continuation.
     #[serde(skip)]
     pub(super) failure: Option<ContinuationFailure>,
@@ -67,6 +71,9 @@ pub(super) struct TailRecord {
     /// The beginning of that where there is none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(super) beginning: String,
+    /// Its first member.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) first: Option<Fingerprint>,
 }
 
 /// How the records stand in the answer.
@@ -93,7 +100,9 @@ impl Progress {
         if self.tail.len() == REMEMBERED {
             self.tail.pop_front();
         }
-        self.tail.push_back(TailRecord { fingerprint, text: Some(text), beginning: String::new() });
+        let first = self.shape.deliver(&text, self.tail.iter().filter_map(|record| record.first));
+        let first = first.map(|first| first.member);
+        self.tail.push_back(TailRecord { fingerprint, text: Some(text), beginning: String::new(), first });
         let mut room = quote_bytes;
         for record in self.tail.iter_mut().rev() {
             // No gaps: what is older than one that has no room has none either.

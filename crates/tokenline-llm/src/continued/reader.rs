@@ -1,9 +1,15 @@
 //! The records of one response.
 
 use tokenline_core::json::{Parser, Raw, Step};
-use tokenline_core::{Code, Diagnostic, Event, JsonlParser, Options, Record};
+use tokenline_core::{
+    Code, Completion, Diagnostic, Event, JsonlParser, Options, Record, Recovered, Rejected,
+};
 
+use super::among::Among;
 use super::fingerprint::{Fingerprint, squeeze};
+use super::progress::Form;
+use super::repair::Repair;
+use super::shape;
 
 /// What a response says.
 #[derive(Debug)]
@@ -32,14 +38,18 @@ impl Read {
 #[derive(Debug)]
 pub(super) struct Reader {
     parser: JsonlParser,
-    elements: Option<Elements>,
+    /// Where it is among records, if it begins there.
+    among: Option<Among>,
     /// The text from the first byte on that may be part of an open record.
     held: String,
     /// Where that begins in the text.
     base: u64,
     /// The last byte before it that is no white space.
     before: Option<u8>,
+    /// Whether lines are kept that something may be said of, up to so many bytes.
+    kept_lines: Option<usize>,
     is_finished: bool,
+    is_cut: bool,
     /// The place of the record that the end cut.
     open: Option<u64>,
     is_truncated: bool,
@@ -51,31 +61,41 @@ impl Reader {
     pub(super) fn new(options: Options) -> Self {
         Self {
             parser: JsonlParser::new(options),
-            elements: None,
+            among: None,
             held: String::new(),
             base: 0,
             before: None,
+            kept_lines: None,
             is_finished: false,
+            is_cut: false,
             open: None,
             is_truncated: false,
             is_over: false,
         }
     }
 
-    /// For a text that begins among the elements of an array.
-    pub(super) fn among_elements(options: Options) -> Self {
-        Self { elements: Some(Elements::default()), ..Self::new(options) }
+    /// For a text that begins among records. `has_wrapper`: the array of them is inside another value.
+    pub(super) fn among(options: Options, form: Form, has_wrapper: bool) -> Self {
+        Self { among: Some(Among::new(form, has_wrapper)), ..Self::new(options) }
+    }
+
+    /// Where it is among records. `None` if it begins as an answer does.
+    pub(super) fn place(&self) -> Option<&Among> {
+        self.among.as_ref()
     }
 
     pub(super) fn push(&mut self, text: &str) {
         self.held += text;
-        match &mut self.elements {
+        match &mut self.among {
             None => self.parser.push(text.as_bytes().to_vec()),
-            Some(elements) => self.parser.push(elements.relined(text)),
+            Some(among) => self.parser.push(among.relined(text)),
         }
     }
 
-    pub(super) fn next(&mut self) -> Option<Item> {
+    /// What is next. `is_open`: a record was cut off before, and what is not like one is not asked about, as it may be
+    /// more of that.
+    pub(super) fn next(&mut self, repair: &mut Repair, is_open: bool) -> Option<Item> {
+        self.kept_lines = repair.line_bytes();
         while !self.is_over {
             match self.parser.next_event() {
                 Some(Event::Record(record)) => {
@@ -93,7 +113,13 @@ impl Reader {
                     // Behind it the lines of what was cut would be read as records of their own.
                     self.is_over = self.open == Some(diagnostic.span.start);
                 }
-                Some(Event::Rejected(diagnostic) | Event::Note(diagnostic)) => {
+                Some(Event::Rejected(diagnostic)) => {
+                    return Some(match self.repaired(&diagnostic, repair, is_open) {
+                        Some(record) => Item::Record(Box::new(Read::new(record))),
+                        None => Item::Finding(diagnostic),
+                    });
+                }
+                Some(Event::Note(diagnostic)) => {
                     return Some(Item::Finding(diagnostic));
                 }
                 Some(Event::Partial(_)) => {}
@@ -108,10 +134,37 @@ impl Reader {
         None
     }
 
+    /// What takes the place of what was rejected, unless more of it would have come.
+    fn repaired(&self, diagnostic: &Diagnostic, repair: &mut Repair, is_open: bool) -> Option<Record<Raw>> {
+        let span = diagnostic.span;
+        if self.kept_lines.is_none() || !diagnostic.code.is_repairable() || span.start == span.end {
+            return None;
+        }
+        let (start, end) = (span.start.checked_sub(self.base)?, span.end.checked_sub(self.base)?);
+        let text = self.held.get(start as usize..end as usize)?;
+        let is_last = self.is_finished && self.held[end as usize..].trim_ascii().is_empty();
+        if (is_last && self.is_cut) || (is_open && !text.trim_ascii_start().starts_with('{')) {
+            return None;
+        }
+        let before = &self.held[..start as usize];
+        let line = before.rfind('\n').map_or(0, |at| at + 1);
+        let completion = if is_last { Completion::EndOfInput } else { Completion::Newline };
+        let (column, recovered) = ((before.len() - line) as u64 + 1, Recovered::default());
+        let place = Record { value: (), line: diagnostic.line, column, span, completion, recovered };
+        repair.line(Rejected::new(text, diagnostic.clone()), place)
+    }
+
     /// Forgets what no open record can be part of.
     fn let_go(&mut self) {
         let decoder = self.parser.decoder();
-        let end = (decoder.unsorted_from().max(self.base) - self.base) as usize;
+        let mut from = decoder.unsorted_from();
+        if let Some(most) = self.kept_lines {
+            let line = decoder.undecided_from().min(from);
+            if decoder.position() - line <= most as u64 {
+                from = line;
+            }
+        }
+        let end = (from.max(self.base) - self.base) as usize;
         if self.is_finished || end == 0 || !self.held.is_char_boundary(end.min(self.held.len())) {
             return;
         }
@@ -122,10 +175,11 @@ impl Reader {
         self.base += end as u64;
     }
 
-    /// Says that there is no more; [`next`](Self::next) may still have something.
-    pub(super) fn finish(&mut self) {
+    /// Says that there is no more; [`next`](Self::next) may still have something. `is_cut`: by a limit.
+    pub(super) fn finish(&mut self, is_cut: bool) {
         if !self.is_finished {
             self.let_go();
+            self.is_cut = is_cut;
             self.is_finished = true;
             self.open = self.parser.snapshot().map(|partial| partial.start);
             self.parser.finish();
@@ -150,8 +204,10 @@ impl Reader {
             (true, _) => "",
             // Before the end it need not be exact: it only helps to go on.
             (false, _) => {
-                let read = (self.parser.decoder().position().max(self.base) - self.base) as usize;
-                let open = self.held.get(..read).unwrap_or(&self.held);
+                let at = |place: u64| (place.max(self.base) - self.base) as usize;
+                let decoder = self.parser.decoder();
+                let read = at(decoder.unsorted_from())..at(decoder.position());
+                let open = self.held.get(read).unwrap_or(&self.held);
                 let open = open.trim_start_matches([' ', '\t', '\r', '\n', ',', '[']);
                 let is_open = open.starts_with('{') && Parser::new().resume(open) == Step::NeedMore;
                 if is_open { open } else { "" }
@@ -173,39 +229,6 @@ impl Reader {
     /// Bytes held, twice where the parser has them as well.
     pub(super) fn held_bytes(&self) -> usize {
         2 * self.held.len()
-    }
-}
-
-/// Makes lines of the elements of an array whose beginning was in another response: what stands between elements
-/// becomes line feeds, byte for byte, so that places stay what they are.
-#[derive(Debug, Default)]
-struct Elements {
-    depth: u32,
-    in_string: bool,
-    is_escaped: bool,
-}
-
-impl Elements {
-    fn relined(&mut self, text: &str) -> String {
-        text.chars().map(|char| self.step(char)).collect()
-    }
-
-    fn step(&mut self, char: char) -> char {
-        if self.in_string {
-            // No string has a raw line feed in it: one that seems to is malformed, and is not to spoil the rest.
-            self.in_string = (self.is_escaped || char != '"') && char != '\n';
-            self.is_escaped = char == '\\' && !self.is_escaped;
-            return char;
-        }
-        match char {
-            '"' if self.depth > 0 => (self.in_string, self.is_escaped) = (true, false),
-            '{' => self.depth += 1,
-            '[' if self.depth > 0 => self.depth += 1,
-            '}' | ']' if self.depth > 0 => self.depth -= 1,
-            '[' | ']' | '}' | ',' if self.depth == 0 => return '\n',
-            _ => {}
-        }
-        char
     }
 }
 
@@ -239,19 +262,15 @@ impl FirstMember {
     fn find(&self) -> Option<Option<Fingerprint>> {
         let too_long = (self.text.len() > LONGEST_HEAD).then_some(None);
         let Some(opener) = self.text.find(['{', '[']) else { return too_long };
-        let Some(object) = self.text[opener..].strip_prefix('{') else { return Some(None) };
-        match object.trim_ascii_start().strip_prefix('"') {
-            None if object.trim_ascii_start().is_empty() => too_long,
-            None => Some(None),
-            Some(name) => {
-                let mut is_escaped = false;
-                let end = name.find(|char| {
-                    let is_end = char == '"' && !is_escaped;
-                    is_escaped = char == '\\' && !is_escaped;
-                    is_end
-                });
-                end.map(|end| Some(Fingerprint::of(&name[..end]))).or(too_long)
-            }
+        let object = &self.text[opener..];
+        if let Some(name) = shape::first_name(object) {
+            return Some(Some(Fingerprint::of(name)));
+        }
+        let is_open = object.strip_prefix('{').map(str::trim_ascii_start);
+        if is_open.is_some_and(|rest| rest.is_empty() || rest.starts_with('"')) {
+            too_long
+        } else {
+            Some(None)
         }
     }
 }

@@ -7,6 +7,7 @@ use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Quota, Rejected, Validate};
 
+use super::repair::Hook;
 use super::{Continuation, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;
 use crate::request::ChatRequest;
@@ -27,7 +28,7 @@ pub struct ContinuedRequest<T = Raw> {
 #[derive(Default)]
 pub(super) struct Hooks {
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
-    pub(super) repair: Option<Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>>,
+    pub(super) repair: Option<Hook>,
     pub(super) quota: Quota,
 }
 

@@ -1,18 +1,23 @@
 //! One response: what of it is new.
 
 mod decide;
+mod grow;
+mod place;
 
 use std::collections::VecDeque;
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, Diagnostic, Options, Record, Recovered, Recovery, Severity, Span};
+use tokenline_core::{Diagnostic, Options, Recovery, Severity, Span};
 
 use super::error::ContinuationFailure;
+use super::fingerprint::begins_as;
 use super::overlap::{Overlap, Verdict};
 use super::progress::{Form, Progress};
-use super::reader::{Item, Read, Reader};
-use super::seam::{Head, Pending};
-use super::source::{Source, reader};
+use super::reader::{Item, Reader};
+use super::repair::Repair;
+use super::seam::{Pending, WINDOW};
+use super::source::Source;
+use place::is_changed;
 
 /// One response.
 #[derive(Debug)]
@@ -61,6 +66,8 @@ enum Stage {
     /// Does it repeat what was delivered?
     Overlap(Overlap),
     Seam,
+    /// Nothing is repeated. Does it begin where a record does?
+    Unproven,
     Deliver,
     Failed(ContinuationFailure),
 }
@@ -145,60 +152,6 @@ impl Response {
         }
     }
 
-    /// Looks whether it begins as it was asked to, inside the cut record.
-    fn asked(&mut self, progress: &mut Progress) {
-        let Some(pending) = &mut self.pending else { return };
-        let overlap = pending.asked.clone().unwrap_or_default();
-        match pending.head(&overlap) {
-            Head::Wait => {}
-            Head::Asked(start) if progress.open.go_on(&overlap) => {
-                self.stage = Stage::Grow;
-                let new = std::mem::take(&mut pending.text).split_off(start + overlap.len());
-                self.grow(&new, progress);
-            }
-            Head::Asked(_) | Head::Otherwise => {
-                self.stage = Stage::Overlap(Overlap::new(progress));
-                self.source.push(&pending.text, progress);
-            }
-        }
-    }
-
-    /// More of the cut record.
-    fn grow(&mut self, text: &str, progress: &mut Progress) {
-        let Some(pending) = &mut self.pending else { return };
-        match progress.open.push(text) {
-            Some(end) => {
-                text[end..].clone_into(&mut pending.text);
-                self.stage = Stage::Grown;
-            }
-            None if progress.open.is_malformed() => self.ungrow(progress),
-            None if progress.open.len() > pending.options.limits.line_bytes => {
-                self.fail(ContinuationFailure::Nothing);
-            }
-            None if progress.open.len() > pending.from => self.cut_again = Some(CutAgain::Longer),
-            None => {}
-        }
-    }
-
-    /// What was taken for more of the cut record was none.
-    fn ungrow(&mut self, progress: &mut Progress) {
-        let from = self.pending.as_ref().map_or(0, |pending| pending.from);
-        progress.open.truncate(from);
-        self.fail(ContinuationFailure::Diverged);
-    }
-
-    /// The cut record has come to its end, and this follows. Whether it is known what that means.
-    fn grown(&mut self, progress: &mut Progress) -> bool {
-        let Some(pending) = &self.pending else { return true };
-        match pending.text.trim_start_matches([' ', '\t', '\r']).bytes().next() {
-            None if !self.is_over => return false,
-            None | Some(b'\n') => self.joined(0, progress),
-            Some(b',' | b']') if pending.form == Form::Elements => self.joined(0, progress),
-            Some(_) => self.ungrow(progress),
-        }
-        true
-    }
-
     pub(super) fn finish(&mut self, is_cut: bool, progress: &Progress) {
         if !self.is_over {
             (self.is_over, self.is_cut) = (true, is_cut);
@@ -207,7 +160,7 @@ impl Response {
     }
 
     /// What is new. `None` if more is needed, and at the end.
-    pub(super) fn next(&mut self, progress: &mut Progress) -> Option<Item> {
+    pub(super) fn next(&mut self, progress: &mut Progress, repair: &mut Repair) -> Option<Item> {
         loop {
             if let Some(item) = self.ready.pop_front() {
                 self.new_records += u64::from(matches!(item, Item::Record(_)));
@@ -228,10 +181,10 @@ impl Response {
                 },
                 _ => {}
             }
-            match self.source.reader_mut()?.next() {
+            match self.source.reader_mut()?.next(repair, self.pending.is_some()) {
                 Some(item) => self.take(item, progress),
                 None if std::mem::take(&mut self.waits_for_next) && self.is_again_already(progress) => {
-                    self.deliver();
+                    self.deliver(progress);
                 }
                 None if !self.is_over => {
                     if !self.is_due() {
@@ -241,7 +194,7 @@ impl Response {
                 }
                 None => {
                     if let Some(reader) = self.source.reader_mut().filter(|reader| !reader.is_finished()) {
-                        reader.finish();
+                        reader.finish(self.is_cut);
                     } else {
                         self.end(progress);
                     }
@@ -252,6 +205,9 @@ impl Response {
 
     /// Whether so much has come that it is to be decided now whether it goes on inside the cut record.
     fn is_due(&mut self) -> bool {
+        if matches!(self.stage, Stage::Unproven) {
+            return self.bytes > WINDOW as u64;
+        }
         let Some(pending) = &mut self.pending else { return false };
         let is_open = match &self.stage {
             // Records that wait to be known for repeats are not to be taken for the cut one.
@@ -295,11 +251,22 @@ impl Response {
                 if let (Item::Finding(finding), Some(pending)) = (&item, &mut self.pending) {
                     pending.is_garbled |= finding.severity() == Severity::Error && is_before;
                 }
+                if let (Item::Record(read), Some(pending)) = (&item, &mut self.pending)
+                    && is_before
+                    && read.record.recovered.contains(Recovery::Repaired)
+                {
+                    // What is made of a part of the cut record is no record.
+                    pending.is_garbled |= self.skipped == 0 || !begins_as(&read.text, progress.open.text());
+                }
                 let is_candidate = is_record(&item) && is_before;
                 self.waiting.push_back(item);
                 if is_candidate && self.is_again_already(progress) {
-                    self.deliver();
+                    self.deliver(progress);
                 }
+            }
+            Stage::Unproven => {
+                self.waiting.push_back(item);
+                self.doubt(progress);
             }
             Stage::Asked | Stage::Grow | Stage::Grown | Stage::Failed(_) => {}
         }
@@ -321,7 +288,14 @@ impl Response {
             // What could not be read may have been, or have spoiled, a record that was to come.
             return self.fail(ContinuationFailure::Diverged);
         }
-        self.stage = if self.pending.is_some() { Stage::Seam } else { Stage::Deliver };
+        if self.skipped == 0 && self.goes_on && is_changed(&waiting, progress) {
+            return self.fail(ContinuationFailure::Diverged);
+        }
+        self.stage = match () {
+            () if self.pending.is_some() => Stage::Seam,
+            () if self.has_place(progress) => Stage::Deliver,
+            () => Stage::Unproven,
+        };
         waiting.into_iter().for_each(|item| self.take(item, progress));
     }
 
@@ -331,7 +305,10 @@ impl Response {
         let is_strange = |finding: &Diagnostic| is_any || finding.severity() == Severity::Error;
         waiting.iter().find_map(|item| match item {
             Item::Finding(finding) => is_strange(finding).then_some(true),
-            Item::Record(read) => Some(read.record.recovered.contains(Recovery::Prose)),
+            Item::Record(read) => Some(
+                read.record.recovered.contains(Recovery::Prose)
+                    || read.record.recovered.contains(Recovery::Repaired),
+            ),
         }) == Some(true)
     }
 
@@ -345,31 +322,10 @@ impl Response {
     }
 
     /// All that waits goes out, and what follows.
-    fn deliver(&mut self) {
+    fn release(&mut self) {
         self.stage = Stage::Deliver;
         self.pending = None;
         self.ready.append(&mut self.waiting);
-    }
-
-    /// The cut record is whole, up to there in what may be more of it.
-    fn joined(&mut self, end: usize, progress: &mut Progress) {
-        let Some(pending) = self.pending.take() else { return };
-        let rest = &pending.fragment()[end..];
-        let text = progress.open.take();
-        let Ok(value) = Raw::new(&text) else { return self.fail(ContinuationFailure::Ambiguous) };
-        let (completion, recovered) = (Completion::Newline, Recovered::default());
-        let end = self.bytes - rest.len() as u64;
-        let span = Span::new(end - (text.len() - pending.from) as u64, end);
-        let record = Record { value, line: 1, column: 1, span, completion, recovered };
-        self.has_record = true;
-        self.joined = Some(text.len() as u64);
-        self.waiting.clear();
-        self.ready.push_back(Item::Record(Box::new(Read::new(record))));
-        // From here on it is read as if it began here.
-        let mut further = reader(&pending.options, pending.form);
-        further.push(rest);
-        self.source = Source::Known(further);
-        self.stage = Stage::Deliver;
     }
 
     fn fail(&mut self, failure: ContinuationFailure) {
@@ -380,7 +336,7 @@ impl Response {
 
     /// The reader has nothing more.
     fn end(&mut self, progress: &mut Progress) {
-        if matches!(self.stage, Stage::Overlap(_) | Stage::Seam) {
+        if matches!(self.stage, Stage::Overlap(_) | Stage::Seam | Stage::Unproven) {
             self.decide(progress);
             if matches!(self.stage, Stage::Deliver) {
                 return;
@@ -413,9 +369,9 @@ impl Response {
         self.pending.is_some()
     }
 
-    /// Whether records wait to be taken.
-    pub(super) fn is_behind(&self) -> bool {
-        !self.ready.is_empty()
+    /// Whether all records that were read were taken, and are new.
+    pub(super) fn is_abreast(&self) -> bool {
+        matches!(self.stage, Stage::Deliver) && self.ready.is_empty()
     }
 
     /// Whether it was asked to go on inside the cut record.

@@ -3,6 +3,7 @@
 use tokenline_continuation::{Behind, Confidence, Join, MergeFailure, MergeOptions};
 use tokenline_core::{Options, Span};
 
+use super::fingerprint::ends_in_string;
 use super::open::OpenRecord;
 use super::progress::{Form, Progress, TailRecord};
 
@@ -155,11 +156,19 @@ impl Pending {
             Some(next) => Some(!next.starts_with(['"', '}'])),
             None if rest.is_empty() => None,
             // Behind what closes the array is nothing more of it.
-            None if rest.starts_with(']') => {
-                Some(!rest.trim_start_matches([']', '}', ' ', '\t', '\r', '\n']).starts_with([',', '"']))
-            }
+            None if rest.starts_with(']') => match goes_on_closed(rest) {
+                // Or it is what is around the records.
+                true if self.options.looks_for_items() => None,
+                is_more => Some(!is_more),
+            },
             None => Some(!rest.starts_with('}')),
         }
+    }
+
+    /// Whether a bracket closes what is around the record that ends there, and something goes on behind that.
+    pub(super) fn is_closed_amid(&self, end: u64) -> bool {
+        let rest = self.text[self.at(end)..].trim_ascii_start();
+        rest.starts_with(']') && goes_on_closed(rest)
     }
 
     /// Whether nothing but prose stands before the record that begins there.
@@ -190,6 +199,22 @@ impl Pending {
         })
     }
 
+    /// Whether the fragment may begin within the records that were delivered, go on to their end, and write what is
+    /// open again, as far as it comes.
+    pub(super) fn is_from_before(&self, last: Option<&TailRecord>, open: &str) -> bool {
+        let bare = |text: &str| text.split_ascii_whitespace().collect::<String>();
+        let Some(last) = last.map(|last| last.text.as_deref().map(bare)) else { return false };
+        let (fragment, open) = (bare(self.behind_fence()), bare(open));
+        fragment.match_indices('{').any(|(at, _)| {
+            let before = fragment[..at].trim_end_matches(',');
+            let again = &fragment[at..];
+            let is_end = |last: &String| last.ends_with(before) || before.ends_with(&**last);
+            before.ends_with('}')
+                && (again.starts_with(&open) || open.starts_with(again))
+                && last.as_ref().is_none_or(is_end)
+        })
+    }
+
     /// Whether the fragment up to there is, or may be, the end of a record that was delivered.
     pub(super) fn is_end_of_another<'a>(
         &self,
@@ -204,8 +229,7 @@ impl Pending {
 
     fn merge_options(&self) -> MergeOptions {
         MergeOptions {
-            // Other requests ask for none of it: text that could be a remark is none of a string then.
-            requested_overlap: Some(self.asked.as_ref().map_or(0, String::len)),
+            requested_overlap: self.asked.as_ref().map(String::len),
             min_confidence: Confidence::Likely,
             behind: match self.form {
                 Form::Lines => Behind::Lines,
@@ -248,6 +272,9 @@ impl Pending {
         let repeated = repeated.filter(|byte| !byte.is_ascii_whitespace()).count();
         // With little repeated it has to be the only way, and nothing may be put between.
         let is_sure = repeated >= LIKELY || is_again || report.confidence == Confidence::Certain;
+        // It may be a remark.
+        let is_plain = report.overlap == 0 && report.has_progress && !open.text()[from..].contains('"');
+        let is_remark = is_plain && ends_in_string(&open.text()[..from]);
         let is_as_said = fragment[..report.end].ends_with(&open.text()[from..]);
         // Prose before it is left out only where the record begins again, or as it was asked to.
         let start = report.end - (open.len() - from).min(report.end);
@@ -260,14 +287,13 @@ impl Pending {
         };
         // Behind what closes the array is nothing more of it.
         let rest = fragment[report.end..].trim_ascii_start();
-        let is_closed_amid = open.is_whole()
-            && rest.starts_with(']')
-            && rest.trim_start_matches([']', '}', ' ', '\t', '\r', '\n']).starts_with([',', '"']);
+        let is_closed_amid = open.is_whole() && rest.starts_with(']') && goes_on_closed(rest);
         match () {
             () if is_closed_amid
                 || is_amid
                 || !is_as_said
                 || is_part
+                || is_remark
                 || (!is_sure && report.has_progress) =>
             {
                 open.truncate(from);
@@ -327,6 +353,11 @@ fn first_name(object: &str) -> &str {
 pub(super) fn is_like(record: &str, open: &str) -> bool {
     let (record, open) = (first_name(record), first_name(open));
     record.starts_with(open) || open.starts_with(record)
+}
+
+/// Whether something follows the closing brackets that a text begins with.
+fn goes_on_closed(rest: &str) -> bool {
+    rest.trim_start_matches([']', '}', ' ', '\t', '\r', '\n']).starts_with([',', '"'])
 }
 
 /// Bytes before what may be a part of the record: line feeds, the first line of a fence.

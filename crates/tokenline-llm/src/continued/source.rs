@@ -27,10 +27,7 @@ fn plain(options: &Options) -> Options {
 
 /// For a text that begins behind a record.
 pub(super) fn reader(options: &Options, form: Form) -> Reader {
-    match form {
-        Form::Lines => Reader::new(plain(options)),
-        Form::Elements => Reader::among_elements(plain(options)),
-    }
+    Reader::among(plain(options), form, options.looks_for_items())
 }
 
 impl Source {

@@ -298,6 +298,31 @@ async fn what_breaks_a_rule_has_a_second_chance_and_still_comes_once() {
 }
 
 #[tokio::test]
+async fn a_malformed_line_has_a_second_chance_as_well() {
+    let server = answers(vec![
+        ("{\"n\":1}\n{\"n\":NaN}\n{\"n\"".to_owned(), End::Reason("length")),
+        ("{\"n\":1}\n{\"n\":NaN}\n{\"n\":\"x\"}\n{\"n\":4}\n".to_owned(), End::Reason("stop")),
+    ])
+    .await;
+    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = asked.typed::<Row>().with_repair(|rejected| match &*rejected.text {
+        "{\"n\":NaN}" => Some("{\"n\":2}".to_owned()),
+        "{\"n\":\"x\"}" => Some("{\"n\":3}".to_owned()),
+        text => panic!("{text} is not for repair"),
+    });
+    let mut stream = asked.records();
+    let mut rows = Vec::new();
+    while let Some(record) = soon(stream.next()).await {
+        rows.push(record.expect("a row").value.n);
+    }
+    assert_eq!(rows, [1, 2, 3, 4]);
+    let report = stream.report();
+    assert_eq!((report.records(), report.rejected(), report.findings().repaired()), (4, 0, 2));
+    assert_eq!((report.skipped(), report.failures()), (2, 0));
+    assert_eq!(anchor(&server.log().requests[1].json()).as_deref(), Some("{\"n\":2}"));
+}
+
+#[tokio::test]
 async fn a_checkpoint_goes_on_in_another_client() {
     let records = distinct(100);
     let script = || {

@@ -1,8 +1,10 @@
 //! The machine that continues answers, without I/O.
 
 mod attack;
+mod inside;
 mod long;
 mod model;
+mod repair;
 
 use model::{Habit, Model, Random, Style};
 use tokenline_core::{Event, Options};

@@ -126,17 +126,7 @@ impl Model {
             Habit::Restart => self.text.clone(),
             Habit::FencedRestart => format!("Here it is again:\n\n```json\n{}\n```\n", self.text.trim_end()),
             Habit::Prose => format!("Sure, I go on.\n\n{}", from(anchor)),
-            Habit::Inside(repeated) => {
-                let mut at = boundary(heard.saturating_sub(repeated));
-                // What begins as a record does, and as no record before, is one.
-                while at > 0
-                    && repeated > 0
-                    && self.text[at..].trim_start_matches([' ', '\n', ',', '[']).starts_with('{')
-                {
-                    at = boundary(at - 1);
-                }
-                self.text[at..].to_owned()
-            }
+            Habit::Inside(repeated) => self.text[boundary(heard.saturating_sub(repeated))..].to_owned(),
             Habit::AnchorInside if delivered > 0 => {
                 let (start, end) = self.spans[anchor];
                 format!("{}\n{}", &self.text[start..end], &self.text[heard..])

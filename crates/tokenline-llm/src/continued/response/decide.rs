@@ -4,7 +4,7 @@ use super::super::error::ContinuationFailure::{Ambiguous, Diverged};
 use super::super::fingerprint::{Fingerprint, begins_as, squeeze};
 use super::super::progress::{Form, Progress, TailRecord};
 use super::super::reader::{Item, Read, Reader};
-use super::super::seam::{self, LIKELY, Pending, Seam, WINDOW};
+use super::super::seam::{self, Pending, Seam, WINDOW};
 use super::{CutAgain, Response, Stage};
 
 /// So many records are not like those before by chance.
@@ -14,7 +14,7 @@ const DISTINCT: usize = 64;
 
 impl Response {
     /// The first record that is no repeat.
-    fn candidate(&self) -> Option<&Read> {
+    pub(super) fn candidate(&self) -> Option<&Read> {
         self.waiting.iter().find_map(|item| match item {
             Item::Record(read) => Some(&**read),
             Item::Finding(_) => None,
@@ -37,10 +37,15 @@ impl Response {
             self.waits_for_next = true;
             return false;
         }
-        if is_alone == Some(false) || !begins_as(&record.text, progress.open.text()) {
+        let began_inside = self.began_inside();
+        let is_doubtful = began_inside || (self.is_cut && pending.is_closed_amid(end));
+        if is_alone == Some(false)
+            || (is_alone.is_none() && is_doubtful)
+            || !begins_as(&record.text, progress.open.text())
+        {
             return false;
         }
-        if self.skipped > 0 || progress.open.len() >= LIKELY {
+        if self.skipped > 0 {
             return true;
         }
         // It may be a part of the cut record that begins as the whole does.
@@ -75,15 +80,22 @@ impl Response {
                 Err(failure) => return self.fail(failure),
             }
         }
+        if matches!(self.stage, Stage::Seam) {
+            self.decide_seam(progress);
+        }
+        if matches!(self.stage, Stage::Unproven) {
+            self.prove(progress);
+        }
+    }
+
+    fn decide_seam(&mut self, progress: &mut Progress) {
         let is_unsure = self.skipped > 0 && self.skipped < SURE;
-        let Some(pending) = self.pending.as_ref().filter(|_| matches!(self.stage, Stage::Seam)) else {
-            return;
-        };
+        let Some(pending) = &self.pending else { return };
         if is_unsure && pending.is_odd() && pending.may_be_all(&mut progress.open) {
             return self.fail(Ambiguous);
         }
         if self.is_again(progress) {
-            return self.deliver();
+            return self.deliver(progress);
         }
         match self.candidate().is_some() {
             true => self.decide_before_a_record(progress),
@@ -106,28 +118,33 @@ impl Response {
             progress.tail.is_empty() && pending.asked.is_none() && seam::is_like(&first.text, open);
         let has_place = begins_a_record && (self.skipped > 0 || is_first);
         let from = progress.open.len();
+        if (self.is_cut || !self.is_over) && pending.is_within(open) {
+            self.waiting.clear();
+            return;
+        }
         match self.join(progress) {
             Seam::Whole { is_again: true, .. } if is_known_again => {
                 progress.open.truncate(from);
-                self.deliver();
+                self.deliver(progress);
             }
             Seam::Whole { end, .. } if !begins_a_record => {
                 // The end of the record may be that of an earlier one, repeated. Then the cut one follows as a whole.
                 let is_other = is_again && self.is_end_of_another(progress, end);
                 self.join_if(!is_other, end, from, progress);
             }
-            Seam::Whole { end, is_again: true } => self.joined(end, progress),
+            // What is written again as a whole stands where a record does.
+            Seam::Whole { end, is_again: true } => self.join_if(!self.began_inside(), end, from, progress),
             // An answer that comes to its end leaves no record open.
             Seam::Open { is_again: false } if begins_a_record && is_again && !self.is_cut && self.is_over => {
                 progress.open.truncate(from);
-                self.deliver();
+                self.deliver(progress);
             }
             Seam::Whole { .. } | Seam::Open { .. } => {
                 progress.open.truncate(from);
                 self.fail(Ambiguous);
             }
             Seam::Ambiguous => self.fail(Ambiguous),
-            Seam::None if is_known_again || has_place => self.deliver(),
+            Seam::None if is_known_again || has_place => self.deliver(progress),
             Seam::None | Seam::Same => self.fail(Diverged),
         }
     }
@@ -175,7 +192,7 @@ impl Response {
                 match self.is_over {
                     true => {
                         self.waiting.clear();
-                        self.deliver();
+                        self.release();
                     }
                     false => self.stage = Stage::Grow,
                 }
@@ -222,6 +239,12 @@ impl Response {
                 progress.open.push(&more);
                 seam
             }
+            Seam::Whole { is_again: false, .. } | Seam::Open { is_again: false }
+                if pending.is_from_before(progress.tail.back(), &progress.open.text()[..from]) =>
+            {
+                progress.open.truncate(from);
+                Seam::Ambiguous
+            }
             seam => seam,
         }
     }
@@ -244,7 +267,7 @@ impl Response {
     fn is_part_of_another(&self, progress: &Progress, end: usize) -> bool {
         let Some(pending) = &self.pending else { return false };
         let is_end = end > 0 && pending.is_end_of_another(tail(progress), end);
-        is_end || (end == 0 || end == pending.fragment().len()) && pending.is_part_of_another(tail(progress))
+        is_end || pending.is_part_of_another(tail(progress))
     }
 }
 

@@ -1,0 +1,179 @@
+//! Responses that begin inside a record, or repeat one in other words, where nothing shows it at once.
+
+use super::*;
+
+/// The records of these responses, and the machine behind them.
+fn comes(options: &Options, responses: &[(&str, ResponseEnd)]) -> (Vec<String>, RecordContinuation) {
+    let mut random = Random::new(40);
+    let mut machine = RecordContinuation::new(Continuation::new(), options.clone());
+    let mut records = Vec::new();
+    for (said, end) in responses {
+        machine.begin();
+        records.extend(feed(&mut machine, said, *end, &mut random));
+    }
+    (records, machine)
+}
+
+const CUT: ResponseEnd = ResponseEnd::Cut;
+const CLEAN: ResponseEnd = ResponseEnd::Clean;
+
+#[test]
+fn an_object_within_an_element_is_no_element() {
+    let lenient = Options::lenient();
+    let wrapped = Options::lenient().items("/rows").expect("a pointer");
+    for (options, open, close) in [(&lenient, "[", "]"), (&wrapped, "{\"ok\":true,\"rows\":[", "]}")] {
+        let first = open.to_owned() + "{\"id\":1,\"of\":[{\"x\":1},{\"x\":2}],\"z\":0},";
+        let last = "{\"id\":1,\"of\":[{\"x\":1},{\"x\":2}],\"z\":0},{\"id\":2,\"of\":[]}".to_owned() + close;
+        for end in [CUT, CLEAN] {
+            for inside in ["{\"x\":2}],\"z\":0},{\"id\":2,\"of\":[]}", "{\"x\":1},{\"x\":2}", "{\"x\":2}]"] {
+                let said = inside.to_owned() + if end == CLEAN { close } else { "" };
+                let (records, machine) = comes(options, &[(&first, CUT), (&said, end)]);
+                assert_eq!((records.len(), machine.failures()), (1, 1), "{said}");
+                let (records, machine) = comes(options, &[(&first, CUT), (&said, end), (&last, CLEAN)]);
+                assert_eq!((records.len(), machine.step()), (2, ContinuationStep::Done), "{said}");
+            }
+        }
+        // With nothing repeated that is what it is.
+        let said = "{\"id\":2,\"of\":[]},{\"id\":3,\"of\":[]}".to_owned() + close;
+        let (records, machine) = comes(options, &[(&first, CUT), (&said, CLEAN)]);
+        assert_eq!((records.len(), machine.step(), machine.failures()), (3, ContinuationStep::Done, 0));
+    }
+}
+
+#[test]
+fn an_element_within_an_element_like_it_is_no_element() {
+    let options = Options::lenient();
+    let first = "[{\"c\":[{\"c\":[]},{\"c\":[{\"c\":[1]}]}]},";
+    for (said, end) in [
+        ("{\"c\":[{\"c\":[1]}]}]},{\"c\":[2]}]", CLEAN),
+        ("{\"c\":[{\"c\":[1]}]}]},{\"c\":", CUT),
+        ("{\"c\":[{\"c\":[1]}]}", CUT),
+        ("{\"c\":[1]}]}]},{\"c\":[2]}]", CLEAN),
+    ] {
+        let (records, machine) = comes(&options, &[(first, CUT), (said, end)]);
+        assert_eq!((records.len(), machine.failures()), (1, 1), "{said}");
+    }
+    // It is none of those, or comes to the end as elements do.
+    for (said, end, new) in [("{\"c\":[2]},{\"c\":[3]},{", CUT, 2), ("{\"c\":[]}]", CLEAN, 1)] {
+        let (records, machine) = comes(&options, &[(first, CUT), (said, end)]);
+        assert_eq!((records.len(), machine.failures()), (1 + new, 0), "{said}");
+    }
+}
+
+#[test]
+fn what_follows_the_array_in_its_wrapper_is_no_element() {
+    let options = Options::lenient().items("/rows").expect("a pointer");
+    let text =
+        "{\"rows\":[{\"n\":1},{\"n\":2},{\"n\":3}],\"meta\":{\"n\":4,\"of\":[{\"n\":5}]},\"s\":\"{é}\"}";
+    for cut in (10..text.find("meta").expect("it is there")).chain([text.len() - 1]) {
+        let (records, machine) = comes(&options, &[(&text[..cut], CUT), (&text[cut - cut % 2..], CUT)]);
+        assert!(
+            ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"]
+                .starts_with(&records.iter().map(|all| &**all).collect::<Vec<_>>())
+        );
+        let delivered = machine.records() as usize;
+        if let Some(last) = delivered.checked_sub(1) {
+            let anchor = text.match_indices("{\"n\"").nth(last).expect("a record").0;
+            let (records, machine) = comes(
+                &options,
+                &[(&text[..cut], CUT), (&text[cut - cut % 2..], CUT), (&text[anchor..], CLEAN)],
+            );
+            assert_eq!((records.len(), machine.step()), (3, ContinuationStep::Done), "{cut}");
+        }
+    }
+}
+
+#[test]
+fn an_object_on_a_line_of_its_own_is_no_record() {
+    let options = Options::lenient();
+    let record = |n: u32| {
+        let value = serde_json::json!({"id": n, "of": [{"x": 1}, {"x": 2}], "z": {"y": 1}});
+        serde_json::to_string_pretty(&value).expect("JSON")
+    };
+    let text: String = (1..5).map(|n| record(n) + "\n").collect();
+    let expected: Vec<String> = (1..5).map(|n| squeezed(&record(n))).collect();
+    let (records, _) = comes(&options, &[(&text, CLEAN)]);
+    assert_eq!(records, expected);
+    for cut in record(1).len() + 1..text.len() {
+        for from in 0..cut {
+            if !text[from..].trim_start().starts_with('{') {
+                continue;
+            }
+            let (records, _) = comes(&options, &[(&text[..cut], CUT), (&text[from..], CLEAN)]);
+            assert!(expected.starts_with(&records), "{cut} {from} {records:#?}");
+        }
+    }
+}
+
+#[test]
+fn a_last_record_in_other_words_is_no_new_one() {
+    let options = Options::lenient();
+    for (open, between, close) in [("", "\n", "\n"), ("[", ",", "]")] {
+        let first = format!("{open}{{\"id\":1,\"of\":\"a\"}}{between}{{\"id\":2,\"of\":\"b\"}}{between}");
+        let changed = format!("{{\"id\":2,\"of\":\"B\"}}{between}{{\"id\":3,\"of\":\"c\"}}{close}");
+        let (records, machine) = comes(&options, &[(&first, CUT), (&changed, CLEAN)]);
+        assert_eq!((records.len(), machine.failures()), (2, 1));
+        // Where first members do not tell records apart, they do not tell that.
+        let first = format!("{open}{{\"id\":2,\"of\":\"a\"}}{between}{{\"id\":2,\"of\":\"b\"}}{between}");
+        let (records, machine) = comes(&options, &[(&first, CUT), (&changed, CLEAN)]);
+        assert_eq!((records.len(), machine.step()), (4, ContinuationStep::Done));
+    }
+}
+
+#[test]
+fn lines_that_end_in_carriage_returns_are_lines() {
+    let options = Options::lenient();
+    let text = "{\"n\":1}\r\n{\"n\":2,\"x\":\"y\"}\r\n{\"n\":3}\r\n";
+    let expected = ["{\"n\":1}", "{\"n\":2,\"x\":\"y\"}", "{\"n\":3}"];
+    for cut in 9..text.len() {
+        for from in [0, text[..cut - 1].rfind("{\"n").expect("a record")] {
+            let (records, machine) = comes(&options, &[(&text[..cut], CUT), (&text[from..], CLEAN)]);
+            assert!(
+                expected.starts_with(&records.iter().map(|all| &**all).collect::<Vec<_>>()),
+                "{cut} {from}"
+            );
+            if from == 0 {
+                assert_eq!((records.len(), machine.step()), (3, ContinuationStep::Done), "{cut}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_checkpoint_at_any_byte_of_a_continuation_goes_on_there() {
+    let lines = ["{\"n\":1,\"x\":[{\"n\":7}]}", "{\"n\":2}", "{\"n\":3,\"x\":\"some text\"}", "{\"n\":4}"];
+    let expected: Vec<String> = lines.iter().map(|line| squeezed(line)).collect();
+    for (open, between, close) in [("", "\n", "\n"), ("[", ",", "]")] {
+        let text = open.to_owned() + &lines.join(between) + close;
+        let third = text.find(lines[2]).expect("it is there");
+        for cut in [third, third + 5, third + 20] {
+            // The anchor, nothing repeated, from the cut on, and all of it.
+            for from in [third - lines[1].len() - 1, third, cut, 0] {
+                for taken in 0..text.len() - from {
+                    let mut random = Random::new(41);
+                    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+                    machine.begin();
+                    let mut records = feed(&mut machine, &text[..cut], CUT, &mut random);
+                    machine.begin();
+                    for at in from..from + taken {
+                        machine.push(&text[at..=at]);
+                        while let Some(event) = machine.next_event() {
+                            if let Event::Record(record) = event {
+                                records.push(squeezed(record.value.as_str()));
+                            }
+                        }
+                    }
+                    let saved = serde_json::to_string(&machine.checkpoint()).expect("it can be saved");
+                    let checkpoint: Checkpoint = serde_json::from_str(&saved).expect("it was saved");
+                    let settings = Continuation::resume(checkpoint);
+                    let mut machine = RecordContinuation::new(settings, Options::lenient());
+                    machine.begin();
+                    let anchor = text.find(lines[records.len() - 1]).expect("it is there");
+                    records.extend(feed(&mut machine, &text[anchor..], CLEAN, &mut random));
+                    assert_eq!(records, expected, "{cut} {from} {taken} {saved}");
+                    assert_eq!(machine.step(), ContinuationStep::Done);
+                }
+            }
+        }
+    }
+}
