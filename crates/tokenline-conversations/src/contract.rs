@@ -115,7 +115,7 @@ fn string<'v>(value: Value<'v>, name: &str) -> Result<Cow<'v, str>, Box<Violatio
 
 #[cold]
 fn wrong_kind(value: Value<'_>, expected: Kind, path: &str, schema: &str) -> Box<Violation> {
-    let message = format!("expected type {}, found {}", expected.as_str(), with_article(value.kind()));
+    let message = format!("expected type {}, found {}", expected.as_str(), value.kind().with_article());
     violation(value, path, &format!("{schema}/type"), message)
 }
 
@@ -140,17 +140,6 @@ fn not_a_date_time(value: Value<'_>) -> Box<Violation> {
 fn violation(value: Value<'_>, path: &str, rule: &str, message: String) -> Box<Violation> {
     let violation = Violation::new(Code::SchemaViolation, value.range().start, message);
     Box::new(violation.with_instance_path(path).with_schema_path(rule))
-}
-
-fn with_article(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Null => "null",
-        Kind::Bool => "a boolean",
-        Kind::Number => "a number",
-        Kind::String => "a string",
-        Kind::Array => "an array",
-        Kind::Object => "an object",
-    }
 }
 
 /// How much of a JSON Pointer goes by names of the contract and by numbers. Other names may be private.

@@ -37,6 +37,19 @@ impl Kind {
             Self::Object => "object",
         }
     }
+
+    /// The same in a sentence, such as `a boolean`.
+    #[must_use]
+    pub const fn with_article(self) -> &'static str {
+        match self {
+            Self::Null => "null",
+            Self::Bool => "a boolean",
+            Self::Number => "a number",
+            Self::String => "a string",
+            Self::Array => "an array",
+            Self::Object => "an object",
+        }
+    }
 }
 
 /// A [`Value`] by kind, for `match`.

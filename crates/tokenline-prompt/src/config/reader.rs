@@ -1,6 +1,6 @@
 //! What the shapes of configuration share: values with places, and prompts out of them.
 
-use tokenline_core::json::{Kind, Value, View};
+use tokenline_core::json::{Value, View};
 use tokenline_schema::SchemaError;
 
 use super::error::{ConfigError, ConfigErrorKind, Place, Within};
@@ -42,7 +42,7 @@ impl<'a> Source<'a> {
 
     /// The error that the value is not of this kind.
     pub(super) fn is_no(self, what: &str, key: &str) -> ConfigError {
-        let reason = format!("expected {what}, found {}", article(self.value.kind()));
+        let reason = format!("expected {what}, found {}", self.value.kind().with_article());
         ConfigError::new(ConfigErrorKind::Shape, key, reason).at(self.place())
     }
 
@@ -164,16 +164,5 @@ pub(crate) fn fault(key: &str, fault: PromptFault, place: Option<Place>) -> Conf
         PromptFault::Terms(reason) => {
             ConfigError::new(ConfigErrorKind::Terms, key, reason).of_member("terms")
         }
-    }
-}
-
-fn article(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Null => "null",
-        Kind::Bool => "a boolean",
-        Kind::Number => "a number",
-        Kind::String => "a string",
-        Kind::Array => "an array",
-        Kind::Object => "an object",
     }
 }

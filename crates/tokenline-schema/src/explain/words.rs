@@ -42,12 +42,7 @@ pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
 pub(super) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
     let found = match value.kind() {
         Kind::Number if types.contains(&"integer") => "a number that is no integer",
-        Kind::Null => "null",
-        Kind::Bool => "a boolean",
-        Kind::Number => "a number",
-        Kind::String => "a string",
-        Kind::Array => "an array",
-        Kind::Object => "an object",
+        kind => kind.with_article(),
     };
     match types {
         [] => format!("no type is allowed, found {found}"),
