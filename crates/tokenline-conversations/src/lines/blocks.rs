@@ -5,6 +5,7 @@ use std::io::{self, Read};
 use memchr::{memchr, memrchr};
 use tokenline_core::Limits;
 
+use super::buffer::Buffer;
 use super::check::{longest_line, mark};
 
 /// How much is read at once.
@@ -41,10 +42,10 @@ impl Block {
     }
 
     /// Its memory, for the next one.
-    pub(super) fn into_buffer(self) -> Vec<u8> {
+    pub(super) fn into_buffer(self) -> Buffer {
         match self.text {
             Text::Lines(text) => text,
-            Text::TooLong => Vec::new(),
+            Text::TooLong => Buffer::default(),
         }
     }
 }
@@ -52,7 +53,7 @@ impl Block {
 #[derive(Debug)]
 pub(crate) enum Text {
     /// The lines, each but the last one of a source with its line feed.
-    Lines(Vec<u8>),
+    Lines(Buffer),
     /// One line that is beyond the limit.
     TooLong,
 }
@@ -80,9 +81,10 @@ impl<R: Read> Blocks<R> {
     }
 
     /// The next block, made of `buffer`; as soon as there is a whole line.
-    pub(crate) fn next(&mut self, mut buffer: Vec<u8>) -> io::Result<Option<Block>> {
+    pub(crate) fn next(&mut self, mut buffer: Buffer) -> io::Result<Option<Block>> {
         buffer.clear();
-        buffer.append(&mut self.tail);
+        buffer.extend_from_slice(&self.tail);
+        self.tail.clear();
         let (start, mut searched) = (self.offset, 0);
         loop {
             if let Some(end) = memrchr(b'\n', &buffer[searched..]) {
@@ -106,7 +108,7 @@ impl<R: Read> Blocks<R> {
         Ok(Some(Block::new(Text::Lines(buffer), start)))
     }
 
-    fn skip_line(&mut self, mut buffer: Vec<u8>) -> io::Result<Block> {
+    fn skip_line(&mut self, mut buffer: Buffer) -> io::Result<Block> {
         let start = self.offset + mark(&buffer, self.offset == 0) as u64;
         loop {
             if let Some(end) = memchr(b'\n', &buffer) {
@@ -123,17 +125,8 @@ impl<R: Read> Blocks<R> {
         Ok(Block::new(Text::TooLong, start))
     }
 
-    fn read(&mut self, buffer: &mut Vec<u8>) -> io::Result<usize> {
-        let filled = buffer.len();
+    fn read(&mut self, buffer: &mut Buffer) -> io::Result<usize> {
         // A long line is read in ever longer pieces.
-        buffer.resize(filled + READ.max(filled), 0);
-        let read = loop {
-            match self.source.read(&mut buffer[filled..]) {
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                read => break read,
-            }
-        };
-        buffer.truncate(filled + read.as_ref().map_or(0, |read| *read));
-        read
+        buffer.read_from(&mut self.source, READ.max(buffer.len()))
     }
 }

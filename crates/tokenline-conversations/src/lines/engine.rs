@@ -7,6 +7,7 @@ use memchr::{memchr, memrchr};
 use tokenline_core::Limits;
 
 use super::blocks::{Block, Text, longest};
+use super::buffer::Buffer;
 use super::check::{Checker, Contract, mark};
 use super::tally::{Count, Counts, Tally};
 use super::workers;
@@ -27,7 +28,7 @@ pub(crate) struct Engine<'s, C, K> {
 struct Pushed {
     checker: Checker,
     /// The line that is not whole yet; of one that is beyond the limit no more than shows that.
-    line: Vec<u8>,
+    line: Buffer,
     /// Offset of its first byte.
     start: u64,
     /// Bytes of it that were not kept.
@@ -83,7 +84,7 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
         let limits = self.limits;
         let pushed = self.pushed.get_or_insert_with(|| Pushed {
             checker: Checker::new(limits),
-            line: Vec::new(),
+            line: Buffer::default(),
             start: 0,
             skipped: 0,
         });
@@ -156,7 +157,7 @@ impl Pushed {
             skipped => {
                 let start = self.start + mark(&self.line, self.start == 0) as u64;
                 self.start += self.line.len() as u64 + skipped;
-                (self.line, self.skipped) = (Vec::new(), 0);
+                (self.line, self.skipped) = (Buffer::default(), 0);
                 Block::new(Text::TooLong, start)
             }
         }

@@ -2,9 +2,11 @@
 //! came of them counted in the order of the lines.
 
 mod blocks;
+mod buffer;
 mod check;
 mod engine;
 mod methods;
+mod results;
 mod tally;
 mod workers;
 

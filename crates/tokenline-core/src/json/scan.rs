@@ -1,4 +1,4 @@
-//! Byte scanning, sixteen at a time.
+//! Byte scanning, sixteen and sixty-four at a time.
 
 use wide::u8x16;
 
@@ -6,16 +6,7 @@ use wide::u8x16;
 /// backslash or a control character. The length of `bytes` if there is none.
 #[inline(always)]
 pub(crate) fn string_run(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(block) = bytes.get(at..at + 16) {
-        let Ok(block) = <[u8; 16]>::try_from(block) else {
-            break;
-        };
-        let block = u8x16::new(block);
-        // A control character is what stays below 0x20: max(b, 0x1F) == 0x1F.
-        let stop = block.simd_eq(u8x16::splat(b'"'))
-            | block.simd_eq(u8x16::splat(b'\\'))
-            | block.max(u8x16::splat(0x1F)).simd_eq(u8x16::splat(0x1F));
-        let mask = stop.to_bitmask();
+    while let Some(mask) = stops::<16>(bytes, at) {
         if mask != 0 {
             return at + mask.trailing_zeros() as usize;
         }
@@ -28,4 +19,103 @@ pub(crate) fn string_run(bytes: &[u8], mut at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// [`string_run`] again and again, from left to right over the same bytes: what one block says serves all
+/// strings and escapes in it.
+pub(crate) struct StringRuns {
+    /// Where the block starts that was looked at last.
+    block: usize,
+    /// Its bytes that end a run, the first one lowest.
+    stops: u64,
+}
+
+impl StringRuns {
+    const BLOCK: usize = 64;
+
+    #[inline(always)]
+    pub(crate) fn new() -> Self {
+        // A block that ends where the bytes begin.
+        Self { block: 0_usize.wrapping_sub(Self::BLOCK), stops: 0 }
+    }
+
+    /// As [`string_run`].
+    #[inline(always)]
+    pub(crate) fn end(&mut self, bytes: &[u8], at: usize) -> usize {
+        let within = at.wrapping_sub(self.block);
+        let mut at = at;
+        if within < Self::BLOCK {
+            let stops = self.stops >> within;
+            if stops != 0 {
+                return at + stops.trailing_zeros() as usize;
+            }
+            at = self.block + Self::BLOCK;
+        }
+        while let Some(stops) = stops::<64>(bytes, at) {
+            if stops != 0 {
+                (self.block, self.stops) = (at, stops);
+                return at + stops.trailing_zeros() as usize;
+            }
+            at += Self::BLOCK;
+        }
+        string_run(bytes, at)
+    }
+}
+
+/// Which of the `N` bytes at `at` end a run, if there are as many.
+#[inline(always)]
+fn stops<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+    let block = bytes.get(at..at + N)?;
+    let mut stops = 0;
+    for (place, part) in block.as_chunks::<16>().0.iter().enumerate() {
+        let part = u8x16::new(*part);
+        // With this bit flipped a quote is 0x20, and what was below that, the control characters, still is: they are
+        // the bytes of which max(b, 0x20) == 0x20.
+        let quote_or_control =
+            (part ^ u8x16::splat(0x02)).max(u8x16::splat(0x20)).simd_eq(u8x16::splat(0x20));
+        let stop = quote_or_control | part.simd_eq(u8x16::splat(b'\\'));
+        stops |= u64::from(stop.to_bitmask()) << (16 * place);
+    }
+    Some(stops)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::{StringRuns, string_run};
+
+    fn by_hand(bytes: &[u8], at: usize) -> usize {
+        let ends = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..0x20);
+        bytes[at..].iter().position(ends).map_or(bytes.len(), |run| at + run)
+    }
+
+    #[test]
+    fn every_byte_ends_a_run_or_does_not() {
+        for byte in 0..=u8::MAX {
+            for place in [0, 15, 16, 63, 64, 70] {
+                let mut bytes = [b'a'; 80];
+                bytes[place] = byte;
+                assert_eq!(string_run(&bytes, 0), by_hand(&bytes, 0), "{byte:#x} at {place}");
+                assert_eq!(StringRuns::new().end(&bytes, 0), by_hand(&bytes, 0), "{byte:#x} at {place}");
+            }
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn runs_from_left_to_right_end_where_each_alone_does(
+            bytes in proptest::collection::vec(prop_oneof![12 => Just(b'a'), 1 => any::<u8>()], 0..400),
+            steps in proptest::collection::vec(0_usize..90, 0..60),
+        ) {
+            let (mut runs, mut at) = (StringRuns::new(), 0);
+            for step in steps {
+                at = (at + step).min(bytes.len());
+                let end = runs.end(&bytes, at);
+                prop_assert_eq!(end, by_hand(&bytes, at));
+                prop_assert_eq!(end, string_run(&bytes, at));
+                at = end;
+            }
+        }
+    }
 }

@@ -219,6 +219,7 @@ impl<'a> Value<'a> {
     /// Where it stands in the document, in bytes: a string with its quotes, a container with its
     /// brackets. What is [open](Self::is_open) goes on to the end: an open string up to its last whole
     /// character, an open container up to the last byte that was read.
+    #[inline]
     #[must_use]
     pub fn range(self) -> Range<usize> {
         let node = self.node();
@@ -231,6 +232,7 @@ impl<'a> Value<'a> {
     }
 
     /// The value as it was written; no JSON if it is [open](Self::is_open).
+    #[inline]
     #[must_use]
     pub fn raw(self) -> &'a str {
         &self.text[self.range()]

@@ -2,7 +2,7 @@
 
 use super::super::error::Expected;
 use super::super::names::{self, Names};
-use super::super::scan::string_run;
+use super::super::scan::StringRuns;
 use super::super::tape::{ESCAPED, NONE, Node, NodeKind, REPEATED, Tape};
 use super::token::{
     NumberEnd, is_simple_escape, literal, next_token, number, number_end, number_flags, unicode, unicode_step,
@@ -31,6 +31,7 @@ impl Parser {
         let mut depth = self.depth;
         let mut count = self.count;
         let (mut in_object, mut base) = open_container(nodes, container);
+        let mut strings = StringRuns::new();
 
         let stop = 'machine: loop {
             // Whether the next thing is a member, the first of its container, one with a name, or
@@ -42,7 +43,7 @@ impl Parser {
                 State::FirstName => (true, true, true),
                 State::AfterValue => (false, false, false),
                 State::String => {
-                    at = string_run(bytes, at);
+                    at = strings.end(bytes, at);
                     match bytes.get(at) {
                         None => break Stop::NeedMore,
                         Some(b'"') if is_name => state = State::NameEnd,
@@ -168,7 +169,7 @@ impl Parser {
                                 break 'machine Stop::Grow;
                             }
                             token = at + 1;
-                            at = string_run(bytes, token);
+                            at = strings.end(bytes, token);
                             if bytes.get(at) != Some(&b'"') {
                                 flags = 0;
                                 is_name = true;
@@ -221,12 +222,12 @@ impl Parser {
                             b'"' => {
                                 token = at + 1;
                                 flags = 0;
-                                at = string_run(bytes, token);
+                                at = strings.end(bytes, token);
                                 while bytes.get(at) == Some(&b'\\') {
                                     flags = ESCAPED;
                                     match bytes.get(at + 1) {
                                         Some(&byte) if is_simple_escape(byte) => {
-                                            at = string_run(bytes, at + 2);
+                                            at = strings.end(bytes, at + 2);
                                         }
                                         _ => break,
                                     }

@@ -43,7 +43,11 @@ pub(super) mod unicode {
 pub(super) fn next_token<const SINGLE_LINE: bool>(bytes: &[u8], at: &mut usize) -> Option<u8> {
     let mut byte = *bytes.get(*at)?;
     // Most tokens follow directly or after one space.
-    while is_space(byte, SINGLE_LINE) {
+    if byte == b' ' {
+        *at += 1;
+        byte = *bytes.get(*at)?;
+    }
+    while byte <= b' ' && is_space(byte, SINGLE_LINE) {
         *at += 1;
         byte = *bytes.get(*at)?;
     }
@@ -56,10 +60,20 @@ pub(crate) fn is_space(byte: u8, single_line: bool) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r') || (byte == b'\n' && !single_line)
 }
 
+const SIMPLE_ESCAPES: [bool; 256] = {
+    let (letters, mut table) = (br#""\/bfnrt"#, [false; 256]);
+    let mut at = 0;
+    while at < letters.len() {
+        table[letters[at] as usize] = true;
+        at += 1;
+    }
+    table
+};
+
 /// An escape of one character after the backslash.
 #[inline(always)]
 pub(in crate::json) fn is_simple_escape(byte: u8) -> bool {
-    matches!(byte, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
+    SIMPLE_ESCAPES[byte as usize]
 }
 
 /// The literal that starts with this letter.

@@ -1,0 +1,64 @@
+//! Memory for blocks.
+
+use std::io::{self, Read};
+use std::ops::Deref;
+
+/// Bytes that are read into. Room that was cleared once is not cleared again for the next block.
+#[derive(Debug, Default)]
+pub(super) struct Buffer {
+    /// An initialised slice, longer than what is filled.
+    bytes: Vec<u8>,
+    filled: usize,
+}
+
+impl Buffer {
+    pub(super) fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.filled = 0;
+    }
+
+    pub(super) fn truncate(&mut self, len: usize) {
+        self.filled = self.filled.min(len);
+    }
+
+    pub(super) fn extend_from_slice(&mut self, bytes: &[u8]) {
+        let end = self.filled + bytes.len();
+        match self.bytes.get_mut(self.filled..end) {
+            Some(room) => room.copy_from_slice(bytes),
+            None => {
+                self.bytes.truncate(self.filled);
+                self.bytes.extend_from_slice(bytes);
+            }
+        }
+        self.filled = end;
+    }
+
+    /// Reads once, `room` bytes at the most.
+    pub(super) fn read_from(&mut self, source: &mut impl Read, room: usize) -> io::Result<usize> {
+        let end = self.filled + room;
+        if self.bytes.len() < end {
+            self.bytes.resize(end, 0);
+        }
+        let read = loop {
+            match source.read(&mut self.bytes[self.filled..end]) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                read => break read?,
+            }
+        };
+        self.filled += read;
+        Ok(read)
+    }
+}
+
+/// What is filled.
+impl Deref for Buffer {
+    type Target = [u8];
+
+    #[inline]
+    fn deref(&self) -> &[u8] {
+        &self.bytes[..self.filled]
+    }
+}
