@@ -401,6 +401,25 @@ fn errors_of_every_kind_at_the_edges_of_blocks_are_the_same_for_any_number_of_th
 }
 
 #[test]
+fn lines_beyond_a_mebibyte_are_checked_in_their_turn() {
+    let long = |id: &str, length: usize| {
+        with(id, "messages", json!([{"role": "user", "content": "x".repeat(length)}])).to_string()
+    };
+    let input = lines([
+        conversation("a").to_string(),
+        long("b", 3_000_000),
+        long("b", 1_100_000),
+        "[".repeat(2_000_000),
+        long("c", 5),
+        " ".repeat(1_500_000),
+        long("d", 9_000_000),
+        conversation("e").to_string(),
+    ]);
+    let found = validate(input.as_bytes(), Profile::Open, Limits::default()).0;
+    assert_eq!(errors(&found), [(3, "duplicate_conversation_id"), (4, "invalid_json"), (7, "invalid_json")]);
+}
+
+#[test]
 fn records_fit_any_schema_or_are_named() {
     let schema = json!({"properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]});
     let mut validator = RecordValidator::new(SchemaValidator::new(&schema).expect("a schema")).jobs(2);
