@@ -2,6 +2,8 @@
 
 mod common;
 
+use std::io::Read;
+
 use common::{conversation, errors, lines, report, validate, with, without};
 use serde_json::{Value, json};
 use tokenline_conversations::{ConversationValidator, ErrorCode, Profile, RecordValidator, Report};
@@ -397,6 +399,57 @@ fn errors_of_every_kind_at_the_edges_of_blocks_are_the_same_for_any_number_of_th
     assert!(one.0.duplicate_conversation_id_count > 0 && one.0.dropped_error_count > 0);
     for (jobs, piece) in [(2, usize::MAX), (4, usize::MAX), (4, 1000), (1, 999), (2, 131_071)] {
         assert!(of(jobs, piece) == one, "{jobs} jobs, {piece} bytes at a time");
+    }
+}
+
+/// What each read gives: bytes, and how many it says that these are.
+struct Reads(std::vec::IntoIter<std::io::Result<(Vec<u8>, usize)>>);
+
+impl Read for Reads {
+    fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+        let (bytes, claimed) = self.0.next().expect("nobody reads on")?;
+        buffer[..bytes.len()].copy_from_slice(&bytes);
+        Ok(claimed)
+    }
+}
+
+/// How it ended, and the lines that were told before.
+fn told(jobs: usize, reads: Vec<std::io::Result<(Vec<u8>, usize)>>) -> (std::io::Result<()>, Vec<Vec<u8>>) {
+    let mut told = Vec::new();
+    let mut validator = ConversationValidator::new(Profile::Open).jobs(jobs).on_invalid(|invalid| {
+        told.push(invalid.line.to_vec());
+        Ok(())
+    });
+    let ended = validator.read("in", Reads(reads.into_iter()));
+    drop(validator);
+    (ended, told)
+}
+
+#[test]
+fn what_ended_or_failed_is_not_read_again_and_what_came_before_is_told() {
+    let line = || Ok((b"bad\n".to_vec(), 4));
+    let failure = || Err(std::io::Error::other("a bad block"));
+    for jobs in [1, 2, 8] {
+        let (ended, lines) = told(jobs, vec![line(), Ok((Vec::new(), 0)), failure()]);
+        assert!(ended.is_ok() && lines.len() == 1, "{jobs} jobs: {lines:?}");
+        for before in [0, 1, 5, 100] {
+            let reads = (0..before).map(|_| line()).chain([failure(), line()]).collect();
+            let (ended, lines) = told(jobs, reads);
+            assert_eq!(ended.expect_err("it fails").to_string(), "a bad block");
+            assert_eq!(lines, vec![b"bad"; before], "{jobs} jobs");
+        }
+    }
+}
+
+#[test]
+fn a_source_that_claims_too_much_shows_nothing_of_a_block_before() {
+    let block = b"secret ".repeat(128 * 1024 / 7 + 1);
+    let (first, second) = (block[..128 * 1024].to_vec(), b"\n".to_vec());
+    for (jobs, claim) in [(1, 128 * 1024 + 1), (1, usize::MAX), (2, 128 * 1024 + 1), (8, usize::MAX)] {
+        let reads = [(first.clone(), 128 * 1024), (second.clone(), 1), (b"z\n".to_vec(), claim)];
+        let (ended, lines) = told(jobs, reads.into_iter().map(Ok).collect());
+        assert!(ended.expect_err("it fails").to_string().contains("claims"));
+        assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [128 * 1024], "{jobs} jobs");
     }
 }
 

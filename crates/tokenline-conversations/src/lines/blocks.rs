@@ -10,6 +10,8 @@ use super::check::{longest_line, mark};
 
 /// How much is read at once.
 const READ: usize = 128 * 1024;
+/// Blocks that are longer than this are seldom, and take memory that not every thread should keep.
+pub(super) const LONG: usize = 1024 * 1024;
 
 /// Some whole lines of a source.
 #[derive(Debug)]
@@ -67,6 +69,8 @@ pub(crate) struct Blocks<R> {
     /// Offset of the tail.
     offset: u64,
     limit: usize,
+    /// Nothing is read any more: the source ended, failed or panicked.
+    has_ended: bool,
 }
 
 /// As many bytes as the longest line takes, with a byte order mark before it and its end behind it. Of what is longer no
@@ -77,11 +81,19 @@ pub(super) fn longest(limits: Limits) -> usize {
 
 impl<R: Read> Blocks<R> {
     pub(crate) fn new(source: R, limits: Limits) -> Self {
-        Self { source, tail: Vec::new(), offset: 0, limit: longest(limits) }
+        Self { source, tail: Vec::new(), offset: 0, limit: longest(limits), has_ended: false }
     }
 
-    /// The next block, made of `buffer`; as soon as there is a whole line.
-    pub(crate) fn next(&mut self, mut buffer: Buffer) -> io::Result<Option<Block>> {
+    /// The next block, made of `buffer`; as soon as there is a whole line. If a line is longer than [`LONG`] what
+    /// `long_buffer` gives is taken instead.
+    pub(crate) fn next(
+        &mut self,
+        mut buffer: Buffer,
+        mut long_buffer: Option<impl FnOnce() -> Buffer>,
+    ) -> io::Result<Option<Block>> {
+        if self.has_ended {
+            return Ok(None);
+        }
         buffer.clear();
         buffer.extend_from_slice(&self.tail);
         self.tail.clear();
@@ -97,6 +109,14 @@ impl<R: Read> Blocks<R> {
                 return self.skip_line(buffer).map(Some);
             }
             searched = buffer.len();
+            if searched > LONG
+                && let Some(long_buffer) = long_buffer.take()
+            {
+                let mut long = long_buffer();
+                long.clear();
+                long.extend_from_slice(&buffer);
+                buffer = long;
+            }
             if self.read(&mut buffer)? == 0 {
                 if buffer.is_empty() {
                     return Ok(None);
@@ -126,7 +146,12 @@ impl<R: Read> Blocks<R> {
     }
 
     fn read(&mut self, buffer: &mut Buffer) -> io::Result<usize> {
-        // A long line is read in ever longer pieces.
-        buffer.read_from(&mut self.source, READ.max(buffer.len()))
+        // A long line is read in ever longer pieces, up to the limit.
+        let room = READ.max(buffer.len().min(self.limit.saturating_sub(buffer.len())));
+        // Also if this fails or panics.
+        self.has_ended = true;
+        let read = buffer.read_from(&mut self.source, room)?;
+        self.has_ended = read == 0;
+        Ok(read)
     }
 }

@@ -6,7 +6,8 @@ use std::ops::Deref;
 /// Bytes that are read into. Room that was cleared once is not cleared again for the next block.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
-    /// An initialised slice, longer than what is filled.
+    /// An initialised slice, as long as what is filled or longer. Behind that are bytes of blocks before, which are
+    /// never shown.
     bytes: Vec<u8>,
     filled: usize,
 }
@@ -48,6 +49,10 @@ impl Buffer {
                 read => break read?,
             }
         };
+        if read > room {
+            // Those would be bytes of a block before.
+            return Err(io::Error::other("the source claims to have read more than was asked for"));
+        }
         self.filled += read;
         Ok(read)
     }

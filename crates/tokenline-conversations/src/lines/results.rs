@@ -5,7 +5,7 @@ use std::io;
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::blocks::Block;
+use super::blocks::{Block, LONG};
 use super::buffer::Buffer;
 use super::check::{Checked, Checker, Contract};
 use super::tally::{Count, Tally};
@@ -16,14 +16,12 @@ pub(super) struct Results<'t, 's, F, K> {
     state: Mutex<State<'t, 's, F, K>>,
     /// The next block was taken in, or the tally is free.
     turn: Condvar,
-    /// How many are held.
-    most: usize,
-    /// Memory of more than this is not kept.
-    keep: usize,
+    /// With so many blocks here, only the one whose turn it is is let in.
+    most_blocks: usize,
 }
 
 struct State<'t, 's, F, K> {
-    /// Blocks, or the last parts of them, that others before them are waited for.
+    /// Checked blocks, or the last parts of them, whose turn has not come.
     checked: BTreeMap<u64, (Checked<F>, Block)>,
     /// The number of the block that is taken in next.
     next: u64,
@@ -32,20 +30,28 @@ struct State<'t, 's, F, K> {
     tally: Option<&'t mut Tally<'s, K>>,
     /// Threads that wait.
     waiting: usize,
-    /// Memory for blocks.
+    /// Memory for blocks, none of it for [long](LONG) ones.
     spare: Vec<Buffer>,
+    /// Memory for the next long block.
+    long_spare: Option<Buffer>,
 }
 
 impl<'t, 's, F, K> Results<'t, 's, F, K> {
-    /// Holds `most` blocks at the most, and keeps their memory unless that is more than `keep` bytes.
-    pub(super) fn new(tally: &'t mut Tally<'s, K>, most: usize, keep: usize) -> Self {
-        let (checked, spare) = (BTreeMap::new(), Vec::new());
-        let state = State { checked, next: 0, failure: None, tally: Some(tally), waiting: 0, spare };
-        Self { state: Mutex::new(state), turn: Condvar::new(), most, keep }
+    pub(super) fn new(tally: &'t mut Tally<'s, K>, most_blocks: usize) -> Self {
+        let state = State {
+            checked: BTreeMap::new(),
+            next: 0,
+            failure: None,
+            tally: Some(tally),
+            waiting: 0,
+            spare: Vec::new(),
+            long_spare: None,
+        };
+        Self { state: Mutex::new(state), turn: Condvar::new(), most_blocks }
     }
 
-    /// Checks a block, and takes in all parts of it but the last, which it gives back.
-    pub(super) fn add_parts<C: Contract<Fact = F>>(
+    /// Checks a block. If that comes in several parts all but the last are taken in; the last is returned.
+    pub(super) fn check_in_parts<C: Contract<Fact = F>>(
         &self,
         number: u64,
         block: &mut Block,
@@ -58,13 +64,12 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         let mut checked = checker.check(block, contract);
         while !block.is_done() {
             let mut state = self.turn_of(number);
-            if state.failure.is_some() {
-                break;
-            }
-            let Some(tally) = state.tally.take() else { break };
+            // After a failure nothing is counted any more.
+            let State { failure: None, tally, .. } = &mut *state else { break };
+            let Some(tally) = tally.take() else { break };
             drop(state);
             let added = tally.add::<C>(&mut checked, block.text());
-            drop(self.give_back(tally, added));
+            drop(self.return_tally(tally, added));
             checked = checker.check(block, contract);
         }
         checked
@@ -75,7 +80,8 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
     where
         K: Count<C>,
     {
-        let mut state = self.wait_while(|state| number > state.next && state.checked.len() >= self.most);
+        let mut state =
+            self.wait_while(|state| number > state.next && state.checked.len() >= self.most_blocks);
         state.checked.insert(number, (checked, block));
         while state.failure.is_none() && state.tally.is_some() {
             let next = state.next;
@@ -83,16 +89,18 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
             let Some(tally) = state.tally.take() else { break };
             drop(state);
             let added = tally.add::<C>(&mut checked, block.text());
-            state = self.give_back(tally, added);
+            // Who is woken up by this gets the lock after the next lines.
+            state = self.return_tally(tally, added);
             state.next += 1;
             let buffer = block.into_buffer();
-            if buffer.capacity() <= self.keep {
-                state.spare.push(buffer);
+            match buffer.capacity() > LONG {
+                true => state.long_spare = Some(buffer),
+                false => state.spare.push(buffer),
             }
         }
     }
 
-    /// Waits until all blocks before this one are taken in.
+    /// Waits until all blocks before this one are taken in, or something failed.
     pub(super) fn wait_for(&self, number: u64) {
         drop(self.turn_of(number));
     }
@@ -103,7 +111,12 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         state.failure.is_none().then(|| state.spare.pop().unwrap_or_default())
     }
 
-    /// Ends it all.
+    /// Memory for a long block.
+    pub(super) fn long_buffer(&self) -> Buffer {
+        lock(&self.state).long_spare.take().unwrap_or_default()
+    }
+
+    /// Ends it all; the first failure is the one that is told.
     pub(super) fn fail(&self, error: io::Error) {
         lock(&self.state).failure.get_or_insert(error);
         self.turn.notify_all();
@@ -134,7 +147,8 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         state
     }
 
-    fn give_back(
+    /// Lets others count.
+    fn return_tally(
         &self,
         tally: &'t mut Tally<'s, K>,
         added: io::Result<()>,
@@ -162,7 +176,8 @@ impl<F, K> Drop for Guard<'_, '_, '_, F, K> {
     }
 }
 
-/// A thread that panics takes the others with it at the end, so what it left behind is not looked at.
+/// A thread that panics takes the others with it at the end. What it left behind is whole: nobody holds a lock while
+/// something can panic, but the source's, which [ends](super::blocks::Blocks) with that.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

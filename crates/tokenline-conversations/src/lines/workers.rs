@@ -7,7 +7,7 @@ use std::thread;
 
 use tokenline_core::Limits;
 
-use super::blocks::Blocks;
+use super::blocks::{Blocks, LONG};
 use super::buffer::Buffer;
 use super::check::{Checker, Contract};
 use super::results::{Guard, Results, lock};
@@ -24,7 +24,7 @@ pub(super) fn run<C: Contract, K: Count<C>>(
     let mut blocks = Blocks::new(source, limits);
     if jobs <= 1 {
         let (mut checker, mut buffer) = (Checker::new(limits), Buffer::default());
-        while let Some(mut block) = blocks.next(buffer)? {
+        while let Some(mut block) = blocks.next(buffer, None::<fn() -> Buffer>)? {
             while !block.is_done() {
                 tally.add::<C>(&mut checker.check(&mut block, contract), block.text())?;
             }
@@ -34,7 +34,7 @@ pub(super) fn run<C: Contract, K: Count<C>>(
     }
     let source = Mutex::new(Source { blocks, next: 0, checker: Checker::new(limits) });
     // Enough blocks for each thread to go on while one is slow.
-    let results = Results::new(tally, 2 * jobs, LONG);
+    let results = Results::new(tally, 2 * jobs);
     thread::scope(|scope| {
         let spawn =
             |_| thread::Builder::new().spawn_scoped(scope, || work(&source, &results, contract, limits)).ok();
@@ -48,9 +48,6 @@ pub(super) fn run<C: Contract, K: Count<C>>(
     });
     results.finish()
 }
-
-/// Blocks that are longer than this are checked one after the other, so that there is memory for one of them.
-const LONG: usize = 1024 * 1024;
 
 /// What is read by one thread at a time.
 struct Source<R> {
@@ -70,30 +67,37 @@ fn work<R: Read, C: Contract, K: Count<C>>(
     let mut own_checker = Checker::new(limits);
     let _guard = Guard(results);
     loop {
-        let mut source = lock_soon(source);
-        let Source { blocks, next, checker } = &mut *source;
+        let mut reading = lock_soon(source);
+        let Source { blocks, next, checker } = &mut *reading;
+        let number = *next;
         let Some(buffer) = results.buffer() else { return };
-        let mut block = match blocks.next(buffer) {
+        let mut block = match blocks.next(buffer, Some(|| results.long_buffer())) {
             Ok(Some(block)) => block,
             Ok(None) => return,
-            Err(error) => return results.fail(error),
+            Err(error) => {
+                // What was read before is told before.
+                drop(reading);
+                results.wait_for(number);
+                return results.fail(error);
+            }
         };
-        let number = *next;
         *next += 1;
-        let checked = if block.text().len() > LONG {
-            // Nobody reads on meanwhile.
+        if block.text().len() > LONG {
+            // One after the other, so that there is memory for one of them: nobody reads on meanwhile.
             results.wait_for(number);
-            results.add_parts(number, &mut block, checker, contract)
+            let checked = results.check_in_parts(number, &mut block, checker, contract);
+            results.add::<C>(number, checked, block);
+            drop(reading);
         } else {
-            drop(source);
-            results.add_parts(number, &mut block, &mut own_checker, contract)
-        };
-        results.add::<C>(number, checked, block);
+            drop(reading);
+            let checked = results.check_in_parts(number, &mut block, &mut own_checker, contract);
+            results.add::<C>(number, checked, block);
+        }
     }
 }
 
-/// How often a lock is asked for before the thread sleeps: for about as long as it takes to read a block, since to be
-/// woken up takes longer.
+/// How often a lock is asked for before the thread sleeps. That is about as long as a block is read, and less than it
+/// takes to be woken up.
 const TRIES: usize = 64;
 
 /// As [`lock`], of what is most likely free again soon.

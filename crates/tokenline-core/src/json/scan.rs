@@ -6,7 +6,7 @@ use wide::u8x16;
 /// backslash or a control character. The length of `bytes` if there is none.
 #[inline(always)]
 pub(crate) fn string_run(bytes: &[u8], mut at: usize) -> usize {
-    while let Some(mask) = stops::<16>(bytes, at) {
+    while let Some(mask) = run_ends::<16>(bytes, at) {
         if mask != 0 {
             return at + mask.trailing_zeros() as usize;
         }
@@ -27,7 +27,7 @@ pub(crate) struct StringRuns {
     /// Where the block starts that was looked at last.
     block: usize,
     /// Its bytes that end a run, the first one lowest.
-    stops: u64,
+    ends: u64,
 }
 
 impl StringRuns {
@@ -36,25 +36,25 @@ impl StringRuns {
     #[inline(always)]
     pub(crate) fn new() -> Self {
         // A block that ends where the bytes begin.
-        Self { block: 0_usize.wrapping_sub(Self::BLOCK), stops: 0 }
+        Self { block: 0_usize.wrapping_sub(Self::BLOCK), ends: 0 }
     }
 
-    /// As [`string_run`].
+    /// As [`string_run`], of the same bytes in every call.
     #[inline(always)]
     pub(crate) fn end(&mut self, bytes: &[u8], at: usize) -> usize {
         let within = at.wrapping_sub(self.block);
         let mut at = at;
         if within < Self::BLOCK {
-            let stops = self.stops >> within;
-            if stops != 0 {
-                return at + stops.trailing_zeros() as usize;
+            let ends = self.ends >> within;
+            if ends != 0 {
+                return at + ends.trailing_zeros() as usize;
             }
             at = self.block + Self::BLOCK;
         }
-        while let Some(stops) = stops::<64>(bytes, at) {
-            if stops != 0 {
-                (self.block, self.stops) = (at, stops);
-                return at + stops.trailing_zeros() as usize;
+        while let Some(ends) = run_ends::<{ Self::BLOCK }>(bytes, at) {
+            if ends != 0 {
+                (self.block, self.ends) = (at, ends);
+                return at + ends.trailing_zeros() as usize;
             }
             at += Self::BLOCK;
         }
@@ -64,19 +64,19 @@ impl StringRuns {
 
 /// Which of the `N` bytes at `at` end a run, if there are as many.
 #[inline(always)]
-fn stops<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
+fn run_ends<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     let block = bytes.get(at..at + N)?;
-    let mut stops = 0;
+    let mut ends = 0;
     for (place, part) in block.as_chunks::<16>().0.iter().enumerate() {
         let part = u8x16::new(*part);
         // With this bit flipped a quote is 0x20, and what was below that, the control characters, still is: they are
         // the bytes of which max(b, 0x20) == 0x20.
         let quote_or_control =
             (part ^ u8x16::splat(0x02)).max(u8x16::splat(0x20)).simd_eq(u8x16::splat(0x20));
-        let stop = quote_or_control | part.simd_eq(u8x16::splat(b'\\'));
-        stops |= u64::from(stop.to_bitmask()) << (16 * place);
+        let end = quote_or_control | part.simd_eq(u8x16::splat(b'\\'));
+        ends |= u64::from(end.to_bitmask()) << (16 * place);
     }
-    Some(stops)
+    Some(ends)
 }
 
 #[cfg(test)]

@@ -60,6 +60,7 @@ pub(crate) fn is_space(byte: u8, single_line: bool) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r') || (byte == b'\n' && !single_line)
 }
 
+/// A table, because a `match` becomes a jump that is seldom foreseen.
 const SIMPLE_ESCAPES: [bool; 256] = {
     let (letters, mut table) = (br#""\/bfnrt"#, [false; 256]);
     let mut at = 0;
