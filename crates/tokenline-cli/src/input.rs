@@ -1,7 +1,7 @@
 //! The inputs of a command that reads whole files, compressed or not.
 
 use std::fs::{File, Metadata};
-use std::io::{self, BufReader, Read, Seek as _};
+use std::io::{self, Read, Seek as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -9,8 +9,8 @@ use std::thread;
 use std::time::Duration;
 
 use indicatif::ProgressBar;
-use liblzma::stream::{CONCATENATED, Stream};
 
+use crate::compression::{decompressed, is_compressed};
 use crate::failure::Failure;
 
 /// The files that paths and patterns name, in order.
@@ -88,57 +88,6 @@ fn refuse_folder(path: &Path, metadata: io::Result<Metadata>) -> Result<Metadata
     }
 }
 
-/// How a file is compressed.
-#[derive(Clone, Copy)]
-enum Compression {
-    Gzip,
-    Zstd,
-    Xz,
-}
-
-/// Longest mark by which a compressed file is known.
-const LONGEST_MARK: usize = 6;
-
-/// What decompression of xz may take, in bytes: twice what is for the highest preset. For zstd the library sets as much.
-const XZ_MEMORY: u64 = 128 << 20;
-
-impl Compression {
-    fn of(head: &[u8]) -> Option<Self> {
-        match head {
-            [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // A frame, or one to be skipped: pzstd begins with these.
-            [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
-            [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
-            _ => None,
-        }
-    }
-}
-
-fn head(source: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut head = Vec::with_capacity(LONGEST_MARK);
-    source.take(LONGEST_MARK as u64).read_to_end(&mut head)?;
-    Ok(head)
-}
-
-fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let head = head(&mut source)?;
-    let compression = Compression::of(&head);
-    let source = io::Cursor::new(head).chain(source);
-    Ok(match compression {
-        Some(Compression::Gzip) => {
-            Box::new(flate2::read::MultiGzDecoder::new(BufReader::with_capacity(64 * 1024, source)))
-        }
-        Some(Compression::Zstd) => {
-            Box::new(zstd::Decoder::with_buffer(BufReader::with_capacity(64 * 1024, source))?)
-        }
-        Some(Compression::Xz) => {
-            let stream = Stream::new_stream_decoder(XZ_MEMORY, CONCATENATED)?;
-            Box::new(liblzma::read::XzDecoder::new_stream(source, stream))
-        }
-        None => Box::new(source),
-    })
-}
-
 /// A file that still grows.
 pub(crate) struct Followed {
     file: File,
@@ -164,8 +113,7 @@ impl Followed {
             )));
         }
         let mut file = open_file(path)?;
-        let head = head(&mut file).map_err(|error| Failure::unreadable(path, &error))?;
-        if Compression::of(&head).is_some() {
+        if is_compressed(&mut file).map_err(|error| Failure::unreadable(path, &error))? {
             let path = path.display();
             return Err(Failure::Usage(format!("--follow is for plain text: {path} is compressed")));
         }

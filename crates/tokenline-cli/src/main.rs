@@ -3,6 +3,7 @@
 
 mod answer;
 mod args;
+mod compression;
 mod continuation;
 mod demo;
 mod emit;

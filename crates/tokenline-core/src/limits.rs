@@ -15,8 +15,8 @@ pub struct Limits {
     /// A longer one is one diagnostic and is discarded up to the next line. Values above 2 GiB
     /// are treated as 2 GiB, because positions inside a record are 32 bits wide.
     pub line_bytes: usize,
-    /// Deepest nesting, in containers. serde_json's limit is the default. More than 1,024 is
-    /// treated as 1,024: parsing does not recurse, but reading a document into a type does.
+    /// Deepest nesting, in containers. serde_json's limit is the default. More than [`Limits::MAX_DEPTH`] is treated as
+    /// `MAX_DEPTH`: parsing does not recurse, but reading a document into a type does.
     pub depth: usize,
     /// Longest line of a server-sent event stream, in bytes.
     pub sse_line_bytes: usize,
@@ -37,6 +37,10 @@ impl Limits {
         diagnostics: 1_000,
     };
 
+    /// The deepest nesting that [`depth`](Self::depth) can allow, 1,024 containers: reading so deep a document into a
+    /// type fits the 2 MiB stack of a spawned thread, unoptimized too.
+    pub const MAX_DEPTH: usize = 1_024;
+
     /// The line cap as the decoders apply it.
     pub(crate) fn effective_line_bytes(&self) -> u64 {
         (self.line_bytes as u64).min(1 << 31)
@@ -44,7 +48,7 @@ impl Limits {
 
     /// The depth cap as the parser applies it.
     pub(crate) fn effective_depth(&self) -> u32 {
-        u32::try_from(self.depth).unwrap_or(u32::MAX).min(u32::from(u16::MAX))
+        self.depth.min(Self::MAX_DEPTH) as u32
     }
 }
 

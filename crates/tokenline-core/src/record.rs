@@ -3,15 +3,14 @@
 use std::convert::Infallible;
 use std::fmt;
 
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::ser::{Serialize, Serializer};
 
 use crate::json::{Delta, Value};
 use crate::{Code, Diagnostic, Recovered, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Completion {
     /// A line feed followed.
@@ -55,6 +54,12 @@ impl Completion {
 impl fmt::Display for Completion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+impl Serialize for Completion {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
     }
 }
 

@@ -1,7 +1,9 @@
 //! What a model is told of a tool.
 
-use serde::de::{Deserialize, Deserializer, Error};
-use serde::{Deserialize as DeriveDeserialize, Serialize};
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, Error, IgnoredAny, MapAccess, Visitor};
+use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use crate::json::Raw;
 
@@ -10,12 +12,11 @@ use crate::json::Raw;
 /// Read from `{"name", "description"?, "parameters"?}`, and from what providers wrap around that:
 /// OpenAI's `{"type":"function","function":{...}}`, the same with the members side by side, and
 /// `input_schema` or `inputSchema` for `parameters`. Written in the first of these forms.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
     /// The name by which it is called.
     pub name: String,
     /// What it does, for the model to read.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
     /// JSON Schema of its parameters, an object, as it was written: models fill in parameters in the
     /// order in which the schema has them. Where a definition has none, any object will do.
@@ -47,25 +48,70 @@ fn any_object() -> Raw {
     Raw::from(serde_json::json!({"type": "object"}))
 }
 
-/// Every member that one of the forms may have.
-#[derive(DeriveDeserialize)]
-#[serde(expecting = "a tool definition")]
+impl Serialize for ToolDefinition {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("name", &self.name)?;
+        if let Some(description) = &self.description {
+            map.serialize_entry("description", description)?;
+        }
+        map.serialize_entry("parameters", &self.parameters)?;
+        map.end()
+    }
+}
+
+/// Every member that one of the forms may have. Written out, because a derive would make every user of the core compile
+/// serde's macros.
+#[derive(Default)]
 struct Form {
-    #[serde(rename = "type")]
     kind: Option<String>,
-    function: Option<Function>,
+    function: Option<Box<Form>>,
     name: Option<String>,
     description: Option<String>,
-    #[serde(alias = "input_schema", alias = "inputSchema")]
     parameters: Option<Raw>,
 }
 
-#[derive(DeriveDeserialize)]
-#[serde(expecting = "a tool definition")]
-struct Function {
-    name: String,
-    description: Option<String>,
-    parameters: Option<Raw>,
+impl<'de> Deserialize<'de> for Form {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(FormVisitor)
+    }
+}
+
+struct FormVisitor;
+
+impl<'de> Visitor<'de> for FormVisitor {
+    type Value = Form;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a tool definition")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Form, A::Error> {
+        const NAMES: [&str; 5] = ["type", "function", "name", "description", "parameters"];
+        let mut form = Form::default();
+        let mut seen = [false; NAMES.len()];
+        while let Some(name) = members.next_key::<String>()? {
+            let name = match name.as_str() {
+                "input_schema" | "inputSchema" => "parameters",
+                name => name,
+            };
+            let Some(at) = NAMES.iter().position(|known| *known == name) else {
+                members.next_value::<IgnoredAny>()?;
+                continue;
+            };
+            if std::mem::replace(&mut seen[at], true) {
+                return Err(A::Error::duplicate_field(NAMES[at]));
+            }
+            match NAMES[at] {
+                "type" => form.kind = members.next_value()?,
+                "function" => form.function = members.next_value()?,
+                "name" => form.name = members.next_value()?,
+                "description" => form.description = members.next_value()?,
+                _ => form.parameters = members.next_value()?,
+            }
+        }
+        Ok(form)
+    }
 }
 
 impl<'de> Deserialize<'de> for ToolDefinition {
@@ -75,13 +121,11 @@ impl<'de> Deserialize<'de> for ToolDefinition {
         if form.kind.as_deref().is_some_and(|kind| kind != "function" && kind != "custom") {
             return Err(D::Error::custom("`type` of a tool must be `function`"));
         }
-        let (name, description, parameters) = match form.function {
-            Some(function) => (function.name, function.description, function.parameters),
-            None => {
-                let name = form.name.ok_or_else(|| D::Error::missing_field("name"))?;
-                (name, form.description, form.parameters)
-            }
+        let Form { name, description, parameters, .. } = match form.function {
+            Some(function) => *function,
+            None => form,
         };
+        let name = name.ok_or_else(|| D::Error::missing_field("name"))?;
         Ok(Self { name, description, parameters: parameters.unwrap_or_else(any_object) })
     }
 }

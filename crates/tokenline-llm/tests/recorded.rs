@@ -2,7 +2,7 @@
 //!
 //! The recordings are not part of this repository. `TOKENLINE_RECORDINGS` names the folder that has
 //! them: a file a stream, named `<provider>.<what>.txt`, with one event's data a line; and in `local`
-//! whole bodies. Without it there is nothing to test here.
+//! whole bodies. Where the folder is: `cargo test -p tokenline-llm --test recorded -- --ignored`.
 
 mod common;
 
@@ -12,12 +12,8 @@ use common::{Seen, at_every_cut, decode, fixture, parser_of};
 use serde_json::Value;
 use tokenline_llm::{AnswerEvent, Provider, TextAs};
 
-fn folder() -> Option<PathBuf> {
-    let folder = std::env::var_os("TOKENLINE_RECORDINGS").map(PathBuf::from);
-    if folder.is_none() {
-        eprintln!("skipped: TOKENLINE_RECORDINGS is not set");
-    }
-    folder
+fn folder() -> PathBuf {
+    std::env::var_os("TOKENLINE_RECORDINGS").expect("TOKENLINE_RECORDINGS names the folder").into()
 }
 
 fn provider(name: &str) -> Provider {
@@ -256,8 +252,9 @@ fn seen(provider: Provider, wire: &[u8]) -> Seen {
 }
 
 #[test]
+#[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
 fn every_recording_comes_to_what_it_says() {
-    let Some(folder) = folder() else { return };
+    let folder = folder();
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .expect("the folder is there")
         .map(|entry| entry.expect("an entry").file_name().into_string().expect("UTF-8"))
@@ -278,9 +275,9 @@ fn every_recording_comes_to_what_it_says() {
 }
 
 #[test]
+#[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
 fn whole_bodies_come_to_what_they_say() {
-    let Some(folder) = folder() else { return };
-    for entry in std::fs::read_dir(folder.join("local")).expect("the folder is there") {
+    for entry in std::fs::read_dir(folder().join("local")).expect("the folder is there") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned();
         let Some(name) = name.strip_suffix(".sse") else { continue };
@@ -299,8 +296,9 @@ fn whole_bodies_come_to_what_they_say() {
 }
 
 #[test]
+#[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
 fn a_recording_that_breaks_off_delivers_nothing_else() {
-    let Some(folder) = folder() else { return };
+    let folder = folder();
     for (name, ..) in EXPECTED {
         let payloads = std::fs::read_to_string(folder.join(format!("{name}.txt"))).expect("it can be read");
         let provider = provider(name);

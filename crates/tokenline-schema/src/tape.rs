@@ -49,7 +49,7 @@ impl StringBuffer {
 }
 
 impl Json for Tape {
-    type Node<'a> = Value<'a>;
+    type Node<'a> = TapeNode<'a>;
     type PreparedKey = Box<str>;
     type StringBuffer = StringBuffer;
 
@@ -61,59 +61,88 @@ impl Json for Tape {
         key.into()
     }
 
-    fn with_string_node<T>(buffer: &mut StringBuffer, string: &str, f: impl FnOnce(Value<'_>) -> T) -> T {
-        buffer.with(string, f)
+    fn with_string_node<T>(buffer: &mut StringBuffer, string: &str, f: impl FnOnce(TapeNode<'_>) -> T) -> T {
+        buffer.with(string, |value| f(value.into()))
     }
 }
 
-impl<'a> Node<'a, Tape> for Value<'a> {
-    type Object = json::Object<'a>;
-    type Array = json::Array<'a>;
+/// A value on a tape; or an object that is on no tape, by which one validator is asked for a verdict on a part of its
+/// schema (see `explain::oracle`). One type for both, because jsonschema is compiled once for each.
+#[derive(Clone, Copy)]
+pub(crate) enum TapeNode<'a> {
+    OnTape(Value<'a>),
+    /// An object whose only member this is.
+    ObjectOf(&'a (&'a str, Value<'a>)),
+}
+
+impl<'a> From<Value<'a>> for TapeNode<'a> {
+    #[inline]
+    fn from(value: Value<'a>) -> Self {
+        Self::OnTape(value)
+    }
+}
+
+impl<'a> TapeNode<'a> {
+    #[inline]
+    fn value(&self) -> Option<Value<'a>> {
+        match self {
+            Self::OnTape(value) => Some(*value),
+            Self::ObjectOf(_) => None,
+        }
+    }
+}
+
+impl<'a> Node<'a, Tape> for TapeNode<'a> {
+    type Object = TapeObject<'a>;
+    type Array = TapeArray<'a>;
     type Number = TapeNumber<'a>;
 
     #[inline]
-    fn as_object(&self) -> Option<json::Object<'a>> {
-        Value::as_object(*self)
+    fn as_object(&self) -> Option<TapeObject<'a>> {
+        match self {
+            Self::OnTape(value) => value.as_object().map(TapeObject::OnTape),
+            Self::ObjectOf(member) => Some(TapeObject::Of(member)),
+        }
     }
 
     #[inline]
-    fn as_array(&self) -> Option<json::Array<'a>> {
-        Value::as_array(*self)
+    fn as_array(&self) -> Option<TapeArray<'a>> {
+        self.value()?.as_array().map(TapeArray)
     }
 
     #[inline]
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        Value::as_str(*self)
+        self.value()?.as_str()
     }
 
     #[inline]
     fn as_number(&self) -> Option<TapeNumber<'a>> {
-        Value::as_number(*self).map(TapeNumber)
+        self.value()?.as_number().map(TapeNumber)
     }
 
     #[inline]
     fn as_boolean(&self) -> Option<bool> {
-        Value::as_bool(*self)
+        self.value()?.as_bool()
     }
 
     #[inline]
     fn is_null(&self) -> bool {
-        Value::is_null(*self)
+        self.json_type() == JsonType::Null
     }
 
     #[inline]
     fn is_number(&self) -> bool {
-        self.kind() == Kind::Number
+        self.json_type() == JsonType::Number
     }
 
     #[inline]
     fn is_string(&self) -> bool {
-        self.kind() == Kind::String
+        self.json_type() == JsonType::String
     }
 
     #[inline]
     fn json_type(&self) -> JsonType {
-        match self.kind() {
+        match self.value().map_or(Kind::Object, Value::kind) {
             Kind::Null => JsonType::Null,
             Kind::Bool => JsonType::Boolean,
             Kind::Number => JsonType::Number,
@@ -125,22 +154,25 @@ impl<'a> Node<'a, Tape> for Value<'a> {
 
     #[inline]
     fn string_length(&self) -> Option<u64> {
-        self.char_count().map(|count| count as u64)
+        self.value()?.char_count().map(|count| count as u64)
     }
 
     fn equals_value(&self, expected: &Owned) -> bool {
-        compare::equals(*self, expected)
+        self.value().is_some_and(|value| compare::equals(value, expected))
     }
 
     fn to_value(&self) -> Cow<'a, Owned> {
-        Cow::Owned(to_owned(*self))
+        Cow::Owned(match self {
+            Self::OnTape(value) => to_owned(*value),
+            Self::ObjectOf((name, value)) => serde_json::json!({ *name: to_owned(*value) }),
+        })
     }
 
     #[inline]
     fn identity(&self) -> Option<NodeIdentity> {
         // A generation is never given twice, so an identity means one value for all time: verdicts
-        // are remembered by it.
-        let (generation, index) = Value::identity(*self);
+        // are remembered by it. Nothing refers back to an object that is on no tape.
+        let (generation, index) = self.value()?.identity();
         Some(NodeIdentity::tagged(generation as usize, index))
     }
 }
@@ -161,43 +193,74 @@ fn to_owned(value: Value<'_>) -> Owned {
     }
 }
 
-impl<'a> Object<'a, Tape> for json::Object<'a> {
-    type Node = Value<'a>;
+/// The object of a [`TapeNode`].
+pub(crate) enum TapeObject<'a> {
+    OnTape(json::Object<'a>),
+    /// Of one member.
+    Of(&'a (&'a str, Value<'a>)),
+}
+
+impl<'a> Object<'a, Tape> for TapeObject<'a> {
+    type Node = TapeNode<'a>;
     type MemberName = &'a str;
-    type MembersIter = Members<'a>;
+    type MembersIter = TapeMembers<'a>;
 
     #[inline]
     fn len(&self) -> usize {
-        distinct_len(*self)
+        match self {
+            Self::OnTape(object) => distinct_len(*object),
+            Self::Of(_) => 1,
+        }
     }
 
     #[inline]
-    fn get(&self, key: &Box<str>) -> Option<Value<'a>> {
-        json::Object::get(*self, key)
+    fn get(&self, key: &Box<str>) -> Option<TapeNode<'a>> {
+        match self {
+            Self::OnTape(object) => object.get(key).map(TapeNode::from),
+            Self::Of((name, value)) => (**key == **name).then(|| TapeNode::from(*value)),
+        }
     }
 
     #[inline]
-    fn members(&self) -> Members<'a> {
-        distinct_members(*self)
+    fn members(&self) -> TapeMembers<'a> {
+        TapeMembers(match self {
+            Self::OnTape(object) => distinct_members(*object),
+            Self::Of(member) => Members::Listed(Box::new(vec![**member].into_iter())),
+        })
     }
 }
 
-impl<'a> Array<'a, Tape> for json::Array<'a> {
-    type Node = Value<'a>;
-    type ElementsIter = json::Elements<'a>;
+/// The members of a [`TapeObject`].
+pub(crate) struct TapeMembers<'a>(Members<'a>);
+
+impl<'a> Iterator for TapeMembers<'a> {
+    type Item = (&'a str, TapeNode<'a>);
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(|(name, value)| (name, value.into()))
+    }
+}
+
+/// The array of a [`TapeNode`].
+pub(crate) struct TapeArray<'a>(json::Array<'a>);
+
+impl<'a> Array<'a, Tape> for TapeArray<'a> {
+    type Node = TapeNode<'a>;
+    type ElementsIter = std::iter::Map<json::Elements<'a>, fn(Value<'a>) -> TapeNode<'a>>;
 
     #[inline]
     fn len(&self) -> usize {
-        json::Array::len(*self)
+        self.0.len()
     }
 
     #[inline]
-    fn elements(&self) -> json::Elements<'a> {
-        self.iter()
+    fn elements(&self) -> Self::ElementsIter {
+        self.0.iter().map(TapeNode::from)
     }
 
     fn is_unique(&self) -> bool {
-        compare::is_unique(*self)
+        compare::is_unique(self.0)
     }
 }
 
@@ -207,7 +270,7 @@ pub(crate) fn distinct_members(object: json::Object<'_>) -> Members<'_> {
     if object.has_repeated_name() {
         return without_repeats(object);
     }
-    Members { members: object.iter(), distinct: None }
+    Members::InOrder(object.iter())
 }
 
 /// How many members an object has, counting each name once.
@@ -224,15 +287,15 @@ fn without_repeats(object: json::Object<'_>) -> Members<'_> {
     members.dedup_by_key(|(_, (name, _))| *name);
     members.sort_unstable_by_key(|(at, _)| *at);
     let distinct: Vec<_> = members.into_iter().map(|(_, member)| member).collect();
-    Members { members: object.iter(), distinct: Some(Box::new(distinct.into_iter())) }
+    Members::Listed(Box::new(distinct.into_iter()))
 }
 
 /// The members of an object, the last one of each name.
 #[derive(Clone)]
-pub(crate) struct Members<'a> {
-    members: json::Members<'a>,
-    /// Instead of `members`, where names are repeated.
-    distinct: Option<Box<std::vec::IntoIter<(&'a str, Value<'a>)>>>,
+pub(crate) enum Members<'a> {
+    InOrder(json::Members<'a>),
+    /// Where names are repeated.
+    Listed(Box<std::vec::IntoIter<(&'a str, Value<'a>)>>),
 }
 
 impl<'a> Iterator for Members<'a> {
@@ -240,9 +303,9 @@ impl<'a> Iterator for Members<'a> {
 
     #[inline(always)]
     fn next(&mut self) -> Option<Self::Item> {
-        match &mut self.distinct {
-            None => self.members.next(),
-            Some(distinct) => distinct.next(),
+        match self {
+            Self::InOrder(members) => members.next(),
+            Self::Listed(members) => members.next(),
         }
     }
 }
@@ -257,7 +320,7 @@ mod tests {
     fn the_tape_keeps_the_contract_of_the_traits() {
         let text = conformance::document().to_string();
         let mut parser = Parser::new();
-        conformance::assert_conformance::<Tape>(&parser.parse(&text).unwrap());
+        conformance::assert_conformance::<Tape>(&parser.parse(&text).unwrap().into());
     }
 
     #[test]

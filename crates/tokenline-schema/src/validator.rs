@@ -4,7 +4,6 @@ use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
-use jsonschema::json::Json;
 use jsonschema::{Draft, PatternOptions, Validator};
 use tokenline_core::json::{Parser, Value};
 use tokenline_core::{Code, Validate, Violation};
@@ -64,10 +63,7 @@ impl SchemaOptions {
     /// cannot be matched in linear time.
     pub fn build(self, schema: &serde_json::Value) -> Result<SchemaValidator, SchemaError> {
         let draft = Draft::default().detect(schema);
-        let validator = self
-            .for_representation::<Tape>()
-            .build(schema)
-            .map_err(|error| refusal::explain(schema, &error))?;
+        let validator = self.for_tape().build(schema).map_err(|error| refusal::explain(schema, &error))?;
         let document = Document { schema: schema.clone(), draft };
         let oracle = OnceLock::new();
         Ok(SchemaValidator(Arc::new(Inner { validator, document, options: self, oracle })))
@@ -84,9 +80,9 @@ impl SchemaOptions {
         self.build(&to_schema(value)?).map_err(|error| place(error, value))
     }
 
-    fn for_representation<F: Json>(self) -> explain::Options<'static, F> {
+    fn for_tape(self) -> explain::Options<'static> {
         let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE);
-        jsonschema::options_for::<F>()
+        jsonschema::options_for::<Tape>()
             .offline()
             .with_pattern_options(patterns)
             .should_validate_formats(self.assert_formats)
@@ -171,7 +167,7 @@ impl SchemaValidator {
     #[must_use]
     pub fn is_valid(&self, value: Value<'_>) -> bool {
         (self.0.options.allow_duplicate_keys || value.repeated_name().is_none())
-            && self.0.validator.is_valid(value)
+            && self.0.validator.is_valid(value.into())
     }
 
     /// All that is wrong with a value: every rule that is broken, in the order of the places, after the first
@@ -197,7 +193,7 @@ impl SchemaValidator {
         if !self.0.options.allow_duplicate_keys {
             violations.extend(Violation::duplicate_key(value).map(|its| *its));
         }
-        if !self.0.validator.is_valid(value) {
+        if !self.0.validator.is_valid(value.into()) {
             violations.extend(match self.oracle() {
                 Some(oracle) => explain::explain_all(&self.0.document, oracle, value, at_most)
                     .into_iter()
@@ -220,7 +216,7 @@ impl SchemaValidator {
 
     fn oracle(&self) -> Option<&Oracle> {
         let Inner { document, options, oracle, .. } = &*self.0;
-        oracle.get_or_init(|| Oracle::new(document, options.for_representation())).as_ref()
+        oracle.get_or_init(|| Oracle::new(document, options.for_tape())).as_ref()
     }
 }
 
@@ -245,7 +241,7 @@ impl Validate for SchemaValidator {
         {
             return Err(violation);
         }
-        if self.0.validator.is_valid(value) { Ok(()) } else { Err(self.violation(value)) }
+        if self.0.validator.is_valid(value.into()) { Ok(()) } else { Err(self.violation(value)) }
     }
 }
 

@@ -18,10 +18,10 @@ enum Judge {
 
 impl Judge {
     fn of(case: &Case) -> Self {
-        match (case.file("schema.json"), case.file("tools.json")) {
+        match (case.json("schema"), case.json("tools")) {
             (Some(schema), None) => Self::Schema(Box::new(schema.parse().expect("a schema"))),
-            (None, Some(tools)) => Self::Tools(ToolSet::from_json_str(&tools).expect("tool definitions")),
-            _ => panic!("{}: a schema, or tools", case.stem.display()),
+            (None, Some(tools)) => Self::Tools(ToolSet::from_json_str(tools).expect("tool definitions")),
+            _ => panic!("{}: a schema, or tools", case.name),
         }
     }
 

@@ -3,6 +3,7 @@
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;
+mod compression;
 mod continuation;
 mod limits;
 mod parse;

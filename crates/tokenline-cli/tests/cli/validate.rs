@@ -35,13 +35,13 @@ const ERRORS: [(u64, &str); 5] = [
     (6, "invalid_json"),
 ];
 
-fn errors(report: &Value) -> Vec<(u64, &str)> {
+pub(crate) fn errors(report: &Value) -> Vec<(u64, &str)> {
     let errors = report["errors"].as_array().expect("errors");
     let error = |error: &'_ Value| error["line_number"].as_u64().expect("a number");
     errors.iter().map(|each| (error(each), each["code"].as_str().expect("a code"))).collect()
 }
 
-fn json_of(text: impl AsRef<[u8]>) -> Value {
+pub(crate) fn json_of(text: impl AsRef<[u8]>) -> Value {
     serde_json::from_slice(text.as_ref()).expect("JSON")
 }
 
@@ -210,39 +210,8 @@ fn rejected_lines_are_kept_if_that_is_asked_for() {
 }
 
 #[test]
-fn what_is_compressed_is_read_and_several_files_are_one_dataset() {
+fn inputs_that_are_not_there_or_named_twice_are_refused() {
     let folder = folder();
-    let plain = (conversation("c1") + "\nx\n" + &conversation("c2") + "\n").into_bytes();
-    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
-    gzip.write_all(&plain).expect("compressed");
-    let gzip = gzip.finish().expect("compressed");
-    let mut xz = liblzma::write::XzEncoder::new(Vec::new(), 1);
-    xz.write_all(&plain).expect("compressed");
-    let xz = xz.finish().expect("compressed");
-    let zstd = zstd::encode_all(&*plain, 1).expect("compressed");
-    for (name, bytes) in [("1.gz", &gzip), ("2.xz", &xz), ("3.zst", &zstd)] {
-        // As it is; two members, one behind the other; and named as something else.
-        let once =
-            tokenline(&["validate-input", "--input", &file(&folder, name, bytes), "--format", "json"], "");
-        assert_eq!(errors(&json_of(&once.out)), [(2, "invalid_json")], "{name}");
-        let twice =
-            tokenline(&["validate-input", "--input", "-", "--format", "json"], [&**bytes, bytes].concat());
-        assert_eq!(json_of(&twice.out)["total_lines"], 6, "{name}");
-        let cut = tokenline(&["validate-input", "--input", "-"], &bytes[..bytes.len() - 9]);
-        assert_eq!(
-            (cut.code, cut.err.starts_with("tokenline: cannot read stdin: ")),
-            (3, true),
-            "{}",
-            cut.err
-        );
-    }
-    let pattern = folder.path().join("*.*z*");
-    let run =
-        tokenline(&["validate-input", "--input", pattern.to_str().expect("UTF-8"), "--format", "json"], "");
-    let report = json_of(&run.out);
-    assert_eq!((&report["total_lines"], &report["valid_conversation_count"]), (&json!(9), &json!(2)));
-    assert!(report["errors"][0]["input_path"].as_str().is_some_and(|path| path.ends_with("1.gz")));
-    assert!(report["errors"][1]["input_path"].as_str().is_some_and(|path| path.ends_with("2.xz")));
     let none = folder.path().join("*.none");
     assert_eq!(tokenline(&["validate-input", "--input", none.to_str().expect("UTF-8")], "").code, 3);
     assert_eq!(tokenline(&["validate-input", "--input", "-", "-"], "").code, 2);

@@ -4,7 +4,7 @@ use std::mem;
 
 use super::ToolCallAssembler;
 use super::call::{CallDelta, State, is_same_json, trim, trim_start};
-use super::partial::{Folded, MAX_DEPTH, Misplaced, PartialArgument, PartialValue};
+use super::partial::{Folded, Misplaced, PartialArgument, PartialValue};
 use super::repetition::{Digest, Sequel};
 use crate::json::{Kind, Parser, Step, error};
 use crate::{Code, Completion, Emit, Violation};
@@ -83,7 +83,7 @@ impl ToolCallAssembler {
     pub(super) fn fold(&mut self, at: usize, part: &PartialArgument<'_>, lossy: bool) {
         let is_corrupted = |text: &str| lossy && text.contains(char::REPLACEMENT_CHARACTER);
         // One container is that of the arguments themselves.
-        let max_depth = (self.options.limits.effective_depth() as usize).min(MAX_DEPTH).saturating_sub(1);
+        let max_depth = (self.options.limits.effective_depth() as usize).saturating_sub(1);
         let State::Open(arguments) = &mut self.calls[at].state else {
             return if !matches!(self.calls[at].state, State::Rejected) {
                 self.reject_at_end(at, Code::TrailingData, "the arguments are balanced, but a value follows");

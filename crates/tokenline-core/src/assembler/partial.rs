@@ -71,8 +71,6 @@ impl Misplaced {
     }
 }
 
-/// Nodes within nodes, whatever the limits: they are written by recursion.
-pub(super) const MAX_DEPTH: usize = 1024;
 /// Bytes that a node is counted as, beside its texts: what it takes is at most that.
 const NODE: usize = 192;
 /// Members that are searched one by one.

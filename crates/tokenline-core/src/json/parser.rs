@@ -173,9 +173,9 @@ impl Parser {
         self
     }
 
-    /// Lifts the depth limit as far as it goes, for text that was accepted before.
+    /// Lifts the depth limit, for text that was accepted before.
     pub(crate) fn unlimited_depth(mut self) -> Self {
-        self.depth_limit = Limits { depth: usize::MAX, ..Limits::DEFAULT }.effective_depth();
+        self.depth_limit = u32::MAX;
         self
     }
 

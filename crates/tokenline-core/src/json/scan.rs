@@ -1,7 +1,5 @@
 //! Byte scanning, sixteen and sixty-four at a time.
 
-use wide::u8x16;
-
 /// The index at or after `at` of the first byte that ends a plain run inside a string: a quote, a
 /// backslash or a control character. The length of `bytes` if there is none.
 #[inline(always)]
@@ -68,15 +66,38 @@ fn run_ends<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     let block = bytes.get(at..at + N)?;
     let mut ends = 0;
     for (place, part) in block.as_chunks::<16>().0.iter().enumerate() {
-        let part = u8x16::new(*part);
-        // With this bit flipped a quote is 0x20, and what was below that, the control characters, still is: they are
-        // the bytes of which max(b, 0x20) == 0x20.
-        let quote_or_control =
-            (part ^ u8x16::splat(0x02)).max(u8x16::splat(0x20)).simd_eq(u8x16::splat(0x20));
-        let end = quote_or_control | part.simd_eq(u8x16::splat(b'\\'));
-        ends |= u64::from(end.to_bitmask()) << (16 * place);
+        ends |= u64::from(run_ends_of_16(part)) << (16 * place);
     }
     Some(ends)
+}
+
+// Which of sixteen bytes end a run, twice. With this bit flipped a quote is 0x20, and what was below that, the control
+// characters, still is: they are the bytes of which max(b ^ 0x02, 0x20) == 0x20.
+
+#[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
+#[inline(always)]
+fn run_ends_of_16(part: &[u8; 16]) -> u16 {
+    use safe_arch::{
+        bitor_m128i, bitxor_m128i, cmp_eq_mask_i8_m128i, m128i, max_u8_m128i, move_mask_i8_m128i,
+        set_splat_i8_m128i,
+    };
+    let part = m128i::from(*part);
+    let splat = |byte: u8| set_splat_i8_m128i(byte.cast_signed());
+    let flipped = bitxor_m128i(part, splat(0x02));
+    let quote_or_control = cmp_eq_mask_i8_m128i(max_u8_m128i(flipped, splat(0x20)), splat(0x20));
+    let backslash = cmp_eq_mask_i8_m128i(part, splat(b'\\'));
+    move_mask_i8_m128i(bitor_m128i(quote_or_control, backslash)) as u16
+}
+
+// `wide` has vectors for every target, but compiling it takes as long as the rest of this crate.
+#[cfg(not(all(target_arch = "x86_64", target_feature = "sse2")))]
+#[inline(always)]
+fn run_ends_of_16(part: &[u8; 16]) -> u16 {
+    use wide::u8x16;
+    let part = u8x16::new(*part);
+    let quote_or_control = (part ^ u8x16::splat(0x02)).max(u8x16::splat(0x20)).simd_eq(u8x16::splat(0x20));
+    let end = quote_or_control | part.simd_eq(u8x16::splat(b'\\'));
+    end.to_bitmask() as u16
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! One line: its end, its field, its text.
 
 use memchr::{memchr, memchr2};
-use wide::u8x16;
 
 /// The length of the line that `bytes` begins with, if it ends in them.
 #[inline]
@@ -15,12 +14,11 @@ pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
 /// Whether a line ends in a short piece.
 #[inline]
 pub(super) fn has_line_end(piece: &[u8]) -> bool {
+    let is_end = |byte: u8| (byte == b'\n') | (byte == b'\r');
     let (blocks, rest) = piece.as_chunks::<16>();
-    let ends = |block: &[u8; 16]| {
-        let block = u8x16::new(*block);
-        (block.simd_eq(u8x16::splat(b'\n')) | block.simd_eq(u8x16::splat(b'\r'))).to_bitmask() != 0
-    };
-    blocks.iter().any(ends) || rest.iter().any(|byte| matches!(byte, b'\n' | b'\r'))
+    // All of a block in any case, so that it is compared as one vector.
+    let has_end = |block: &[u8; 16]| block.iter().fold(false, |any, &byte| any | is_end(byte));
+    blocks.iter().any(has_end) || rest.iter().any(|&byte| is_end(byte))
 }
 
 /// Where in a line, that is no comment, its field's name ends and its value starts.

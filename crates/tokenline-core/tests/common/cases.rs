@@ -1,9 +1,11 @@
-//! The cases of `fixtures/records`: inputs, and beside each the events that it comes to. The folder's
+//! The cases of `fixtures/records`: inputs, and below each the events that it comes to. The folder's
 //! README describes the format.
 #![allow(clippy::disallowed_methods, reason = "fixtures are files")]
 
+use std::collections::BTreeMap;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
-use std::{env, fs};
+use std::{env, fs, mem};
 
 use tokenline_core::{Diagnostic, Emit, Limits, Mode, Options, Record, Recovery};
 
@@ -11,95 +13,158 @@ use super::Seen;
 
 /// An input and what is expected of it.
 pub struct Case {
-    /// The path of its files, without what follows the first point.
-    pub stem: PathBuf,
+    /// The file's name and the heading, as in `arrays.md: array-of-one`.
+    pub name: String,
     pub input: Vec<u8>,
     pub options: Options,
-    options_line: Option<String>,
+    /// The text of the blocks ```` ```json KIND ````.
+    json: BTreeMap<String, String>,
+    options_line: String,
     expected: Vec<String>,
+    /// Where `expected` stands in the pack's lines.
+    expected_at: Range<usize>,
 }
 
 impl Case {
-    /// Another file of the case, if it has it: `NAME.schema.json`, for one.
-    pub fn file(&self, extension: &str) -> Option<String> {
-        fs::read_to_string(self.stem.with_extension(extension)).ok()
+    /// The text of the block ```` ```json KIND ````, if the case has it.
+    pub fn json(&self, kind: &str) -> Option<&str> {
+        self.json.get(kind).map(String::as_str)
     }
 
-    fn read(input: &Path) -> Self {
-        let stem = input.with_extension("");
-        let events = fs::read_to_string(stem.with_extension("events")).unwrap_or_else(|error| {
-            assert!(updates(), "{}.events: {error}", stem.display());
-            String::new()
-        });
-        let mut lines: Vec<String> = events.split_terminator('\n').map(str::to_owned).collect();
-        let options_line = lines.first().filter(|line| line.starts_with("options: ")).cloned();
-        if options_line.is_some() {
-            lines.remove(0);
-        }
-        let input = fs::read(input).expect("the input");
-        let options = read_options(options_line.as_deref());
-        Self { stem, input, options, options_line, expected: lines }
-    }
-
-    /// What does not fit, if anything; with `UPDATE_FIXTURES` set, the events are written instead.
-    fn compare(&self, seen: &[Seen], belongs: bool) -> Option<String> {
-        let seen: Vec<String> = seen.iter().map(line).collect();
-        if updates() {
-            let lines = self.options_line.iter().chain(&seen).map(|line| format!("{line}\n"));
-            fs::write(self.stem.with_extension("events"), lines.collect::<String>())
-                .expect("the events are written");
-        }
+    /// What does not fit, if anything.
+    fn compare(&self, seen: &[String], belongs: bool) -> Option<String> {
         let fits = seen.len() == self.expected.len()
-            && self.expected.iter().zip(&seen).all(|(expected, seen)| line_fits(expected, seen));
+            && self.expected.iter().zip(seen).all(|(expected, seen)| line_fits(expected, seen));
         if belongs && (fits || updates()) {
             return None;
         }
         let folder = if belongs { "" } else { " does not belong into its folder" };
         let input = String::from_utf8_lossy(&self.input);
-        let (name, options) = (self.stem.display(), self.options_line.as_deref().unwrap_or_default());
+        let (name, options) = (&self.name, &self.options_line);
         let (expected, seen) = (self.expected.join("\n"), seen.join("\n"));
         Some(format!("== {name}{folder} {options}\n{input}\n-- expected\n{expected}\n-- seen\n{seen}\n"))
     }
 }
 
-/// Holds each case of a verdict's folder against the events that `decode` makes of it, and these against
-/// what the verdict means. Tells about all that differ at once.
-#[track_caller]
-pub fn check(verdict: &str, decode: impl Fn(&Case) -> Vec<Seen>, belongs: impl Fn(&Case, &[Seen]) -> bool) {
-    let cases = cases(verdict);
-    assert!(!cases.is_empty(), "{verdict} has no cases");
-    let compare = |case: &Case| {
-        let seen = decode(case);
-        case.compare(&seen, belongs(case, &seen))
-    };
-    let faults: Vec<String> = cases.iter().filter_map(compare).collect();
-    assert!(faults.is_empty(), "{} of {} cases:\n{}", faults.len(), cases.len(), faults.join("\n"));
+/// A file of cases.
+struct Pack {
+    path: PathBuf,
+    lines: Vec<String>,
+    cases: Vec<Case>,
 }
 
-fn cases(verdict: &str) -> Vec<Case> {
+impl Pack {
+    fn read(path: PathBuf) -> Self {
+        let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        let lines: Vec<String> = text.lines().map(str::to_owned).collect();
+        let file = path.file_name().expect("a file").to_string_lossy().into_owned();
+        let mut cases = Vec::new();
+        let (mut name, mut json, mut input) = (String::new(), BTreeMap::new(), None);
+        let mut at = 0;
+        while at < lines.len() {
+            let line = &lines[at];
+            at += 1;
+            if let Some(heading) = line.strip_prefix("## ") {
+                assert!(input.is_none(), "{name}: no events");
+                name = format!("{file}: {heading}");
+            }
+            let info = line.trim_start_matches('`');
+            let fence = &line[..line.len() - info.len()];
+            if fence.len() < 3 {
+                continue;
+            }
+            let length = lines[at..].iter().position(|line| line == fence);
+            let block = at..at + length.unwrap_or_else(|| panic!("{name}: a block without an end"));
+            at = block.end + 1;
+            match info.split_once(' ').unwrap_or((info, "")) {
+                ("text", options) => input = Some((bytes(&lines[block]), options.to_owned())),
+                ("json", kind) => drop(json.insert(kind.to_owned(), lines[block].join("\n"))),
+                ("events", "") => {
+                    let (input, options_line) = input.take().unwrap_or_else(|| panic!("{name}: no input"));
+                    cases.push(Case {
+                        name: name.clone(),
+                        input,
+                        options: read_options(&options_line),
+                        json: mem::take(&mut json),
+                        options_line,
+                        expected: lines[block.clone()].to_vec(),
+                        expected_at: block,
+                    });
+                }
+                _ => panic!("{name}: a block of an unknown kind: {info}"),
+            }
+        }
+        assert!(input.is_none(), "{name}: no events");
+        Self { path, lines, cases }
+    }
+
+    /// Writes the file with these events below each input.
+    fn update(mut self, seen: Vec<Vec<String>>) {
+        for (case, seen) in self.cases.iter().zip(seen).rev() {
+            self.lines.splice(case.expected_at.clone(), seen);
+        }
+        fs::write(self.path, self.lines.join("\n") + "\n").expect("the events are written");
+    }
+}
+
+/// The bytes that the lines of an input stand for.
+fn bytes(lines: &[String]) -> Vec<u8> {
+    let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
+    let text = text.strip_suffix("⟨end⟩\n").unwrap_or(&text).replace('␍', "\r");
+    let mut parts = text.split('⟨');
+    let mut bytes = parts.next().unwrap_or_default().as_bytes().to_vec();
+    for part in parts {
+        let (byte, rest) = part.split_once('⟩').unwrap_or_else(|| panic!("⟨{part}: no byte"));
+        bytes.push(u8::from_str_radix(byte, 16).unwrap_or_else(|error| panic!("⟨{byte}⟩: {error}")));
+        bytes.extend_from_slice(rest.as_bytes());
+    }
+    bytes
+}
+
+/// Holds each case of a verdict's folder against the events that `decode` makes of it, and these against
+/// what the verdict means. Reports all that differ at once. With `UPDATE_FIXTURES=1` the events are written instead.
+#[track_caller]
+pub fn check(verdict: &str, decode: impl Fn(&Case) -> Vec<Seen>, belongs: impl Fn(&Case, &[Seen]) -> bool) {
+    let mut count = 0;
+    let mut faults = Vec::new();
+    for pack in packs(verdict) {
+        let mut lines = Vec::new();
+        for case in &pack.cases {
+            let seen = decode(case);
+            lines.push(seen.iter().map(line).collect::<Vec<_>>());
+            faults.extend(case.compare(&lines[lines.len() - 1], belongs(case, &seen)));
+        }
+        count += pack.cases.len();
+        if updates() {
+            pack.update(lines);
+        }
+    }
+    assert!(count > 0, "{verdict} has no cases");
+    assert!(faults.is_empty(), "{} of {count} cases:\n{}", faults.len(), faults.join("\n"));
+}
+
+/// Every case of every verdict.
+pub fn all() -> Vec<Case> {
+    let verdicts = ["valid", "recovered", "malformed", "truncated", "invalid"];
+    verdicts.into_iter().flat_map(packs).flat_map(|pack| pack.cases).collect()
+}
+
+fn packs(verdict: &str) -> Vec<Pack> {
     // Seen from every crate of the workspace.
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-core/fixtures/records").join(verdict);
-    let mut inputs = Vec::new();
-    for entry in fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display())) {
-        let path = entry.expect("an entry").path();
-        match path.extension().and_then(|extension| extension.to_str()) {
-            Some("txt") => inputs.push(path),
-            Some("events") => assert!(path.with_extension("txt").exists(), "{}: no input", path.display()),
-            _ => {}
-        }
-    }
-    inputs.sort();
-    inputs.iter().map(|input| Case::read(input)).collect()
+    let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    paths.sort();
+    paths.into_iter().map(Pack::read).collect()
 }
 
 fn updates() -> bool {
     env::var_os("UPDATE_FIXTURES").is_some_and(|value| value == "1")
 }
 
-fn read_options(line: Option<&str>) -> Options {
+fn read_options(settings: &str) -> Options {
     let mut options = Options::lenient();
-    let settings = line.map_or("", |line| line.trim_start_matches("options: "));
     for setting in settings.split(',').map(str::trim).filter(|setting| !setting.is_empty()) {
         let (name, value) = setting.split_once('=').unwrap_or((setting, ""));
         let number = || value.parse().unwrap_or_else(|error| panic!("{setting}: {error}"));
@@ -115,7 +180,7 @@ fn read_options(line: Option<&str>) -> Options {
     options
 }
 
-/// An event as its line of the `.events` file.
+/// An event as its line in a block of events.
 fn line(event: &Seen) -> String {
     match event {
         Seen::Record { raw, record } => {

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use tokenline_core::json::Parser;
+use tokenline_core::json::{Parser, Raw};
+use tokenline_core::{Code, Event, JsonlParser, Limits, Options};
 
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(tag = "type", rename_all = "lowercase")]
@@ -102,4 +103,40 @@ fn errors_name_the_place_and_not_the_value() {
         value.deserialize::<Strict>().unwrap_err().to_string(),
         "unknown field, expected one of `list`"
     );
+}
+
+#[derive(Deserialize)]
+struct Node {
+    #[serde(default)]
+    children: Vec<Node>,
+}
+
+/// Reading recurses, so what the limit allows at most has to fit the stack of a spawned thread.
+#[test]
+fn no_limit_allows_more_depth_than_the_stack_holds() {
+    let read = || {
+        let limits = Limits { depth: usize::MAX, ..Limits::default() };
+        let nested = |pairs: usize| format!("{}{}", r#"{"children":["#.repeat(pairs), "]}".repeat(pairs));
+        let deepest = nested(Limits::MAX_DEPTH / 2);
+        let mut parser = Parser::new().with_limits(&limits);
+        let value = parser.parse(&deepest).expect("as deep as it may be");
+        let (mut depth, mut node) = (0, value.deserialize::<Node>().expect("a node"));
+        while let Some(child) = node.children.pop() {
+            (depth, node) = (depth + 1, child);
+        }
+        assert_eq!(depth, Limits::MAX_DEPTH / 2 - 1);
+        let read = value.to_value().expect("a value");
+        assert_eq!(read.to_string(), deepest);
+        assert_eq!(value.deserialize::<serde_json::Value>().expect("a value"), read);
+        assert_eq!(Raw::from(value).to_value().expect("a value"), read);
+
+        let too_deep = format!("[{deepest}]");
+        assert!(parser.parse(&too_deep).is_err());
+        let mut records = JsonlParser::new(Options::strict().limits(limits));
+        records.push(format!("{deepest}\n{{\"a\":{deepest}}}\n"));
+        assert!(matches!(records.next_event(), Some(Event::Record(record)) if record.value.raw() == deepest));
+        assert!(matches!(records.next_event(), Some(Event::Rejected(its)) if its.code == Code::TooDeep));
+    };
+    let thread = std::thread::Builder::new().stack_size(2 << 20).spawn(read).expect("a thread");
+    thread.join().expect("no panic");
 }

@@ -2,6 +2,8 @@
 
 mod caches;
 mod common;
+#[path = "../../../tokenline-core/tests/common/mod.rs"]
+mod core_common;
 #[cfg(feature = "schemars")]
 mod derive;
 mod native;

@@ -4,6 +4,7 @@ use tokenline_core::{CallFormat, CallReader, CallStep, CallText, Code, Limits, O
 use tokenline_prompt::tools::ToolCallParser;
 
 use crate::common::{every_way, parser, streamed_alike, told};
+use crate::core_common::cases;
 
 #[test]
 fn the_standard_format() {
@@ -234,20 +235,14 @@ fn findings_keep_values_to_themselves_and_are_bounded() {
 /// What models write, call or not: whole and in pieces it comes to the same.
 #[test]
 fn every_fixture_of_records() {
-    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../tokenline-core/fixtures/records");
     let mut texts = 0;
-    for folder in
-        std::fs::read_dir(root).unwrap().map(|entry| entry.unwrap().path()).filter(|path| path.is_dir())
-    {
-        for file in std::fs::read_dir(folder).unwrap() {
-            let bytes = std::fs::read(file.unwrap().path()).unwrap();
-            let Ok(text) = String::from_utf8(bytes) else { continue };
-            if text.len() <= 600 {
-                texts += 1;
-                streamed_alike(&parser("jsonl"), &text);
-                streamed_alike(&ToolCallParser::new(CallFormat::Auto), &text);
-            }
+    for case in cases::all() {
+        let Ok(text) = String::from_utf8(case.input) else { continue };
+        if text.len() <= 600 {
+            texts += 1;
+            streamed_alike(&parser("jsonl"), &text);
+            streamed_alike(&ToolCallParser::new(CallFormat::Auto), &text);
         }
     }
-    assert!(texts > 100, "{texts}");
+    assert!(texts > 400, "{texts}");
 }
