@@ -1,7 +1,7 @@
 //! What tokenline is measured on and against: deterministic corpora, the contenders (tokenline and
 //! its peers), and the two ways of running them.
 //!
-//! - `cargo run --release -p tokenline-benches --bin table` prints Markdown tables of medians:
+//! - `cargo run --profile dist -p tokenline-benches --bin table` prints Markdown tables of medians:
 //!   interleaved rounds in one process, so that ratios hold on a machine whose clock wanders.
 //! - `cargo bench -p tokenline-benches` runs the same contenders under criterion; its `streams`
 //!   bench counts memory instead of time.

@@ -182,7 +182,7 @@ mod tests {
             (r#"{"type":"function","function":{}}"#, "missing field `name`"),
             (r#"{"type":"web_search"}"#, "`type` of a tool must be `function`"),
             (r#"{"name":1}"#, "invalid type: integer `1`, expected a string"),
-            ("[]", "invalid length 0, expected a tool definition"),
+            ("[]", "invalid type: sequence, expected a tool definition"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.starts_with(reason), "{text}: {error}");

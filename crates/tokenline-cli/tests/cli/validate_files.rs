@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::{fs, iter};
 
-use crate::common::{Run, file, folder, tokenline};
+use crate::common::{file, folder, tokenline};
 
 const GOOD: &str = r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[],"metadata":{}}"#;
 

@@ -10,7 +10,7 @@ use reqwest::redirect::{Attempt, Policy};
 use super::api_key::{self, ApiKey};
 use super::llm_client::{Inner, LlmClient};
 use super::retry::Retries;
-use super::{ClientError, ClientErrorKind, endpoint};
+use super::{ClientError, ClientErrorKind, endpoint, tls};
 use crate::Provider;
 use crate::secrets::Secrets;
 
@@ -178,7 +178,7 @@ impl LlmClientBuilder {
             headers.insert(name, sent);
         }
 
-        install_crypto_provider();
+        tls::install_crypto_provider();
         let mut http = reqwest::Client::builder();
         if base_url.scheme() == "http" {
             // There will be no TLS. Where the system has no certificates, as in a bare container, that is no reason to
@@ -207,20 +207,6 @@ impl LlmClientBuilder {
         let (read_timeout, retries) = (self.read_timeout, Retries(self.retries));
         let inner = Inner { http, provider, base_url, headers, has_key, secrets, read_timeout, retries };
         Ok(LlmClient(Arc::new(inner)))
-    }
-}
-
-/// Installs the process-wide default of rustls, which reqwest requires, unless the program has installed one.
-fn install_crypto_provider() {
-    use rustls::crypto::CryptoProvider;
-    #[cfg(feature = "aws-lc")]
-    use rustls::crypto::aws_lc_rs as crypto;
-    #[cfg(not(feature = "aws-lc"))]
-    use rustls::crypto::ring as crypto;
-
-    if CryptoProvider::get_default().is_none() {
-        // It fails only if another thread has just installed one.
-        let _ = crypto::default_provider().install_default();
     }
 }
 

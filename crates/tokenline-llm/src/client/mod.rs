@@ -52,11 +52,17 @@
 //! Redirects are followed to the same scheme, host and port only, and only those that keep the request as it is (307
 //! and 308).
 //!
+//! # TLS
+//!
+//! TLS is rustls, with the certificates that the system trusts. Its cryptography is ring; with the feature `aws-lc` it is
+//! aws-lc-rs, which has post-quantum key exchange and takes a C compiler and a minute to build. A program that installs a
+//! provider of its own (`rustls::crypto::CryptoProvider::install_default`) before it builds a client keeps that one. See
+//! [`install_crypto_provider`] if it also builds clients with reqwest itself.
+//!
 //! # What this is not
 //!
 //! [`continued`](LlmClient::continued) asks on when an answer was cut off; [`stream`](LlmClient::stream) does not. It
-//! does not run tools, or upload files. TLS is rustls, with
-//! the certificates that the system trusts; [`http`](LlmClientBuilder::http) sets what else reqwest can do.
+//! does not run tools, or upload files. [`http`](LlmClientBuilder::http) sets what else reqwest can do.
 
 mod answer_body;
 mod api_key;
@@ -67,6 +73,7 @@ mod llm_client;
 mod refusal;
 mod retry;
 mod stream_request;
+mod tls;
 
 pub use answer_body::AnswerBody;
 pub use api_key::ApiKey;
@@ -74,6 +81,7 @@ pub use builder::LlmClientBuilder;
 pub use error::{ClientError, ClientErrorKind};
 pub use llm_client::LlmClient;
 pub use stream_request::StreamRequest;
+pub use tls::install_crypto_provider;
 
 pub use crate::continued::{
     ContinuationReport, ContinuedError, ContinuedEvents, ContinuedRecords, ContinuedRequest,

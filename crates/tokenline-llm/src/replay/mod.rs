@@ -9,6 +9,8 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # #[cfg(feature = "client")]
+//! # tokenline_llm::client::install_crypto_provider();
 //! let recordings = replay::builtin().into_iter().map(|recording| recording.pace(Pace::events()));
 //! let server = ReplayServer::bind("127.0.0.1:0".parse()?, recordings).await?;
 //!

@@ -1,0 +1,12 @@
+//! Streams and codecs over sources of every kind.
+
+mod codec;
+#[path = "../common/mod.rs"]
+mod common;
+mod hooks;
+mod network;
+mod polling;
+mod repair;
+mod stream;
+#[path = "../common/watched.rs"]
+mod watched;

@@ -1,0 +1,7 @@
+//! Documents that are cut anywhere, and how they go on.
+
+mod common;
+mod contexts;
+mod cuts;
+mod disturbed;
+mod iteration;

@@ -1,0 +1,133 @@
+//! Every fixture of every provider, at every cut, against what was read off it by hand: `expected.txt`
+//! in its folder.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+
+use crate::common::{at_every_cut, decode, delivered, fixture, fixtures, folder, parser_of};
+use tokenline_core::Completion;
+use tokenline_llm::{AnswerEvent, Provider, TextAs};
+
+/// Recordings that are told about in tests of their own.
+const RECORDED: [&str; 5] =
+    ["definitions.sse", "fenced-mixed.sse", "tool-calls-in-text.sse", "truncated.sse", "text-recorded.sse"];
+
+/// What a fixture comes to.
+struct Expected {
+    name: String,
+    text_as: TextAs,
+    is_complete: bool,
+    lines: Vec<String>,
+    unknown: String,
+}
+
+fn expected(provider: Provider) -> Vec<Expected> {
+    let file = String::from_utf8(fixture(&format!("{}/expected.txt", provider.as_str()))).expect("UTF-8");
+    let mut all: Vec<Expected> = Vec::new();
+    for line in file.lines().filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        if let Some(head) = line.strip_prefix("== ") {
+            let (head, is_complete) = match head.strip_suffix(", not complete") {
+                Some(head) => (head, false),
+                None => (head, true),
+            };
+            let (name, text_as) = match head.split_once(" as ") {
+                None => (head, TextAs::Records),
+                Some((name, "tool-calls")) => (name, TextAs::ToolCalls),
+                Some((name, "text")) => (name, TextAs::Text),
+                Some((_, other)) => panic!("as {other}?"),
+            };
+            let (name, unknown) = (name.to_owned(), String::new());
+            all.push(Expected { name, text_as, is_complete, lines: Vec::new(), unknown });
+            continue;
+        }
+        let its = all.last_mut().expect("it is about a fixture");
+        match line.strip_prefix("unknown: ") {
+            Some(unknown) => unknown.clone_into(&mut its.unknown),
+            None => its.lines.push(line.to_owned()),
+        }
+    }
+    all
+}
+
+fn wire(provider: Provider, name: &str) -> Vec<u8> {
+    fixture(&format!("{}/{name}", provider.as_str()))
+}
+
+/// Each comes to what is expected, however it is cut.
+fn check(provider: Provider) {
+    for Expected { name, text_as, is_complete, lines, unknown } in expected(provider) {
+        let seen = at_every_cut(parser_of(provider, text_as), &wire(provider, &name));
+        assert_eq!(seen.summary(), lines, "{name}");
+        assert_eq!(seen.is_complete, is_complete, "{name}");
+        assert_eq!(seen.unknown, unknown, "{name}");
+    }
+}
+
+/// Broken off after any byte, each delivers nothing but what it does as a whole.
+fn break_off(provider: Provider) {
+    for Expected { name, text_as, .. } in expected(provider) {
+        let wire = wire(provider, &name);
+        let mut parser = parser_of(provider, text_as);
+        let whole = delivered(&decode(&mut parser, [&wire[..]]));
+        for end in 0..wire.len() {
+            let seen = decode(&mut parser, [&wire[..end]]);
+            let cut = delivered(&seen);
+            // The end that proves a native call has to have come.
+            let is_over = match provider {
+                Provider::OpenAiChat => seen.is_complete,
+                _ => seen.events.iter().any(|event| matches!(event, AnswerEvent::Finish { .. })),
+            };
+            let needs_end = |event: &AnswerEvent<_>| {
+                matches!(event, AnswerEvent::ToolCall { record: None, call, .. }
+                    if !matches!(call.completion, Completion::NextItem | Completion::ItemStop))
+            };
+            assert!(is_over || !seen.events.iter().any(needs_end), "{name} up to {end}");
+            match provider {
+                // What ends only with the stream may come after what would follow it.
+                Provider::Gemini => {
+                    assert!(cut.iter().all(|item| whole.contains(item)), "{name} up to {end}");
+                }
+                _ => assert_eq!(cut, whole[..cut.len()], "{name} up to {end}"),
+            }
+        }
+    }
+}
+
+#[test]
+fn no_fixture_is_left_out() {
+    for provider in Provider::ALL {
+        let folder = folder(*provider);
+        let name = |path: &PathBuf| path.strip_prefix(&folder).expect("below").to_string_lossy().into_owned();
+        let files = fixtures(*provider);
+        let files: BTreeSet<String> =
+            files.iter().map(name).filter(|name| !RECORDED.contains(&name.as_str())).collect();
+        let checked: BTreeSet<String> = expected(*provider).into_iter().map(|its| its.name).collect();
+        assert_eq!(files, checked);
+    }
+}
+
+macro_rules! providers {
+    ($($name:ident: $provider:ident,)+) => {$(
+        mod $name {
+            use super::{Provider, break_off, check};
+
+            #[test]
+            fn every_fixture_comes_to_what_it_says() {
+                check(Provider::$provider);
+            }
+
+            #[test]
+            fn an_answer_that_breaks_off_anywhere_delivers_nothing_else() {
+                break_off(Provider::$provider);
+            }
+        }
+    )+};
+}
+
+providers! {
+    openai_chat: OpenAiChat,
+    openai_responses: OpenAiResponses,
+    anthropic: Anthropic,
+    gemini: Gemini,
+    ollama: Ollama,
+}

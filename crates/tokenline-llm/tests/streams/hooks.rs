@@ -1,0 +1,458 @@
+//! What ends an answer before its source does, and what gives its rejects a second chance.
+
+use std::error::Error as _;
+use std::sync::{Arc, Mutex};
+
+use crate::common::{Seen, at_every_cut, call, chunk, parser, text};
+use crate::watched::{Source, Watch};
+use futures_util::stream::{FusedStream, Stream};
+use futures_util::{FutureExt, StreamExt};
+use serde_json::json;
+use tokenline_core::json::{Raw, Value};
+use tokenline_core::{Code, EndedBy, Options, Recovery, Rejected, Validate, ValidateCall, Violation};
+use tokenline_llm::{AnswerError, AnswerEvent, AnswerParser, AnswerStream, Provider, TextAs};
+
+/// An answer of OpenAI's chat completions.
+fn answer(watch: &Watch, pieces: &[String]) -> AnswerStream<Source> {
+    AnswerStream::new(watch.source(pieces), AnswerParser::new(Provider::OpenAiChat, Options::lenient()))
+}
+
+fn now<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
+    stream.next().now_or_never().expect("it is ready")
+}
+
+fn done() -> [String; 2] {
+    [chunk("{}", "stop"), "data: [DONE]\n\n".to_owned()]
+}
+
+// At most so many.
+
+#[test]
+fn the_source_is_dropped_with_the_last_record() {
+    let pieces: Vec<_> = (0..5).map(|n| text(&format!("{{\"n\":{n}}}\n"))).collect();
+    let watch = Watch::default();
+    let mut records = answer(&watch, &pieces).with_max_records(2).records();
+    assert!(now(&mut records).is_some() && !watch.is_dropped());
+    assert!(now(&mut records).is_some() && watch.is_dropped() && records.is_terminated());
+    assert!(now(&mut records).is_none() && now(&mut records).is_none());
+    assert_eq!(watch.polled(), 2);
+    let report = records.report();
+    assert_eq!((report.ended_by(), report.is_complete()), (Some(EndedBy::MaxRecords), false));
+    assert!(!records.parser().is_complete() && report.rejected() == 0);
+
+    let watch = Watch::default();
+    let mut events = answer(&watch, &pieces).with_max_records(1);
+    assert!(matches!(now(&mut events), Some(Ok(AnswerEvent::Record { .. }))) && watch.is_dropped());
+    assert!(events.is_terminated() && now(&mut events).is_none());
+
+    let watch = Watch::default();
+    let mut values = answer(&watch, &pieces).with_max_records(1).records().infallible();
+    assert!(now(&mut values).is_some() && watch.is_dropped());
+    assert!(now(&mut values).is_none() && values.error().is_none());
+}
+
+#[test]
+fn each_kind_of_stream_counts_what_it_yields() {
+    let pieces: Vec<_> = (0..4)
+        .flat_map(|n| [text(&format!("{{\"n\":{n}}}\n")), call(&format!("c{n}"), "f", "{}")])
+        .chain(done())
+        .collect();
+    let watch = Watch::default();
+    let mut records = answer(&watch, &pieces).with_max_records(3).records();
+    for _ in 0..3 {
+        assert!(matches!(now(&mut records), Some(Ok(_))));
+    }
+    assert!(watch.is_dropped() && now(&mut records).is_none());
+    // Those before the third record.
+    assert_eq!(records.report().tool_calls(), 1);
+
+    let watch = Watch::default();
+    let mut calls = answer(&watch, &pieces).with_max_records(2).tool_calls();
+    assert!(matches!((now(&mut calls), now(&mut calls)), (Some(Ok(_)), Some(Ok(_)))));
+    assert!(watch.is_dropped() && now(&mut calls).is_none());
+
+    let watch = Watch::default();
+    let mut events = answer(&watch, &pieces).with_max_records(3);
+    let mut seen = Vec::new();
+    while let Some(event) = now(&mut events) {
+        seen.push(matches!(event, Ok(AnswerEvent::ToolCall { .. })));
+    }
+    assert_eq!(seen, [false, false, true]);
+
+    // A text has none of them.
+    let watch = Watch::default();
+    let mut texts = answer(&watch, &pieces).with_max_records(1).text();
+    let mut seen = 0;
+    while let Some(piece) = now(&mut texts) {
+        piece.expect("a piece");
+        seen += 1;
+    }
+    assert_eq!((seen, texts.report().is_complete()), (4, true));
+}
+
+#[test]
+fn nothing_is_read_for_no_records() {
+    let watch = Watch::default();
+    let mut records = answer(&watch, &[text("{}\n")]).with_max_records(0).records();
+    assert!(now(&mut records).is_none() && records.is_terminated() && watch.is_dropped());
+    assert_eq!(watch.polled(), 0);
+}
+
+#[test]
+fn the_parser_ends_at_any_cut_alike() {
+    let wire = [text("Sure:\n{\"n\":1}\n[1]\n{\"n\":2} {\"n\":3}\n"), call("a", "f", "{}"), done().concat()]
+        .concat();
+    let summary = |parser: AnswerParser<Raw>| {
+        let mut seen = at_every_cut_but_the_rest(parser, wire.as_bytes());
+        seen.retain(|line| !line.starts_with("text"));
+        seen
+    };
+    let all =
+        ["note prose", "newline {\"n\":1}", "rejected not_an_object: expected an object, found an array"];
+    let parser = || parser(TextAs::Records);
+    assert_eq!(summary(parser().with_max_records(1)), all[..2]);
+    assert_eq!(summary(parser().with_error_budget(0)), all);
+    assert_eq!(summary(parser().with_max_records(2)), [&all[..], &["next_item {\"n\":2}"]].concat());
+    assert_eq!(summary(parser().with_max_records(0)), [""; 0]);
+    assert_eq!(
+        summary(parser().with_max_records(4).with_error_budget(1)).last().unwrap(),
+        "call finish_reason f {} a"
+    );
+}
+
+/// As `at_every_cut`, where what is known beside the events depends on how much has come.
+fn at_every_cut_but_the_rest(mut parser: AnswerParser<Raw>, wire: &[u8]) -> Vec<String> {
+    let mut decode = |size: usize| {
+        let seen: Seen = crate::common::decode(&mut parser, wire.chunks(size));
+        (seen.summary(), seen.is_complete, seen.report)
+    };
+    let whole = decode(wire.len());
+    assert!(!whole.1 && whole.2.ended_by().is_some());
+    for size in [1, 2, 3, 7, 61] {
+        assert_eq!(decode(size), whole, "in pieces of {size}");
+    }
+    whole.0
+}
+
+// At most so many rejects.
+
+#[test]
+fn the_budget_is_exact() {
+    let lines = ["Prose\n", "{\"a\":1}\n", "[1]\n", "{\"a\":x}\n", "{\"a\":2}\n", "{\"b\"}\n", "{\"a\":3}\n"];
+    let pieces: Vec<_> = lines.into_iter().map(text).chain(done()).collect();
+    for budget in 0..5 {
+        let watch = Watch::default();
+        let mut records = answer(&watch, &pieces).with_error_budget(budget).records();
+        let mut delivered = 0;
+        let error = loop {
+            match now(&mut records) {
+                Some(Ok(_)) => delivered += 1,
+                Some(Err(error)) => break Some(error),
+                None => break None,
+            }
+        };
+        assert_eq!(delivered, [1, 1, 2, 3, 3][budget as usize]);
+        assert!(watch.is_dropped() && records.is_terminated() && now(&mut records).is_none());
+        let report = records.report();
+        assert_eq!(report.rejected(), 3.min(budget + 1));
+        match error {
+            Some(AnswerError::TooManyRejected(error)) if budget < 3 => {
+                assert_eq!(error.last(), report.rejects().last().expect("a reject"));
+                assert_eq!(report.ended_by(), Some(EndedBy::ErrorBudget));
+            }
+            None if budget >= 3 => assert!(report.is_complete()),
+            other => panic!("{budget}: {other:?}"),
+        }
+    }
+}
+
+#[test]
+fn the_reject_comes_before_the_error_and_is_kept() {
+    let watch = Watch::default();
+    let mut events = answer(&watch, &[text("[1]\n{}\n")]).with_error_budget(0);
+    assert!(matches!(now(&mut events), Some(Ok(AnswerEvent::Rejected { .. }))));
+    assert!(watch.is_dropped() && !events.is_terminated());
+    let Some(Err(AnswerError::TooManyRejected(error))) = now(&mut events) else { panic!() };
+    assert_eq!(error.to_string(), "the stream was ended: more than 0 rejected");
+    assert_eq!(
+        error.source().expect("why").to_string(),
+        "1:1: not_an_object: expected an object, found an array"
+    );
+    assert!(now(&mut events).is_none() && events.is_terminated());
+
+    // A rejected call is a reject.
+    let pieces = [call("a", "f", "{\"x\":}"), text("more")];
+    let watch = Watch::default();
+    let mut calls = answer(&watch, &pieces).with_error_budget(0).tool_calls().infallible();
+    assert!(now(&mut calls).is_none() && watch.is_dropped());
+    assert!(matches!(calls.error(), Some(AnswerError::TooManyRejected(_))));
+}
+
+#[test]
+fn what_a_provider_says_of_itself_is_no_reject_of_a_record() {
+    let watch = Watch::default();
+    let mut records =
+        answer(&watch, &["data: {\"error\":\"down\"}\n\n".to_owned()]).with_error_budget(0).records();
+    assert!(matches!(now(&mut records), Some(Err(AnswerError::Provider(_)))));
+    let watch = Watch::default();
+    let mut records = answer(&watch, &[text("{}\n")]).with_error_budget(0).records();
+    assert!(matches!(now(&mut records), Some(Ok(_))));
+    assert!(matches!(now(&mut records), Some(Err(AnswerError::Incomplete(_)))));
+}
+
+#[test]
+fn a_parser_that_is_used_again_or_for_another_type_keeps_its_hooks() {
+    let wire = text("[1]\n{\"a\":1}\n{\"a\":2}\n");
+    let parser = parser(TextAs::Records).with_max_records(1).with_error_budget(1);
+    let mut parser = parser.with_options(Options::lenient()).typed::<serde_json::Value>();
+    for _ in 0..2 {
+        parser.push(wire.as_bytes());
+        let events = std::iter::from_fn(|| parser.next_event());
+        assert_eq!(events.filter(|event| !matches!(event, AnswerEvent::Text { .. })).count(), 2);
+        assert_eq!((parser.report().records(), parser.report().ended_by()), (1, Some(EndedBy::MaxRecords)));
+        parser.reset();
+        assert_eq!(parser.report().ended_by(), None);
+    }
+}
+
+// A second chance.
+
+/// Notes what a hook was given.
+#[derive(Clone, Default)]
+struct Asked(Arc<Mutex<Vec<Rejected>>>);
+
+impl Asked {
+    fn note(&self, rejected: &Rejected) {
+        self.0.lock().unwrap().push(rejected.clone());
+    }
+
+    /// Each once, though the same was asked for each cut.
+    fn texts(&self) -> Vec<String> {
+        let mut texts = Vec::new();
+        for its in self.0.lock().unwrap().iter() {
+            let tool = its.tool.as_ref().map_or(String::new(), |tool| format!(" of {tool}"));
+            let text = format!("{}{tool} {}", its.diagnostic.code, its.text);
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+        texts
+    }
+}
+
+/// What an answer comes to, and what its hook was asked.
+fn repaired(
+    parser: AnswerParser<Raw>,
+    wire: &str,
+    fix: impl Fn(&Rejected) -> Option<String> + Send + Sync + 'static,
+) -> (Vec<AnswerEvent<Raw>>, Vec<String>, Vec<String>) {
+    let asked = Asked::default();
+    let noted = asked.clone();
+    let parser = parser.with_repair(move |rejected| {
+        noted.note(&rejected);
+        fix(&rejected)
+    });
+    let seen = at_every_cut(parser, wire.as_bytes());
+    (seen.events.clone(), seen.summary(), asked.texts())
+}
+
+#[test]
+fn records_of_a_text_are_repaired_in_their_place() {
+    let content = "Sure:\n{\"a\":NaN}\n{\"a\":2} {\"a\":[NaN]}, {\"b\":x}\n{\"a\":\"c";
+    let pieces: String = content.chars().map(|char| text(&char.to_string())).collect();
+    let whole = text(content);
+    for wire in [pieces, whole] {
+        let wire = wire + &done().concat();
+        let (events, summary, asked) = repaired(parser(TextAs::Records), &wire, |rejected| {
+            let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
+            Some(rejected.text.replace("NaN", "0") + end)
+        });
+        let records =
+            summary.iter().filter(|line| line.contains("{\"")).filter(|line| !line.starts_with("text"));
+        assert_eq!(
+            records.collect::<Vec<_>>(),
+            [
+                "newline {\"a\":0}",
+                "next_item {\"a\":2}",
+                "newline {\"a\":[0]}",
+                "finish_reason {\"a\":\"c\"}"
+            ]
+        );
+        assert_eq!(
+            asked,
+            [
+                "malformed_json {\"a\":NaN}",
+                "malformed_json {\"a\":[NaN]}",
+                "malformed_json {\"b\":x}",
+                "truncated {\"a\":\"c"
+            ]
+        );
+        // What was delivered is not in the text as well.
+        assert_eq!(summary.iter().filter(|line| line.starts_with("text")).count(), 1);
+        let places: Vec<_> = events
+            .iter()
+            .filter_map(|event| match event {
+                AnswerEvent::Record { record, .. } => {
+                    Some((record.line, record.column, record.recovered.contains(Recovery::Repaired)))
+                }
+                _ => None,
+            })
+            .collect();
+        assert_eq!(places, [(2, 1, true), (3, 1, false), (3, 9, true), (4, 1, true)]);
+    }
+}
+
+#[test]
+fn everything_but_one_good_object_leaves_the_first_finding() {
+    let wire = text("{\"a\":NaN}\n") + &done().concat();
+    for replacement in ["", "[]", "{\"a\":NaN}", "{}{}", "{}\n{}", "{} x"] {
+        let (_, summary, asked) =
+            repaired(parser(TextAs::Records), &wire, move |_| Some(replacement.to_owned()));
+        assert_eq!(summary[0], "rejected malformed_json: expected a value, found a letter", "{replacement}");
+        assert_eq!(asked.len(), 1);
+    }
+}
+
+struct NoSevens;
+
+impl Validate for NoSevens {
+    fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
+        match value.raw().contains('7') {
+            true => Err(Box::new(Violation::new(Code::SchemaViolation, 0, "it has a 7"))),
+            false => Ok(()),
+        }
+    }
+}
+
+impl ValidateCall for NoSevens {
+    fn validate_call(&self, name: &str, parameters: Value<'_>) -> Result<(), Box<Violation>> {
+        if name != "f" {
+            return Err(Box::new(Violation::new(Code::UnknownTool, 0, "there is no such tool")));
+        }
+        match self.validate(parameters) {
+            Ok(()) => Ok(()),
+            Err(violation) => Err(Box::new(Violation::new(Code::InvalidParameters, 0, violation.message))),
+        }
+    }
+}
+
+#[test]
+fn records_against_the_schema_are_repaired_and_held_against_it_again() {
+    let wire = text("{\"a\":7}\n{\"b\":7}\n{\"c\":1}\n") + &done().concat();
+    let parser = parser(TextAs::Records).with_validator(NoSevens);
+    let (_, summary, asked) =
+        repaired(parser, &wire, |rejected| Some(rejected.text.replace("\"a\":7", "\"a\":8")));
+    assert_eq!(
+        summary[..3],
+        ["newline {\"a\":8}", "rejected schema_violation: it has a 7", "newline {\"c\":1}"]
+    );
+    assert_eq!(asked, ["schema_violation {\"a\":7}", "schema_violation {\"b\":7}"]);
+}
+
+#[test]
+fn calls_of_a_text_are_repaired() {
+    let line = |name: &str, parameters: &str| format!("{{\"name\":\"{name}\",\"parameters\":{parameters}}}");
+    let content = [
+        line("f", "{\"x\":7}"),
+        line("f", "{\"x\":bad}") + " " + &line("f", "{}"),
+        line("g", "{}"),
+        line("f", "{\"x\":[").trim_end_matches('}').to_owned(),
+    ]
+    .join("\n");
+    // It is cut by its token limit; the last call is repaired all the same.
+    let wire = text(&content) + &chunk("{}", "length") + "data: [DONE]\n\n";
+    let parser = parser(TextAs::ToolCalls).with_tools(NoSevens);
+    let (events, summary, asked) = repaired(parser, &wire, |rejected| {
+        let end = if rejected.diagnostic.code == Code::Truncated { "]}}" } else { "" };
+        Some(rejected.text.replace('7', "8").replace("bad", "1").replace("\"g\"", "\"f\"") + end)
+    });
+    assert_eq!(
+        summary[..5],
+        [
+            "textual call newline f {\"x\":8}",
+            "textual call newline f {\"x\":1}",
+            "textual call newline f {}",
+            "textual call newline f {}",
+            "textual call end_of_input f {\"x\":[]}"
+        ]
+    );
+    assert_eq!(asked.len(), 4);
+    assert!(
+        !summary.iter().any(|line| line.starts_with("rejected") && !line.contains("token limit")),
+        "{summary:?}"
+    );
+    let marks: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            AnswerEvent::ToolCall { call, .. } => Some(call.recovered.contains(Recovery::Repaired)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(marks, [true, true, false, true, true]);
+}
+
+#[test]
+fn native_calls_are_repaired_by_their_arguments() {
+    let calls = json!([
+        {"index": 0, "id": "a", "function": {"name": "f", "arguments": "{\"x\":7}"}},
+        {"index": 1, "id": "b", "function": {"name": "f", "arguments": "{\"x\":1}"}},
+        {"index": 2, "id": "c", "function": {"name": "g", "arguments": "{}"}},
+        {"index": 3, "id": "d", "function": {"name": "f", "arguments": "{\"x\":\"y"}},
+        {"index": 4, "id": "e", "function": {"name": "f", "arguments": "{}"}},
+    ]);
+    let wire = chunk(&json!({"tool_calls": calls}).to_string(), "length") + "data: [DONE]\n\n";
+    let parser = parser(TextAs::Records).with_tools(NoSevens);
+    let (events, _, asked) = repaired(parser, &wire, |rejected| {
+        let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
+        Some(rejected.text.replace('7', "8") + end)
+    });
+    let mut delivered: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            AnswerEvent::ToolCall { call, .. } => Some((
+                call.call_id.as_deref().unwrap_or_default(),
+                call.parameters.as_str(),
+                call.recovered.contains(Recovery::Repaired),
+            )),
+            _ => None,
+        })
+        .collect();
+    delivered.sort_unstable();
+    // Of the others nothing proves that they are whole.
+    assert_eq!(delivered, [("d", "{\"x\":\"y\"}", true)]);
+    assert_eq!(asked, ["truncated of f {\"x\":\"y"]);
+
+    let wire = chunk(&json!({"tool_calls": calls}).to_string(), "tool_calls") + "data: [DONE]\n\n";
+    let parser = crate::common::parser(TextAs::Records).with_tools(NoSevens);
+    let (events, summary, asked) = repaired(parser, &wire, |rejected| Some(rejected.text.replace('7', "8")));
+    let ids: Vec<_> = events
+        .iter()
+        .filter_map(|event| match event {
+            AnswerEvent::ToolCall { call, .. } => call.call_id.as_deref(),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(ids, ["a", "b", "e"], "{summary:?}");
+    assert_eq!(asked, ["invalid_parameters of f {\"x\":7}", "truncated of f {\"x\":\"y"]);
+}
+
+#[test]
+fn what_was_repaired_is_no_reject_of_the_budget() {
+    let pieces = [text("{\"a\":NaN}\n{\"a\":NaN}\n"), done().concat()];
+    let watch = Watch::default();
+    let answer = answer(&watch, &pieces).with_error_budget(0);
+    let mut records = answer.with_repair(|rejected| Some(rejected.text.replace("NaN", "0"))).records();
+    assert!(matches!(
+        (now(&mut records), now(&mut records), now(&mut records)),
+        (Some(Ok(_)), Some(Ok(_)), None)
+    ));
+    let report = records.report();
+    assert_eq!((report.records(), report.repaired(), report.rejected()), (2, 2, 0));
+}
+
+#[test]
+fn a_stream_with_hooks_can_be_sent_and_shared() {
+    fn check(_: &(impl Send + Sync)) {}
+    let watch = Watch::default();
+    check(&answer(&watch, &[]).with_repair(|_| None).records());
+}

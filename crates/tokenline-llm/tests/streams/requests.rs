@@ -1,0 +1,323 @@
+//! What each provider is asked: one rich conversation, whole bodies.
+
+use serde_json::{Value, json};
+use tokenline_core::json::Raw;
+use tokenline_core::{Completion, ToolCall, ToolDefinition};
+use tokenline_llm::Provider;
+use tokenline_llm::request::{ChatRequest, Message, ResponseFormat, ToolChoice};
+
+fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
+    let mut call = ToolCall::new(name, Raw::new(parameters).expect("JSON"), Completion::ItemStop);
+    call.call_id = Some(id.to_owned());
+    call
+}
+
+/// Everything that all providers understand. The schemas are not in the order of their names.
+fn conversation() -> ChatRequest {
+    let paris = call("call_1", "weather", r#"{"unit": "°C", "city": "Paris"}"#);
+    let oslo = call("call_2", "weather", r#"{"city": "Oslo", "days": 1.50}"#);
+    let parameters = r#"{
+        "type": "object",
+        "required": ["city"],
+        "properties": {
+            "unit": {"type": "string", "enum": ["°C", "°F"]},
+            "city": {"type": "string"},
+            "days": {"type": "number", "minimum": 1.0}
+        }
+    }"#;
+    let schema = r#"{
+        "type": "object",
+        "properties": {"verdict": {"type": "string"}, "because": {"type": "string"}},
+        "required": ["verdict", "because"],
+        "additionalProperties": false
+    }"#;
+    ChatRequest::new("some-model")
+        .system("Be brief.")
+        .system("Say \"please\".")
+        .user("Coats in Paris\nand Oslo?")
+        .message(Message::assistant("I'll look.", [paris.clone(), oslo.clone()]))
+        .message(Message::tool_result(&paris, r#"{"celsius": 21}"#))
+        .message(Message::tool_error(&oslo, "no such city"))
+        .user("And so?")
+        .tools([
+            ToolDefinition::new("weather")
+                .with_description("The weather in a city.")
+                .with_parameters(Raw::new(parameters).expect("a schema")),
+            ToolDefinition::new("now"),
+        ])
+        .response_format(ResponseFormat::json_schema("coats", Raw::new(schema).expect("a schema")))
+        .max_tokens(500)
+        .temperature(0.5)
+        .top_p(1.0)
+}
+
+/// The conversation with everything that this provider understands besides.
+fn rich(provider: Provider) -> ChatRequest {
+    let mut request = conversation();
+    if provider != Provider::Ollama {
+        request = request.tool_choice(ToolChoice::Required);
+    }
+    if provider != Provider::OpenAiResponses {
+        request = request.stop(["END", "\n\n"]);
+    }
+    if !matches!(provider, Provider::OpenAiResponses | Provider::Anthropic) {
+        request = request.seed(7);
+    }
+    request
+}
+
+fn body(provider: Provider, request: &ChatRequest) -> Value {
+    serde_json::from_str(&request.to_body(provider).expect("a body")).expect("JSON")
+}
+
+/// JSON byte for byte, but for the white space between its tokens.
+fn compact(json: &str) -> String {
+    let (mut in_string, mut is_escaped) = (false, false);
+    let is_kept = |char: &char| {
+        let was_in_string = in_string;
+        in_string ^= *char == '"' && !is_escaped;
+        is_escaped = in_string && *char == '\\' && !is_escaped;
+        was_in_string || !char.is_ascii_whitespace()
+    };
+    json.chars().filter(is_kept).collect()
+}
+
+#[test]
+fn a_rich_conversation_is_told_to_every_provider() {
+    for provider in Provider::ALL {
+        let name = format!("requests/{}.json", provider.as_str());
+        let expected = String::from_utf8(crate::common::fixture(&name)).expect("text");
+        let body = rich(*provider).to_body(*provider).expect("a body");
+        assert_eq!(compact(&body), compact(&expected), "{name}");
+        assert!(!body.contains('\n'));
+    }
+}
+
+#[test]
+fn schemas_are_told_in_their_own_order() {
+    for provider in Provider::ALL {
+        let body = rich(*provider).to_body(*provider).expect("a body");
+        let place = |text: &str| body.find(text).unwrap_or_else(|| panic!("{text} in {body}"));
+        assert!(place(r#""unit":{"type":"string""#) < place(r#""city":{"type":"string"}"#), "{provider:?}");
+        assert!(place(r#""verdict":{"#) < place(r#""because":{"#), "{provider:?}");
+        // As do calls, and numbers stay as they were written.
+        assert!(body.contains("1.0}") && body.contains("1.50}"), "{provider:?}");
+    }
+}
+
+#[test]
+fn a_bare_question_says_nothing_else() {
+    let request = ChatRequest::new("m").user("?");
+    for (provider, expected) in [
+        (
+            Provider::OpenAiChat,
+            json!({"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": true, "stream_options": {"include_usage": true}}),
+        ),
+        (
+            Provider::OpenAiResponses,
+            json!({"model": "m", "input": [{"type": "message", "role": "user", "content": "?"}], "stream": true}),
+        ),
+        (
+            Provider::Anthropic,
+            json!({"model": "m", "max_tokens": 8192, "messages": [{"role": "user", "content": [{"type": "text", "text": "?"}]}], "stream": true}),
+        ),
+        (Provider::Gemini, json!({"contents": [{"role": "user", "parts": [{"text": "?"}]}]})),
+        (
+            Provider::Ollama,
+            json!({"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": true}),
+        ),
+    ] {
+        assert_eq!(body(provider, &request), expected);
+        // Where there are no tools there is nothing to choose, and providers refuse to hear of it.
+        let request = request.clone().tool_choice(ToolChoice::None);
+        assert_eq!(body(provider, &request), expected);
+    }
+    let mut request = request;
+    request.include_usage = false;
+    assert_eq!(body(Provider::OpenAiChat, &request).get("stream_options"), None);
+}
+
+#[test]
+fn tools_are_chosen_as_each_provider_says_it() {
+    let function = json!({"type": "function", "function": {"name": "now"}});
+    let gemini = |config: Value| json!({"functionCallingConfig": config});
+    for (provider, member, [none, required, tool]) in [
+        (Provider::OpenAiChat, "tool_choice", [json!("none"), json!("required"), function]),
+        (
+            Provider::OpenAiResponses,
+            "tool_choice",
+            [json!("none"), json!("required"), json!({"type": "function", "name": "now"})],
+        ),
+        (
+            Provider::Anthropic,
+            "tool_choice",
+            [json!({"type": "none"}), json!({"type": "any"}), json!({"type": "tool", "name": "now"})],
+        ),
+        (
+            Provider::Gemini,
+            "toolConfig",
+            [
+                gemini(json!({"mode": "NONE"})),
+                gemini(json!({"mode": "ANY"})),
+                gemini(json!({"mode": "ANY", "allowedFunctionNames": ["now"]})),
+            ],
+        ),
+    ] {
+        let request =
+            |choice| ChatRequest::new("m").user("?").tools([ToolDefinition::new("now")]).tool_choice(choice);
+        let choice = |choice| body(provider, &request(choice)).get(member).cloned();
+        assert_eq!(choice(ToolChoice::Auto), None);
+        assert_eq!(choice(ToolChoice::None), Some(none), "{provider:?}");
+        assert_eq!(choice(ToolChoice::Required), Some(required), "{provider:?}");
+        assert_eq!(choice(ToolChoice::Tool("now".to_owned())), Some(tool), "{provider:?}");
+    }
+}
+
+#[test]
+fn json_without_a_schema_is_asked_for_as_each_provider_says_it() {
+    let request = ChatRequest::new("m").user("?").response_format(ResponseFormat::Json);
+    for (provider, pointer, expected) in [
+        (Provider::OpenAiChat, "/response_format", json!({"type": "json_object"})),
+        (Provider::OpenAiResponses, "/text", json!({"format": {"type": "json_object"}})),
+        (Provider::Gemini, "/generationConfig", json!({"responseMimeType": "application/json"})),
+        (Provider::Ollama, "/format", json!("json")),
+    ] {
+        assert_eq!(body(provider, &request).pointer(pointer), Some(&expected), "{provider:?}");
+    }
+}
+
+#[test]
+fn a_schema_is_strict_if_it_can_be() {
+    let strict = |schema: Value, strict: Option<bool>| {
+        let format = ResponseFormat::JsonSchema { name: "s".to_owned(), schema: schema.into(), strict };
+        let request = ChatRequest::new("m").user("?").response_format(format);
+        let chat = body(Provider::OpenAiChat, &request)["response_format"]["json_schema"]["strict"].clone();
+        assert_eq!(body(Provider::OpenAiResponses, &request)["text"]["format"]["strict"], chat);
+        chat
+    };
+    let closed =
+        json!({"type": "object", "properties": {"a": {}}, "required": ["a"], "additionalProperties": false});
+    assert_eq!(strict(closed.clone(), None), true);
+    assert_eq!(strict(closed, Some(false)), false);
+    let open = json!({"type": "object", "properties": {"a": {}}});
+    assert_eq!(strict(open.clone(), None), false);
+    assert_eq!(strict(open, Some(true)), true);
+}
+
+#[test]
+fn what_one_provider_has_alone_is_merged() {
+    let request = ChatRequest::new("m").user("?").max_tokens(5).extra("reasoning_effort", "low");
+    let request = request
+        .extra("options", json!({"num_ctx": 8192, "num_predict": 6}))
+        .extra("stream_options", Value::Null);
+    let request = request.extra("generationConfig", json!({"thinkingConfig": {"thinkingBudget": 0}}));
+    assert_eq!(
+        body(Provider::Ollama, &request)["options"],
+        json!({"num_predict": 6, "num_ctx": 8192}),
+        "what is there too is replaced"
+    );
+    let chat = body(Provider::OpenAiChat, &request);
+    assert_eq!((&chat["reasoning_effort"], &chat["stream_options"]), (&json!("low"), &Value::Null));
+    assert_eq!(
+        body(Provider::Gemini, &request)["generationConfig"],
+        json!({"maxOutputTokens": 5, "thinkingConfig": {"thinkingBudget": 0}})
+    );
+}
+
+#[test]
+fn what_a_provider_cannot_be_asked_is_an_error() {
+    use Provider::{Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+    let ask = || ChatRequest::new("m").user("?");
+    let now = || ask().tools([ToolDefinition::new("now")]);
+    let nameless: Message =
+        serde_json::from_value(json!({"role": "tool", "content": "1"})).expect("a message");
+    let idless = ToolCall::new("now", Raw::new("{}").expect("JSON"), Completion::Newline);
+    let all: &[Provider] = Provider::ALL;
+    let no_message = "there is no message for the model to answer";
+    let no_tools = "a tool call is required, but there are no tools";
+    let not_finite = "temperature and top_p must be finite numbers";
+    for (providers, request, expected) in [
+        (all, ChatRequest::new("m"), no_message),
+        (all, ChatRequest::new("m").system("Be brief."), no_message),
+        (all, ask().tool_choice(ToolChoice::Required), no_tools),
+        (all, ask().tool_choice(ToolChoice::Tool("now".to_owned())), no_tools),
+        (all, ask().temperature(f64::NAN), not_finite),
+        (all, ask().top_p(f64::INFINITY), not_finite),
+        (&[OpenAiResponses], ask().seed(1), "openai-responses has no seed"),
+        (&[Anthropic], ask().seed(1), "anthropic has no seed"),
+        (&[OpenAiResponses], ask().stop(["x"]), "openai-responses has no stop texts"),
+        (&[Ollama], now().tool_choice(ToolChoice::Required), "ollama has no tool choice"),
+        (&[Ollama], now().tool_choice(ToolChoice::None), "ollama has no tool choice"),
+        (
+            &[Anthropic],
+            ask().response_format(ResponseFormat::Json),
+            "anthropic has no JSON format without a schema",
+        ),
+        (
+            &[Anthropic, Gemini],
+            ask().system("Be brief."),
+            "message 1: here the system is heard only before all others",
+        ),
+        (
+            &[OpenAiChat, OpenAiResponses, Anthropic],
+            ask().message(Message::assistant("", [idless.clone()])),
+            "message 1: a tool call has no call id",
+        ),
+        (
+            &[OpenAiChat, OpenAiResponses, Anthropic],
+            ask().message(nameless.clone()),
+            "message 1: the result of a tool has no call id",
+        ),
+        (
+            &[Gemini, Ollama],
+            ask().message(nameless),
+            "message 1: the result of a tool has neither its name nor the id of a call before",
+        ),
+    ] {
+        for provider in providers {
+            let error = request.to_body(*provider).expect_err(expected);
+            assert_eq!(error.to_string(), expected, "{provider:?}");
+        }
+        // It is said of no other.
+        for provider in all.iter().filter(|provider| !providers.contains(provider)) {
+            let error = request.to_body(*provider).err().map(|error| error.to_string());
+            assert_ne!(error.as_deref(), Some(expected), "{provider:?}");
+        }
+    }
+}
+
+/// The name of the tool is found by the id of the call, and ids that were made up here stay here.
+#[test]
+fn results_find_their_calls() {
+    let mut minted = call("call_0", "now", "{}");
+    minted.has_minted_id = true;
+    let given = call("call_x", "weather", "{}");
+    let result = |call_id: &str| -> Message {
+        let message = json!({"role": "tool", "tool_call_id": call_id, "content": "[1]"});
+        serde_json::from_value(message).expect("a message")
+    };
+    let request = ChatRequest::new("m").user("?").message(Message::assistant("", [minted, given.clone()]));
+    let request = request.messages([result("call_x"), result("call_0")]);
+    assert_eq!(
+        body(Provider::Gemini, &request)["contents"],
+        json!([
+            {"role": "user", "parts": [{"text": "?"}]},
+            {"role": "model", "parts": [
+                {"functionCall": {"name": "now", "args": {}}},
+                {"functionCall": {"id": "call_x", "name": "weather", "args": {}}},
+            ]},
+            {"role": "user", "parts": [
+                {"functionResponse": {"id": "call_x", "name": "weather", "response": {"output": "[1]"}}},
+                {"functionResponse": {"name": "now", "response": {"output": "[1]"}}},
+            ]},
+        ])
+    );
+    let messages = &body(Provider::Ollama, &request)["messages"];
+    assert_eq!((&messages[2]["tool_name"], &messages[3]["tool_name"]), (&json!("weather"), &json!("now")));
+    // Where an id is needed the made-up one serves.
+    let messages = &body(Provider::OpenAiChat, &request)["messages"];
+    assert_eq!(
+        (&messages[1]["content"], &messages[1]["tool_calls"][0]["id"]),
+        (&Value::Null, &json!("call_0"))
+    );
+}

@@ -1,0 +1,147 @@
+//! Schemas and records made to cost time, memory or secrecy.
+
+use std::time::{Duration, Instant};
+
+use crate::support::random::{Random, instance, schema};
+use crate::support::report;
+use serde_json::{Value, json};
+use tokenline_core::Validate;
+use tokenline_core::json::Parser;
+use tokenline_schema::SchemaValidator;
+
+/// Far beyond what any of these takes, far below what exponential work would.
+const SOON: Duration = Duration::from_secs(5);
+
+#[test]
+fn recursive_alternatives_take_no_exponential_time() {
+    let branch = json!({"type": "object", "properties": {"a": {"$ref": "#/$defs/n"}}, "required": ["a"]});
+    for keyword in ["anyOf", "oneOf"] {
+        let schema =
+            json!({"$ref": "#/$defs/n", "$defs": {"n": {keyword: [branch, branch, {"type": "null"}]}}});
+        let text = format!("{}1{}", r#"{"a":"#.repeat(60), "}".repeat(60));
+        let start = Instant::now();
+        assert_eq!(
+            report(&schema, &text),
+            format!(" | /$defs/n/{keyword} | matches none of the 3 alternatives")
+        );
+        assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+    }
+    // Where the alternatives can be told apart, the way leads all the way down.
+    let node = |kind: &str| json!({"type": "object", "properties": {"k": {"const": kind}, "a": {"$ref": "#/$defs/n"}}, "required": ["k", "a"]});
+    let schema =
+        json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [node("x"), node("y"), {"type": "null"}]}}});
+    let text = format!("{}1{}", r#"{"k":"y","a":"#.repeat(60), "}".repeat(60));
+    let start = Instant::now();
+    assert!(
+        report(&schema, &text)
+            .ends_with("/a/a | /$defs/n/anyOf | expected type null or object, found a number")
+    );
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_million_elements_are_no_trouble() {
+    let schema = json!({"items": {"type": "string", "minLength": 1}});
+    let bad = format!("[{}0]", "0,".repeat(1_000_000));
+    let start = Instant::now();
+    assert_eq!(report(&schema, &bad), "/0 | /items/type | expected type string, found a number");
+    let nearly_good = format!("[{}0]", "\"a\",".repeat(1_000_000));
+    assert_eq!(
+        report(&schema, &nearly_good),
+        "/1000000 | /items/type | expected type string, found a number"
+    );
+    let members: Vec<_> = (0..200_000).map(|at| format!("\"m{at}\":{}", at % 199_999)).collect();
+    let schema =
+        json!({"patternProperties": {"^m": {"maximum": 199_997}}, "propertyNames": {"minLength": 2}});
+    let text = format!("{{{}}}", members.join(","));
+    assert!(report(&schema, &text).starts_with("/m199998 | /patternProperties/^m/maximum"));
+    let schema = json!({"uniqueItems": true});
+    let numbers: Vec<_> = (0..300_000).map(|at| format!("[{{\"a\":{at},\"b\":0}}]")).collect();
+    assert_eq!(report(&schema, &format!("[{}]", numbers.join(","))), "valid");
+    assert!(start.elapsed() < 4 * SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn past_the_budget_the_report_is_plain() {
+    // Three hundred schemas on the way to the fault, each of which judges the whole megabyte.
+    let schema = (0..300).fold(json!({"items": {"maximum": 0}}), |schema, _| json!({"allOf": [schema]}));
+    let schema: Value = schema;
+    let text = format!("[{}1]", "0,".repeat(500_000));
+    let start = Instant::now();
+    let report = report(&schema, &text);
+    assert!(report.ends_with("/allOf/0 | does not match the schema"), "{report}");
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn huge_unions_do_not_make_each_record_slow() {
+    let properties: serde_json::Map<_, _> =
+        (0..50).map(|at| (format!("p{at}"), json!({"$ref": "#/$defs/x"}))).collect();
+    let branch = |at: usize| {
+        let mut branch = json!({"properties": properties, "required": ["k"]});
+        branch["properties"]["k"] = json!({"const": at});
+        branch
+    };
+    let branches: Vec<_> = (0..400).map(branch).collect();
+    let schema = json!({"oneOf": branches, "$defs": {"x": {"allOf": [{"enum": (0..100).collect::<Vec<_>>()}, {"$ref": "#/$defs/x"}]}}});
+    let validator = SchemaValidator::new(&schema).unwrap();
+    let mut parser = Parser::new();
+    let value = parser.parse(r#"{"k":-1}"#).unwrap();
+    assert!(validator.validate(value).is_err());
+    let start = Instant::now();
+    for _ in 0..100 {
+        assert!(validator.validate(value).is_err());
+    }
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn circles_of_references_end() {
+    let schema = json!({"$ref": "#/$defs/a", "$defs": {
+        "a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a", "not": {"$ref": "#/$defs/b"}},
+    }});
+    let start = Instant::now();
+    report(&schema, r#"{"a":1}"#);
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn messages_never_hold_the_records_values() {
+    // Strings, numbers and names of the record that no schema here has.
+    const SECRET: &str = "s3cr3t";
+    let mut random = Random(11);
+    let mut parser = Parser::new();
+    let mut invalid = 0;
+    for round in 0..3000 {
+        let schema = schema(&mut random, round % 5);
+        let Ok(validator) = SchemaValidator::new(&schema) else { continue };
+        for _ in 0..4 {
+            let text = instance(&mut random, 3)
+                .replace("100", "775533")
+                .replace("\"a\"", "\"s3cr3t\"")
+                .replace("\"ab", "\"s3cr3t");
+            let value = parser.parse(&text).unwrap();
+            let Err(violation) = validator.validate(value) else { continue };
+            invalid += 1;
+            let told = violation.message.contains(SECRET) || violation.message.contains("775533");
+            assert!(!told, "{text} against {schema}: {violation:?}");
+        }
+    }
+    assert!(invalid > 3000, "{invalid}");
+}
+
+#[test]
+fn long_schemas_make_short_messages() {
+    let long = "x".repeat(10_000);
+    for schema in [
+        json!({"const": long}),
+        json!({"enum": vec![Value::from(long.as_str()); 1]}),
+        json!({"pattern": format!("^{long}$")}),
+        json!({"required": (0..1000).map(|at| format!("{long}{at}")).collect::<Vec<_>>()}),
+    ] {
+        for text in ["\"y\"", "{}"] {
+            let report = report(&schema, text);
+            assert!(report == "valid" || report.len() < 1000, "{} bytes", report.len());
+        }
+    }
+}

@@ -1,0 +1,10 @@
+//! The validator: its verdicts, its reports, and what is made to break it.
+
+mod hostile;
+mod reports;
+mod schemas;
+mod support;
+mod tools;
+mod unions;
+mod verdicts;
+mod violations;

@@ -1,0 +1,7 @@
+//! Chat answers with their analysis.
+
+mod check;
+mod common;
+mod reader;
+mod store;
+mod xml;
