@@ -87,10 +87,17 @@ impl<'a> TapeNode<'a> {
     fn value(&self) -> Option<Value<'a>> {
         match self {
             Self::OnTape(value) => Some(*value),
-            Self::ObjectOf(_) => None,
+            Self::ObjectOf(_) => {
+                rare();
+                None
+            }
         }
     }
 }
+
+/// Tells the compiler which branch is not taken while records are judged.
+#[cold]
+fn rare() {}
 
 impl<'a> Node<'a, Tape> for TapeNode<'a> {
     type Object = TapeObject<'a>;
@@ -101,7 +108,10 @@ impl<'a> Node<'a, Tape> for TapeNode<'a> {
     fn as_object(&self) -> Option<TapeObject<'a>> {
         match self {
             Self::OnTape(value) => value.as_object().map(TapeObject::OnTape),
-            Self::ObjectOf(member) => Some(TapeObject::Of(member)),
+            Self::ObjectOf(member) => {
+                rare();
+                Some(TapeObject::Of(member))
+            }
         }
     }
 
@@ -127,17 +137,17 @@ impl<'a> Node<'a, Tape> for TapeNode<'a> {
 
     #[inline]
     fn is_null(&self) -> bool {
-        self.json_type() == JsonType::Null
+        self.value().is_some_and(Value::is_null)
     }
 
     #[inline]
     fn is_number(&self) -> bool {
-        self.json_type() == JsonType::Number
+        self.value().is_some_and(|value| value.kind() == Kind::Number)
     }
 
     #[inline]
     fn is_string(&self) -> bool {
-        self.json_type() == JsonType::String
+        self.value().is_some_and(|value| value.kind() == Kind::String)
     }
 
     #[inline]
@@ -217,7 +227,10 @@ impl<'a> Object<'a, Tape> for TapeObject<'a> {
     fn get(&self, key: &Box<str>) -> Option<TapeNode<'a>> {
         match self {
             Self::OnTape(object) => object.get(key).map(TapeNode::from),
-            Self::Of((name, value)) => (**key == **name).then(|| TapeNode::from(*value)),
+            Self::Of((name, value)) => {
+                rare();
+                (**key == **name).then(|| TapeNode::from(*value))
+            }
         }
     }
 
@@ -247,7 +260,7 @@ pub(crate) struct TapeArray<'a>(json::Array<'a>);
 
 impl<'a> Array<'a, Tape> for TapeArray<'a> {
     type Node = TapeNode<'a>;
-    type ElementsIter = std::iter::Map<json::Elements<'a>, fn(Value<'a>) -> TapeNode<'a>>;
+    type ElementsIter = TapeElements<'a>;
 
     #[inline]
     fn len(&self) -> usize {
@@ -256,11 +269,28 @@ impl<'a> Array<'a, Tape> for TapeArray<'a> {
 
     #[inline]
     fn elements(&self) -> Self::ElementsIter {
-        self.0.iter().map(TapeNode::from)
+        TapeElements(self.0.iter())
     }
 
     fn is_unique(&self) -> bool {
         compare::is_unique(self.0)
+    }
+}
+
+/// The elements of a [`TapeArray`]. Not a `Map` with a function pointer, which would be called for each.
+pub(crate) struct TapeElements<'a>(json::Elements<'a>);
+
+impl<'a> Iterator for TapeElements<'a> {
+    type Item = TapeNode<'a>;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Self::Item> {
+        self.0.next().map(TapeNode::from)
+    }
+
+    #[inline]
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.0.size_hint()
     }
 }
 
