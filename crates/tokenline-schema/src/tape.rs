@@ -95,7 +95,7 @@ impl<'a> TapeNode<'a> {
     }
 }
 
-/// Tells the compiler which branch is not taken while records are judged.
+/// Marks a branch that validating a record never takes.
 #[cold]
 fn rare() {}
 
