@@ -69,35 +69,25 @@ impl Json for Tape {
 /// A value on a tape; or an object that is on no tape, by which one validator is asked for a verdict on a part of its
 /// schema (see `explain::oracle`). One type for both, because jsonschema is compiled once for each.
 #[derive(Clone, Copy)]
-pub(crate) enum TapeNode<'a> {
-    OnTape(Value<'a>),
-    /// An object whose only member this is.
-    ObjectOf(&'a (&'a str, Value<'a>)),
+pub(crate) struct TapeNode<'a> {
+    value: Value<'a>,
+    /// Where `value` is an empty object: the only member of the object that is meant.
+    member: Option<&'a (&'a str, Value<'a>)>,
 }
 
 impl<'a> From<Value<'a>> for TapeNode<'a> {
     #[inline]
     fn from(value: Value<'a>) -> Self {
-        Self::OnTape(value)
+        Self { value, member: None }
     }
 }
 
 impl<'a> TapeNode<'a> {
-    #[inline]
-    fn value(&self) -> Option<Value<'a>> {
-        match self {
-            Self::OnTape(value) => Some(*value),
-            Self::ObjectOf(_) => {
-                rare();
-                None
-            }
-        }
+    /// The object whose only member is `member`; `empty` is an empty object.
+    pub(crate) fn object_of(member: &'a (&'a str, Value<'a>), empty: Value<'a>) -> Self {
+        Self { value: empty, member: Some(member) }
     }
 }
-
-/// Marks a branch that validating a record never takes.
-#[cold]
-fn rare() {}
 
 impl<'a> Node<'a, Tape> for TapeNode<'a> {
     type Object = TapeObject<'a>;
@@ -106,53 +96,47 @@ impl<'a> Node<'a, Tape> for TapeNode<'a> {
 
     #[inline]
     fn as_object(&self) -> Option<TapeObject<'a>> {
-        match self {
-            Self::OnTape(value) => value.as_object().map(TapeObject::OnTape),
-            Self::ObjectOf(member) => {
-                rare();
-                Some(TapeObject::Of(member))
-            }
-        }
+        self.value.as_object().map(|object| TapeObject { object, member: self.member })
     }
 
     #[inline]
     fn as_array(&self) -> Option<TapeArray<'a>> {
-        self.value()?.as_array().map(TapeArray)
+        self.value.as_array().map(TapeArray)
     }
 
     #[inline]
     fn as_string(&self) -> Option<Cow<'a, str>> {
-        self.value()?.as_str()
+        self.value.as_str()
     }
 
     #[inline]
     fn as_number(&self) -> Option<TapeNumber<'a>> {
-        self.value()?.as_number().map(TapeNumber)
+        self.value.as_number().map(TapeNumber)
     }
 
     #[inline]
     fn as_boolean(&self) -> Option<bool> {
-        self.value()?.as_bool()
+        self.value.as_bool()
     }
 
     #[inline]
     fn is_null(&self) -> bool {
-        self.value().is_some_and(Value::is_null)
+        self.value.is_null()
     }
 
     #[inline]
     fn is_number(&self) -> bool {
-        self.value().is_some_and(|value| value.kind() == Kind::Number)
+        self.value.kind() == Kind::Number
     }
 
     #[inline]
     fn is_string(&self) -> bool {
-        self.value().is_some_and(|value| value.kind() == Kind::String)
+        self.value.kind() == Kind::String
     }
 
     #[inline]
     fn json_type(&self) -> JsonType {
-        match self.value().map_or(Kind::Object, Value::kind) {
+        match self.value.kind() {
             Kind::Null => JsonType::Null,
             Kind::Bool => JsonType::Boolean,
             Kind::Number => JsonType::Number,
@@ -164,25 +148,28 @@ impl<'a> Node<'a, Tape> for TapeNode<'a> {
 
     #[inline]
     fn string_length(&self) -> Option<u64> {
-        self.value()?.char_count().map(|count| count as u64)
+        self.value.char_count().map(|count| count as u64)
     }
 
     fn equals_value(&self, expected: &Owned) -> bool {
-        self.value().is_some_and(|value| compare::equals(value, expected))
+        compare::equals(self.value, expected)
     }
 
     fn to_value(&self) -> Cow<'a, Owned> {
-        Cow::Owned(match self {
-            Self::OnTape(value) => to_owned(*value),
-            Self::ObjectOf((name, value)) => serde_json::json!({ *name: to_owned(*value) }),
+        Cow::Owned(match self.member {
+            None => to_owned(self.value),
+            Some((name, value)) => serde_json::json!({ *name: to_owned(*value) }),
         })
     }
 
     #[inline]
     fn identity(&self) -> Option<NodeIdentity> {
         // A generation is never given twice, so an identity means one value for all time: verdicts
-        // are remembered by it. Nothing refers back to an object that is on no tape.
-        let (generation, index) = self.value()?.identity();
+        // are remembered by it. Not that of an object that is on no tape: all of those are one empty object.
+        if self.member.is_some() {
+            return None;
+        }
+        let (generation, index) = self.value.identity();
         Some(NodeIdentity::tagged(generation as usize, index))
     }
 }
@@ -204,10 +191,9 @@ fn to_owned(value: Value<'_>) -> Owned {
 }
 
 /// The object of a [`TapeNode`].
-pub(crate) enum TapeObject<'a> {
-    OnTape(json::Object<'a>),
-    /// Of one member.
-    Of(&'a (&'a str, Value<'a>)),
+pub(crate) struct TapeObject<'a> {
+    object: json::Object<'a>,
+    member: Option<&'a (&'a str, Value<'a>)>,
 }
 
 impl<'a> Object<'a, Tape> for TapeObject<'a> {
@@ -217,28 +203,22 @@ impl<'a> Object<'a, Tape> for TapeObject<'a> {
 
     #[inline]
     fn len(&self) -> usize {
-        match self {
-            Self::OnTape(object) => distinct_len(*object),
-            Self::Of(_) => 1,
-        }
+        distinct_len(self.object) + usize::from(self.member.is_some())
     }
 
     #[inline]
     fn get(&self, key: &Box<str>) -> Option<TapeNode<'a>> {
-        match self {
-            Self::OnTape(object) => object.get(key).map(TapeNode::from),
-            Self::Of((name, value)) => {
-                rare();
-                (**key == **name).then(|| TapeNode::from(*value))
-            }
+        match self.member {
+            None => self.object.get(key).map(TapeNode::from),
+            Some((name, value)) => (**key == **name).then(|| TapeNode::from(*value)),
         }
     }
 
     #[inline]
     fn members(&self) -> TapeMembers<'a> {
-        TapeMembers(match self {
-            Self::OnTape(object) => distinct_members(*object),
-            Self::Of(member) => Members::Listed(Box::new(vec![**member].into_iter())),
+        TapeMembers(match self.member {
+            None => distinct_members(self.object),
+            Some(member) => Members::Listed(Box::new(vec![*member].into_iter())),
         })
     }
 }

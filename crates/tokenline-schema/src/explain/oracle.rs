@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use jsonschema::{Draft, Registry, Retrieve, ValidationOptions, Validator};
 use serde_json::{Map, Value as Owned, json};
-use tokenline_core::json::Value;
+use tokenline_core::json::{Parser, Value};
 
 use crate::place::{Document, Place, identifier};
 use crate::pointer;
@@ -44,7 +44,13 @@ pub(super) const RULES: &[&str] = &[
 /// Where the document is registered if it does not name itself.
 const HOME: &str = "json-schema:///";
 
-pub(crate) struct Oracle(Validator<Tape>);
+pub(crate) struct Oracle {
+    validator: Validator<Tape>,
+    /// Has read [`EMPTY`].
+    empty: Parser,
+}
+
+const EMPTY: &str = "{}";
 
 /// Options for building validators.
 pub(crate) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Tape>;
@@ -60,7 +66,10 @@ impl Oracle {
         let registry = Registry::new().draft(draft).add(base.as_str(), resource).ok()?.prepare().ok()?;
         let schema = json!({ "$schema": dialect(draft), "properties": parts(document, &base) });
         let options = options.with_draft(draft).with_base_uri("json-schema:///tokenline/oracle");
-        options.with_registry(&registry).build(&schema).ok().map(Self)
+        let validator = options.with_registry(&registry).build(&schema).ok()?;
+        let mut empty = Parser::new();
+        empty.parse(EMPTY).ok()?;
+        Some(Self { validator, empty })
     }
 
     /// Whether a value fits the schema at a place.
@@ -79,7 +88,7 @@ impl Oracle {
     }
 
     fn ask(&self, part: &str, value: Value<'_>) -> bool {
-        self.0.is_valid(TapeNode::ObjectOf(&(part, value)))
+        self.validator.is_valid(TapeNode::object_of(&(part, value), self.empty.value(EMPTY)))
     }
 }
 
