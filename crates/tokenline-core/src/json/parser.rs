@@ -322,11 +322,6 @@ impl Parser {
         }
     }
 
-    /// Where the literal or number starts that the parser stands in, or stood in at a fault.
-    pub(crate) fn token_start(&self) -> usize {
-        self.token
-    }
-
     /// Open containers.
     pub(crate) fn depth(&self) -> u32 {
         self.depth
@@ -340,6 +335,23 @@ impl Parser {
     /// Whether the complete document has an object below its root.
     pub(crate) fn has_inner_object(&self) -> bool {
         self.tape.nodes[..self.tape.len].iter().skip(1).any(|node| node.is(NodeKind::Object))
+    }
+
+    /// Whether the complete document is an object or array with nothing in it.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.tape.len == 1
+    }
+
+    /// Whether a member has begun in the open document, up to its colon.
+    pub(crate) fn has_member(&self) -> bool {
+        let nodes = &self.tape.nodes[..self.tape.len];
+        match nodes.split_last() {
+            Some((last, before)) => {
+                before.iter().any(|node| node.is(NodeKind::Key))
+                    || (last.is(NodeKind::Key) && self.expected() != Expected::Colon)
+            }
+            None => false,
+        }
     }
 
     /// Gives back memory that one large document made the tape take, once documents are small

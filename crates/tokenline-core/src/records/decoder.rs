@@ -281,6 +281,10 @@ impl RecordDecoder {
                 // What is open is seen once more, from its first byte.
                 if let Some(start) = self.machine.open_start() {
                     at = at.min((start - self.position) as usize);
+                } else if let Some(start) = self.machine.held_from() {
+                    let held = &whole[(start - self.position) as usize..at];
+                    let held = simdutf8::basic::from_utf8(held).expect("it was read");
+                    self.carry.start(held, start, &[]);
                 }
                 self.position += at as u64;
                 (at, Some(Plain::Diagnostic(diagnostic)))
@@ -295,7 +299,7 @@ impl RecordDecoder {
                 if !cut.is_empty() {
                     self.machine.pass_cut();
                 }
-                let open = self.machine.open_start().map(|start| (start - self.position) as usize);
+                let open = self.machine.held_from().map(|start| (start - self.position) as usize);
                 let open = open.unwrap_or(whole.len());
                 if open < whole.len() || !(cut.is_empty() || self.machine.is_discarding()) {
                     // Checked by the machine when it came to the end of the window.
@@ -310,7 +314,7 @@ impl RecordDecoder {
 
     /// Reads on in the carry; leaves it once nothing in it is open any more.
     fn read_carry(&mut self) -> Option<Plain<'static>> {
-        if self.carry.is_all_read() && self.machine.open_start().is_some() {
+        if self.carry.is_all_read() && self.machine.held_from().is_some() {
             return None;
         }
         let text = std::mem::take(&mut self.carry.text);
@@ -324,7 +328,7 @@ impl RecordDecoder {
         let plain = carried(self.machine.advance(&window, &mut self.carry.at));
         self.carry.text = text;
         if plain.is_none() {
-            match self.machine.open_start() {
+            match self.machine.held_from() {
                 Some(start) => self.carry.drop_before(start),
                 None if self.carry.cut_character() > 0 && !self.machine.is_discarding() => {
                     self.carry.drop_before(self.carry.end());

@@ -17,6 +17,8 @@ pub(super) struct Line {
     pub(super) has_fence: bool,
     /// Whether that ends the open fence, if nothing else stands on the line.
     pub(super) may_close_fence: bool,
+    /// Brackets that are open in its text.
+    pub(super) prose_depth: u32,
     /// Whether it is no text but marks: a fence, the brackets of an array, the end of a lost value.
     pub(super) is_quiet: bool,
     /// Whether it yielded a record.
@@ -39,8 +41,20 @@ pub(super) struct Fault {
     /// Where the lost value ends; the end of the line if that is not known.
     pub(super) end: Option<u64>,
     pub(super) message: String,
-    /// Whether it is reported even if the line yields a record: it was more than braces in prose.
-    pub(super) is_data: bool,
+    /// Where an array is without objects, which is one only if nothing else stands on its lines: the line and column
+    /// it begins at.
+    pub(super) alone: Option<(u64, u64)>,
+}
+
+/// What a code fence is around, by the word behind its marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum FenceKind {
+    /// JSON, JSON Lines and the like: what is no JSON in there is malformed.
+    Json,
+    /// It does not say.
+    Plain,
+    /// Another language.
+    Other,
 }
 
 impl Line {
@@ -52,6 +66,7 @@ impl Line {
             first: None,
             has_fence: false,
             may_close_fence: false,
+            prose_depth: 0,
             is_quiet: false,
             has_record: false,
             is_inside: false,
@@ -70,11 +85,26 @@ impl Line {
         self.first.map_or(0, |first| first - self.text_start)
     }
 
-    /// Notes a fault, unless there is one: the first counts that is about data, else the first.
+    /// Notes a fault, unless there is one: the first counts.
     pub(super) fn add_fault(&mut self, fault: Fault) {
-        match &self.fault {
-            Some(first) if first.is_data || !fault.is_data => {}
-            _ => self.fault = Some(fault),
+        if self.fault.as_ref().is_none_or(|first| first.alone.is_some()) {
+            self.fault = Some(fault);
+        }
+    }
+
+    /// There is something else on the line than the array without objects that it began with.
+    #[inline]
+    pub(super) fn add_text(&mut self, text: &[u8]) {
+        self.lead.add(text);
+        if self.fault.is_some() {
+            self.drop_alone(text);
+        }
+    }
+
+    #[cold]
+    fn drop_alone(&mut self, text: &[u8]) {
+        if text.iter().any(|byte| !byte.is_ascii_whitespace() && *byte != b',') {
+            self.fault.take_if(|fault| fault.alone.is_some());
         }
     }
 
@@ -100,6 +130,7 @@ impl Line {
         self.first = None;
         self.has_fence = false;
         self.may_close_fence = false;
+        self.prose_depth = 0;
         self.is_quiet = false;
         self.has_record = false;
         self.is_inside = false;
@@ -114,23 +145,24 @@ impl Line {
     /// What is to be said of the line; `end` is where its content ends.
     pub(super) fn finding(self, end: u64) -> Option<Diagnostic> {
         let first = self.first.filter(|_| !self.is_inside)?;
-        match self.fault {
-            // Braces in prose are no loss where a record was found, or on a fence's own line.
-            Some(fault) if fault.is_data || !(self.has_record || self.is_quiet) => {
+        match self.fault.filter(|fault| fault.alone.is_none() || !self.has_record) {
+            Some(fault) => {
                 let lost_to = fault.end.unwrap_or(end).max(fault.start);
                 let message = match fault.code {
                     Code::LineTooLong => format!("{} ({} bytes)", fault.message, end - self.start),
                     _ => fault.message,
                 };
                 let span = Span::new(fault.start, lost_to);
-                Some(Diagnostic::new(fault.code, self.number, span, fault.at - self.start + 1, message))
+                let (line, column) =
+                    fault.alone.unwrap_or_else(|| (self.number, fault.at - self.start + 1));
+                Some(Diagnostic::new(fault.code, line, span, column, message))
             }
             None if !self.has_record && !self.is_quiet => {
                 let span = Span::new(first, end.max(first));
                 let column = first - self.start + 1;
                 Some(Diagnostic::new(Code::Prose, self.number, span, column, "text without a record"))
             }
-            _ => None,
+            None => None,
         }
     }
 
@@ -142,20 +174,21 @@ impl Line {
     /// Whether a value on it is lost and over.
     #[inline]
     pub(super) fn has_ended_fault(&self) -> bool {
-        !self.is_inside && self.fault.as_ref().is_some_and(|fault| fault.is_data && fault.end.is_some())
+        !self.is_inside
+            && self.fault.as_ref().is_some_and(|fault| fault.alone.is_none() && fault.end.is_some())
     }
 
     /// Takes out the fault of that value.
     pub(super) fn take_ended_fault(&mut self) -> Option<Diagnostic> {
         let end = self.fault.as_ref()?.end?;
-        let finding = self.take_data_fault(end)?;
+        let finding = self.take_fault(end)?;
         self.is_quiet = true;
         Some(finding)
     }
 
     /// Takes out the fault that is to be reported whatever else the line yields.
-    pub(super) fn take_data_fault(&mut self, end: u64) -> Option<Diagnostic> {
-        let fault = self.fault.take_if(|fault| fault.is_data)?;
+    pub(super) fn take_fault(&mut self, end: u64) -> Option<Diagnostic> {
+        let fault = self.fault.take_if(|fault| fault.alone.is_none())?;
         let mut line = Self::new(self.number, self.start);
         (line.first, line.fault) = (self.first, Some(fault));
         line.finding(end)
@@ -199,8 +232,21 @@ impl Lead {
         if self.is_empty() {
             return Recovered::NONE;
         }
-        let is_marker = self.bytes.get(..usize::from(self.len)).is_some_and(is_list_marker);
-        Recovered::NONE.with(if is_marker { Recovery::ListMarker } else { Recovery::Prose })
+        Recovered::NONE.with(if self.is_list_marker() { Recovery::ListMarker } else { Recovery::Prose })
+    }
+
+    pub(super) fn is_list_marker(self) -> bool {
+        self.bytes.get(..usize::from(self.len)).is_some_and(is_list_marker)
+    }
+
+    /// What a fence is around that this stands behind.
+    pub(super) fn fence_kind(self) -> FenceKind {
+        let word = &self.bytes[..usize::from(self.len).min(Self::LEN)];
+        match word.windows(4).any(|part| part.eq_ignore_ascii_case(b"json")) {
+            true => FenceKind::Json,
+            false if word.is_empty() => FenceKind::Plain,
+            false => FenceKind::Other,
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod calls;
 mod lost;
+mod meant;
 mod release;
 mod steps;
 mod think;
@@ -9,12 +10,12 @@ mod walk;
 
 use std::collections::VecDeque;
 
-use super::line::Line;
+use super::line::{FenceKind, Line};
 use super::window::Window;
 use crate::json::{Parser, Value, error, parser::RawStep};
 use crate::{Code, Completion, Diagnostic, Options, Partial, Record, Recovered, Span};
 use calls::Calls;
-use lost::{Lost, Skip};
+use lost::{GivenUp, Lost, Skip};
 use think::Thinking;
 use walk::Walk;
 
@@ -46,6 +47,8 @@ enum Phase {
     Text,
     /// Inside a value.
     Value { start: u64 },
+    /// A value is malformed; whether a record was meant by it takes more of the text.
+    Judge { start: u64, fault: error::Fault },
     /// A value is balanced; what follows decides whether it was whole.
     Sealing { start: u64, end: u64, comma: bool, released: bool },
     /// In what may be a tool call that is no JSON object, or several.
@@ -79,8 +82,6 @@ struct Spread {
     /// What the grammar allowed there, and how many containers were open.
     expected: error::Expected,
     depth: u32,
-    /// Whether more of the value stands on it than its opener.
-    is_data: bool,
 }
 
 /// The state of decoding, apart from who holds the bytes.
@@ -104,10 +105,12 @@ pub(super) struct Machine {
     lost: Option<Box<Lost>>,
     /// The text is inside an array of records, or on the way to one.
     walk: Option<Walk>,
-    /// Lines that start before this offset are decoded once more, each for itself.
+    /// Lines that start before this offset are decoded once more, for the values in a lost one.
     again_to: u64,
-    /// The mark of the code fence that is open.
-    fence: Option<u8>,
+    /// What was open where that was lost.
+    given_up: Option<Box<GivenUp>>,
+    /// What the code fence is around that is open.
+    fence: Option<FenceKind>,
     thinking: Thinking,
     /// What is neither records nor text, where someone wants to know it.
     markup: Option<VecDeque<Span>>,
@@ -141,6 +144,7 @@ impl Machine {
             lost: None,
             walk: None,
             again_to: 0,
+            given_up: None,
             fence: None,
             thinking: Thinking::default(),
             markup: None,
@@ -158,6 +162,7 @@ impl Machine {
         self.lost = None;
         self.walk = None;
         self.again_to = 0;
+        self.given_up = None;
         self.fence = None;
         if let Some(calls) = &mut self.calls {
             calls.reset();
@@ -196,6 +201,7 @@ impl Machine {
     pub(super) fn open_start(&self) -> Option<u64> {
         match self.phase {
             Phase::Value { start }
+            | Phase::Judge { start, .. }
             | Phase::Sealing { start, released: false, .. }
             | Phase::Call { start } => Some(start),
             _ => None,
@@ -206,6 +212,11 @@ impl Machine {
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.spread.as_ref().map_or(self.line.start, |spread| spread.line.start);
         self.lost.as_ref().map_or(line, |lost| lost.line_start.min(line))
+    }
+
+    /// Offset in the stream of the first byte that may be read again.
+    pub(super) fn held_from(&self) -> Option<u64> {
+        self.open_start().or_else(|| self.walk.as_ref()?.unjudged_from())
     }
 
     /// The place of the open record, if one is open.
@@ -272,7 +283,7 @@ impl Machine {
             let bytes = self.visible(window, *at);
             let before = *at;
             // The parser counts what it looks at itself.
-            let is_scan = !matches!(self.phase, Phase::Value { .. } | Phase::Call { .. });
+            let is_scan = !matches!(self.phase, Phase::Value { .. } | Phase::Judge { .. } | Phase::Call { .. });
             let found = match self.phase {
                 Phase::Start => self.start(bytes, window, at),
                 Phase::LineStart => self.line_start(bytes, window, at),
@@ -281,6 +292,7 @@ impl Machine {
                 Phase::Think { matched } => self.think(bytes, window, at, matched),
                 Phase::Text => self.text(bytes, window, at),
                 Phase::Value { start } => self.value_bytes(bytes, window, at, start),
+                Phase::Judge { start, fault } => self.judge(bytes, window, at, start, fault, false),
                 Phase::Sealing { start, end, comma, released } => {
                     self.sealing(bytes, window, at, (start, end), comma, released)
                 }
@@ -308,7 +320,7 @@ impl Machine {
             if *at < bytes.len() {
                 continue;
             }
-            if let Some(start) = self.open_start()
+            if let Some(start) = self.held_from()
                 && let Some(last) = bytes.len().checked_sub(1)
                 && let Some(bad) = window.bad_utf8(window.index(start), last)
             {
@@ -352,7 +364,13 @@ impl Machine {
                 self.phase = Phase::Ended;
                 return Some(self.unclosed_thinking(end));
             }
-            Phase::Tag => self.no_tag(end),
+            Phase::Tag => self.no_tag(window, at, end),
+            Phase::Judge { start, fault } => {
+                let found = self.judge(window.bytes, window, at, start, fault, true);
+                if found.is_some() || *at < window.bytes.len() {
+                    return found;
+                }
+            }
             Phase::Call { start } => {
                 let found = self.call(window.bytes, window, at, start, Some(completion));
                 if found.is_some() || *at < window.bytes.len() {
@@ -378,7 +396,7 @@ impl Machine {
                         self.give_up(window, at, start, Code::Truncated, end, message);
                         return None;
                     }
-                    self.fault(Code::Truncated, start, end, message, true);
+                    self.fault(Code::Truncated, start, end, message);
                     self.phase = Phase::Discard;
                     true
                 }
@@ -409,10 +427,13 @@ impl Machine {
         if let Some(found) = self.close_lost_at_end() {
             return Some(found);
         }
+        if self.walk.as_ref().is_some_and(|walk| walk.unjudged_from().is_some()) {
+            return self.read_unjudged(window, at);
+        }
         if let Some(walk) = self.walk.take().filter(|walk| !walk.is_damaged) {
             let message = error::describe(walk.expected(), error::Found::EndOfInput);
             // What was delivered of it is not lost.
-            self.fault(Code::Truncated, walk.done_to, end, message, true);
+            self.fault(Code::Truncated, walk.done_to, end, message);
         }
         self.phase = Phase::Ended;
         if let Some(lost) = &mut self.lost {
@@ -420,6 +441,14 @@ impl Machine {
         }
         let found = self.end_line_at(content_end, end);
         Some(found.or_else(|| self.close_lost()).unwrap_or(Found::Nothing))
+    }
+
+    /// What the code fence is around that the text is in.
+    fn fence_kind(&self) -> Option<FenceKind> {
+        if self.line.has_fence && !self.line.may_close_fence {
+            return Some(self.line.lead.fence_kind());
+        }
+        self.fence
     }
 
     /// What of the window is within the limit, or lies after its line. One byte more is
@@ -450,8 +479,14 @@ impl Machine {
     fn end_line_at<'w>(&mut self, content_end: u64, next: u64) -> Option<Found<'w>> {
         self.counted_from = next;
         let line = self.line.go_on(next);
-        if line.closes_fence() {
-            self.fence = None;
+        if line.has_fence {
+            if line.closes_fence() {
+                self.fence = None;
+            } else if !line.may_close_fence
+                && let Some(fence) = &mut self.fence
+            {
+                *fence = line.lead.fence_kind();
+            }
         }
         let is_inside = line.is_inside;
         let finding = line.finding(content_end);

@@ -2,7 +2,6 @@
 
 use super::{Found, Machine, Phase};
 use crate::json::error;
-use crate::json::parser::is_space;
 use crate::records::window::Window;
 use crate::{Code, Diagnostic, Span};
 
@@ -14,10 +13,29 @@ pub(super) struct Skip {
     pub(super) depth: u32,
     pub(super) in_string: bool,
     pub(super) escaped: bool,
-    /// Whether it was more than braces in prose.
-    pub(super) is_data: bool,
-    /// Whether a comma or the bracket of what is around it ends it too.
-    pub(super) to_separator: bool,
+    pub(super) end: SkipTo,
+}
+
+/// Where a lost value ends on its line.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SkipTo {
+    /// Where its brackets balance.
+    #[default]
+    Balance,
+    /// At a comma or the bracket of what is around it.
+    Separator,
+    /// With the line.
+    LineEnd,
+}
+
+/// A value on several lines that was lost. What is whole in it, and began a line at or left of its column, is read
+/// again.
+#[derive(Debug)]
+pub(super) struct GivenUp {
+    /// Where what was open at the fault begins: all else is whole.
+    open: Vec<u64>,
+    indent: u64,
+    finding: Diagnostic,
 }
 
 /// A lost value that was left open at the end of a line. The lines after it that belong to it are
@@ -99,28 +117,65 @@ impl Machine {
         let Some(spread) = self.spread.take() else { return };
         let column = self.line.column(fault);
         let finding = Diagnostic::new(code, self.line.number, Span::new(start, fault), column, message);
+        let open = self.json.open_containers().map(|open| start + open.start as u64).collect();
         self.again_to = self.line.start;
-        let behind = &window.bytes[window.index(spread.end)..window.index(fault)];
-        // A bracket alone on its line, and what follows is indented deeper.
-        let is_block = spread.line.first == Some(start) && fault - self.line.start > spread.line.indent();
-        let is_data = spread.is_data || is_block || behind.iter().any(|byte| !is_space(*byte, false));
         self.line = spread.line;
+        self.given_up =
+            Some(Box::new(GivenUp { open, indent: self.line.indent(), finding: finding.clone() }));
         self.element_is_over();
+        self.establish();
         *at = window.index(spread.end);
         self.phase = Phase::Text;
-        let message = error::describe(spread.expected, error::Found::LineFeed);
-        if !is_data {
-            // A bracket and nothing after it.
-            return self.fault(Code::MalformedJson, start, spread.end, message, false);
-        }
         let in_string = false;
         self.lose(start, spread.depth, in_string);
         self.line.is_quiet = true;
         let column = self.line.column(spread.end);
         if let Some(lost) = &mut self.lost {
             lost.finding = Some(Box::new(finding));
+            let message = error::describe(spread.expected, error::Found::LineFeed);
             lost.otherwise = Some(Otherwise { fault, line: self.line.number, column, message });
         }
+    }
+
+    /// A line of a value that was given up begins with `byte`, or the first line behind it. `None` if that is read like
+    /// any other.
+    #[inline(never)]
+    pub(super) fn begin_line_again<'w>(&mut self, offset: u64, byte: u8) -> Option<Option<Found<'w>>> {
+        let given_up = self.given_up.as_ref()?;
+        let is_deeper = offset - self.line.text_start > given_up.indent;
+        if self.line.start < self.again_to {
+            let is_whole = matches!(byte, b'{' | b'[') && !is_deeper && !given_up.open.contains(&offset);
+            if is_whole {
+                return self.close_lost().map(Some);
+            }
+        } else {
+            let is_at_fault = self.line.start == self.again_to;
+            let belongs = is_deeper || matches!(byte, b'"' | b',' | b'}' | b']');
+            if self.lost.is_some() || !is_at_fault || !belongs {
+                self.given_up = None;
+                return None;
+            }
+        }
+        let given_up = self.given_up.as_ref()?;
+        if self.lost.is_none() {
+            let mut finding = given_up.finding.clone();
+            finding.span = Span::new(offset, offset);
+            self.lost = Some(Box::new(Lost {
+                start: offset,
+                line_start: self.line.start,
+                indent: given_up.indent,
+                depth: given_up.open.len() as u32,
+                in_string: false,
+                end: offset,
+                is_new: false,
+                finding: Some(Box::new(finding)),
+                otherwise: None,
+            }));
+        }
+        self.line.first = Some(offset);
+        self.line.is_inside = true;
+        self.phase = Phase::Discard;
+        Some(None)
     }
 
     /// A line's text begins at `offset`, with `byte` unless that is not UTF-8. Whether it belongs to what
@@ -143,7 +198,7 @@ impl Machine {
         self.line.first = Some(offset);
         self.line.is_inside = true;
         self.phase =
-            Phase::Skip(Skip { start: lost.start, depth: lost.depth, is_data: true, ..Skip::default() });
+            Phase::Skip(Skip { start: lost.start, depth: lost.depth, ..Skip::default() });
         None
     }
 
@@ -229,12 +284,14 @@ impl Machine {
                 b'\\' if skip.in_string => skip.escaped = true,
                 b'"' => skip.in_string = !skip.in_string,
                 _ if skip.in_string => {}
-                b',' | b'}' | b']' if skip.to_separator && skip.depth == 0 => end = Some(End::Separator),
+                b',' | b'}' | b']' if skip.end == SkipTo::Separator && skip.depth == 0 => {
+                    end = Some(End::Separator);
+                }
                 b'{' | b'[' => skip.depth += 1,
                 b'}' | b']' => {
                     skip.depth = skip.depth.saturating_sub(1);
                     // Brackets of what is lost prove nothing on a line that is indented deeper.
-                    if skip.depth == 0 && !skip.to_separator && !is_deeper {
+                    if skip.depth == 0 && skip.end == SkipTo::Balance && !is_deeper {
                         *at += 1;
                         end = Some(End::Balanced);
                     }
@@ -262,7 +319,7 @@ impl Machine {
                 self.phase = Phase::Text;
                 if skip.depth == 0 && !is_deeper {
                     self.line.end_fault(skip.start, self.content_end(window, *at));
-                } else if skip.is_data {
+                } else {
                     self.lose(skip.start, skip.depth, skip.in_string);
                 }
             }
@@ -273,7 +330,7 @@ impl Machine {
             }
             Some(End::Balanced) => {
                 self.line.end_fault(skip.start, offset);
-                self.phase = if skip.is_data { Phase::AfterLost } else { Phase::Text };
+                self.phase = Phase::AfterLost;
                 if self.walk.is_some() {
                     self.phase = Phase::Walk;
                     self.counted_from = offset;
@@ -302,8 +359,8 @@ impl Machine {
                 b' ' | b'\t' | b'\r' | b',' => *at += 1,
                 // The value was not over: so what follows is no record.
                 b'"' | b':' | b'}' | b']' => {
-                    self.lose(window.offset(*at), 1, false);
-                    self.phase = Phase::Discard;
+                    let start = window.offset(*at);
+                    self.phase = Phase::Skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() });
                     return None;
                 }
                 _ => {

@@ -1,11 +1,11 @@
 //! Releasing a record, and what is said instead: not UTF-8, too long, no object.
 
-use super::lost::Skip;
+use super::lost::{Skip, SkipTo};
 use super::{Found, Machine, Phase};
 use crate::json::{Kind, parser::RawStep};
-use crate::records::line::Fault;
+use crate::records::line::{Fault, FenceKind};
 use crate::records::window::Window;
-use crate::{Code, Completion, Record, Recovery, Span};
+use crate::{Code, Completion, Mode, Record, Recovery, Span};
 
 impl Machine {
     /// Where the content of the line ends whose line feed, or the end of the input, is at `at`.
@@ -77,6 +77,12 @@ impl Machine {
         if self.is_discarding() {
             return None;
         }
+        if self.json.is_empty() && self.is_in_prose(completion) {
+            // `{}` in a sentence, or in code.
+            self.spread = None;
+            self.line.add_text(b"{");
+            return None;
+        }
         let (from, to) = (window.index(start), window.index(end));
         let sealing = Phase::Sealing { start, end, comma: false, released: false };
         let text = if window.is_checked {
@@ -135,6 +141,15 @@ impl Machine {
         Some(Found::Record { text })
     }
 
+    /// Whether a value that is balanced stands in a sentence.
+    fn is_in_prose(&self, completion: Completion) -> bool {
+        let lead = self.line.lead;
+        self.options.mode == Mode::Lenient
+            && self.walk.is_none()
+            && self.fence_kind() != Some(FenceKind::Json)
+            && (completion == Completion::Text || !(lead.is_empty() || lead.is_list_marker()))
+    }
+
     /// Only of a root value in the strict mode: in the lenient one it begins with `{`.
     #[cold]
     pub(super) fn not_an_object(&mut self, window: &Window<'_>, at: &mut usize, start: u64, end: u64) {
@@ -143,13 +158,16 @@ impl Machine {
         if let Some(bad) = window.bad_utf8(from, to - 1) {
             return self.bad_utf8(window, at, bad);
         }
-        self.fault(Code::NotAnObject, start, start, found_instead(self.json.root_kind()), true);
+        self.fault(Code::NotAnObject, start, start, found_instead(self.json.root_kind()));
         self.line.end_fault(start, end);
     }
 
     /// The next byte of the text is not UTF-8.
     #[cold]
     pub(super) fn bad_byte<'w>(&mut self, window: &Window<'w>, at: &mut usize) -> Option<Found<'w>> {
+        if self.walk.as_ref().is_some_and(|walk| walk.unjudged_from().is_some()) {
+            return self.read_unjudged(window, at);
+        }
         if matches!(self.phase, Phase::LineStart) {
             if let Some(found) = self.begin_text(window.offset(*at), None) {
                 return Some(found);
@@ -180,9 +198,11 @@ impl Machine {
         {
             return self.give_up(window, at, start, Code::InvalidUtf8, bad, MESSAGE.to_owned());
         }
+        // Nor does it end a fence, however much of it was read before.
+        self.line.lead.add(b"?");
         // The whole line is lost, not just the value.
         let start = *self.line.first.get_or_insert(bad);
-        self.fault(Code::InvalidUtf8, start, bad, MESSAGE.to_owned(), true);
+        self.fault(Code::InvalidUtf8, start, bad, MESSAGE.to_owned());
         self.lose_line_of_walk();
         self.phase = Phase::Discard;
     }
@@ -199,17 +219,17 @@ impl Machine {
             }
             Phase::Value { start } if self.walk.is_some() => {
                 let message = format!("the record is larger than {} bytes", self.limit);
-                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message, true);
+                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
                 self.element_is_over();
+                self.establish();
                 let (in_string, escaped) = self.json.in_string();
                 let depth = self.json.depth();
-                let to_separator = depth == 0;
-                self.phase =
-                    Phase::Skip(Skip { start, depth, in_string, escaped, is_data: true, to_separator });
+                let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
+                self.phase = Phase::Skip(Skip { start, depth, in_string, escaped, end });
             }
             Phase::Sealing { start, end, released: false, .. } if self.walk.is_some() => {
                 let message = format!("the record is larger than {} bytes", self.limit);
-                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message, true);
+                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
                 self.line.end_fault(start, end);
                 self.element_is_over();
                 self.counted_from = end;
@@ -218,7 +238,7 @@ impl Machine {
             _ => {
                 let message = format!("the line is longer than {} bytes", self.limit);
                 let start = self.line.start;
-                self.fault(Code::LineTooLong, start, limit_at, message, true);
+                self.fault(Code::LineTooLong, start, limit_at, message);
                 self.line.first.get_or_insert(start);
                 self.lose_line_of_walk();
                 self.phase = Phase::Discard;
@@ -226,13 +246,13 @@ impl Machine {
         }
     }
 
-    pub(super) fn fault(&mut self, code: Code, start: u64, at: u64, message: String, is_data: bool) {
+    pub(super) fn fault(&mut self, code: Code, start: u64, at: u64, message: String) {
         self.line.first.get_or_insert(start.max(self.line.start));
         if self.walk.is_none() {
             // What stands behind it does not stand first.
             self.line.lead.add(b"{");
         }
-        self.line.add_fault(Fault { code, start, at, end: None, message, is_data });
+        self.line.add_fault(Fault { code, start, at, end: None, message, alone: None });
     }
 }
 

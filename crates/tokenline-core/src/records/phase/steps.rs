@@ -2,11 +2,12 @@
 
 use memchr::{memchr, memchr3};
 
-use super::lost::Skip;
+use super::lost::{Skip, SkipTo};
 use super::{Found, Machine, Phase, Place, Spread};
 use crate::json::error::{self, Expected};
-use crate::json::parser::{RawStep, is_space};
+use crate::json::parser::RawStep;
 use crate::json::{Kind, error::Fault};
+use crate::records::line::FenceKind;
 use crate::records::window::Window;
 use crate::{Code, Completion, Emit, Mode, Recovered, Recovery};
 
@@ -40,7 +41,11 @@ impl Machine {
             match byte {
                 b' ' | b'\t' | b'\r' => *at += 1,
                 b'\n' => return self.line_end(window, at),
-                b'{' if self.lost.is_none() && self.walk.is_none() && self.calls.is_none() => {
+                b'{' if self.lost.is_none()
+                    && self.walk.is_none()
+                    && self.calls.is_none()
+                    && self.given_up.is_none() =>
+                {
                     let offset = window.offset(*at);
                     self.line.first = Some(offset);
                     if self.options.mode == Mode::Lenient && self.options.items.is_some() {
@@ -63,6 +68,11 @@ impl Machine {
         if byte >= 0x80 && window.bad_utf8(*at, *at).is_some() {
             return self.bad_byte(window, at);
         }
+        if self.given_up.is_some()
+            && let Some(found) = self.begin_line_again(offset, byte)
+        {
+            return found;
+        }
         if self.lost.is_some() {
             if let Some(found) = self.begin_text(offset, Some(byte)) {
                 return Some(found);
@@ -72,7 +82,7 @@ impl Machine {
             }
         }
         if self.walk.is_some() {
-            match self.begin_line_of_walk(offset, byte) {
+            match self.begin_line_of_walk(window, at, byte) {
                 Ok(()) => return None,
                 Err(Some(found)) => return Some(found),
                 Err(None) => {}
@@ -144,7 +154,7 @@ impl Machine {
                 self.line.has_fence = true;
                 self.line.is_quiet = true;
                 self.line.may_close_fence = self.fence.is_some();
-                self.fence.get_or_insert(marker);
+                self.fence.get_or_insert(FenceKind::Plain);
             }
         }
         self.phase = Phase::Fence { marker, count };
@@ -166,10 +176,15 @@ impl Machine {
         *at = stop.unwrap_or(bytes.len());
         if *at > from {
             if let Some(bad) = window.bad_utf8(from, *at - 1) {
+                self.line.lead.add(&bytes[from..bad]);
                 self.bad_utf8(window, at, bad);
                 return None;
             }
-            self.line.lead.add(&bytes[from..*at]);
+            self.line.add_text(&bytes[from..*at]);
+            if self.line.prose_depth > 0 {
+                let closers = bytes[from..*at].iter().filter(|byte| matches!(byte, b'}' | b']')).count();
+                self.line.prose_depth = self.line.prose_depth.saturating_sub(closers as u32);
+            }
         }
         match stop.map(|stop| bytes[stop]) {
             None => {}
@@ -177,7 +192,7 @@ impl Machine {
             Some(byte) if self.calls.is_some() && self.may_begin_call(window.offset(*at), byte) => {}
             Some(b'{' | b'[') => self.open_or_walk(window, at),
             Some(byte) => {
-                self.line.lead.add(&[byte]);
+                self.line.add_text(&[byte]);
                 *at += 1;
             }
         }
@@ -199,6 +214,13 @@ impl Machine {
                     return None;
                 }
                 RawStep::Complete { end } => {
+                    if self.walk.is_some()
+                        && self.is_record_open()
+                        && self.json.root_kind() == Kind::Object
+                        && let Some(other) = self.establish()
+                    {
+                        return self.found_before(other);
+                    }
                     *at = from + end;
                     let end = window.offset(*at);
                     self.phase = Phase::Sealing { start, end, comma: false, released: false };
@@ -214,7 +236,7 @@ impl Machine {
                     }
                     return None;
                 }
-                RawStep::LineEnd(fault) if self.may_spread() => {
+                RawStep::LineEnd(fault) if self.options.mode == Mode::Lenient => {
                     *at = from + fault.offset;
                     let line_from = window.index(start.max(self.line.start));
                     if let Some(bad) = window.bad_utf8(line_from, *at) {
@@ -226,16 +248,10 @@ impl Machine {
                     }
                 }
                 RawStep::LineEnd(fault) | RawStep::Malformed(fault) => {
-                    self.malformed(bytes, window, at, start, fault);
-                    return None;
+                    return self.judge(bytes, window, at, start, fault, false);
                 }
             }
         }
-    }
-
-    /// Whether the open value may go on behind the line being read.
-    fn may_spread(&self) -> bool {
-        self.options.mode == Mode::Lenient && (self.spread.is_some() || self.line.start >= self.again_to)
     }
 
     /// `at` is on a line feed within the open value. Goes past it.
@@ -256,20 +272,22 @@ impl Machine {
             return None;
         }
         // Of anything else on the line.
-        let finding = line.take_data_fault(content_end);
-        let is_data = has_text(&window.bytes[window.index(start) + 1..window.index(end)]);
-        self.spread = Some(Spread { line, end, expected, depth: self.json.depth(), is_data });
+        let finding = line.take_fault(content_end);
+        self.spread = Some(Spread { line, end, expected, depth: self.json.depth() });
         finding.map(|finding| Found::Diagnostic(Box::new(finding)))
     }
 
+    /// The value at `start`, by which a record was meant, is malformed; `at` is on the byte at fault.
     #[cold]
-    fn malformed(&mut self, bytes: &[u8], window: &Window<'_>, at: &mut usize, start: u64, fault: Fault) {
+    pub(super) fn malformed<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+        start: u64,
+        fault: Fault,
+    ) -> Option<Found<'w>> {
         let from = window.index(start);
-        *at = from + fault.offset;
-        let line_from = window.index(start.max(self.line.start));
-        if let Some(bad) = window.bad_utf8(line_from, *at) {
-            return self.bad_utf8(window, at, bad);
-        }
         let byte = bytes[*at];
         let is_strict = self.options.mode == Mode::Strict;
         let code = match fault.expected {
@@ -282,36 +300,25 @@ impl Machine {
         } else if is_strict && byte == b'\n' && !fault.expected.is_in_string() {
             message.push_str("; a record stands on one line");
         }
+        let (start, depth, other) = self.lose_element(start);
         if self.spread.is_some() {
-            return self.give_up(window, at, start, code, window.offset(*at), message);
+            self.give_up(window, at, start, code, window.offset(*at), message);
+            return other.and_then(|other| self.found_before(other));
         }
-        // `{x}` in prose is no attempt at JSON; `{"x` is.
-        let end = match fault.expected {
-            // The word `the` starts like `true`.
-            Expected::Literal | Expected::Digit => from + self.json.token_start(),
-            _ => *at,
-        };
-        let is_data = is_strict || has_text(bytes.get(from + 1..end).unwrap_or_default());
-        let (start, depth, is_data) = self.lose_element(start, is_data);
-        self.fault(code, start, window.offset(*at), message, is_data);
+        let in_string = fault.expected.is_in_string();
+        self.fault(code, start, window.offset(*at), message);
         self.phase = match byte {
             _ if is_strict => Phase::Discard,
             b'\n' => {
-                // A bracket alone on its line: what is indented deeper belongs to it.
-                if is_data || self.line.first == Some(start) {
-                    self.lose(start, depth, fault.expected.is_in_string());
-                }
+                self.lose(start, depth, in_string);
                 Phase::Text
             }
-            _ => Phase::Skip(Skip {
-                start,
-                depth,
-                in_string: fault.expected.is_in_string(),
-                escaped: false,
-                is_data,
-                to_separator: depth == 0,
-            }),
+            _ => {
+                let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
+                Phase::Skip(Skip { start, depth, in_string, escaped: false, end })
+            }
         };
+        other.and_then(|other| self.found_before(other))
     }
 
     pub(super) fn sealing<'w>(
@@ -325,6 +332,8 @@ impl Machine {
     ) -> Option<Found<'w>> {
         let lenient = self.options.mode == Mode::Lenient;
         let in_walk = self.walk.is_some();
+        // Of what is read again it is known that the value was whole.
+        let is_known = start < self.again_to;
         while let Some(&byte) = bytes.get(*at) {
             let completion = match byte {
                 b' ' | b'\t' | b'\r' => {
@@ -341,7 +350,7 @@ impl Machine {
                         self.phase = if in_walk { Phase::Walk } else { Phase::Text };
                     }
                     let found = self.release_unless(released, window, at, (start, end), Completion::Newline);
-                    if found.is_some() && self.line.is_clean() && !self.line.may_close_fence {
+                    if found.is_some() && self.line.is_clean() && !self.line.has_fence {
                         let next = window.offset(*at + 1);
                         self.line.end_clean(next);
                         self.counted_from = next;
@@ -358,11 +367,12 @@ impl Machine {
                     continue;
                 }
                 b'{' | b'[' if lenient => Completion::NextItem,
-                b':' | b'}' | b']' if lenient => {
+                b'}' | b']' if lenient && self.line.prose_depth > 0 => Completion::Text,
+                b':' | b'}' | b']' if lenient && !is_known => {
                     self.conflict(window, at, start);
                     return None;
                 }
-                b'"' if lenient && (comma || in_walk) => {
+                b'"' if lenient && !is_known && (comma || in_walk) => {
                     self.conflict(window, at, start);
                     return None;
                 }
@@ -380,6 +390,10 @@ impl Machine {
             }
             self.phase = if in_walk { Phase::Walk } else { Phase::Text };
             let found = self.release_unless(released, window, at, (start, end), completion);
+            if is_known && !in_walk {
+                // Inner values that follow on the line are no records.
+                self.phase = Phase::Discard;
+            }
             if byte == b'`' {
                 // The fence ends on the record's line.
                 self.fence = None;
@@ -407,14 +421,13 @@ impl Machine {
             Kind::Object => Code::TrailingData,
             _ => Code::MalformedJson,
         };
-        self.fault(code, start, window.offset(*at), message, true);
-        if self.options.mode == Mode::Lenient {
-            // What belongs to it may stand on the lines after this. What is to be said of it is known.
-            self.lose(window.offset(*at), 1, false);
-        }
+        self.fault(code, start, window.offset(*at), message);
         self.spread = None;
         self.element_is_over();
-        self.phase = Phase::Discard;
+        self.phase = match self.options.mode {
+            Mode::Strict => Phase::Discard,
+            Mode::Lenient => Phase::Skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() }),
+        };
     }
 
     pub(super) fn discard<'w>(
@@ -434,9 +447,4 @@ impl Machine {
             }
         }
     }
-}
-
-/// Whether there is anything but white space.
-fn has_text(bytes: &[u8]) -> bool {
-    bytes.iter().any(|byte| !is_space(*byte, true))
 }

@@ -4,7 +4,7 @@ use memchr::memchr2;
 
 use super::{Found, Machine, Phase};
 use crate::json::error;
-use crate::records::line::Line;
+use crate::records::line::{FenceKind, Line};
 use crate::records::phase::lost::Skip;
 use crate::records::window::Window;
 use crate::{Code, Diagnostic, Span};
@@ -54,7 +54,7 @@ impl Machine {
             let len = thinking.len;
             let fits = |opener: &[u8]| opener.get(len) == Some(&byte) && opener.starts_with(thinking.read());
             let Some((opener, closer)) = TAGS.iter().find(|(opener, _)| fits(opener)) else {
-                self.no_tag(window.offset(*at));
+                self.no_tag(window, at, window.offset(*at));
                 return None;
             };
             thinking.read[len] = byte;
@@ -71,19 +71,22 @@ impl Machine {
         None
     }
 
-    /// What was read is no tag; `at` is the first byte that does not fit.
-    pub(super) fn no_tag(&mut self, at: u64) {
+    /// What was read is no tag; `offset` is of the first byte that does not fit.
+    pub(super) fn no_tag(&mut self, window: &Window<'_>, at: &mut usize, offset: u64) {
         let read = self.thinking.read();
-        if read.first() == Some(&b'[') {
-            let start = self.thinking.start;
-            let found = read.get(1).map_or(error::Found::EndOfInput, |&byte| error::Found::classify(byte));
-            let message = error::describe(error::Expected::ValueOrBracket, found);
-            self.fault(Code::MalformedJson, start, (start + 1).min(at), message, false);
-            self.phase = Phase::Skip(Skip { start, depth: 1, ..Skip::default() });
-        } else {
-            self.line.lead.add(b"<");
+        if read.first() != Some(&b'[') {
+            self.line.add_text(b"<");
             self.phase = Phase::Text;
+            return;
         }
+        if self.fence_kind() != Some(FenceKind::Json) {
+            return self.read_as_text(window, at, 1);
+        }
+        let start = self.thinking.start;
+        let found = read.get(1).map_or(error::Found::EndOfInput, |&byte| error::Found::classify(byte));
+        let message = error::describe(error::Expected::ValueOrBracket, found);
+        self.fault(Code::MalformedJson, start, (start + 1).min(offset), message);
+        self.phase = Phase::Skip(Skip { start, depth: 1, ..Skip::default() });
     }
 
     #[inline(never)]

@@ -1,10 +1,11 @@
 //! Arrays whose elements are records, each as soon as it closes, and the way to one inside a value.
 
-use super::lost::Skip;
+use super::lost::{Skip, SkipTo};
 use super::release::found_instead;
 use super::{Found, Machine, Phase, Place};
 use crate::json::Kind;
 use crate::json::error::{self, Expected};
+use crate::records::line::{Fault, FenceKind, Line};
 use crate::records::window::Window;
 use crate::{Code, Diagnostic, Recovery, Span};
 
@@ -18,7 +19,7 @@ pub(super) struct Walk {
     /// White space before the text of its first line, in bytes.
     indent: u64,
     /// Whether nothing stands before it on its line.
-    is_first: bool,
+    pub(super) is_first: bool,
     /// Where the last record ends, or the root value begins: what follows is brackets and commas.
     pub(super) done_to: u64,
     /// What is around the array of records, outermost first.
@@ -33,7 +34,12 @@ pub(super) struct Walk {
     /// The first element that is no object, while there is no evidence.
     other: Option<Other>,
     /// Such an element has objects in it.
-    has_inner: bool,
+    pub(super) has_inner: bool,
+    /// The open element is an array that began a line at or left of the column: that line.
+    element_line: Option<ElementLine>,
+    /// Such an element that is closed. What follows tells whether it is one, or an array of its own behind one that
+    /// was left open.
+    unjudged: Option<Unjudged>,
     /// The array of records was there.
     was_found: bool,
     /// A line of it is lost as a whole, and was told of: where the array ends is not known for certain.
@@ -42,11 +48,26 @@ pub(super) struct Walk {
 
 /// An element that is no object.
 #[derive(Debug)]
-struct Other {
+pub(super) struct Other {
     line: u64,
     column: u64,
     span: Span,
     message: String,
+}
+
+/// The line that an element begins.
+#[derive(Clone, Copy, Debug)]
+struct ElementLine {
+    number: u64,
+    start: u64,
+    text_start: u64,
+}
+
+#[derive(Debug)]
+struct Unjudged {
+    line: ElementLine,
+    other: Other,
+    has_inner: bool,
 }
 
 /// A container on the way to the array of records.
@@ -148,6 +169,11 @@ impl Walk {
         Step::Pass
     }
 
+    /// Where an array begins that is closed and may not be an element.
+    pub(super) fn unjudged_from(&self) -> Option<u64> {
+        self.unjudged.as_ref().map(|unjudged| unjudged.other.span.start)
+    }
+
     /// The open element is over.
     pub(super) fn end_element(&mut self) {
         self.next = Next::Comma;
@@ -212,6 +238,8 @@ impl Machine {
             is_established: false,
             other: None,
             has_inner: false,
+            element_line: None,
+            unjudged: None,
             was_found: false,
             is_damaged: false,
         };
@@ -257,20 +285,41 @@ impl Machine {
 
     /// A line begins inside an array. Whether it can be part of it; if not, the array is over.
     #[inline(never)]
-    pub(super) fn begin_line_of_walk<'w>(&mut self, offset: u64, byte: u8) -> Result<(), Option<Found<'w>>> {
+    pub(super) fn begin_line_of_walk<'w>(
+        &mut self,
+        window: &Window<'w>,
+        at: &mut usize,
+        byte: u8,
+    ) -> Result<(), Option<Found<'w>>> {
         let Some(walk) = &self.walk else { return Ok(()) };
+        let offset = window.offset(*at);
         let is_deeper = offset - self.line.text_start > walk.indent;
         let is_part = match byte {
             b'`' | b'~' => false,
             b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' => true,
             _ => is_deeper,
         };
+        if walk.unjudged.is_some() && !matches!(byte, b',' | b']') {
+            return Err(self.read_unjudged(window, at));
+        }
         if !is_part {
             return Err(self.abandon());
         }
         self.line.first = Some(offset);
         self.phase = Phase::Walk;
         Ok(())
+    }
+
+    /// What follows an array in an array that was left open is no part of that: reads it again as one of its own.
+    #[cold]
+    pub(super) fn read_unjudged<'w>(&mut self, window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
+        let unjudged = self.walk.as_mut()?.unjudged.take()?;
+        let ElementLine { number, start, text_start } = unjudged.line;
+        self.line = Line::new(number, start);
+        self.line.text_start = text_start;
+        *at = window.index(unjudged.other.span.start);
+        self.counted_from = text_start;
+        self.abandon()
     }
 
     /// The array is left open: the line being read is no part of it.
@@ -281,7 +330,7 @@ impl Machine {
         if walk.is_damaged {
             return None;
         }
-        let is_data = walk.is_established || (walk.is_first && walk.other.is_some());
+        let is_data = walk.is_established || walk.has_inner || (walk.is_first && walk.other.is_some());
         if !is_data {
             return None;
         }
@@ -313,14 +362,25 @@ impl Machine {
             }
             let Some(walk) = &mut self.walk else { break };
             let offset = window.offset(*at);
+            if walk.unjudged.is_some() {
+                if !matches!(byte, b',' | b']') {
+                    return self.read_unjudged(window, at);
+                }
+                self.judge_array();
+                continue;
+            }
             match walk.step(byte, self.options.items.as_deref().unwrap_or_default()) {
                 Step::Pass => *at += 1,
                 Step::Open(role) => {
                     walk.role = role;
-                    walk.is_established |= role == Role::Element && byte == b'{';
-                    let other = walk.other.take_if(|_| walk.is_established);
+                    let is_own = byte == b'[' && role == Role::Element && self.line.first == Some(offset);
+                    walk.element_line = (is_own && self.line.indent() <= walk.indent).then_some(ElementLine {
+                        number: self.line.number,
+                        start: self.line.start,
+                        text_start: self.line.text_start,
+                    });
                     self.open(offset);
-                    return self.found_before(other?);
+                    return None;
                 }
                 Step::End => {
                     *at += 1;
@@ -332,8 +392,35 @@ impl Machine {
         None
     }
 
+    /// An array was an element after all.
+    fn judge_array(&mut self) {
+        let Some(unjudged) = self.walk.as_mut().and_then(|walk| walk.unjudged.take()) else { return };
+        self.not_a_record(unjudged.other, unjudged.has_inner);
+    }
+
+    /// An element is no object.
+    fn not_a_record(&mut self, other: Other, has_inner: bool) {
+        let Some(walk) = &mut self.walk else { return };
+        walk.has_inner |= has_inner;
+        if !walk.is_established {
+            walk.other.get_or_insert(other);
+            return;
+        }
+        let Span { start, end } = other.span;
+        let at = start.max(self.line.start);
+        self.fault(Code::NotAnObject, start, at, other.message);
+        self.line.end_fault(start, end);
+    }
+
+    /// The array proves to be one of records.
+    pub(super) fn establish(&mut self) -> Option<Other> {
+        let walk = self.walk.as_mut()?;
+        walk.is_established = true;
+        walk.other.take()
+    }
+
     /// The array proves to be one of records: says that an element before was none.
-    fn found_before<'w>(&mut self, other: Other) -> Option<Found<'w>> {
+    pub(super) fn found_before<'w>(&mut self, other: Other) -> Option<Found<'w>> {
         let Other { line, column, span, message } = other;
         self.line.is_quiet = true;
         let diagnostic = Diagnostic::new(Code::NotAnObject, line, span, column, message);
@@ -348,13 +435,18 @@ impl Machine {
         }
         self.phase = Phase::Text;
         let path = self.options.items.as_ref().filter(|path| !path.is_empty());
-        let (code, message, is_data) = match path {
+        let (code, message, is_alone) = match path {
             Some(path) if !walk.was_found => {
-                (Code::MissingField, format!("no array of items at `/{}`", path.join("/")), true)
+                (Code::MissingField, format!("no array of items at `/{}`", path.join("/")), false)
             }
             None if !walk.is_established && walk.other.is_some() => {
-                // `[1]` is a citation where a record stands beside it; an array of objects is data.
-                (Code::NotAnObject, "expected an object, found an array".to_owned(), walk.has_inner)
+                let is_data = walk.has_inner || self.fence_kind() == Some(FenceKind::Json);
+                if !is_data && (!walk.is_first || self.fence_kind() == Some(FenceKind::Other)) {
+                    // `[1]` is a citation.
+                    self.line.add_text(b"[");
+                    return None;
+                }
+                (Code::NotAnObject, "expected an object, found an array".to_owned(), !is_data)
             }
             _ => {
                 // `[]` says that there is nothing.
@@ -362,13 +454,22 @@ impl Machine {
                 return None;
             }
         };
+        if is_alone {
+            let alone = Some((walk.line, walk.column));
+            let (start, end) = (walk.start, Some(bracket + 1));
+            self.line.first.get_or_insert(bracket);
+            // What stands behind it does not stand first.
+            self.line.lead.add(b"[");
+            self.line.add_fault(Fault { code, start, at: start, end, message, alone });
+            return None;
+        }
         if walk.line < self.line.number {
             self.line.is_quiet = true;
             let span = Span::new(walk.start, bracket + 1);
             let diagnostic = Diagnostic::new(code, walk.line, span, walk.column, message);
             return Some(Found::Diagnostic(Box::new(diagnostic)));
         }
-        self.fault(code, walk.start, walk.start, message, is_data);
+        self.fault(code, walk.start, walk.start, message);
         self.line.end_fault(walk.start, bracket + 1);
         None
     }
@@ -393,29 +494,33 @@ impl Machine {
             return self.abandon();
         }
         if !walk.is_established {
-            // No array but brackets, as prose has them.
-            let (start, is_data, depth) = (walk.start, walk.has_inner, walk.frames.len().max(1) as u32);
+            let (start, depth) = (walk.start, walk.frames.len().max(1) as u32);
             let is_tag = walk.is_first && offset == start + 1 && byte == b'T';
             let is_same_line = walk.line == self.line.number;
+            let has_inner = walk.has_inner;
             self.walk = None;
             if is_tag {
                 self.begin_tag(start, b"[");
                 return None;
             }
-            let fault_start = if is_same_line { start } else { offset };
-            self.fault(Code::MalformedJson, fault_start, offset, message, is_data);
-            self.phase = Phase::Skip(Skip { start: fault_start, depth, is_data, ..Skip::default() });
+            if !has_inner && self.fence_kind() != Some(FenceKind::Json) {
+                // No array but brackets, as prose has them.
+                self.read_as_text(window, at, depth);
+                return None;
+            }
+            let start = if is_same_line { start } else { offset };
+            self.fault(Code::MalformedJson, start, offset, message);
+            self.phase = Phase::Skip(Skip { start, depth, ..Skip::default() });
             return None;
         }
         walk.next = Next::Comma;
-        self.fault(Code::MalformedJson, offset, offset, message, true);
+        self.fault(Code::MalformedJson, offset, offset, message);
         if matches!(byte, b'}' | b']') {
             // The brackets do not match: nothing is known of where the array ends.
             self.walk = None;
             self.phase = Phase::Discard;
         } else {
-            let to_separator = true;
-            self.phase = Phase::Skip(Skip { start: offset, is_data: true, to_separator, ..Skip::default() });
+            self.phase = Phase::Skip(Skip { start: offset, end: SkipTo::Separator, ..Skip::default() });
         }
         None
     }
@@ -450,37 +555,36 @@ impl Machine {
                 walk.name(&name, self.options.items.as_deref().unwrap_or_default());
             }
             Role::Element => {
-                walk.has_inner = walk.has_inner || self.json.has_inner_object();
+                let has_inner = self.json.has_inner_object();
                 let Place { line, column, .. } = self.place;
                 let message = found_instead(self.json.root_kind());
                 let other = Other { line, column, span: Span::new(start, end), message };
-                if !walk.is_established {
-                    walk.other.get_or_insert(other);
-                } else {
-                    let at = start.max(self.line.start);
-                    self.fault(Code::NotAnObject, start, at, other.message, true);
-                    self.line.end_fault(start, end);
+                match walk.element_line.take() {
+                    Some(line) => walk.unjudged = Some(Unjudged { line, other, has_inner }),
+                    None => self.not_a_record(other, has_inner),
                 }
             }
         }
         false
     }
 
-    /// The element at `start` is malformed. Where what is lost begins, and how deep it is; whether it is
-    /// more than brackets in prose.
-    pub(super) fn lose_element(&mut self, start: u64, is_data: bool) -> (u64, u32, bool) {
+    /// The open value at `start` is malformed, and a record was meant by it. An element that is an object is evidence
+    /// of an array of records; of any other, the array is lost with it. Where what is lost begins, how deep the fault is
+    /// in it, and what is to be said of an element before it.
+    pub(super) fn lose_element(&mut self, start: u64) -> (u64, u32, Option<Other>) {
         let depth = self.json.depth();
+        let is_object = self.json.is_object();
         match &mut self.walk {
-            Some(walk) if walk.is_established || walk.line < self.line.number => {
-                walk.next = Next::Comma;
-                (start, depth, is_data)
+            Some(walk) if !is_object && !walk.is_established && walk.line == self.line.number => {
+                let start = walk.start;
+                self.walk = None;
+                (start, depth + 1, None)
             }
             Some(walk) => {
-                let lost = (walk.start, depth + 1, is_data || walk.has_inner);
-                self.walk = None;
-                lost
+                walk.next = Next::Comma;
+                (start, depth, if is_object { self.establish() } else { None })
             }
-            None => (start, depth, is_data),
+            None => (start, depth, None),
         }
     }
 }

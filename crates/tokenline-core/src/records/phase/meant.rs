@@ -1,0 +1,266 @@
+//! Whether a record was meant by what is no JSON, or whether it is prose: LaTeX, links, templates, code.
+//!
+//! Nothing is said of prose with brackets in it, and it hides nothing behind it: the text is read on from the byte
+//! that is not allowed.
+
+use super::{Found, Machine, Phase};
+use crate::Mode;
+use crate::json::Kind;
+use crate::json::error::{Expected, Fault};
+use crate::records::line::FenceKind;
+use crate::records::window::Window;
+
+/// The decision is made within so many bytes, so that a long comment costs no more.
+const MAX_LOOKAHEAD: usize = 1024;
+
+/// What stands for quotes around a name where a record was meant: also the wrong ones, and escaped ones.
+const QUOTES: [&[u8]; 9] = [
+    b"\"",
+    b"'",
+    b"\\\"",
+    b"&quot;",
+    "\u{201c}".as_bytes(),
+    "\u{201d}".as_bytes(),
+    "\u{201e}".as_bytes(),
+    "\u{2018}".as_bytes(),
+    "\u{2019}".as_bytes(),
+];
+
+/// What a value begins with that stands behind a bare name, or words that are values in some language.
+const WORDS: [&[u8]; 9] =
+    [b"true", b"false", b"null", b"None", b"True", b"False", b"NaN", b"undefined", b"Infinity"];
+
+/// Whether `text`, which begins with `{`, was meant as a record. `None` if that takes more of it.
+///
+/// At the start of a line a quoted name is enough, or a bare one with a colon and a value; white space, comments and
+/// commas before it are passed over. Elsewhere it takes a quoted name and a colon; the quotes may be
+/// escaped, as in JSON within a string.
+pub(super) fn is_record_meant(text: &[u8], is_line_start: bool, is_end: bool) -> Option<bool> {
+    let undecided = if is_end || text.len() > MAX_LOOKAHEAD { Some(false) } else { None };
+    let Some(at) = skip_to_name(text, is_line_start) else { return undecided };
+    let rest = &text[at..];
+    if is_line_start {
+        if QUOTES.iter().any(|quote| rest.starts_with(quote)) {
+            return Some(true);
+        }
+        if QUOTES.iter().any(|quote| quote.starts_with(rest)) {
+            return undecided;
+        }
+        return bare_member(rest).map_or(undecided, Some);
+    }
+    quoted_member(rest).map_or(undecided, Some)
+}
+
+/// Whether a member begins here whose name has quotes, which may be escaped. `None` if that takes more.
+fn quoted_member(text: &[u8]) -> Option<bool> {
+    let escape = usize::from(*text.first()? == b'\\');
+    let quote = *text.get(escape)?;
+    if !matches!(quote, b'"' | b'\'') {
+        return Some(false);
+    }
+    let mut backslashes = 0;
+    for (at, &byte) in text.iter().enumerate().skip(escape + 1) {
+        match byte {
+            b'\n' => return Some(false),
+            b'\\' => backslashes += 1,
+            _ if byte == quote && if escape == 0 { backslashes % 2 == 0 } else { backslashes == 1 } => {
+                let after = text[at + 1..].iter().find(|byte| !byte.is_ascii_whitespace())?;
+                return Some(*after == b':');
+            }
+            _ => backslashes = 0,
+        }
+    }
+    None
+}
+
+/// Where the first member's name may begin. `None` if the text ends before that.
+fn skip_to_name(text: &[u8], is_line_start: bool) -> Option<usize> {
+    let mut at = 1;
+    loop {
+        match text.get(at)? {
+            byte if byte.is_ascii_whitespace() => at += 1,
+            b',' if is_line_start => at += 1,
+            b'/' if is_line_start => {
+                let end: &[u8] = match text.get(at + 1)? {
+                    b'/' => b"\n",
+                    b'*' => b"*/",
+                    _ => return Some(at),
+                };
+                at += 2 + memchr::memmem::find(&text[at + 2..], end)? + end.len();
+            }
+            _ => return Some(at),
+        }
+    }
+}
+
+/// Whether a member begins here whose name has no quotes. `None` if that takes more.
+fn bare_member(text: &[u8]) -> Option<bool> {
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
+    let len = text.iter().position(|byte| !is_name(byte))?;
+    if len == 0 {
+        return Some(false);
+    }
+    let after = &text[len..];
+    let colon = after.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
+    if after[colon] != b':' {
+        return Some(false);
+    }
+    let value = &after[colon + 1..];
+    match value.first()? {
+        // Not `{x:.2f}`, `{std::string}` or `{https://example.org}`.
+        byte if byte.is_ascii_whitespace() => Some(true),
+        b'"' | b'\'' | b'{' | b'[' | b'-' | b'0'..=b'9' => Some(true),
+        _ if WORDS.iter().any(|word| value.starts_with(word)) => Some(true),
+        _ if WORDS.iter().any(|word| word.starts_with(value)) => None,
+        _ => Some(false),
+    }
+}
+
+impl Machine {
+    /// The value that begins at `start` is malformed: decides whether a record was meant by it, looking ahead if
+    /// necessary.
+    #[cold]
+    pub(super) fn judge<'w>(
+        &mut self,
+        bytes: &[u8],
+        window: &Window<'w>,
+        at: &mut usize,
+        start: u64,
+        fault: Fault,
+        is_end: bool,
+    ) -> Option<Found<'w>> {
+        let from = window.index(start);
+        *at = from + fault.offset;
+        let line_from = window.index(start.max(self.line.start));
+        if let Some(bad) = window.bad_utf8(line_from, *at) {
+            self.bad_utf8(window, at, bad);
+            return None;
+        }
+        let is_limit = fault.expected == Expected::LessDepth;
+        match if is_limit { Some(true) } else { self.is_meant(bytes, window, start, is_end) } {
+            Some(true) => self.malformed(bytes, window, at, start, fault),
+            Some(false) => {
+                self.pass_prose(window, at);
+                None
+            }
+            None => {
+                *at = bytes.len();
+                self.phase = Phase::Judge { start, fault };
+                None
+            }
+        }
+    }
+
+    /// Whether a record was meant by the malformed value at `start`.
+    fn is_meant(&self, bytes: &[u8], window: &Window<'_>, start: u64, is_end: bool) -> Option<bool> {
+        if self.options.mode == Mode::Strict || self.walk.as_ref().is_some_and(|walk| walk.is_established) {
+            return Some(true);
+        }
+        match self.fence_kind() {
+            Some(FenceKind::Json) => return Some(true),
+            Some(FenceKind::Other) => return Some(false),
+            _ => {}
+        }
+        if self.json.has_member() || self.walk.as_ref().is_some_and(|walk| walk.has_inner) {
+            return Some(true);
+        }
+        let from = window.index(start);
+        // Of an array, what it holds.
+        let Some(object) = self.json.open_containers().find(|open| open.kind == Kind::Object) else {
+            return Some(false);
+        };
+        let object = object.start;
+        let is_root = object == 0;
+        let line = self.spread.as_ref().map_or(&self.line, |spread| &spread.line);
+        let is_line_start = is_root
+            && (line.first == Some(start)
+                || line.lead.is_list_marker()
+                || self.walk.as_ref().is_some_and(|walk| walk.is_first && walk.line == line.number));
+        let text = &bytes[from + object..];
+        let is_cut = bytes.len() < window.bytes.len();
+        if window.is_checked {
+            return is_record_meant(text, is_line_start, is_end || is_cut || window.ends_bad);
+        }
+        // The same as would be seen piece by piece: up to what is not UTF-8.
+        let text = &text[..text.len().min(2 * MAX_LOOKAHEAD)];
+        let (text, is_bad) = match simdutf8::compat::from_utf8(text) {
+            Ok(_) => (text, false),
+            Err(error) => (&text[..error.valid_up_to()], error.error_len().is_some()),
+        };
+        is_record_meant(text, is_line_start, is_end || is_cut || is_bad)
+    }
+
+    /// What began as a value is prose; `at` is on the byte that is not allowed in it, and the text goes on from there.
+    fn pass_prose(&mut self, window: &Window<'_>, at: &mut usize) {
+        let depth = self.json.depth() + u32::from(self.walk.is_some());
+        self.walk = None;
+        self.spread = None;
+        self.read_as_text(window, at, depth);
+    }
+
+    /// Reads on at `at` as text, with so many brackets open.
+    pub(super) fn read_as_text(&mut self, window: &Window<'_>, at: &mut usize, depth: u32) {
+        self.counted_from = self.line.start;
+        let offset = window.offset(*at);
+        let is_line_start = self.line.first.is_none_or(|first| first >= offset);
+        self.line.prose_depth += depth;
+        if is_line_start && self.line.start >= window.base && offset > self.line.start {
+            // Only white space stands before it: a line like any other.
+            self.line.first = None;
+        }
+        if self.line.first.is_none() {
+            self.phase = Phase::LineStart;
+        } else {
+            self.line.lead.add(b"{");
+            self.phase = Phase::Text;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_meant() {
+        for (text, at_line_start, elsewhere) in [
+            ("{\"a\" 1}", true, false),
+            ("{\"a\":NaN}", true, true),
+            ("{ 'a': 1}", true, true),
+            ("{a: 1}", true, false),
+            ("{ // first\n a:1}", true, false),
+            ("{/* first */ \"a\"}", true, false),
+            ("{\\\"a\\\":1}", true, true),
+            ("{\"a\\\"\\\\\" : 1}", true, true),
+            ("{\"a\\\"\" : 1}", true, true),
+            ("{\u{201c}a\u{201d}: 1}", true, false),
+            ("{x}", false, false),
+            ("{placeholder}", false, false),
+            ("{x:.2f}", false, false),
+            ("{x:nul}", false, false),
+            ("{a:null}", true, false),
+            ("{std::string}", false, false),
+            ("{https://example.org}", false, false),
+            ("{{name}}", false, false),
+            ("{,\"a\":1}", true, false),
+            ("{\"say\n\":1}", true, false),
+            ("{", false, false),
+        ] {
+            assert_eq!(is_record_meant(text.as_bytes(), true, true), Some(at_line_start), "{text}");
+            assert_eq!(is_record_meant(text.as_bytes(), false, true), Some(elsewhere), "{text}");
+            // What is decided early is decided alike.
+            for len in 1..text.len() {
+                for (is_line_start, expected) in [(true, at_line_start), (false, elsewhere)] {
+                    let early = is_record_meant(&text.as_bytes()[..len], is_line_start, false);
+                    assert!(early.is_none_or(|early| early == expected), "{text} up to {len}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_long_comment_is_given_up() {
+        let text = format!("{{ /* {} ", "x".repeat(2 * MAX_LOOKAHEAD));
+        assert_eq!(is_record_meant(text.as_bytes(), true, false), Some(false));
+    }
+}
