@@ -1,0 +1,11 @@
+//! Prose is not a broken record, and what is broken swallows no record: articles, derivations, code and
+//! logs, alone and with records between their lines; and records among lines of garbage.
+
+#[path = "../common/mod.rs"]
+mod common;
+
+mod documents;
+mod faults;
+mod pool;
+mod random;
+mod text;
