@@ -332,6 +332,11 @@ impl Parser {
         Value::new(&self.tape, "", 0).kind()
     }
 
+    /// Whether the complete document is or has an object.
+    pub(crate) fn has_object(&self) -> bool {
+        self.tape.nodes[..self.tape.len].iter().any(|node| node.is(NodeKind::Object))
+    }
+
     /// Whether the complete document has an object below its root.
     pub(crate) fn has_inner_object(&self) -> bool {
         self.tape.nodes[..self.tape.len].iter().skip(1).any(|node| node.is(NodeKind::Object))

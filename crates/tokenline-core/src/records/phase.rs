@@ -47,8 +47,8 @@ enum Phase {
     Text,
     /// Inside a value.
     Value { start: u64 },
-    /// A value is malformed; whether a record was meant by it takes more of the text.
-    Judge { start: u64, fault: error::Fault },
+    /// Whether a record was meant takes more of the text: at a fault in a value, or before one is walked through.
+    Judge { start: u64, fault: Option<error::Fault> },
     /// A value is balanced; what follows decides whether it was whole.
     Sealing { start: u64, end: u64, comma: bool, released: bool },
     /// In what may be a tool call that is no JSON object, or several.
@@ -292,7 +292,7 @@ impl Machine {
                 Phase::Think { matched } => self.think(bytes, window, at, matched),
                 Phase::Text => self.text(bytes, window, at),
                 Phase::Value { start } => self.value_bytes(bytes, window, at, start),
-                Phase::Judge { start, fault } => self.judge(bytes, window, at, start, fault, false),
+                Phase::Judge { start, fault } => self.judge(bytes, window, at, (start, fault), false),
                 Phase::Sealing { start, end, comma, released } => {
                     self.sealing(bytes, window, at, (start, end), comma, released)
                 }
@@ -366,7 +366,7 @@ impl Machine {
             }
             Phase::Tag => self.no_tag(window, at, end),
             Phase::Judge { start, fault } => {
-                let found = self.judge(window.bytes, window, at, start, fault, true);
+                let found = self.judge(window.bytes, window, at, (start, fault), true);
                 if found.is_some() || *at < window.bytes.len() {
                     return found;
                 }

@@ -3,7 +3,7 @@
 //! Nothing is said of prose with brackets in it, and it hides nothing behind it: the text is read on from the byte
 //! that is not allowed.
 
-use super::{Found, Machine, Phase};
+use super::{Found, Machine, Phase, Spread};
 use crate::Mode;
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
@@ -117,66 +117,78 @@ fn bare_member(text: &[u8]) -> Option<bool> {
 }
 
 impl Machine {
-    /// The value that begins at `start` is malformed: decides whether a record was meant by it, looking ahead if
-    /// necessary.
+    /// Decides whether a record was meant by the value that begins at `start`, looking ahead if necessary: at a fault in
+    /// it, or before it is walked through.
     #[cold]
     pub(super) fn judge<'w>(
         &mut self,
         bytes: &[u8],
         window: &Window<'w>,
         at: &mut usize,
-        start: u64,
-        fault: Fault,
+        (start, fault): (u64, Option<Fault>),
         is_end: bool,
     ) -> Option<Found<'w>> {
         let from = window.index(start);
-        *at = from + fault.offset;
-        let line_from = window.index(start.max(self.line.start));
-        if let Some(bad) = window.bad_utf8(line_from, *at) {
-            self.bad_utf8(window, at, bad);
-            return None;
-        }
-        let is_limit = fault.expected == Expected::LessDepth;
-        match if is_limit { Some(true) } else { self.is_meant(bytes, window, start, is_end) } {
-            Some(true) => self.malformed(bytes, window, at, start, fault),
-            Some(false) => {
-                self.pass_prose(window, at);
-                None
+        *at = from + fault.map_or(0, |fault| fault.offset);
+        if fault.is_some() {
+            let line_from = window.index(start.max(self.line.start));
+            if let Some(bad) = window.bad_utf8(line_from, *at) {
+                self.bad_utf8(window, at, bad);
+                return None;
             }
-            None => {
+        }
+        match (self.is_meant(bytes, window, start, fault, is_end), fault) {
+            (Some(true), Some(fault)) => return self.malformed(bytes, window, at, start, fault),
+            (Some(true), None) => self.begin_walk(window, at),
+            (Some(false), Some(_)) => return self.pass_prose(window, at),
+            (Some(false), None) => {
+                *at += 1;
+                self.read_as_text(window, at, 1);
+            }
+            (None, _) => {
                 *at = bytes.len();
                 self.phase = Phase::Judge { start, fault };
-                None
             }
         }
+        None
     }
 
-    /// Whether a record was meant by the malformed value at `start`.
-    fn is_meant(&self, bytes: &[u8], window: &Window<'_>, start: u64, is_end: bool) -> Option<bool> {
-        if self.options.mode == Mode::Strict || self.walk.as_ref().is_some_and(|walk| walk.is_established) {
+    /// Whether a record was meant by the value at `start`. `None` if that takes more of the text.
+    fn is_meant(
+        &self,
+        bytes: &[u8],
+        window: &Window<'_>,
+        start: u64,
+        fault: Option<Fault>,
+        is_end: bool,
+    ) -> Option<bool> {
+        let is_limit = fault.is_some_and(|fault| fault.expected == Expected::LessDepth);
+        if self.options.mode == Mode::Strict || is_limit {
             return Some(true);
         }
         match self.fence_kind() {
             Some(FenceKind::Json) => return Some(true),
-            Some(FenceKind::Other) => return Some(false),
+            Some(FenceKind::Other) if fault.is_some() => return Some(false),
             _ => {}
         }
-        if self.json.has_member() || self.walk.as_ref().is_some_and(|walk| walk.has_inner) {
-            return Some(true);
-        }
-        let from = window.index(start);
-        // Of an array, what it holds.
-        let Some(object) = self.json.open_containers().find(|open| open.kind == Kind::Object) else {
-            return Some(false);
+        let object = match fault {
+            None => 0,
+            Some(_) if self.json.has_member() => return Some(true),
+            Some(_) if self.walk.as_ref().is_some_and(|walk| walk.is_established || walk.has_inner) => {
+                return Some(true);
+            }
+            // Of an array, what it holds.
+            Some(_) => match self.json.open_containers().find(|open| open.kind == Kind::Object) {
+                Some(object) => object.start,
+                None => return Some(false),
+            },
         };
-        let object = object.start;
-        let is_root = object == 0;
         let line = self.spread.as_ref().map_or(&self.line, |spread| &spread.line);
-        let is_line_start = is_root
+        let is_line_start = object == 0
             && (line.first == Some(start)
                 || line.lead.is_list_marker()
                 || self.walk.as_ref().is_some_and(|walk| walk.is_first && walk.line == line.number));
-        let text = &bytes[from + object..];
+        let text = &bytes[window.index(start) + object..];
         let is_cut = bytes.len() < window.bytes.len();
         if window.is_checked {
             return is_record_meant(text, is_line_start, is_end || is_cut || window.ends_bad);
@@ -185,17 +197,20 @@ impl Machine {
         let text = &text[..text.len().min(2 * MAX_LOOKAHEAD)];
         let (text, is_bad) = match simdutf8::compat::from_utf8(text) {
             Ok(_) => (text, false),
-            Err(error) => (&text[..error.valid_up_to()], error.error_len().is_some()),
+            // The window ends with a whole character.
+            Err(error) => (&text[..error.valid_up_to()], true),
         };
         is_record_meant(text, is_line_start, is_end || is_cut || is_bad)
     }
 
     /// What began as a value is prose; `at` is on the byte that is not allowed in it, and the text goes on from there.
-    fn pass_prose(&mut self, window: &Window<'_>, at: &mut usize) {
+    fn pass_prose<'w>(&mut self, window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
         let depth = self.json.depth() + u32::from(self.walk.is_some());
         self.walk = None;
-        self.spread = None;
+        let spread = self.spread.take();
         self.read_as_text(window, at, depth);
+        let Spread { line, end, .. } = spread?;
+        line.finding(end).map(|finding| Found::Diagnostic(Box::new(finding)))
     }
 
     /// Reads on at `at` as text, with so many brackets open.

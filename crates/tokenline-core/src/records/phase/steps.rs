@@ -125,10 +125,13 @@ impl Machine {
 
     /// A value begins, or an array of them; `at` is on its bracket.
     fn open_or_walk(&mut self, window: &Window<'_>, at: &mut usize) {
-        if self.is_walk(window.bytes[*at]) {
-            self.begin_walk(window, at);
+        let start = window.offset(*at);
+        if !self.is_walk(window.bytes[*at]) {
+            self.open(start);
+        } else if window.bytes[*at] == b'{' {
+            self.phase = Phase::Judge { start, fault: None };
         } else {
-            self.open(window.offset(*at));
+            self.begin_walk(window, at);
         }
     }
 
@@ -243,12 +246,12 @@ impl Machine {
                         self.bad_utf8(window, at, bad);
                         return None;
                     }
-                    if let Some(found) = self.spread(window, at, start, fault.expected) {
+                    if let Some(found) = self.spread(window, at, fault.expected) {
                         return Some(found);
                     }
                 }
                 RawStep::LineEnd(fault) | RawStep::Malformed(fault) => {
-                    return self.judge(bytes, window, at, start, fault, false);
+                    return self.judge(bytes, window, at, (start, Some(fault)), false);
                 }
             }
         }
@@ -260,7 +263,6 @@ impl Machine {
         &mut self,
         window: &Window<'w>,
         at: &mut usize,
-        start: u64,
         expected: Expected,
     ) -> Option<Found<'w>> {
         let content_end = self.content_end(window, *at);
@@ -411,6 +413,17 @@ impl Machine {
         let from = window.index(start.max(self.line.start).max(window.base));
         if let Some(bad) = window.bad_utf8(from, *at) {
             return self.bad_utf8(window, at, bad);
+        }
+        let is_prose = match self.fence_kind() {
+            Some(FenceKind::Json) => false,
+            Some(FenceKind::Other) => true,
+            _ => self.json.is_empty(),
+        };
+        if is_prose && self.walk.is_none() && self.options.mode == Mode::Lenient {
+            self.spread = None;
+            self.line.add_text(b"{");
+            self.phase = Phase::Text;
+            return;
         }
         let found = error::Found::classify(window.bytes[*at]);
         let message = match self.json.root_kind() {

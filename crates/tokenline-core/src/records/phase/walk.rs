@@ -331,7 +331,7 @@ impl Machine {
             return None;
         }
         let is_data = walk.is_established || walk.has_inner || (walk.is_first && walk.other.is_some());
-        if !is_data {
+        if !is_data || self.fence_kind() == Some(FenceKind::Other) {
             return None;
         }
         let kind = if walk.frames.is_empty() { "array" } else { "value" };
@@ -435,18 +435,13 @@ impl Machine {
         }
         self.phase = Phase::Text;
         let path = self.options.items.as_ref().filter(|path| !path.is_empty());
-        let (code, message, is_alone) = match path {
+        let fence = self.fence_kind();
+        let (code, message) = match path {
             Some(path) if !walk.was_found => {
-                (Code::MissingField, format!("no array of items at `/{}`", path.join("/")), false)
+                (Code::MissingField, format!("no array of items at `/{}`", path.join("/")))
             }
             None if !walk.is_established && walk.other.is_some() => {
-                let is_data = walk.has_inner || self.fence_kind() == Some(FenceKind::Json);
-                if !is_data && (!walk.is_first || self.fence_kind() == Some(FenceKind::Other)) {
-                    // `[1]` is a citation.
-                    self.line.add_text(b"[");
-                    return None;
-                }
-                (Code::NotAnObject, "expected an object, found an array".to_owned(), !is_data)
+                (Code::NotAnObject, "expected an object, found an array".to_owned())
             }
             _ => {
                 // `[]` says that there is nothing.
@@ -454,6 +449,13 @@ impl Machine {
                 return None;
             }
         };
+        let is_data = walk.is_established || walk.has_inner || fence == Some(FenceKind::Json);
+        if !is_data && (!walk.is_first || fence == Some(FenceKind::Other)) {
+            // `[1]` is a citation.
+            self.line.add_text(b"[");
+            return None;
+        }
+        let is_alone = !is_data;
         if is_alone {
             let alone = Some((walk.line, walk.column));
             let (start, end) = (walk.start, Some(bracket + 1));
@@ -485,6 +487,7 @@ impl Machine {
             self.bad_utf8(window, at, bad);
             return None;
         }
+        let fence = self.fence_kind();
         let offset = window.offset(*at);
         let walk = self.walk.as_mut()?;
         let message = error::describe(expected, error::Found::classify(byte));
@@ -493,7 +496,7 @@ impl Machine {
         if is_line_start && (!walk.is_established || !is_deeper) {
             return self.abandon();
         }
-        if !walk.is_established {
+        if !walk.is_established || fence == Some(FenceKind::Other) {
             let (start, depth) = (walk.start, walk.frames.len().max(1) as u32);
             let is_tag = walk.is_first && offset == start + 1 && byte == b'T';
             let is_same_line = walk.line == self.line.number;
@@ -503,7 +506,7 @@ impl Machine {
                 self.begin_tag(start, b"[");
                 return None;
             }
-            if !has_inner && self.fence_kind() != Some(FenceKind::Json) {
+            if fence == Some(FenceKind::Other) || (!has_inner && fence != Some(FenceKind::Json)) {
                 // No array but brackets, as prose has them.
                 self.read_as_text(window, at, depth);
                 return None;
@@ -548,7 +551,7 @@ impl Machine {
         self.counted_from = end;
         walk.next = Next::Comma;
         match walk.role {
-            Role::Aside => {}
+            Role::Aside => walk.has_inner |= self.json.has_object(),
             Role::Name => {
                 let text = simdutf8::basic::from_utf8(&window.bytes[from..to]).unwrap_or_default();
                 let name = self.json.value(text).as_str().unwrap_or_default();
