@@ -239,11 +239,11 @@ impl RecordDecoder {
             let cut = self.carry.cut_character();
             let found = self.machine.finish(&window, &mut at, completion, cut).map(carried);
             self.carry.text = text;
+            // Of a value on several lines that the end cut the lines are read once more.
+            self.carry.at = at;
             if let Some(plain) = found {
                 return plain;
             }
-            // A value on several lines that the end cut: its lines are read once more.
-            self.carry.at = at;
             if let Some(plain) = self.read_carry() {
                 return Some(plain);
             }

@@ -137,6 +137,13 @@ impl Machine {
                 return None;
             }
         }
+        if fault.is_some()
+            && self.json.depth() == 0
+            && let Some(line) = self.walk.as_mut().and_then(|walk| walk.element_line.take())
+        {
+            // A word or number of a text.
+            return self.read_line_again(line, start, window, at);
+        }
         match (self.is_meant(bytes, window, start, fault, is_end), fault) {
             (Some(true), Some(fault)) => return self.malformed(bytes, window, at, start, fault),
             (Some(true), None) => self.begin_walk(window, at),
@@ -216,14 +223,10 @@ impl Machine {
     /// Reads on at `at` as text, with so many brackets open.
     pub(super) fn read_as_text(&mut self, window: &Window<'_>, at: &mut usize, depth: u32) {
         self.counted_from = self.line.start;
-        let offset = window.offset(*at);
-        let is_line_start = self.line.first.is_none_or(|first| first >= offset);
         self.line.prose_depth += depth;
-        if is_line_start && self.line.start >= window.base && offset > self.line.start {
+        if self.line.first.is_none_or(|first| first >= window.offset(*at)) {
             // Only white space stands before it: a line like any other.
             self.line.first = None;
-        }
-        if self.line.first.is_none() {
             self.phase = Phase::LineStart;
         } else {
             self.line.lead.add(b"{");

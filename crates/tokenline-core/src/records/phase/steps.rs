@@ -81,12 +81,10 @@ impl Machine {
                 return None;
             }
         }
-        if self.walk.is_some() {
-            match self.begin_line_of_walk(window, at, byte) {
-                Ok(()) => return None,
-                Err(Some(found)) => return Some(found),
-                Err(None) => {}
-            }
+        if self.walk.is_some()
+            && let Some(found) = self.begin_line_of_walk(window, at, byte)
+        {
+            return found;
         }
         self.line.first = Some(offset);
         if self.calls.is_some() && self.may_begin_call(offset, byte) {

@@ -35,10 +35,10 @@ pub(super) struct Walk {
     other: Option<Other>,
     /// Such an element has objects in it.
     pub(super) has_inner: bool,
-    /// The open element is an array that began a line at or left of the column: that line.
-    element_line: Option<ElementLine>,
-    /// Such an element that is closed. What follows tells whether it is one, or an array of its own behind one that
-    /// was left open.
+    /// The open element is no object and began a line at or left of the column: that line.
+    pub(super) element_line: Option<ElementLine>,
+    /// Such an element that is whole. What follows tells whether it is one, or an array of its own, or text, behind an
+    /// array that was left open.
     unjudged: Option<Unjudged>,
     /// The array of records was there.
     was_found: bool,
@@ -57,7 +57,7 @@ pub(super) struct Other {
 
 /// The line that an element begins.
 #[derive(Clone, Copy, Debug)]
-struct ElementLine {
+pub(super) struct ElementLine {
     number: u64,
     start: u64,
     text_start: u64,
@@ -283,42 +283,54 @@ impl Machine {
         Some(if has_path { Recovery::Item } else { Recovery::ArrayElement })
     }
 
-    /// A line begins inside an array. Whether it can be part of it; if not, the array is over.
+    /// A line begins inside an array. `None` if it is no part of that, and read like any other.
     #[inline(never)]
     pub(super) fn begin_line_of_walk<'w>(
         &mut self,
         window: &Window<'w>,
         at: &mut usize,
         byte: u8,
-    ) -> Result<(), Option<Found<'w>>> {
-        let Some(walk) = &self.walk else { return Ok(()) };
+    ) -> Option<Option<Found<'w>>> {
+        let walk = self.walk.as_ref()?;
         let offset = window.offset(*at);
         let is_deeper = offset - self.line.text_start > walk.indent;
         let is_part = match byte {
             b'`' | b'~' => false,
             b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' => true,
+            _ if walk.next == Next::Value && begins_value(byte) => true,
             _ => is_deeper,
         };
         if walk.unjudged.is_some() && !matches!(byte, b',' | b']') {
-            return Err(self.read_unjudged(window, at));
+            return Some(self.read_unjudged(window, at));
         }
         if !is_part {
-            return Err(self.abandon());
+            return self.abandon().map(Some);
         }
         self.line.first = Some(offset);
         self.phase = Phase::Walk;
-        Ok(())
+        Some(None)
     }
 
-    /// What follows an array in an array that was left open is no part of that: reads it again as one of its own.
+    /// What follows an element shows that the array was left open before it: reads its line again.
     #[cold]
     pub(super) fn read_unjudged<'w>(&mut self, window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
         let unjudged = self.walk.as_mut()?.unjudged.take()?;
-        let ElementLine { number, start, text_start } = unjudged.line;
-        self.line = Line::new(number, start);
-        self.line.text_start = text_start;
-        *at = window.index(unjudged.other.span.start);
-        self.counted_from = text_start;
+        self.read_line_again(unjudged.line, unjudged.other.span.start, window, at)
+    }
+
+    /// The array was left open before the line whose text begins at `start`: reads that again.
+    #[cold]
+    pub(super) fn read_line_again<'w>(
+        &mut self,
+        line: ElementLine,
+        start: u64,
+        window: &Window<'_>,
+        at: &mut usize,
+    ) -> Option<Found<'w>> {
+        self.line = Line::new(line.number, line.start);
+        self.line.text_start = line.text_start;
+        self.counted_from = line.text_start;
+        *at = window.index(start);
         self.abandon()
     }
 
@@ -366,14 +378,14 @@ impl Machine {
                 if !matches!(byte, b',' | b']') {
                     return self.read_unjudged(window, at);
                 }
-                self.judge_array();
+                self.judge_element();
                 continue;
             }
             match walk.step(byte, self.options.items.as_deref().unwrap_or_default()) {
                 Step::Pass => *at += 1,
                 Step::Open(role) => {
                     walk.role = role;
-                    let is_own = byte == b'[' && role == Role::Element && self.line.first == Some(offset);
+                    let is_own = byte != b'{' && role == Role::Element && self.line.first == Some(offset);
                     walk.element_line = (is_own && self.line.indent() <= walk.indent).then_some(ElementLine {
                         number: self.line.number,
                         start: self.line.start,
@@ -392,8 +404,8 @@ impl Machine {
         None
     }
 
-    /// An array was an element after all.
-    fn judge_array(&mut self) {
+    /// It was an element after all.
+    fn judge_element(&mut self) {
         let Some(unjudged) = self.walk.as_mut().and_then(|walk| walk.unjudged.take()) else { return };
         self.not_a_record(unjudged.other, unjudged.has_inner);
     }
