@@ -6,6 +6,7 @@ mod common;
 
 mod documents;
 mod faults;
+mod garbage;
 mod pool;
 mod random;
 mod text;

@@ -1,0 +1,111 @@
+//! What must hold of records among garbage.
+
+use std::ops::Range;
+
+use super::cases::Case;
+use super::kinds::Class;
+use crate::common::Seen;
+use crate::faults::{excerpt, rejects, shown};
+
+/// What is wrong with these events: kinds of faults, with a word on each.
+#[derive(Default)]
+pub(super) struct Verdict {
+    pub(super) faults: Vec<(&'static str, String)>,
+}
+
+impl Verdict {
+    pub(super) fn add(&mut self, kind: &'static str, detail: String) {
+        if self.faults.iter().all(|(known, _)| *known != kind) {
+            self.faults.push((kind, detail));
+        }
+    }
+}
+
+/// Each record is delivered once, in order, and nothing else but what `may_deliver` allows.
+pub(super) fn records(case: &Case, seen: &[Seen], may_deliver: impl Fn(&str) -> bool, verdict: &mut Verdict) {
+    let mut found = Vec::new();
+    for raw in crate::faults::records(seen) {
+        if raw.contains("\"id\":") {
+            found.push(raw);
+        } else if !may_deliver(raw) {
+            verdict.add("invented", excerpt(raw.as_bytes(), 100));
+        }
+    }
+    if found != case.expected {
+        let wanted: Vec<&str> = case.expected.iter().map(String::as_str).collect();
+        let lost: Vec<usize> = (0..wanted.len()).filter(|id| !found.contains(&wanted[*id])).collect();
+        let other = found.iter().find(|record| !wanted.contains(record));
+        if let Some(first) = lost.first() {
+            let around = place_of(case, wanted[*first]);
+            verdict.add("lost", format!("{} records, first no. {first}: {around}", lost.len()));
+        }
+        if let Some(other) = other {
+            verdict.add("invented", excerpt(other.as_bytes(), 100));
+        }
+        if lost.is_empty() && other.is_none() {
+            let at = found.iter().zip(&wanted).position(|(found, wanted)| found != wanted);
+            verdict.add("order or number", format!("{} of {}, first at {at:?}", found.len(), wanted.len()));
+        }
+    }
+}
+
+/// No garbage passes in silence: each line of it that is more than brackets is in a reject, in a record or in
+/// a note, or has one of these on it. And what its class says.
+pub(super) fn garbage(case: &Case, class: Class, is_json_fence: bool, seen: &[Seen], verdict: &mut Verdict) {
+    let spans: Vec<Range<usize>> = seen.iter().map(span).collect();
+    let rejected: Vec<Range<usize>> =
+        rejects(seen).map(|found| found.span.start as usize..found.span.end as usize).collect();
+    let touches = |spans: &[Range<usize>], range: &Range<usize>| {
+        spans.iter().any(|span| span.start < range.end && range.start < span.end)
+    };
+    for garbage in &case.garbage {
+        for line in case.lines(garbage) {
+            let text = &case.input[line.clone()];
+            // Text before a bracket that ends its line is that of the array's first line.
+            let ends_open = text.trim_ascii_end().ends_with(b"[");
+            if !is_markup(text) && !ends_open && !touches(&spans, &line) {
+                verdict.add("silent", excerpt(text, 100));
+            }
+        }
+        let is_rejected = touches(&rejected, garbage);
+        if class == Class::Meant && !is_rejected {
+            verdict.add("not rejected", excerpt(&case.input[garbage.clone()], 100));
+        }
+        if class == Class::Prose && !is_json_fence && is_rejected {
+            let first = rejects(seen)
+                .find(|found| touches(&[found.span.start as usize..found.span.end as usize], garbage));
+            verdict.add("rejected", shown(first.expect("one of them"), &case.input));
+        }
+    }
+}
+
+/// Whether there is nothing but brackets, commas and what nobody sees.
+fn is_markup(line: &[u8]) -> bool {
+    line.strip_prefix("\u{feff}".as_bytes())
+        .unwrap_or(line)
+        .iter()
+        .all(|byte| byte.is_ascii_whitespace() || b"[]{},".contains(byte))
+}
+
+fn span(event: &Seen) -> Range<usize> {
+    let span = match event {
+        Seen::Record { record, .. } => record.span,
+        Seen::Rejected(found) | Seen::Note(found) => found.span,
+    };
+    span.start as usize..span.end as usize
+}
+
+/// The text before and at the place where this record stands.
+fn place_of(case: &Case, record: &str) -> String {
+    let id = record.split("\"id\":").nth(1).unwrap_or_default();
+    let digits = id.len() - id.trim_start_matches(|char: char| char.is_ascii_digit()).len();
+    let candidates = [format!("\"id\":{}", &id[..digits]), format!("id={}", &id[..digits])];
+    let at = case.input.windows(4).enumerate().position(|(at, _)| {
+        candidates.iter().any(|own| {
+            case.input[at..].starts_with(own.as_bytes())
+                && !case.input.get(at + own.len()).is_some_and(u8::is_ascii_digit)
+        })
+    });
+    let at = at.unwrap_or(0);
+    excerpt(&case.input[at.saturating_sub(60)..(at + 60).min(case.input.len())], 200)
+}

@@ -1,0 +1,9 @@
+//! Lines that are no records, before, between and after records in every layout.
+
+mod cases;
+mod check;
+mod kinds;
+mod layouts;
+mod lines;
+mod open;
+mod tests;
