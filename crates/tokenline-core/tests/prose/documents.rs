@@ -1,23 +1,24 @@
 //! Documents of prose, alone and with records between their lines.
 
-use tokenline_core::{Emit, Options};
+use tokenline_core::{CallFormat, Emit, Options};
 
-use crate::common::Seen;
-use crate::faults::{Faults, excerpt, records, rejects, run, shown};
+use crate::common::{Seen, at_every_cut};
+use crate::faults::{Faults, excerpt, guarded, records, rejects, run, shown};
 use crate::pool::{Document, blocks, documents};
 use crate::random::Random;
 use crate::text::{is_open_at_end, lines};
 
-fn settings() -> [(&'static str, Options); 3] {
+fn settings() -> [(&'static str, Options); 4] {
     [
         ("lenient", Options::lenient()),
         ("eager", Options::lenient().emit(Emit::Eager)),
         ("items", Options::lenient().items("/items").expect("a pointer")),
+        ("calls", Options::lenient().calls(CallFormat::Auto)),
     ]
 }
 
 /// What is found in a text in which nothing is to be found.
-fn expect_prose(faults: &mut Faults, place: &str, input: &str, seen: Result<Vec<Seen>, String>) {
+pub(crate) fn expect_prose(faults: &mut Faults, place: &str, input: &str, seen: Result<Vec<Seen>, String>) {
     faults.checked();
     let seen = match seen {
         Ok(seen) => seen,
@@ -42,6 +43,19 @@ fn prose_is_not_a_broken_record() {
             expect_prose(&mut faults, &format!("{name}, {setting}"), &text, run(options, text.as_bytes()));
             faults.count() == before
         });
+    }
+    faults.report();
+}
+
+#[test]
+fn prose_at_every_cut() {
+    let mut faults = Faults::default();
+    for Document { name, text } in blocks() {
+        let seen = guarded(|| at_every_cut(Options::lenient(), text.as_bytes()));
+        faults.checked();
+        if let Err(message) = seen {
+            faults.add("panic", &name, &excerpt(message.as_bytes(), 300));
+        }
     }
     faults.report();
 }

@@ -9,4 +9,6 @@ mod faults;
 mod garbage;
 mod pool;
 mod random;
+mod recorded;
+mod regions;
 mod text;

@@ -1,0 +1,241 @@
+//! What an open bracket takes with it, and what it does not; and a thinking block that nothing closes.
+
+use tokenline_core::{Code, Emit, Options};
+
+use crate::common::{Seen, at_every_cut};
+use crate::faults::{Faults, excerpt, guarded, records, rejects};
+
+/// An input, the records that it yields, and the codes of its rejects where these are certain.
+type Row = (&'static str, &'static [&'static str], Option<&'static [Code]>);
+
+const NONE: Option<&[Code]> = Some(&[]);
+const MALFORMED: Option<&[Code]> = Some(&[Code::MalformedJson]);
+const TRUNCATED: Option<&[Code]> = Some(&[Code::Truncated]);
+const NOT_AN_OBJECT: Option<&[Code]> = Some(&[Code::NotAnObject]);
+
+#[track_caller]
+fn check(options: &Options, rows: &[Row]) {
+    let mut faults = Faults::default();
+    for (input, expected, codes) in rows {
+        faults.checked();
+        let place = excerpt(input.as_bytes(), 200);
+        let seen = match guarded(|| at_every_cut(options, input.as_bytes())) {
+            Ok(seen) => seen,
+            Err(message) => {
+                faults.add("panic", &place, &message);
+                continue;
+            }
+        };
+        let found: Vec<&str> = records(&seen).collect();
+        let rejected: Vec<Code> = rejects(&seen).map(|found| found.code).collect();
+        let all = || seen.iter().map(Seen::summary).collect::<Vec<_>>().join(" | ").replace('\n', "⏎");
+        if found != *expected {
+            faults.add("records", &place, &all());
+        }
+        if codes.is_some_and(|codes| rejected != codes) {
+            faults.add("rejects", &place, &all());
+        }
+    }
+    faults.report();
+}
+
+#[test]
+fn a_region_is_one_value_while_the_grammar_holds() {
+    check(
+        &Options::lenient(),
+        &[
+            ("{\"a\":\n{\"b\":1}\n}\n", &["{\"a\":\n{\"b\":1}\n}"], NONE),
+            ("{\"a\":\n[\n{\"b\":1},\n{\"c\":2}\n]\n}\n", &["{\"a\":\n[\n{\"b\":1},\n{\"c\":2}\n]\n}"], NONE),
+            ("  {\n\"a\":1\n}\n", &["{\n\"a\":1\n}"], NONE),
+            ("{\n\n\n\"a\"\n:\n1\n}\n{\"b\":2}\n", &["{\n\n\n\"a\"\n:\n1\n}", "{\"b\":2}"], NONE),
+            ("[\n{\"a\":1},\n{\"b\":2}\n]\n", &["{\"a\":1}", "{\"b\":2}"], NONE),
+            ("[{\"a\":1}\n{\"b\":2}]\n", &["{\"a\":1}", "{\"b\":2}"], None),
+            ("[{\"a\":1},,{\"b\":2},]\n", &["{\"a\":1}", "{\"b\":2}"], None),
+            ("[\n{\"a\":1}\n{\"b\":2},\n,\n{\"c\":3},\n]\n", &["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"], None),
+            ("[\n  {\"a\":1},\n  NaN,\n  {\"b\":NaN},\n  {\"c\":3}\n]\n", &["{\"a\":1}", "{\"c\":3}"], None),
+        ],
+    );
+}
+
+#[test]
+fn what_was_closed_in_a_region_that_fails_is_delivered() {
+    check(
+        &Options::lenient(),
+        &[
+            ("{\"a\":\n{\"id\":1}\n{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], MALFORMED),
+            ("{\"a\":\n{\"id\":1}\nthe end\n", &["{\"id\":1}"], MALFORMED),
+            ("{\"a\":\n{\"id\":1}", &["{\"id\":1}"], TRUNCATED),
+            (
+                "{\"a\":[\n{\"id\":1},\n{\"id\":2}\n{\"id\":3}\n",
+                &["{\"id\":1}", "{\"id\":2}", "{\"id\":3}"],
+                MALFORMED,
+            ),
+            ("{\"a\":\n[{\"id\":1},{\"id\":2}]\nthe end\n", &["{\"id\":1}", "{\"id\":2}"], MALFORMED),
+            (
+                "{\"a\":\n{\n  \"id\": 1,\n  \"x\": {\"y\": 2}\n}\n{\"id\":2}\n",
+                &["{\n  \"id\": 1,\n  \"x\": {\"y\": 2}\n}", "{\"id\":2}"],
+                MALFORMED,
+            ),
+            ("[\n[{\"id\":1}]\n[{\"id\":2}]\n", &["{\"id\":1}", "{\"id\":2}"], None),
+            ("[\n{\"id\":1}\n{\"id\":2}\nthe end\n", &["{\"id\":1}", "{\"id\":2}"], None),
+            ("x [\n{\"id\":1}\n", &["{\"id\":1}"], None),
+            ("```json\n[\n{\"id\":1}\n```\n{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], None),
+            ("```json\n{\"a\":\n{\"id\":1}\n```\n{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], None),
+            // Left of the column, which is that of the line and not that of its bracket.
+            ("  {\"a\":\n{\"id\":1}\n{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], MALFORMED),
+            ("  - {\"a\":\n  {\"id\":1}\n  {\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], MALFORMED),
+            ("  text {\"a\":\n  {\"id\":1}\n  {\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], MALFORMED),
+        ],
+    );
+}
+
+#[test]
+fn what_belongs_to_a_region_that_fails_is_no_record() {
+    check(
+        &Options::lenient(),
+        &[
+            ("{\"a\":\n  {\"in\":1},\nthe end\n{\"id\":1}\n", &["{\"id\":1}"], MALFORMED),
+            (
+                "{\"a\":NaN,\n  \"b\": {\"in\":1},\n  \"c\": [\n    {\"in\":2}\n  ]\n}\n{\"id\":1}\n",
+                &["{\"id\":1}"],
+                MALFORMED,
+            ),
+            ("{\"a\":NaN,\n\"b\":{\"in\":1}\n,\"c\":{\"in\":2}\n}\n{\"id\":1}\n", &["{\"id\":1}"], MALFORMED),
+            ("{\n  \"a\": tru,\n  \"b\": {\"in\":1}\n}\n{\"id\":1}\n", &["{\"id\":1}"], MALFORMED),
+            ("{\n\t\"a\": 'x',\n\t\"b\":\n\t\t{\"in\":1}\n}\n{\"id\":1}\n", &["{\"id\":1}"], MALFORMED),
+            ("- {\"a\":NaN,\n   \"b\":{\"in\":1}}\n- {\"id\":1}\n", &["{\"id\":1}"], MALFORMED),
+            ("{\"a\":1}}\n{\"id\":1}\n", &["{\"id\":1}"], None),
+            ("{\"a\":1},\"b\":{\"in\":2}}\n{\"id\":1}\n", &["{\"id\":1}"], None),
+            ("{\"a\":NaN,\"b\":{\"in\":1}}\n  {\"id\":1}\n", &["{\"id\":1}"], MALFORMED),
+            ("{\"a\":", &[], TRUNCATED),
+            ("{\"a\":{\"in\":1}", &[], TRUNCATED),
+            ("{\"a\":{\"in\":1},\n  \"b\":{\"in\":2}", &[], TRUNCATED),
+            ("{\"id\":1}\n{\"a\":\"cut", &["{\"id\":1}"], TRUNCATED),
+        ],
+    );
+}
+
+#[test]
+fn arrays_without_objects() {
+    check(
+        &Options::lenient(),
+        &[
+            ("[1,\n2]\n", &[], NOT_AN_OBJECT),
+            ("[1,\n2]", &[], NOT_AN_OBJECT),
+            ("[1, 2]\n", &[], NOT_AN_OBJECT),
+            ("[\"a\",\"b\"]\n{\"id\":1}\n", &["{\"id\":1}"], NOT_AN_OBJECT),
+            ("[\n  \"a\",\n  \"b\"\n]\n{\"id\":1}\n", &["{\"id\":1}"], NOT_AN_OBJECT),
+            ("[1] and [2]\n", &[], NONE),
+            ("see [1,\n2] for more\n", &[], NONE),
+            ("the list [1, 2]\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+            ("[1, 2] is a list {\"id\":1}\n", &["{\"id\":1}"], NONE),
+            ("x = []\n", &[], NONE),
+            ("x = {}\n", &[], NONE),
+            ("{} and {\"id\":1}\n", &["{\"id\":1}"], NONE),
+            ("{}\n", &["{}"], NONE),
+            ("[]\n", &[], NONE),
+            ("```json\n{}\n```\n", &["{}"], NONE),
+        ],
+    );
+}
+
+#[test]
+fn a_record_was_meant() {
+    check(
+        &Options::lenient(),
+        &[
+            ("{\"a\" 1}\n", &[], MALFORMED),
+            ("{'a':1}\n", &[], MALFORMED),
+            ("{a:1}\n", &[], MALFORMED),
+            ("- {a: 1}\n", &[], MALFORMED),
+            ("2) {'a' 1}\n", &[], MALFORMED),
+            ("{ // why\n \"a\": NaN }\n", &[], MALFORMED),
+            ("{ /* why */ \"a\": NaN }\n", &[], MALFORMED),
+            ("it is {\"a\":NaN}\n", &[], MALFORMED),
+            ("[{\"a\":NaN}]\n", &[], MALFORMED),
+            ("it is [{\"a\":NaN}]\n", &[], MALFORMED),
+            ("```json\n{a}\n```\n", &[], MALFORMED),
+            ("{a}\n", &[], NONE),
+            ("{a b: 1}\n", &[], NONE),
+            ("it is {a: 1}\n", &[], NONE),
+            ("it is {\"a\"}\n", &[], NONE),
+            ("it is {\"a\", \"b\"}\n", &[], NONE),
+            ("```python\n{\"a\": x}\n```\n", &[], NONE),
+            ("```css\n{ color: red; }\n```\n", &[], NONE),
+            ("```rust\n[{\"a\": x}]\n```\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+        ],
+    );
+    check(&Options::strict(), &[("{a}\n[x]\n", &[], Some(&[Code::MalformedJson, Code::MalformedJson]))]);
+}
+
+#[test]
+fn items_likewise() {
+    check(
+        &Options::lenient().items("/items").expect("a pointer"),
+        &[
+            (
+                "{\"items\":[\n{\"id\":1},\n{\"id\":2},\nthe end\n{\"items\":[{\"id\":3}]}\n",
+                &["{\"id\":1}", "{\"id\":2}", "{\"id\":3}"],
+                None,
+            ),
+            (
+                "{\"n\":\n{\"items\":[{\"id\":1}]}\n{\"items\":[{\"id\":2}]}\n",
+                &["{\"id\":1}", "{\"id\":2}"],
+                None,
+            ),
+            (
+                "[\n{\"items\":[{\"id\":1}]}\nthe end\n{\"items\":[{\"id\":2}]}\n",
+                &["{\"id\":1}", "{\"id\":2}"],
+                None,
+            ),
+            ("{\"n\":NaN,\n  \"items\":[{\"in\":1}]}\n{\"items\":[{\"id\":2}]}\n", &["{\"id\":2}"], None),
+            ("{name} and [1] and \\frac{1}{2}\n{\"items\":[{\"id\":2}]}\n", &["{\"id\":2}"], NONE),
+        ],
+    );
+}
+
+/// Released on balance or not, an empty object behind text is prose.
+#[test]
+fn prose_is_prose_when_records_are_released_on_balance() {
+    check(
+        &Options::lenient().emit(Emit::Eager),
+        &[
+            ("x = {}\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+            ("\\frac{1}{2} [1] {{name}}\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+        ],
+    );
+}
+
+#[test]
+fn a_thinking_block_that_nothing_closes() {
+    check(
+        &Options::lenient(),
+        &[
+            // Behind text or records it hides nothing.
+            (
+                "Here they are:\n<think>\nhmm {x}\n{\"id\":1}\n{\"id\":2}\n",
+                &["{\"id\":1}", "{\"id\":2}"],
+                NONE,
+            ),
+            ("{\"id\":1}\n<think>\nlet me see [1]\n{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], NONE),
+            ("{\"id\":1}\n<think>{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], NONE),
+            (
+                "{\"id\":1}\n<think>\n[\n{\"id\":2},\n{\"id\":3}\n]\n",
+                &["{\"id\":1}", "{\"id\":2}", "{\"id\":3}"],
+                NONE,
+            ),
+            ("{\"id\":1}\n<think>\n{\"id\":2", &["{\"id\":1}"], TRUNCATED),
+            ("<think>a {\"in\":1}</think>\ntext\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+            ("text\n<think>\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+            // One that is closed is reasoning wherever it stands.
+            ("text\n<think>\n{\"in\":1}\n</think>\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+        ],
+    );
+    // One that opens the response is reasoning that was cut, and that is said.
+    for input in ["<think>\nhmm\n{\"in\":1}\n", "\n  <think>{\"in\":1}", "<think>\n{\"in\":1}\n{\"in\":2}\n"]
+    {
+        let seen = at_every_cut(Options::lenient(), input.as_bytes());
+        assert_eq!(records(&seen).count(), 0, "{input}");
+        assert!(rejects(&seen).count() > 0, "{input}");
+    }
+}
