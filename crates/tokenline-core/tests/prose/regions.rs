@@ -215,20 +215,20 @@ fn a_thinking_block_that_nothing_closes() {
             (
                 "Here they are:\n<think>\nhmm {x}\n{\"id\":1}\n{\"id\":2}\n",
                 &["{\"id\":1}", "{\"id\":2}"],
-                NONE,
+                None,
             ),
-            ("{\"id\":1}\n<think>\nlet me see [1]\n{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], NONE),
-            ("{\"id\":1}\n<think>{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], NONE),
+            ("{\"id\":1}\n<think>\nlet me see [1]\n{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], None),
+            ("{\"id\":1}\n<think>{\"id\":2}\n", &["{\"id\":1}", "{\"id\":2}"], None),
             (
                 "{\"id\":1}\n<think>\n[\n{\"id\":2},\n{\"id\":3}\n]\n",
                 &["{\"id\":1}", "{\"id\":2}", "{\"id\":3}"],
-                NONE,
+                None,
             ),
-            ("{\"id\":1}\n<think>\n{\"id\":2", &["{\"id\":1}"], TRUNCATED),
-            ("<think>a {\"in\":1}</think>\ntext\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
-            ("text\n<think>\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+            ("{\"id\":1}\n<think>\n{\"id\":2", &["{\"id\":1}"], None),
+            ("<think>a {\"in\":1}</think>\ntext\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], None),
+            ("text\n<think>\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], None),
             // One that is closed is reasoning wherever it stands.
-            ("text\n<think>\n{\"in\":1}\n</think>\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+            ("text\n<think>\n{\"in\":1}\n</think>\n{\"id\":1}\n", &["{\"id\":1}"], None),
         ],
     );
     // One that opens the response is reasoning that was cut, and that is said.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use tokenline_core::Span;
+
 use super::cases::Case;
 use super::kinds::Class;
 use crate::common::Seen;
@@ -55,12 +57,22 @@ pub(super) fn garbage(case: &Case, class: Class, is_json_fence: bool, seen: &[Se
     let spans: Vec<Range<usize>> = seen.iter().map(span).collect();
     let rejected: Vec<Range<usize>> =
         rejects(seen).map(|found| found.span.start as usize..found.span.end as usize).collect();
-    let touches = |spans: &[Range<usize>], range: &Range<usize>| {
-        spans.iter().any(|span| span.start < range.end && range.start < span.end)
-    };
+    let delivered: Vec<Range<usize>> =
+        seen.iter().filter(|event| matches!(event, Seen::Record { .. })).map(span).collect();
+    let touch = |span: &Range<usize>, range: &Range<usize>| span.start < range.end && range.start < span.end;
+    let touches = |spans: &[Range<usize>], range: &Range<usize>| spans.iter().any(|span| touch(span, range));
     for garbage in &case.garbage {
-        for line in case.lines(garbage) {
+        for (index, line) in case.lines(garbage).enumerate() {
             let text = &case.input[line.clone()];
+            // The lines that belong to a value are lost with it.
+            let is_lost = |at: &usize| {
+                is_markup(&text[at - line.start..=at - line.start])
+                    || rejected.iter().chain(&delivered).any(|span| span.contains(at))
+            };
+            if class == Class::Meant && index > 0 && !is_markup(text) && !line.clone().all(|at| is_lost(&at))
+            {
+                verdict.add("not in the span", excerpt(text, 100));
+            }
             // Text before a bracket that ends its line is that of the array's first line.
             let ends_open = text.trim_ascii_end().ends_with(b"[");
             if !is_markup(text) && !ends_open && !touches(&spans, &line) {
@@ -72,8 +84,8 @@ pub(super) fn garbage(case: &Case, class: Class, is_json_fence: bool, seen: &[Se
             verdict.add("not rejected", excerpt(&case.input[garbage.clone()], 100));
         }
         if class == Class::Prose && !is_json_fence && is_rejected {
-            let first = rejects(seen)
-                .find(|found| touches(&[found.span.start as usize..found.span.end as usize], garbage));
+            let is_here = |span: Span| touch(&(span.start as usize..span.end as usize), garbage);
+            let first = rejects(seen).find(|found| is_here(found.span));
             verdict.add("rejected", shown(first.expect("one of them"), &case.input));
         }
     }

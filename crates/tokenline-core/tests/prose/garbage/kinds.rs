@@ -18,7 +18,8 @@ pub(super) enum Class {
 pub(super) struct Kind {
     pub(super) text: &'static [u8],
     pub(super) class: Class,
-    /// The whole objects in it that may be delivered, by the rules.
+    /// The whole objects in it that may be delivered. They need not be: one behind a bracket that an earlier
+    /// line left open may belong to what that began.
     pub(super) delivers: &'static [&'static str],
 }
 

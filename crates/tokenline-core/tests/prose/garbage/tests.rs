@@ -41,10 +41,10 @@ fn judge(
     match (seen, asked) {
         (Err(message), _) => verdict.add("panic", excerpt(message.as_bytes(), 300)),
         (Ok(seen), Asked::Records) => {
-            check::records(case, &seen, |raw| may_deliver(layout, kind, raw), &mut verdict)
+            check::records(case, &seen, |raw| may_deliver(layout, kind, raw), &mut verdict);
         }
         (Ok(seen), Asked::Garbage) => {
-            check::garbage(case, kind.class, layout.is_json_fence, &seen, &mut verdict)
+            check::garbage(case, kind.class, layout.is_json_fence, &seen, &mut verdict);
         }
     }
     verdict
@@ -153,7 +153,9 @@ fn kinds_of_garbage_together_hide_no_record() {
     faults.report();
 }
 
-/// What stands for an element of an array, with the comma behind it, and what of it is delivered.
+/// What stands for an element of an array, with the comma behind it, and what of it is delivered. Nothing that
+/// opens a bracket and leaves it open: the elements behind it are indented deeper than the array or as deep as
+/// a value in it, and by the grammar its own. The kinds above stand between arrays, not in them.
 const ELEMENTS: &[(&str, &[&str])] = &[
     (",", &[]),
     (",,,", &[]),
