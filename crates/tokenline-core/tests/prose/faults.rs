@@ -15,8 +15,9 @@ const SHOWN: usize = 40;
 #[derive(Default)]
 pub(crate) struct Faults {
     checked: usize,
-    shown: Vec<String>,
     counts: BTreeMap<&'static str, usize>,
+    /// The first of each kind.
+    shown: BTreeMap<&'static str, Vec<String>>,
 }
 
 impl Faults {
@@ -31,8 +32,9 @@ impl Faults {
     /// Notes a fault of this kind, at this place, in a line or two.
     pub(crate) fn add(&mut self, kind: &'static str, place: &str, detail: &str) {
         *self.counts.entry(kind).or_default() += 1;
-        if self.shown.len() < SHOWN {
-            self.shown.push(format!("{kind}: {place}\n    {detail}"));
+        let shown = self.shown.entry(kind).or_default();
+        if shown.len() < SHOWN {
+            shown.push(format!("{kind}: {place}\n    {detail}"));
         }
     }
 
@@ -41,7 +43,12 @@ impl Faults {
     pub(crate) fn report(self) {
         assert!(self.checked > 0, "nothing was checked");
         let count = self.count();
-        let (checked, counts, shown) = (self.checked, self.counts, self.shown.join("\n"));
+        let (checked, counts, mut shown) = (self.checked, self.counts, self.shown);
+        // What weighs most comes first.
+        let first = ["panic", "lost", "invented"].into_iter().filter_map(|kind| shown.remove(kind));
+        let shown: Vec<String> =
+            first.collect::<Vec<_>>().into_iter().chain(shown.into_values()).flatten().collect();
+        let shown = shown[..shown.len().min(SHOWN)].join("\n");
         assert!(count == 0, "{count} faults in {checked} inputs, {counts:?}\n{shown}\n");
     }
 }

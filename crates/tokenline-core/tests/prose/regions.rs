@@ -89,6 +89,38 @@ fn what_was_closed_in_a_region_that_fails_is_delivered() {
     );
 }
 
+/// What was complete is delivered, also where the array of records itself is cut.
+#[test]
+fn the_last_element_of_a_root_array_that_is_cut() {
+    check(
+        &Options::lenient(),
+        &[
+            ("[{\"a\":1},{\"b\":2}", &["{\"a\":1}", "{\"b\":2}"], TRUNCATED),
+            ("[\n  {\"a\":1},\n  {\"b\":2}\n", &["{\"a\":1}", "{\"b\":2}"], TRUNCATED),
+            ("[\n  {\"a\":1},\n  {\"b\":2}\nthe end\n", &["{\"a\":1}", "{\"b\":2}"], None),
+            (
+                "- [\n  {\"a\":1},\n  {\"b\":2}\n```json\n{\"c\":3}\n```\n",
+                &["{\"a\":1}", "{\"b\":2}", "{\"c\":3}"],
+                None,
+            ),
+        ],
+    );
+}
+
+/// An array that is well formed is no reject either where the code of another language has it.
+#[test]
+fn arrays_of_code() {
+    check(
+        &Options::lenient(),
+        &[
+            ("```python\n[1, 2]\n```\n", &[], NONE),
+            ("```python\nrows = [\n    [y, 1],\n    [\"b\", 2],\n]\n```\n", &[], NONE),
+            ("```python\nrows = [\n    ['a', 1],\n    [2, 3]\n]\n```\n", &[], NONE),
+            ("```js\nconst m = [\n  [1, 0],\n  [0, 1],\n];\n```\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
+        ],
+    );
+}
+
 #[test]
 fn what_belongs_to_a_region_that_fails_is_no_record() {
     check(
