@@ -32,6 +32,7 @@ pub(super) enum SkipTo {
 /// again.
 #[derive(Debug)]
 pub(super) struct GivenUp {
+    pub(super) start: u64,
     /// Where what was open at the fault begins: all else is whole.
     open: Vec<u64>,
     indent: u64,
@@ -120,9 +121,11 @@ impl Machine {
         let open = self.json.open_containers().map(|open| start + open.start as u64).collect();
         self.again_to = self.line.start;
         self.line = spread.line;
-        self.given_up =
-            Some(Box::new(GivenUp { open, indent: self.line.indent(), finding: finding.clone() }));
         self.element_is_over();
+        let start = self.give_up_walk(start, self.line.number);
+        let finding = Diagnostic { span: Span::new(start, fault), ..finding };
+        let (indent, copy) = (self.line.indent(), finding.clone());
+        self.given_up = Some(Box::new(GivenUp { start, open, indent, finding: copy }));
         self.establish();
         *at = window.index(spread.end);
         self.phase = Phase::Text;

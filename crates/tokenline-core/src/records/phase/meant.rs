@@ -138,15 +138,20 @@ impl Machine {
             }
         }
         if fault.is_some()
-            && self.json.depth() == 0
+            && self.spread.is_none()
             && let Some(line) = self.walk.as_mut().and_then(|walk| walk.element_line.take())
         {
-            // A word or number of a text.
+            // A line of text, or a call.
             return self.read_line_again(line, start, window, at);
         }
         match (self.is_meant(bytes, window, start, fault, is_end), fault) {
             (Some(true), Some(fault)) => return self.malformed(bytes, window, at, start, fault),
-            (Some(true), None) => self.begin_walk(window, at),
+            (Some(true), None) => {
+                self.begin_walk(window, at);
+                if let Some(walk) = &mut self.walk {
+                    walk.is_meant = true;
+                }
+            }
             (Some(false), Some(_)) => return self.pass_prose(window, at),
             (Some(false), None) => {
                 *at += 1;

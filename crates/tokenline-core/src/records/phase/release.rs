@@ -147,7 +147,8 @@ impl Machine {
         self.options.mode == Mode::Lenient
             && self.walk.is_none()
             && self.fence_kind() != Some(FenceKind::Json)
-            && (completion == Completion::Text || !(lead.is_empty() || lead.is_list_marker()))
+            && (matches!(completion, Completion::Text | Completion::NextItem)
+                || !(lead.is_empty() || lead.is_list_marker()))
     }
 
     /// Only of a root value in the strict mode: in the lenient one it begins with `{`.

@@ -68,7 +68,14 @@ impl Machine {
         if byte >= 0x80 && window.bad_utf8(*at, *at).is_some() {
             return self.bad_byte(window, at);
         }
-        if self.given_up.is_some()
+        if self.walk.as_ref().is_some_and(|walk| walk.unjudged_from().is_some()) {
+            if !matches!(byte, b',' | b']') {
+                return self.read_unjudged(window, at);
+            }
+            self.judge_element();
+        }
+        if let Some(given_up) = &self.given_up
+            && self.walk.as_ref().is_none_or(|walk| walk.start < given_up.start)
             && let Some(found) = self.begin_line_again(offset, byte)
         {
             return found;
@@ -82,7 +89,7 @@ impl Machine {
             }
         }
         if self.walk.is_some()
-            && let Some(found) = self.begin_line_of_walk(window, at, byte)
+            && let Some(found) = self.begin_line_of_walk(offset, byte)
         {
             return found;
         }

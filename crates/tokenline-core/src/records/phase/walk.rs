@@ -35,11 +35,13 @@ pub(super) struct Walk {
     other: Option<Other>,
     /// Such an element has objects in it.
     pub(super) has_inner: bool,
-    /// The open element is no object and began a line at or left of the column: that line.
+    /// The open value may be no record and began a line at or left of the column: that line.
     pub(super) element_line: Option<ElementLine>,
     /// Such an element that is whole. What follows tells whether it is one, or an array of its own, or text, behind an
     /// array that was left open.
     unjudged: Option<Unjudged>,
+    /// A record was meant by the root value.
+    pub(super) is_meant: bool,
     /// The array of records was there.
     was_found: bool,
     /// A line of it is lost as a whole, and was told of: where the array ends is not known for certain.
@@ -66,8 +68,10 @@ pub(super) struct ElementLine {
 #[derive(Debug)]
 struct Unjudged {
     line: ElementLine,
-    other: Other,
+    start: u64,
     has_inner: bool,
+    /// What is to be said of it if it is an element.
+    other: Option<Other>,
 }
 
 /// A container on the way to the array of records.
@@ -171,7 +175,7 @@ impl Walk {
 
     /// Where an array begins that is closed and may not be an element.
     pub(super) fn unjudged_from(&self) -> Option<u64> {
-        self.unjudged.as_ref().map(|unjudged| unjudged.other.span.start)
+        self.unjudged.as_ref().map(|unjudged| unjudged.start)
     }
 
     /// The open element is over.
@@ -240,6 +244,7 @@ impl Machine {
             has_inner: false,
             element_line: None,
             unjudged: None,
+            is_meant: false,
             was_found: false,
             is_damaged: false,
         };
@@ -251,6 +256,18 @@ impl Machine {
         self.counted_from = start;
         self.phase = Phase::Walk;
         *at += 1;
+    }
+
+    /// The value that was given up is not on the way to an array of records: so is all around it. Where that begins.
+    pub(super) fn give_up_walk(&mut self, start: u64, line: u64) -> u64 {
+        match &self.walk {
+            Some(walk) if walk.role == Role::Aside => {
+                let start = if walk.line == line { walk.start } else { start };
+                self.walk = None;
+                start
+            }
+            _ => start,
+        }
     }
 
     /// Whether the open value may be a record, rather than something on the way to one.
@@ -272,6 +289,7 @@ impl Machine {
     pub(super) fn lose_line_of_walk(&mut self) {
         self.element_is_over();
         if let Some(walk) = &mut self.walk {
+            walk.unjudged = None;
             walk.is_damaged = true;
         }
     }
@@ -287,12 +305,10 @@ impl Machine {
     #[inline(never)]
     pub(super) fn begin_line_of_walk<'w>(
         &mut self,
-        window: &Window<'w>,
-        at: &mut usize,
+        offset: u64,
         byte: u8,
     ) -> Option<Option<Found<'w>>> {
         let walk = self.walk.as_ref()?;
-        let offset = window.offset(*at);
         let is_deeper = offset - self.line.text_start > walk.indent;
         let is_part = match byte {
             b'`' | b'~' => false,
@@ -300,9 +316,6 @@ impl Machine {
             _ if walk.next == Next::Value && begins_value(byte) => true,
             _ => is_deeper,
         };
-        if walk.unjudged.is_some() && !matches!(byte, b',' | b']') {
-            return Some(self.read_unjudged(window, at));
-        }
         if !is_part {
             return self.abandon().map(Some);
         }
@@ -315,7 +328,7 @@ impl Machine {
     #[cold]
     pub(super) fn read_unjudged<'w>(&mut self, window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
         let unjudged = self.walk.as_mut()?.unjudged.take()?;
-        self.read_line_again(unjudged.line, unjudged.other.span.start, window, at)
+        self.read_line_again(unjudged.line, unjudged.start, window, at)
     }
 
     /// The array was left open before the line whose text begins at `start`: reads that again.
@@ -342,7 +355,10 @@ impl Machine {
         if walk.is_damaged {
             return None;
         }
-        let is_data = walk.is_established || walk.has_inner || (walk.is_first && walk.other.is_some());
+        let is_data = walk.is_established
+            || walk.is_meant
+            || walk.has_inner
+            || (walk.is_first && walk.other.is_some());
         if !is_data || self.fence_kind() == Some(FenceKind::Other) {
             return None;
         }
@@ -385,7 +401,8 @@ impl Machine {
                 Step::Pass => *at += 1,
                 Step::Open(role) => {
                     walk.role = role;
-                    let is_own = byte != b'{' && role == Role::Element && self.line.first == Some(offset);
+                    let may_be_record = byte == b'{' && role == Role::Element;
+                    let is_own = !may_be_record && role != Role::Name && self.line.first == Some(offset);
                     walk.element_line = (is_own && self.line.indent() <= walk.indent).then_some(ElementLine {
                         number: self.line.number,
                         start: self.line.start,
@@ -405,9 +422,19 @@ impl Machine {
     }
 
     /// It was an element after all.
-    fn judge_element(&mut self) {
+    pub(super) fn judge_element(&mut self) {
         let Some(unjudged) = self.walk.as_mut().and_then(|walk| walk.unjudged.take()) else { return };
-        self.not_a_record(unjudged.other, unjudged.has_inner);
+        match unjudged.other {
+            Some(other) => self.not_a_record(other, unjudged.has_inner),
+            None => self.pass_aside(unjudged.has_inner),
+        }
+    }
+
+    /// A value is not on the way to the array of records.
+    fn pass_aside(&mut self, has_inner: bool) {
+        if let Some(walk) = &mut self.walk {
+            walk.has_inner |= has_inner;
+        }
     }
 
     /// An element is no object.
@@ -461,7 +488,8 @@ impl Machine {
                 return None;
             }
         };
-        let is_data = walk.is_established || walk.has_inner || fence == Some(FenceKind::Json);
+        let is_data =
+            walk.is_established || walk.has_inner || walk.is_meant || fence == Some(FenceKind::Json);
         if !is_data && (!walk.is_first || fence == Some(FenceKind::Other)) {
             // `[1]` is a citation.
             self.line.add_text(b"[");
@@ -512,13 +540,13 @@ impl Machine {
             let (start, depth) = (walk.start, walk.frames.len().max(1) as u32);
             let is_tag = walk.is_first && offset == start + 1 && byte == b'T';
             let is_same_line = walk.line == self.line.number;
-            let has_inner = walk.has_inner;
+            let is_data = walk.has_inner || walk.is_meant;
             self.walk = None;
             if is_tag {
                 self.begin_tag(start, b"[");
                 return None;
             }
-            if fence == Some(FenceKind::Other) || (!has_inner && fence != Some(FenceKind::Json)) {
+            if fence == Some(FenceKind::Other) || (!is_data && fence != Some(FenceKind::Json)) {
                 // No array but brackets, as prose has them.
                 self.read_as_text(window, at, depth);
                 return None;
@@ -563,7 +591,13 @@ impl Machine {
         self.counted_from = end;
         walk.next = Next::Comma;
         match walk.role {
-            Role::Aside => walk.has_inner |= self.json.has_object(),
+            Role::Aside => {
+                let has_inner = self.json.has_object();
+                match walk.element_line.take() {
+                    Some(line) => walk.unjudged = Some(Unjudged { line, start, has_inner, other: None }),
+                    None => self.pass_aside(has_inner),
+                }
+            }
             Role::Name => {
                 let text = simdutf8::basic::from_utf8(&window.bytes[from..to]).unwrap_or_default();
                 let name = self.json.value(text).as_str().unwrap_or_default();
@@ -575,7 +609,9 @@ impl Machine {
                 let message = found_instead(self.json.root_kind());
                 let other = Other { line, column, span: Span::new(start, end), message };
                 match walk.element_line.take() {
-                    Some(line) => walk.unjudged = Some(Unjudged { line, other, has_inner }),
+                    Some(line) => {
+                        walk.unjudged = Some(Unjudged { line, start, has_inner, other: Some(other) });
+                    }
                     None => self.not_a_record(other, has_inner),
                 }
             }
