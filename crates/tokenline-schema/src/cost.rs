@@ -3,6 +3,7 @@
 //!
 //! The ways are counted, not gone: each subschema is looked at once, so that counting is linear in the schema.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use jsonschema::{Registry, uri};
@@ -17,6 +18,12 @@ use crate::pointer;
 const NESTED: u64 = 512;
 /// So many ways for each subschema are always allowed: a long list of alternatives is no multiplication.
 const PER_SUBSCHEMA: u64 = 16;
+
+/// The most bytes of the pointers of all parts of a schema. To compile it takes several times as much memory, and one long
+/// name with many subschemas below it would take all.
+const MAX_POINTERS: usize = 128 << 20;
+/// How many anchors of one name are looked at: a dynamic reference leads to one of them.
+const SAME_ANCHORS: usize = 64;
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
@@ -36,8 +43,13 @@ impl Costs {
 ///
 /// # Errors
 ///
-/// If more than `max_paths` lead from one subschema to others that judge the same value.
+/// If the pointers of its parts have more than [`MAX_POINTERS`], or more than `max_paths` lead from one subschema to others that judge the same value.
 pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, SchemaError> {
+    if pointers(&document.schema) > MAX_POINTERS {
+        let limit = MAX_POINTERS >> 20;
+        let reason = format!("the paths of its parts have more than {limit} MiB in all; shorten the names");
+        return Err(SchemaError::new(SchemaErrorKind::Cost, "", reason));
+    }
     // A reference that leads nowhere is for jsonschema to report.
     let Some(nodes) = graph(document) else { return Ok(Costs::default()) };
     let refused = |node: &Node, count: u64, most: u64| {
@@ -67,6 +79,27 @@ pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, Schema
         (Some(root), Some(&count)) if count > most => Err(refused(root, count, most)),
         _ => Ok(Costs(nodes.iter().map(|node| node.address).zip(counts).collect())),
     }
+}
+
+/// How long the pointers of a value's parts are in all.
+fn pointers(value: &Value) -> usize {
+    let mut all = 0_usize;
+    let mut open = vec![(value, 0)];
+    while let Some((value, length)) = open.pop() {
+        all = all.saturating_add(length);
+        match value {
+            Value::Object(object) => {
+                open.extend(object.iter().map(|(name, value)| (value, length + 1 + name.len())));
+            }
+            // As long as the index of the last.
+            Value::Array(array) => {
+                let length = length + 2 + array.len().checked_ilog10().unwrap_or(0) as usize;
+                open.extend(array.iter().map(|value| (value, length)));
+            }
+            _ => {}
+        }
+    }
+    all
 }
 
 /// A subschema, and the places in the graph of those that it applies.
@@ -123,7 +156,7 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
             }
             if keyword != "$ref" {
                 let name = reference.rsplit_once('#').map_or("", |(_, name)| name);
-                targets.extend(anchors.get(name).into_iter().flatten().cloned());
+                targets.extend(anchors.get(name).into_iter().flatten().take(SAME_ANCHORS).cloned());
             }
         }
         let applied = Applied::by(schema);
@@ -252,21 +285,28 @@ fn walk<'s>(value: &'s Value, mut visit: impl FnMut(&'s Value)) {
 
 /// The pointer of what is at this address in a document.
 fn path_of(document: &Document, sought: usize) -> String {
-    let mut open = vec![(&document.schema, String::new())];
-    while let Some((value, path)) = open.pop() {
-        if address(value) == sought {
-            return path;
-        }
-        match value {
+    // Each with the place of what it is in, and its name there: no pointer is built but one.
+    let mut found = vec![(&document.schema, 0, Cow::Borrowed(""))];
+    let mut at = 0;
+    while let Some((value, ..)) = found.get(at)
+        && address(value) != sought
+    {
+        match *value {
             Value::Object(object) => {
-                open.extend(object.iter().map(|(name, value)| (value, pointer::join(&path, name))));
+                found.extend(object.iter().map(|(name, value)| (value, at, Cow::Borrowed(name.as_str()))));
             }
             Value::Array(array) => {
-                let at = |(at, value)| (value, pointer::join(&path, &usize::to_string(&at)));
-                open.extend(array.iter().enumerate().map(at));
+                let numbered = array.iter().enumerate();
+                found.extend(numbered.map(|(index, value)| (value, at, Cow::Owned(index.to_string()))));
             }
             _ => {}
         }
+        at += 1;
     }
-    String::new()
+    let mut names = Vec::new();
+    while let Some((_, outer, name)) = found.get(at).filter(|_| at > 0) {
+        names.push(name);
+        at = *outer;
+    }
+    names.into_iter().rev().fold(String::new(), |path, name| pointer::join(&path, name))
 }

@@ -22,7 +22,7 @@ pub enum SchemaErrorKind {
     Draft,
     /// References and combinators multiply, so that one value could be judged in more ways than
     /// [`SchemaOptions::max_paths`](crate::SchemaOptions::max_paths): thirty `anyOf` of two references each, every one
-    /// to the next.
+    /// to the next. Or the paths of the schema's parts take too much memory, because a long name has many below it.
     Cost,
     /// A tool definition is malformed, or two have one name: `[{"parameters":{}}]`.
     Tool,

@@ -72,7 +72,8 @@ impl SchemaOptions {
     /// # Errors
     ///
     /// If it is no schema of its draft, refers to something outside itself, has a pattern that cannot be matched in
-    /// linear time, or could judge one value in more than [`max_paths`](Self::max_paths) ways.
+    /// linear time, could judge one value in more than [`max_paths`](Self::max_paths) ways, or has paths of
+    /// more than 128 MiB in all.
     pub fn build(self, schema: &serde_json::Value) -> Result<SchemaValidator, SchemaError> {
         let draft = Draft::default().detect(schema);
         let mut document = Document { schema: schema.clone(), draft, costs: Costs::default() };
