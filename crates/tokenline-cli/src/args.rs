@@ -100,11 +100,11 @@ pub(crate) struct ReadingArgs {
     /// found out. For --emit tool-calls, and for events and partials with --tools.
     #[arg(long, value_name = "FORMAT", value_parser = call_format())]
     pub(crate) format: Option<CallFormat>,
-    /// A JSON Schema that every record must satisfy.
+    /// A JSON Schema that every record must satisfy; at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
     /// The tools that may be called: a JSON array of {name, description?, parameters}, of OpenAI's
-    /// {type, function} or of Anthropic's {name, input_schema}.
+    /// {type, function} or of Anthropic's {name, input_schema}; at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
     /// Change parameters in kind where only that makes them fit the tool: "3" to 3 for an integer.
@@ -153,6 +153,7 @@ pub(crate) struct ModelArgs {
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
     /// A member of the request's body that is not among these, as JSON: `--set reasoning_effort='"low"'`.
+    /// `NAME=@FILE` takes a text from a file of at most 16 MiB.
     #[arg(long, value_name = "NAME=JSON")]
     pub(crate) set: Vec<String>,
     /// The environment variable that holds the API key, instead of OPENAI_API_KEY, ANTHROPIC_API_KEY,
@@ -175,14 +176,14 @@ pub(crate) struct ModelArgs {
 pub(crate) struct ExtractArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// What to ask; `-` is standard input.
+    /// What to ask; `-` is standard input, at most 16 MiB.
     #[arg(long, value_name = "TEXT", required_unless_present = "messages", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) prompt: Option<String>,
     /// What the model is to keep to.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
     /// A conversation to go on with, before the prompt if there is one: a JSON array of {role, content},
-    /// as OpenAI's chat has it; `-` is standard input.
+    /// as OpenAI's chat has it, of at most 16 MiB; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     pub(crate) messages: Option<PathBuf>,
     /// What the answer is to be, where the provider sees to that.
@@ -215,8 +216,8 @@ pub(crate) enum PromptCommand {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
     /// The prompts, TOML or JSON: `system`, `terms`, and for each `prompts.ID` its `prompt`,
-    /// `response-type` (text, json, jsonl), `schema` or `object-schema`. Without it, those that are
-    /// built in.
+    /// `response-type` (text, json, jsonl), `schema` or `object-schema`; at most 16 MiB.
+    /// Without it, those that are built in.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -245,11 +246,12 @@ pub(crate) struct RenderArgs {
 /// The terms of a template.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TermArgs {
-    /// A term that is a text. `NAME=@FILE` takes it from a file, `NAME=@-` from standard input.
+    /// A term that is a text. `NAME=@FILE` takes it from a file, `NAME=@-` from standard input,
+    /// of at most 16 MiB.
     #[arg(long, value_name = "NAME=TEXT")]
     pub(crate) var: Vec<String>,
-    /// Terms of any kind: a file with a JSON object, {"text": ..., "classes": [...]}; `-` is standard
-    /// input. --var overrides them.
+    /// Terms of any kind: a file with a JSON object, {"text": ..., "classes": [...]}, of at most 16 MiB; `-` is
+    /// standard input. --var overrides them.
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 }
@@ -258,7 +260,7 @@ pub(crate) struct TermArgs {
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) prompt: PromptArgs,
-    /// The response; `-` is standard input.
+    /// The response, of at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
 }
@@ -284,7 +286,7 @@ pub(crate) enum ToolsCommand {
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsPromptArgs {
     /// The tools: a JSON array of {name, description?, parameters}, of OpenAI's {type, function} or of
-    /// Anthropic's {name, input_schema}.
+    /// Anthropic's {name, input_schema}; at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: PathBuf,
     /// How the model is to call them.
@@ -300,7 +302,7 @@ pub(crate) struct ToolsPromptArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsParseArgs {
-    /// The response; `-` is standard input.
+    /// The response, of at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// How the calls are made: function_calling for a provider's whole response, otherwise how they are
@@ -308,7 +310,7 @@ pub(crate) struct ToolsParseArgs {
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = tool_calling())]
     pub(crate) format: ToolCalling,
     /// The tools that may be called: a JSON array of {name, description?, parameters}, of OpenAI's
-    /// {type, function} or of Anthropic's {name, input_schema}.
+    /// {type, function} or of Anthropic's {name, input_schema}; at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
     /// Exit with 1 if anything was rejected.
@@ -424,7 +426,7 @@ pub(crate) struct DemoArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Recorded streams to serve; without any, the built-in ones. A request's `model` names one: the
+    /// Recorded streams to serve, each of at most 64 MiB; without any, the built-in ones. A request's `model` names one: the
     /// file's name without its ending.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,

@@ -88,6 +88,11 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
                     let why = with_causes(&failure);
                     say(format_args!("{}: not all of it is there: {why}", args.model.model));
                 }
+                Finish::TooLarge => say(format_args!(
+                    "{}: not all of it is there: the document would have more than {} MiB, the limit",
+                    args.model.model,
+                    IterationOptions::default().max_bytes >> 20
+                )),
                 Finish::AfterTooManyRequests => say(format_args!(
                     "{}: not all of it is there after {} requests",
                     args.model.model, args.max_requests

@@ -120,7 +120,7 @@ fn request(args: &ExtractArgs, rules: &Rules) -> Result<ChatRequest, Failure> {
         request = request.messages(load::messages(file)?);
     }
     match args.prompt.as_deref() {
-        Some("-") => request = request.user(load::stdin()?),
+        Some("-") => request = request.user(load::stdin("the prompt")?),
         Some(prompt) => request = request.user(prompt),
         None => {}
     }

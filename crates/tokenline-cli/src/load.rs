@@ -1,6 +1,8 @@
-//! Reading the files that configure a command.
+//! Reading whole files, each within a limit.
 
-use std::io::Read as _;
+use std::fmt::Display;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::Path;
 
 use tokenline::json::{Parser, Raw, Value};
@@ -9,26 +11,31 @@ use tokenline::schema::{SchemaOptions, SchemaValidator, ToolSet};
 
 use crate::failure::Failure;
 
+/// The most bytes of a response, or of what a model is asked.
+pub(crate) const MAX_RESPONSE: u64 = 64 << 20;
+/// The most bytes of a file that configures a command: a schema, tools, a variable.
+const MAX_CONFIGURATION: u64 = 16 << 20;
+
 /// A JSON Schema.
 pub(crate) fn schema(path: &Path) -> Result<SchemaValidator, Failure> {
-    let text = text(path)?;
+    let text = text("the schema", path)?;
     SchemaOptions::default().build_str(&text).map_err(|error| at_fault("schema", path, &error))
 }
 
 /// Tool definitions.
 pub(crate) fn tools(path: &Path) -> Result<ToolSet, Failure> {
-    let text = text(path)?;
+    let text = text("the list of tools", path)?;
     ToolSet::from_json_str(&text).map_err(|error| at_fault("tools", path, &error))
 }
 
 /// A JSON value, as it was written.
 pub(crate) fn json(path: &Path) -> Result<Raw, Failure> {
-    Raw::new(&text(path)?).map_err(|error| at_fault("JSON", path, &error))
+    Raw::new(&text("the JSON", path)?).map_err(|error| at_fault("JSON", path, &error))
 }
 
 /// A conversation: an array of messages, or an object that has one as `messages`.
 pub(crate) fn messages(path: &Path) -> Result<Vec<Message>, Failure> {
-    let text = if path.as_os_str() == "-" { stdin()? } else { text(path)? };
+    let text = text_or_stdin("the conversation", path)?;
     let mut parser = Parser::new();
     let root = parser.parse(&text).map_err(|error| at_fault("messages", path, &error))?;
     let messages = root.get("messages").unwrap_or(root);
@@ -40,21 +47,29 @@ pub(crate) fn messages(path: &Path) -> Result<Vec<Message>, Failure> {
     messages.as_array().ok_or_else(no_array)?.iter().enumerate().map(read).collect()
 }
 
-/// All of standard input, as text.
-pub(crate) fn stdin() -> Result<String, Failure> {
-    std::io::read_to_string(std::io::stdin()).map_err(|error| match error.kind() {
-        std::io::ErrorKind::InvalidData => Failure::Usage("standard input is not UTF-8".to_owned()),
-        _ => Failure::io("cannot read standard input", &error),
-    })
-}
-
 fn at_fault(what: &str, path: &Path, error: &dyn std::error::Error) -> Failure {
     Failure::Usage(format!("{what} {}: {error}", path.display()))
 }
 
-/// A text.
-pub(crate) fn text(path: &Path) -> Result<String, Failure> {
-    let bytes = std::fs::read(path).map_err(|error| Failure::unreadable(path, &error))?;
+/// A text that configures a command, from a file or, as `-`, from standard input.
+pub(crate) fn text_or_stdin(what: &str, path: &Path) -> Result<String, Failure> {
+    if path.as_os_str() == "-" { stdin(what) } else { text(what, path) }
+}
+
+/// A text that configures a command, from standard input.
+pub(crate) fn stdin(what: &str) -> Result<String, Failure> {
+    let bytes = read(io::stdin().lock(), MAX_CONFIGURATION)
+        .map_err(|error| Failure::io("cannot read standard input", &error))?
+        .ok_or_else(|| Failure::Usage(too_large(what, "standard input", MAX_CONFIGURATION)))?;
+    String::from_utf8(bytes).map_err(|_| Failure::Usage("standard input is not UTF-8".to_owned()))
+}
+
+/// A text that configures a command, from a file.
+pub(crate) fn text(what: &str, path: &Path) -> Result<String, Failure> {
+    let bytes = File::open(path)
+        .and_then(|file| read(file, MAX_CONFIGURATION))
+        .map_err(|error| Failure::unreadable(path, &error))?
+        .ok_or_else(|| Failure::Usage(too_large(what, path.display(), MAX_CONFIGURATION)))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
         Failure::Usage(format!("{}: not UTF-8: bad byte at offset {at}", path.display()))
@@ -65,24 +80,17 @@ pub(crate) fn text(path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// What a model has answered, from a file or, as `-`, from standard input, after what messages call it. A
+/// What a model wrote or is asked, from a file or, as `-`, from standard input, after what messages call it. A
 /// character that is cut at its end is left out: what it was part of is cut in any case.
 pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
-    response_within(file, u64::MAX)
-}
-
-/// The same, but no more than so many bytes of it.
-pub(crate) fn response_within(file: &Path, most: u64) -> Result<(String, String), Failure> {
-    let mut bytes = Vec::new();
-    let name = if file.as_os_str() == "-" {
-        let read = std::io::stdin().lock().take(most).read_to_end(&mut bytes);
-        read.map_err(|error| Failure::io("cannot read standard input", &error))?;
-        "stdin".to_owned()
+    let (name, bytes) = if file.as_os_str() == "-" {
+        let bytes = read(io::stdin().lock(), MAX_RESPONSE);
+        ("stdin".to_owned(), bytes.map_err(|error| Failure::io("cannot read standard input", &error))?)
     } else {
-        let read = std::fs::File::open(file).and_then(|file| file.take(most).read_to_end(&mut bytes));
-        read.map_err(|error| Failure::unreadable(file, &error))?;
-        file.display().to_string()
+        let bytes = File::open(file).and_then(|file| read(file, MAX_RESPONSE));
+        (file.display().to_string(), bytes.map_err(|error| Failure::unreadable(file, &error))?)
     };
+    let bytes = bytes.ok_or_else(|| Failure::Source(too_large("the text", &name, MAX_RESPONSE)))?;
     let text = String::from_utf8(bytes).or_else(|error| {
         let fault = error.utf8_error();
         let mut bytes = error.into_bytes();
@@ -98,4 +106,16 @@ pub(crate) fn response_within(file: &Path, most: u64) -> Result<(String, String)
     })?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok((name, text))
+}
+
+/// All of a source; none if it is larger than `limit` bytes. No more than one byte beyond the limit is read.
+fn read(source: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    source.take(limit + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= limit).then_some(bytes))
+}
+
+/// What is too large, where it is from, the limit, and what to do.
+fn too_large(what: &str, source: impl Display, limit: u64) -> String {
+    format!("{source}: {what} has more than {} MiB, the limit; shorten it or split it", limit >> 20)
 }

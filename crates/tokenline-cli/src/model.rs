@@ -57,7 +57,7 @@ fn member_of(member: &str) -> Result<(&str, serde_json::Value), Failure> {
     let usage = |what: &str| Failure::Usage(format!("--set {what}"));
     let (name, value) = member.split_once('=').ok_or_else(|| usage("needs NAME=JSON"))?;
     if let Some(file) = value.strip_prefix('@') {
-        return Ok((name, load::text(Path::new(file))?.into()));
+        return Ok((name, load::text(&format!("--set {name}"), Path::new(file))?.into()));
     }
     let value = serde_json::from_str(value)
         .map_err(|error| usage(&format!("{name}: not JSON, in which a text stands in quotes: {error}")))?;

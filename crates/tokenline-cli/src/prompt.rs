@@ -136,6 +136,13 @@ async fn answer(args: &ModelArgs, request: &ChatRequest, is_shown: bool) -> Resu
                 let mut out = std::io::stdout().lock();
                 out.write_all(piece.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
             }
+            Ok(piece) if text.len() + piece.len() > load::MAX_RESPONSE as usize => {
+                let limit = load::MAX_RESPONSE >> 20;
+                return Err(Failure::Source(format!(
+                    "{}: the response has more than {limit} MiB, the limit; set --max-tokens",
+                    args.model
+                )));
+            }
             Ok(piece) => text.push_str(&piece),
             Err(error @ AnswerError::Cut(_)) => say(format_args!("{}: {error}", args.model)),
             Err(AnswerError::Source(error)) => return Err(model::failure(&error)),
@@ -195,7 +202,7 @@ fn terms_of(args: &TermArgs) -> Result<Terms, Failure> {
     }
     let mut terms = Terms { input: None, texts: Vec::new() };
     if let Some(path) = &args.input {
-        let text = if path.as_os_str() == "-" { load::stdin()? } else { load::text(path)? };
+        let text = load::text_or_stdin("--input", path)?;
         let at_fault = |reason: &str| Failure::Usage(format!("--input {}: {reason}", path.display()));
         let input = Raw::new(&text).map_err(|error| at_fault(&error.to_string()))?;
         if !input.as_str().starts_with('{') {
@@ -208,8 +215,7 @@ fn terms_of(args: &TermArgs) -> Result<Terms, Failure> {
         let (name, value) =
             given.ok_or_else(|| Failure::Usage(format!("--var {var}: expected NAME=TEXT")))?;
         let value = match value.strip_prefix('@') {
-            Some("-") => load::stdin()?,
-            Some(file) => load::text(Path::new(file))?,
+            Some(file) => load::text_or_stdin(&format!("--var {name}"), Path::new(file))?,
             None => value.to_owned(),
         };
         terms.texts.retain(|(other, _)| other != name);

@@ -21,9 +21,6 @@ use crate::failure::{Failure, Verdict};
 use crate::say::{printable, say};
 use crate::{in_runtime, load, model};
 
-/// More than an answer may have that passes.
-const MAX_BYTES: u64 = (8 << 20) + 1;
-
 pub(crate) fn run(command: &StructuredCommand) -> Result<Verdict, Failure> {
     match command {
         StructuredCommand::Schema(args) => schema(args),
@@ -62,7 +59,7 @@ fn to_xml(args: &InputArgs) -> Result<Verdict, Failure> {
 }
 
 fn from_xml(args: &FromXmlArgs) -> Result<Verdict, Failure> {
-    let (source, text) = load::response_within(&args.file, MAX_BYTES)?;
+    let (source, text) = load::response(&args.file)?;
     match LlmResponse::from_xml(&text) {
         Ok(Checked { response, warnings, .. }) => {
             warn(&source, &warnings);
@@ -139,7 +136,7 @@ fn keep(source: &str, attachment: Option<Attachment<'_>>, answer: &LlmResponse) 
 /// The text of an answer, after what messages call it. None if its provider said that it is not whole.
 fn answer(args: &InputArgs) -> Result<(String, Option<String>), Failure> {
     let Some(provider) = args.from else {
-        let (source, text) = load::response_within(&args.file, MAX_BYTES)?;
+        let (source, text) = load::response(&args.file)?;
         return Ok((source, Some(text)));
     };
     let (source, body) = load::response(&args.file)?;

@@ -349,3 +349,19 @@ fn what_cannot_be_gone_on_with_is_a_failure_and_keeps_what_came() {
     assert_eq!(run.code, 2, "{}", run.err);
     assert_eq!(model.extract(&["--continue", "0"]).code, 2);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_response_that_does_not_end_is_given_up() {
+    let piece = format!("{{\"message\":{{\"content\":\"{}\"}},\"done\":false}}\n", "a".repeat(1 << 20));
+    let server = serve(Recording::new("endless", piece.repeat(65))).await;
+    let folder = folder();
+    let config = r#"{"prompts":{"a":{"prompt":"Say a.","response-type":"json"}}}"#;
+    let config = file(&folder, "prompts.json", config);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tokenline"));
+    command.args(["prompt", "run", "--config", &config, "--id", "a"]);
+    command.args(["--provider", "ollama", "--model", "endless", "--base-url", &server.url()]);
+    command.env("NO_PROXY", "127.0.0.1").stdin(Stdio::null());
+    let output = spawn_blocking(move || command.output()).await.expect("it runs").expect("it starts");
+    let expected = "tokenline: endless: the response has more than 64 MiB, the limit; set --max-tokens\n";
+    assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(3), expected));
+}

@@ -133,11 +133,11 @@ impl PromptManager {
         Self::from_parts(config::parse(text, format)?)
     }
 
-    /// Prompts from a [file](Self::parse): TOML or JSON by its extension, else by what is in it.
+    /// Prompts from a [file](Self::parse) of at most 16 MiB: TOML or JSON by its extension, else by what is in it.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read, or anything in it is at fault.
+    /// If the file cannot be read or is larger, or anything in it is at fault.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::from_parts(config::load(path)?).map_err(|error| error.in_file(path))

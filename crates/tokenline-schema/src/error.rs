@@ -20,6 +20,10 @@ pub enum SchemaErrorKind {
     Pattern,
     /// `$schema` names no draft from 4 to 2020-12: `{"$schema":"https://example.com/mine"}`.
     Draft,
+    /// References and combinators multiply, so that one value could be judged in more ways than
+    /// [`SchemaOptions::max_paths`](crate::SchemaOptions::max_paths): thirty `anyOf` of two references each, every one
+    /// to the next. Or the paths of the schema's parts take too much memory, because a long name has many below it.
+    Cost,
     /// A tool definition is malformed, or two have one name: `[{"parameters":{}}]`.
     Tool,
 }

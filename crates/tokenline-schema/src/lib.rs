@@ -38,7 +38,8 @@
 //! - **Private.** Messages name rules, kinds and what the schema says, never a value of the record.
 //! - **Bounded.** A verdict builds no `serde_json::Value`; a reason is looked for within a budget in
 //!   proportion to the record. Recursive alternatives cost no exponential time, patterns are
-//!   matched in linear time.
+//!   matched in linear time. A schema whose references and combinators multiply, so that one value could be judged
+//!   in more ways than [`SchemaOptions::max_paths`], is refused when it is compiled.
 //! - **Offline.** A reference out of the schema is an error, not a request.
 //!
 //! # What this is not
@@ -49,6 +50,7 @@
 
 mod coerce;
 mod compare;
+mod cost;
 mod error;
 mod explain;
 mod number;

@@ -3,6 +3,7 @@
 use jsonschema::Draft;
 use serde_json::{Map, Value};
 
+use crate::cost::Costs;
 use crate::pointer;
 
 /// A schema as it was given, and the draft by which it is read.
@@ -10,6 +11,8 @@ use crate::pointer;
 pub(crate) struct Document {
     pub(crate) schema: Value,
     pub(crate) draft: Draft,
+    /// Of the subschemas at their addresses in `schema`.
+    pub(crate) costs: Costs,
 }
 
 /// A subschema and where it stands.
@@ -28,7 +31,16 @@ const FACET_DEPTH: usize = 8;
 /// How many schema objects may hold at one place.
 const FACETS: usize = 64;
 
+/// Where a document is that does not name itself.
+const HOME: &str = "json-schema:///";
+
 impl Document {
+    /// The document's URI.
+    pub(crate) fn base_uri(&self) -> String {
+        let id = identifier(&self.schema, self.draft).map(|id| id.trim_end_matches('#')).unwrap_or_default();
+        if id.contains(':') { id.to_owned() } else { format!("{HOME}{id}") }
+    }
+
     pub(crate) fn root(&self) -> Place<'_> {
         Place { document: self, schema: &self.schema, pointer: String::new(), base: String::new() }
     }
@@ -41,6 +53,11 @@ impl<'s> Place<'s> {
 
     pub(crate) fn object(&self) -> Option<&'s Map<String, Value>> {
         self.schema.as_object()
+    }
+
+    /// How many steps a verdict may take here.
+    pub(crate) fn cost(&self) -> u64 {
+        self.document.costs.of(self.schema)
     }
 
     /// The value of a keyword that is understood here. In drafts 4 to 7 nothing counts beside

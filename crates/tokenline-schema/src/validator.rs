@@ -8,6 +8,7 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use tokenline_core::json::{Parser, Value};
 use tokenline_core::{Code, Validate, Violation};
 
+use crate::cost::{self, Costs};
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::explain::{self, Finding, Oracle};
 use crate::place::Document;
@@ -23,6 +24,7 @@ const PATTERN_SIZE: usize = 1 << 20;
 pub struct SchemaOptions {
     assert_formats: bool,
     allow_duplicate_keys: bool,
+    max_paths: u64,
 }
 
 impl Default for SchemaOptions {
@@ -35,7 +37,7 @@ impl SchemaOptions {
     /// Formats are asserted, records with duplicate keys rejected.
     #[must_use]
     pub const fn new() -> Self {
-        Self { assert_formats: true, allow_duplicate_keys: false }
+        Self { assert_formats: true, allow_duplicate_keys: false, max_paths: 4096 }
     }
 
     /// Whether a string that is not of its `format` breaks the schema. The drafts disagree: up to
@@ -55,16 +57,29 @@ impl SchemaOptions {
         self
     }
 
+    /// The number of ways in which references, combinators (`anyOf` and its kin) and conditions may lead from one
+    /// subschema to others that judge the same value, by default 4096; 512 times as many where the subschemas of its
+    /// parts are counted too. A small schema can have billions, because they multiply, and a verdict may go all of them.
+    /// 16 for each subschema are always allowed.
+    #[must_use]
+    pub const fn max_paths(mut self, paths: u64) -> Self {
+        self.max_paths = paths;
+        self
+    }
+
     /// Compiles a schema.
     ///
     /// # Errors
     ///
-    /// If it is no schema of its draft, refers to something outside itself, or has a pattern that
-    /// cannot be matched in linear time.
+    /// If it is no schema of its draft, refers to something outside itself, has a pattern that cannot be matched in
+    /// linear time, could judge one value in more than [`max_paths`](Self::max_paths) ways, or has paths of
+    /// more than 128 MiB in all.
     pub fn build(self, schema: &serde_json::Value) -> Result<SchemaValidator, SchemaError> {
         let draft = Draft::default().detect(schema);
+        let mut document = Document { schema: schema.clone(), draft, costs: Costs::default() };
+        // Before it is compiled, which may go all ways too.
+        document.costs = cost::count(&document, self.max_paths)?;
         let validator = self.for_tape().build(schema).map_err(|error| refusal::explain(schema, &error))?;
-        let document = Document { schema: schema.clone(), draft };
         let oracle = OnceLock::new();
         Ok(SchemaValidator(Arc::new(Inner { validator, document, options: self, oracle })))
     }

@@ -175,3 +175,15 @@ fn tools_stand_in_a_request_as_they_are_described_for_it() {
         assert_eq!(body["tools"], described, "{provider:?}");
     }
 }
+
+#[tokio::test]
+async fn a_text_that_does_not_end_is_incomplete() {
+    // A piece of a megabyte each, one more than is gathered.
+    let pieces = (0..=64).map(|_| "a".repeat(1 << 20));
+    let server = serve(Recording::new("endless", as_ollama(pieces, Some("stop")))).await;
+    let prompts = PromptManager::new().with_prompt("say", Prompt::text("Say a.")).expect("a prompt");
+    let asked =
+        prompts.ask("say", text(), &client(Provider::Ollama, &server), &ChatRequest::new("endless")).await;
+    let Err(InvokeError::Llm(AnswerError::Incomplete(why))) = asked else { panic!("more than is gathered") };
+    assert_eq!(why.message, "its text has more than 64 MiB, the limit");
+}

@@ -27,7 +27,7 @@ pub(crate) enum ContinuationCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ContextsArgs {
-    /// The answer; `-` is standard input.
+    /// The answer, of at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -46,9 +46,9 @@ pub(crate) struct SizeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct MergeArgs {
-    /// What there is of the answer; `-` is standard input.
+    /// What there is of the answer, at most 64 MiB; `-` is standard input.
     pub(crate) base: PathBuf,
-    /// What the model wrote next; `-` is standard input.
+    /// What the model wrote next, at most 64 MiB; `-` is standard input.
     pub(crate) fragment: PathBuf,
     /// How many bytes of the answer the model was asked to begin with.
     #[arg(long, value_name = "BYTES")]
@@ -57,7 +57,7 @@ pub(crate) struct MergeArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ContinuationRunArgs {
-    /// What to ask; `-` is standard input.
+    /// What to ask, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// What the model is to keep to.

@@ -36,7 +36,7 @@ pub(crate) struct SchemaArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestArgs {
-    /// What the user asks; `-` is standard input.
+    /// What the user asks, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// The model, by Ollama's name for it.
@@ -58,7 +58,7 @@ pub(crate) struct SystemArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// The answer; `-` is standard input.
+    /// The answer, of at most 8 MiB, with --from 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// It is the body of this provider's response: streamed, or of Ollama also at once. Otherwise it is the JSON that
@@ -69,7 +69,7 @@ pub(crate) struct InputArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FromXmlArgs {
-    /// The XML; `-` is standard input.
+    /// The XML, of at most 8 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// On one line.
@@ -79,7 +79,7 @@ pub(crate) struct FromXmlArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// What the user asks; `-` is standard input.
+    /// What the user asks, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]

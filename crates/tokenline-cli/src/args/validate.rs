@@ -20,7 +20,7 @@ pub(crate) struct ValidateInputArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ValidateArgs {
-    /// The JSON Schema that every line must satisfy. Each line has to be an object.
+    /// The JSON Schema that every line must satisfy, of at most 16 MiB. Each line has to be an object.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
     /// The records: files, `-` for standard input, or patterns such as 'export/*.jsonl.gz'. What is compressed by gzip,

@@ -5,6 +5,7 @@ mod calls;
 mod common;
 mod compression;
 mod continuation;
+mod large;
 mod limits;
 mod parse;
 mod program;

@@ -18,6 +18,8 @@ pub struct IterationOptions {
     pub max_failures: usize,
     /// So many requests are made in all. 100 by default.
     pub max_requests: usize,
+    /// The most bytes of the document. 64 MiB by default. A response that could take it further ends the iteration.
+    pub max_bytes: usize,
     /// A response that is merged with less confidence counts as a failure. [`Confidence::Likely`] by default:
     /// overlap is asked for, so what is ambiguous is better asked for again.
     pub min_confidence: Confidence,
@@ -29,6 +31,7 @@ impl Default for IterationOptions {
             contexts: ContextOptions::default(),
             max_failures: 3,
             max_requests: 100,
+            max_bytes: 64 << 20,
             min_confidence: Confidence::Likely,
         }
     }
@@ -113,6 +116,7 @@ impl Iteration {
         if self.end.is_none() {
             self.requests += 1;
             match self.take(response) {
+                _ if self.end.is_some() => {}
                 Ok(progress) => {
                     self.failures = 0;
                     if self.document.status() == Status::Complete {
@@ -177,6 +181,11 @@ impl Iteration {
 
     /// Makes the response part of the document, or leaves it as it was.
     fn take(&mut self, response: &str) -> Result<Progress, StepFailure> {
+        let held = if self.document.status() == Status::Empty { 0 } else { self.document.text().len() };
+        if held.saturating_add(response.len()) > self.options.max_bytes {
+            self.fall_back(Finish::TooLarge, IterationError::TooLarge);
+            return Err(StepFailure::NoProgress);
+        }
         if self.document.status() == Status::Empty {
             let document = Document::of(response);
             return match document.status() {

@@ -47,6 +47,9 @@ pub enum Finish {
     AfterFailures(StepFailure),
     /// It is what was whole when the bound on requests was reached.
     AfterTooManyRequests,
+    /// It is what was whole before a response that could make it larger than
+    /// [`max_bytes`](super::IterationOptions::max_bytes).
+    TooLarge,
 }
 
 impl Finish {
@@ -100,6 +103,8 @@ pub enum IterationError {
     Failures(StepFailure),
     /// The bound on requests was reached.
     TooManyRequests,
+    /// A response was larger than [`max_bytes`](super::IterationOptions::max_bytes), or would have made the document so.
+    TooLarge,
 }
 
 impl fmt::Display for IterationError {
@@ -107,6 +112,7 @@ impl fmt::Display for IterationError {
         f.write_str(match self {
             Self::Failures(_) => "too many responses in a row were of no use, and nothing is whole yet",
             Self::TooManyRequests => "too many requests were made, and nothing is whole yet",
+            Self::TooLarge => "a response was larger than a document may be, and nothing is whole yet",
         })
     }
 }
@@ -115,7 +121,7 @@ impl std::error::Error for IterationError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
             Self::Failures(failure) => Some(failure),
-            Self::TooManyRequests => None,
+            Self::TooManyRequests | Self::TooLarge => None,
         }
     }
 }

@@ -210,3 +210,21 @@ fn a_document_of_another_process() {
     assert_eq!(iteration.next_request().unwrap().requested_overlap, Some(4));
     assert!(matches!(iteration.receive("[1,2,3]"), Decision::Finished(_)));
 }
+
+#[test]
+fn a_document_may_be_so_large() {
+    let options = |max_bytes| IterationOptions { max_bytes, ..IterationOptions::default() };
+    let mut iteration = Iteration::new("List.", options(12));
+    assert!(matches!(iteration.receive("[1,2,3"), Decision::Continue(_)));
+    let Decision::Finished(finished) = iteration.receive("3,4,5,6") else { panic!("too large") };
+    assert_eq!(finished, Finished { document: "[1,2]".to_owned(), finish: Finish::TooLarge });
+    assert!(iteration.next_request().is_none());
+
+    let mut iteration = Iteration::new("List.", options(5));
+    assert_eq!(iteration.receive("[1,2,3"), Decision::Failed(IterationError::TooLarge));
+    let mut iteration = Iteration::new("List.", options(5));
+    assert!(matches!(
+        iteration.receive("[1,2]"),
+        Decision::Finished(Finished { finish: Finish::Complete, .. })
+    ));
+}

@@ -1,6 +1,7 @@
 //! What is served.
 
-use std::io;
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use bytes::Bytes;
@@ -45,17 +46,23 @@ impl Recording {
         }
     }
 
-    /// Reads a file, all of it, blocking; the recording is named as the file without its extension.
+    /// The most bytes of a file that [`from_file`](Self::from_file) reads: 64 MiB.
+    pub const MAX_BYTES: u64 = 64 << 20;
+
+    /// Reads a file of at most [`MAX_BYTES`](Self::MAX_BYTES), all of it, blocking; the recording is named as the file without its extension.
     ///
     /// The extensions `sse`, `ndjson`, `jsonl` and `json` set the content type, any other leaves it to the path that is
     /// asked for.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::read`], of the same kind, with the path in the message.
+    /// Those of [`std::fs::read`], of the same kind, with the path in the message; [`FileTooLarge`] if the file has more
+    /// bytes.
+    ///
+    /// [`FileTooLarge`]: io::ErrorKind::FileTooLarge
     pub fn from_file(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref();
-        let bytes = std::fs::read(path)
+        let bytes = read(path)
             .map_err(|error| io::Error::new(error.kind(), format!("{}: {error}", path.display())))?;
         let name = path.file_stem().unwrap_or(path.as_os_str());
         let mut recording = Self::new(name.to_string_lossy(), bytes);
@@ -144,6 +151,18 @@ impl Recording {
         };
         self.bytes.slice(start..start + length)
     }
+}
+
+/// All of a file. No more than one byte beyond the limit is read.
+fn read(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(Recording::MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > Recording::MAX_BYTES {
+        let limit = Recording::MAX_BYTES >> 20;
+        let reason = format!("the recording has more than {limit} MiB, the limit; shorten it or split it");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+    Ok(bytes)
 }
 
 /// How a body ends before its end. A place beyond the body's length means its end.

@@ -352,3 +352,17 @@ async fn recordings_are_checked_before_anything_is_bound() {
     assert_eq!(error.kind(), std::io::ErrorKind::NotFound);
     assert!(error.to_string().starts_with("no/such.sse: "), "{error}");
 }
+
+#[test]
+fn a_file_may_be_so_large() {
+    let path = std::env::temp_dir().join(format!("tokenline-recording-{}.sse", std::process::id()));
+    let file = std::fs::File::create(&path).expect("a file");
+    file.set_len(Recording::MAX_BYTES).expect("a length");
+    let recording = Recording::from_file(&path).expect("as large as allowed");
+    assert_eq!(recording.bytes().len() as u64, Recording::MAX_BYTES);
+    file.set_len(Recording::MAX_BYTES + 1).expect("a length");
+    let error = Recording::from_file(&path).unwrap_err();
+    assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
+    assert!(error.to_string().contains("more than 64 MiB"), "{error}");
+    std::fs::remove_file(path).expect("a file");
+}

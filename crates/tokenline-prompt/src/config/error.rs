@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigErrorKind {
-    /// The file cannot be read.
+    /// The file cannot be read, or has more than 16 MiB.
     File,
     /// The file is no TOML or JSON, or the value of a key is not the JSON it should be: `{"prompt":`.
     Syntax,

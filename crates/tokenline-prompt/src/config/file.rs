@@ -1,5 +1,7 @@
 //! Files: the natural shape, in TOML or JSON, and the flat one.
 
+use std::fs::File;
+use std::io::{self, Read as _};
 use std::path::Path;
 
 use tokenline_core::json::{Parser, Value};
@@ -8,6 +10,9 @@ use super::error::{ConfigError, ConfigErrorKind, Place, Within};
 use super::reader::Source;
 use super::{Config, flat, toml};
 use crate::prompt::Compiled;
+
+/// The most bytes of a file.
+pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
 /// The format of a configuration file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,12 +48,25 @@ impl Format {
 
 /// Reads the configuration in a file.
 pub(crate) fn load(path: &Path) -> Result<Config, ConfigError> {
-    let text = std::fs::read_to_string(path).map_err(|error| {
+    let text = read_text(path).map_err(|error| {
         let reason = format!("cannot be read: {error}");
         ConfigError::new(ConfigErrorKind::File, "", reason).because(error).in_file(path)
     })?;
     let format = Format::from_path(path).unwrap_or_else(|| Format::from_text(&text));
     parse(&text, format).map_err(|error| error.in_file(path))
+}
+
+/// All of a file. No more than one byte beyond the limit is read.
+fn read_text(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let limit = MAX_BYTES >> 20;
+        let reason =
+            format!("the configuration has more than {limit} MiB, the limit; shorten it or split it");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 /// Reads the configuration in a text.

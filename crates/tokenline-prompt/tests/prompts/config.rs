@@ -1,6 +1,7 @@
 //! Configurations, and what is said of those that are at fault.
 
 use std::error::Error;
+use std::io::Write as _;
 
 use serde_json::json;
 use tokenline_prompt::{ConfigErrorKind, Format, Prompt, PromptManager, ResponseType, Within};
@@ -419,6 +420,15 @@ fn files_are_read_by_extension_or_content() {
     let error = PromptManager::load(&path).unwrap_err();
     assert!(error.to_string().starts_with(&format!("{}: cannot be read: ", path.display())), "{error}");
     assert_eq!((error.kind(), error.key()), (ConfigErrorKind::File, ""));
+
+    let path = folder.join("large.toml");
+    std::fs::write(&path, "#".repeat((16 << 20) - 1) + "\n").unwrap();
+    assert!(PromptManager::load(&path).is_ok());
+    std::fs::File::options().append(true).open(&path).unwrap().write_all(b"\n").unwrap();
+    let error = PromptManager::load(&path).unwrap_err();
+    let reason = "cannot be read: the configuration has more than 16 MiB, the limit; shorten it or split it";
+    assert_eq!(error.to_string(), format!("{}: {reason}", path.display()));
+    assert_eq!(error.kind(), ConfigErrorKind::File);
     std::fs::remove_dir_all(folder).unwrap();
 }
 

@@ -11,7 +11,7 @@ use jsonschema::{Draft, Registry, Retrieve, ValidationOptions, Validator};
 use serde_json::{Map, Value as Owned, json};
 use tokenline_core::json::{Parser, Value};
 
-use crate::place::{Document, Place, identifier};
+use crate::place::{Document, Place};
 use crate::pointer;
 use crate::tape::{Tape, TapeNode};
 
@@ -41,9 +41,6 @@ pub(super) const RULES: &[&str] = &[
     "multipleOf",
 ];
 
-/// Where the document is registered if it does not name itself.
-const HOME: &str = "json-schema:///";
-
 pub(crate) struct Oracle {
     validator: Validator<Tape>,
     /// Has read [`EMPTY`].
@@ -60,8 +57,7 @@ impl Oracle {
     /// against expectation.
     pub(crate) fn new(document: &Document, options: Options<'static>) -> Option<Self> {
         let draft = document.draft;
-        let id = identifier(&document.schema, draft).map(|id| id.trim_end_matches('#')).unwrap_or_default();
-        let base = if id.contains(':') { id.to_owned() } else { format!("{HOME}{id}") };
+        let base = document.base_uri();
         let resource = draft.create_resource_ref(&document.schema);
         let registry = Registry::new().draft(draft).add(base.as_str(), resource).ok()?.prepare().ok()?;
         let schema = json!({ "$schema": dialect(draft), "properties": parts(document, &base) });

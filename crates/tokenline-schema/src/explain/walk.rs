@@ -28,6 +28,8 @@ const FUEL_PER_BYTE: usize = 16;
 const FUEL: usize = 256 * 1024;
 /// What a verdict costs besides.
 const VERDICT: usize = 16;
+/// How many steps of a verdict cost as much as a byte of the value.
+const STEPS_PER_BYTE: u64 = 32;
 /// How many steps the way may have. References that go in circles end here.
 const STEPS: usize = 512;
 
@@ -185,13 +187,14 @@ impl<'o> Walk<'o> {
 
     /// Whether a value fits the schema at a place.
     pub(super) fn fits(&mut self, place: &Place<'_>, value: Value<'_>) -> Result<bool, Spent> {
-        self.spend(value.range().len())?;
+        let steps = usize::try_from(place.cost() / STEPS_PER_BYTE).unwrap_or(usize::MAX);
+        self.spend(steps.saturating_add(value.range().len()))?;
         Ok(self.oracle.fits(place, value))
     }
 
     /// Pays for a look at so many bytes of a value, or of the schema.
     pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Spent> {
-        self.fuel = self.fuel.checked_sub(VERDICT + bytes).ok_or(Spent)?;
+        self.fuel = self.fuel.checked_sub(bytes.saturating_add(VERDICT)).ok_or(Spent)?;
         Ok(())
     }
 

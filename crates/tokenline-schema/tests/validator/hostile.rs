@@ -7,7 +7,7 @@ use crate::support::report;
 use serde_json::{Value, json};
 use tokenline_core::Validate;
 use tokenline_core::json::Parser;
-use tokenline_schema::SchemaValidator;
+use tokenline_schema::{SchemaErrorKind, SchemaValidator};
 
 /// Far beyond what any of these takes, far below what exponential work would.
 const SOON: Duration = Duration::from_secs(5);
@@ -92,6 +92,19 @@ fn huge_unions_do_not_make_each_record_slow() {
     for _ in 0..100 {
         assert!(validator.validate(value).is_err());
     }
+    assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
+}
+
+#[test]
+fn a_long_name_with_much_below_it_takes_little_memory() {
+    let below: serde_json::Map<_, _> =
+        (0..20_000).map(|at| (format!("p{at}"), json!({"type": "string"}))).collect();
+    let name = "x".repeat(1 << 20);
+    let schema = json!({"properties": {name.as_str(): {"properties": below}}, "required": ["a"]});
+    let start = Instant::now();
+    let error = SchemaValidator::new(&schema).unwrap_err();
+    assert_eq!(error.kind(), SchemaErrorKind::Cost);
+    assert_eq!(error.to_string(), "the paths of its parts have more than 128 MiB in all; shorten the names");
     assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
 }
 

@@ -1,5 +1,6 @@
 //! The validator: its verdicts, its reports, and what is made to break it.
 
+mod cost;
 mod hostile;
 mod reports;
 mod schemas;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{self, Write as _};
+use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 
 use super::{AttachmentStore, StoreError};
@@ -28,13 +28,15 @@ use super::{AttachmentStore, StoreError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// The calls wait for the disk. In async code they belong in `spawn_blocking` or its like.
+/// A file of more than 64 MiB is not read: to load it is an error. The calls wait for the disk. In async code they belong in `spawn_blocking` or its like.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStore {
     root: PathBuf,
 }
 
 const EXTENSION: &str = ".xml";
+/// Bytes of a file that are read at the most: eight times what any response that passes has as JSON.
+const MAX_BYTES: u64 = 64 << 20;
 /// File systems commonly allow 255 bytes.
 const MAX_NAME: usize = 240;
 
@@ -82,7 +84,7 @@ impl AttachmentStore for FileStore {
 
     fn load(&self, topic: &str, message: &str) -> Result<Option<String>, StoreError> {
         let file = self.path(topic, message)?;
-        match fs::read_to_string(&file) {
+        match read(&file) {
             Ok(xml) => Ok(Some(xml)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(failed("read", &file, error)),
@@ -118,6 +120,17 @@ impl AttachmentStore for FileStore {
         messages.sort_unstable();
         Ok(messages)
     }
+}
+
+/// All of a file. No more than one byte beyond the limit is read.
+fn read(path: &Path) -> io::Result<String> {
+    let mut bytes = Vec::new();
+    File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > MAX_BYTES {
+        let reason = format!("the attachment has more than {} MiB, the limit", MAX_BYTES >> 20);
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
+    }
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
 /// Flushes the names in a folder. Not every system lets a folder be opened.

@@ -145,3 +145,16 @@ fn readers_see_a_whole_attachment_or_none() {
     });
     assert_eq!(files(folder.path()), ["t/m.xml"]);
 }
+
+#[test]
+fn what_is_too_large_is_not_loaded() {
+    let folder = tempfile::tempdir().unwrap();
+    let store = FileStore::new(folder.path());
+    store.store("t", "m", "<a/>").unwrap();
+    let file = std::fs::File::options().write(true).open(store.path("t", "m").unwrap()).unwrap();
+    file.set_len(64 << 20).unwrap();
+    assert_eq!(store.load("t", "m").unwrap().unwrap().len(), 64 << 20);
+    file.set_len((64 << 20) + 1).unwrap();
+    let error = store.load("t", "m").unwrap_err();
+    assert!(error.to_string().ends_with("m.xml: the attachment has more than 64 MiB, the limit"), "{error}");
+}

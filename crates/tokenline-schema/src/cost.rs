@@ -1,0 +1,312 @@
+//! How often one value may be judged, because references and combinators multiply: thirty `anyOf` of two references
+//! each, every one to the next, lead to the last in 2³⁰ ways, and jsonschema goes all of them. Such schemas are refused.
+//!
+//! The ways are counted, not gone: each subschema is looked at once, so that counting is linear in the schema.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use jsonschema::{Registry, uri};
+use serde_json::Value;
+
+use crate::error::{SchemaError, SchemaErrorKind};
+use crate::place::Document;
+use crate::pointer;
+
+/// To a value and those that it is in there may be so many times as many ways: whoever wants the most work needs a
+/// record as deep as the schema. The schema of Vega-Lite, 1.5 MB, has 1.2 million such ways, and 40 to one value.
+const NESTED: u64 = 512;
+/// So many ways for each subschema are always allowed: a long list of alternatives is no multiplication.
+const PER_SUBSCHEMA: u64 = 16;
+
+/// The most bytes of the pointers of all parts of a schema. To compile it takes several times as much memory, and one long
+/// name with many subschemas below it would take all.
+const MAX_POINTERS: usize = 128 << 20;
+/// How many anchors of one name are looked at: a dynamic reference leads to one of them.
+const SAME_ANCHORS: usize = 64;
+
+const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+
+/// How many steps a verdict by a subschema may take for a value and those that it is in, by the address of the
+/// subschema in its document.
+#[derive(Debug, Default)]
+pub(crate) struct Costs(HashMap<usize, u64>);
+
+impl Costs {
+    /// The cost of what has been counted; 1 for all else.
+    pub(crate) fn of(&self, schema: &Value) -> u64 {
+        self.0.get(&address(schema)).copied().unwrap_or(1)
+    }
+}
+
+/// Counts the ways through a schema.
+///
+/// # Errors
+///
+/// If the pointers of its parts have more than [`MAX_POINTERS`], or more than `max_paths` lead from one subschema to others that judge the same value.
+pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, SchemaError> {
+    if pointers(&document.schema) > MAX_POINTERS {
+        let limit = MAX_POINTERS >> 20;
+        let reason = format!("the paths of its parts have more than {limit} MiB in all; shorten the names");
+        return Err(SchemaError::new(SchemaErrorKind::Cost, "", reason));
+    }
+    // A reference that leads nowhere is for jsonschema to report.
+    let Some(nodes) = graph(document) else { return Ok(Costs::default()) };
+    let refused = |node: &Node, count: u64, most: u64| {
+        let count = if count == u64::MAX { "very many".to_owned() } else { count.to_string() };
+        let reason = format!(
+            "references and combinators multiply: one value could be judged in {count} ways, more than {most}; refer \
+             to a subschema once, not from several alternatives"
+        );
+        SchemaError::new(SchemaErrorKind::Cost, path_of(document, node.address), reason)
+    };
+
+    let most = max_paths.max(PER_SUBSCHEMA.saturating_mul(nodes.len() as u64));
+    let counts = ways(&nodes, |node, ways| total(&node.same, ways));
+    // The innermost says best where it is.
+    let worst =
+        nodes.iter().zip(&counts).filter(|(_, count)| **count > most).min_by_key(|(_, count)| **count);
+    if let Some((node, count)) = worst {
+        return Err(refused(node, *count, most));
+    }
+
+    let most = most.saturating_mul(NESTED);
+    let counts = ways(&nodes, |node, ways| {
+        let deepest = node.members.iter().map(|&at| ways(at)).max().unwrap_or(0);
+        total(&node.same, ways).saturating_add(total(&node.parts, ways)).saturating_add(deepest)
+    });
+    match (nodes.first(), counts.first()) {
+        (Some(root), Some(&count)) if count > most => Err(refused(root, count, most)),
+        _ => Ok(Costs(nodes.iter().map(|node| node.address).zip(counts).collect())),
+    }
+}
+
+/// How long the pointers of a value's parts are in all.
+fn pointers(value: &Value) -> usize {
+    let mut all = 0_usize;
+    let mut open = vec![(value, 0)];
+    while let Some((value, length)) = open.pop() {
+        all = all.saturating_add(length);
+        match value {
+            Value::Object(object) => {
+                open.extend(object.iter().map(|(name, value)| (value, length + 1 + name.len())));
+            }
+            // As long as the index of the last.
+            Value::Array(array) => {
+                let length = length + 2 + array.len().checked_ilog10().unwrap_or(0) as usize;
+                open.extend(array.iter().map(|value| (value, length)));
+            }
+            _ => {}
+        }
+    }
+    all
+}
+
+/// A subschema, and the places in the graph of those that it applies.
+struct Node {
+    address: usize,
+    /// To the same value.
+    same: Vec<usize>,
+    /// To parts of the value; several may apply to one part.
+    parts: Vec<usize>,
+    /// To parts of the value, each to another.
+    members: Vec<usize>,
+}
+
+/// The subschemas that a verdict can lead to; the root is the first. None if there are no references that could
+/// multiply, or they cannot be resolved.
+fn graph(document: &Document) -> Option<Vec<Node>> {
+    let mut references = 0;
+    walk(&document.schema, |value| {
+        references += REFERENCES.iter().filter(|keyword| value.get(keyword).is_some()).count();
+    });
+    if references < 2 {
+        return None;
+    }
+    let draft = document.draft;
+    let base = document.base_uri();
+    let resource = draft.create_resource_ref(&document.schema);
+    let registry = Registry::new().draft(draft).add(base.as_str(), resource).ok()?.prepare().ok()?;
+    let resolver = registry.resolver(uri::from_str(&base).ok()?);
+
+    // Where dynamic references may lead, by the anchor's name; that of recursive ones is empty.
+    let mut anchors: HashMap<&str, Vec<_>> = HashMap::new();
+    let mut open = vec![(&document.schema, resolver.clone())];
+    while let Some((value, outer)) = open.pop() {
+        let own = outer.in_subresource(draft.create_resource_ref(value)).unwrap_or(outer);
+        let named = value.get("$dynamicAnchor").and_then(Value::as_str);
+        let recursive = value.get("$recursiveAnchor").and_then(Value::as_bool).filter(|is| *is).map(|_| "");
+        for name in named.into_iter().chain(recursive) {
+            anchors.entry(name).or_default().push((value, own.clone()));
+        }
+        open.extend(children(value).into_iter().map(|child| (child, own.clone())));
+    }
+
+    let mut places = HashMap::from([(address(&document.schema), 0)]);
+    // In the order of their places.
+    let mut found = vec![(&document.schema, resolver)];
+    let mut nodes = Vec::new();
+    while let Some((schema, outer)) = found.get(nodes.len()).cloned() {
+        let own = outer.in_subresource(draft.create_resource_ref(schema)).unwrap_or(outer);
+        let mut targets = Vec::new();
+        for keyword in REFERENCES {
+            let Some(reference) = schema.get(keyword).and_then(Value::as_str) else { continue };
+            if let Ok(target) = own.lookup(reference) {
+                targets.push((target.contents(), target.resolver().clone()));
+            }
+            if keyword != "$ref" {
+                let name = reference.rsplit_once('#').map_or("", |(_, name)| name);
+                targets.extend(anchors.get(name).into_iter().flatten().take(SAME_ANCHORS).cloned());
+            }
+        }
+        let applied = Applied::by(schema);
+        let mut place = |(schema, resolver)| {
+            *places.entry(address(schema)).or_insert_with(|| {
+                found.push((schema, resolver));
+                found.len() - 1
+            })
+        };
+        let mut same: Vec<usize> = targets.into_iter().map(&mut place).collect();
+        let mut all =
+            |schemas: Vec<_>| schemas.into_iter().map(|schema| place((schema, own.clone()))).collect();
+        same.extend::<Vec<_>>(all(applied.same));
+        let (parts, members) = (all(applied.parts), all(applied.members));
+        nodes.push(Node { address: address(schema), same, parts, members });
+    }
+    Some(nodes)
+}
+
+/// The subschemas that keywords apply, references apart, as in [`Node`]. Of all drafts: to count what one does not
+/// know is no harm.
+#[derive(Default)]
+struct Applied<'s> {
+    same: Vec<&'s Value>,
+    parts: Vec<&'s Value>,
+    members: Vec<&'s Value>,
+}
+
+impl<'s> Applied<'s> {
+    fn by(schema: &'s Value) -> Self {
+        let mut applied = Self::default();
+        for (keyword, value) in schema.as_object().into_iter().flatten() {
+            let kind = match keyword.as_str() {
+                "allOf" | "anyOf" | "oneOf" | "not" | "if" | "then" | "else" | "dependentSchemas"
+                | "dependencies" => &mut applied.same,
+                "properties" | "prefixItems" => &mut applied.members,
+                "items" if value.is_array() => &mut applied.members,
+                "items"
+                | "additionalItems"
+                | "additionalProperties"
+                | "contains"
+                | "patternProperties"
+                | "propertyNames"
+                | "unevaluatedItems"
+                | "unevaluatedProperties" => &mut applied.parts,
+                _ => continue,
+            };
+            match keyword.as_str() {
+                "properties" | "patternProperties" | "dependentSchemas" | "dependencies" => {
+                    kind.extend(children(value).into_iter().filter(|child| child.is_object()));
+                }
+                _ if value.is_array() => kind.extend(children(value)),
+                _ => kind.push(value),
+            }
+        }
+        applied
+    }
+}
+
+/// For each node 1 and what `sum` makes of the counts of others, each counted once.
+///
+/// A way that comes back to a subschema it is in ends there, but not the first time: jsonschema remembers verdicts on
+/// these only, and only if they were work. Where that is depends on the order of the ways, so there are two.
+fn ways(nodes: &[Node], sum: impl Fn(&Node, &dyn Fn(usize) -> u64) -> u64) -> Vec<u64> {
+    let [first, second] = [false, true].map(|reversed| {
+        let once = ways_in_order(nodes, reversed, &vec![1; nodes.len()], &sum);
+        ways_in_order(nodes, reversed, &once, &sum)
+    });
+    first.into_iter().zip(second).map(|(first, second)| first.max(second)).collect()
+}
+
+fn ways_in_order(
+    nodes: &[Node],
+    reversed: bool,
+    again: &[u64],
+    sum: &impl Fn(&Node, &dyn Fn(usize) -> u64) -> u64,
+) -> Vec<u64> {
+    let mut counts: Vec<Option<u64>> = vec![None; nodes.len()];
+    let mut is_open = vec![false; nodes.len()];
+    // The root leads to all others. Not by recursion: references may lead from one to the next a million times.
+    let mut open = vec![0];
+    while let Some(&at) = open.last() {
+        let node = &nodes[at];
+        if counts[at].is_some() {
+            open.pop();
+        } else if is_open[at] {
+            let count = |next: usize| counts[next].unwrap_or(again[next]);
+            counts[at] = Some(sum(node, &count).saturating_add(1));
+            open.pop();
+        } else {
+            is_open[at] = true;
+            let further = open.len();
+            let all = node.same.iter().chain(&node.parts).chain(&node.members);
+            open.extend(all.filter(|&&next| !is_open[next]));
+            if reversed {
+                open[further..].reverse();
+            }
+        }
+    }
+    counts.into_iter().map(|count| count.unwrap_or(1)).collect()
+}
+
+fn total(places: &[usize], ways: &dyn Fn(usize) -> u64) -> u64 {
+    places.iter().fold(0, |total, &at| total.saturating_add(ways(at)))
+}
+
+fn address(schema: &Value) -> usize {
+    std::ptr::from_ref(schema).addr()
+}
+
+fn children(value: &Value) -> Vec<&Value> {
+    match value {
+        Value::Object(object) => object.values().collect(),
+        Value::Array(array) => array.iter().collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn walk<'s>(value: &'s Value, mut visit: impl FnMut(&'s Value)) {
+    let mut open = vec![value];
+    while let Some(value) = open.pop() {
+        visit(value);
+        open.extend(children(value));
+    }
+}
+
+/// The pointer of what is at this address in a document.
+fn path_of(document: &Document, sought: usize) -> String {
+    // Each with the place of what it is in, and its name there: no pointer is built but one.
+    let mut found = vec![(&document.schema, 0, Cow::Borrowed(""))];
+    let mut at = 0;
+    while let Some((value, ..)) = found.get(at)
+        && address(value) != sought
+    {
+        match *value {
+            Value::Object(object) => {
+                found.extend(object.iter().map(|(name, value)| (value, at, Cow::Borrowed(name.as_str()))));
+            }
+            Value::Array(array) => {
+                let numbered = array.iter().enumerate();
+                found.extend(numbered.map(|(index, value)| (value, at, Cow::Owned(index.to_string()))));
+            }
+            _ => {}
+        }
+        at += 1;
+    }
+    let mut names = Vec::new();
+    while let Some((_, outer, name)) = found.get(at).filter(|_| at > 0) {
+        names.push(name);
+        at = *outer;
+    }
+    names.into_iter().rev().fold(String::new(), |path, name| pointer::join(&path, name))
+}
