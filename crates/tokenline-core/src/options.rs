@@ -134,8 +134,8 @@ impl Options {
     /// come with each piece. Off unless asked for.
     ///
     /// ```
-    /// use tokenline_core::json::{Change, Delta};
-    /// use tokenline_core::{Event, JsonlParser, Options, Partial};
+    /// use tokenline_core::json::Change;
+    /// use tokenline_core::{Event, JsonlParser, Options};
     ///
     /// let mut parser = JsonlParser::new(Options::lenient().partials(true));
     /// let mut screen = String::new();
@@ -143,7 +143,7 @@ impl Options {
     ///     parser.push(piece);
     ///     while let Some(event) = parser.next_event() {
     ///         match event {
-    ///             Event::Partial(Partial { value: Delta { path: "/answer", change }, .. }) => match change {
+    ///             Event::Partial(partial) if partial.value.is_at("/answer") => match partial.value.change {
     ///                 Change::Append(text) => screen += text,
     ///                 Change::Close => screen += " [whole]",
     ///                 _ => {}
