@@ -7,6 +7,7 @@ mod compression;
 mod continuation;
 mod limits;
 mod parse;
+mod partials;
 mod program;
 mod prompts;
 mod providers;
