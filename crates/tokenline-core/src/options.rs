@@ -130,8 +130,8 @@ impl Options {
         self.items.as_ref().is_some_and(|tokens| !tokens.is_empty())
     }
 
-    /// Asks for [`Event::Partial`](crate::Event::Partial): how the open record grows, as far as it has
-    /// come with each piece. Off unless asked for.
+    /// Yields an [`Event::Partial`](crate::Event::Partial) for each step by which the open record grows, as
+    /// far as it has come with each chunk. Off by default.
     ///
     /// ```
     /// use tokenline_core::json::Change;
