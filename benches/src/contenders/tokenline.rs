@@ -84,7 +84,7 @@ pub(super) fn snapshots() -> impl Receiver + 'static {
     Snapshots(RecordDecoder::new(Options::lenient()))
 }
 
-/// Every delta is looked at, with its path.
+/// Every delta is looked at, with its depth and key.
 struct Deltas(RecordDecoder);
 
 impl Receiver for Deltas {

@@ -34,6 +34,7 @@ pub(crate) struct Args {
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
     /// Read a model's output, write records or tool calls as JSON Lines.
+    #[command(after_long_help = include_str!("args/partials.txt"))]
     Parse(ParseArgs),
     /// Ask a model, write records or tool calls as JSON Lines, each as soon as it is complete.
     Extract(Box<ExtractArgs>),
@@ -394,8 +395,8 @@ pub(crate) enum What {
     /// Each event, rejects among them, with its place; of a provider's stream also the text beside
     /// records and calls, reasoning, finish reasons and usage.
     Events,
-    /// Each event of a text, and before it how the open record grows: `open`, `append`, `set` and `close`,
-    /// each with a JSON Pointer.
+    /// Each event of a text, and the steps by which each record grows: `open`, `append`, `set` and `close`.
+    /// `tokenline parse --help` has the format.
     Partials,
 }
 

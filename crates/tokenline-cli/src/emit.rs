@@ -1,9 +1,11 @@
 //! What a command writes: data to standard output, findings to standard error.
 
+mod partial;
+
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
-use tokenline::json::{Change, Delta, Raw, Value};
+use tokenline::json::{Delta, Raw, Value};
 use tokenline::llm::{FinishReason, Usage};
 use tokenline::{
     Counted, Diagnostic, EndedBy, Limits, Partial, Quota, Record, RejectedCall, Report, Severity,
@@ -114,23 +116,9 @@ impl Emitter {
         .map_err(Failure::output)
     }
 
-    /// How the open record has grown. Its lines have the record's `start`, by which it is known again.
+    /// A step by which the open record has grown.
     pub(crate) fn partial(&mut self, partial: &Partial<Delta<'_>>) -> Result<(), Failure> {
-        let Partial { value: Delta { path, change }, start, .. } = partial;
-        let place = format_args!(r#""start":{start},"path":{}"#, string(path));
-        match change {
-            Change::Open(kind) => {
-                writeln!(self.out, r#"{{"event":"open",{place},"kind":"{}"}}"#, kind.as_str())
-            }
-            Change::Append(text) => {
-                writeln!(self.out, r#"{{"event":"append",{place},"text":{}}}"#, string(text))
-            }
-            Change::Set(value) => {
-                writeln!(self.out, r#"{{"event":"set",{place},"value":{}}}"#, value.raw())
-            }
-            Change::Close => writeln!(self.out, r#"{{"event":"close",{place}}}"#),
-        }
-        .map_err(Failure::output)
+        partial::write_line(&mut self.out, partial).map_err(Failure::output)
     }
 
     /// A tool call; its place is known if it came as a record of the text.

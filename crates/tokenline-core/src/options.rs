@@ -130,12 +130,12 @@ impl Options {
         self.items.as_ref().is_some_and(|tokens| !tokens.is_empty())
     }
 
-    /// Asks for [`Event::Partial`](crate::Event::Partial): how the open record grows, as far as it has
-    /// come with each piece. Off unless asked for.
+    /// Yields an [`Event::Partial`](crate::Event::Partial) for each step by which the open record grows, as
+    /// far as it has come with each chunk. Off by default.
     ///
     /// ```
-    /// use tokenline_core::json::{Change, Delta};
-    /// use tokenline_core::{Event, JsonlParser, Options, Partial};
+    /// use tokenline_core::json::Change;
+    /// use tokenline_core::{Event, JsonlParser, Options};
     ///
     /// let mut parser = JsonlParser::new(Options::lenient().partials(true));
     /// let mut screen = String::new();
@@ -143,7 +143,7 @@ impl Options {
     ///     parser.push(piece);
     ///     while let Some(event) = parser.next_event() {
     ///         match event {
-    ///             Event::Partial(Partial { value: Delta { path: "/answer", change }, .. }) => match change {
+    ///             Event::Partial(partial) if partial.value.is_at("/answer") => match partial.value.change {
     ///                 Change::Append(text) => screen += text,
     ///                 Change::Close => screen += " [whole]",
     ///                 _ => {}

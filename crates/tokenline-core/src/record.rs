@@ -175,12 +175,12 @@ impl Record<Value<'_>> {
     }
 }
 
-/// A part of a record that is not whole, or not known to be: what is new of it, or what is there of it.
+/// A part of a record that is not complete, or not known to be: a step by which it grows, or a snapshot.
 ///
-/// It may never become one. At most one record is open at a time; what was collected of it is void if it
-/// is not followed by the [`Event::Record`] that starts at the same offset, but by a partial or a record
-/// that starts elsewhere, by the end, or by the reject that spans it. At a record's first partial, which
-/// opens the root, begin afresh.
+/// It may never become a record. At most one record is open at a time. It is final once the
+/// [`Event::Record`] that starts at the same offset comes. If a partial or a record that starts elsewhere
+/// comes first, the reject that spans it, or the end, discard what was collected of it. Start afresh at a
+/// record's first partial, which opens the root.
 ///
 /// `T` is a [`json::Delta`](crate::json::Delta) in an event, and a [`json::Value`](crate::json::Value)
 /// where it is a snapshot.
@@ -217,7 +217,7 @@ pub enum Event<T, D = Infallible> {
     /// Information that is no reject: a line of prose.
     Note(Diagnostic),
     /// The open record has grown; only if [asked for](crate::Options::partials). All of a record's deltas
-    /// come before it. Of one that is rejected, those that had come before the piece with the fault.
+    /// come before it. A rejected record has those that came before the chunk with the fault.
     Partial(Partial<D>),
 }
 

@@ -64,8 +64,7 @@ impl Violation {
             let object = value.pointer(&path).and_then(json::Value::as_object);
             let mut members = object.into_iter().flatten();
             if let Some((name, _)) = members.find(|(_, member)| member.range().start > offset) {
-                path.push('/');
-                path.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                json::pointer::push_key(&mut path, json::Key::Name(name));
             }
         }
         let message = "an object has two members of this name";

@@ -199,7 +199,7 @@ impl State {
                         self.received.response.clear();
                         self.shown = 0;
                     }
-                    if partial.value.path == RESPONSE {
+                    if partial.value.is_at(RESPONSE) {
                         self.grow(partial.value.change);
                     }
                 }

@@ -8,6 +8,7 @@ mod continuation;
 mod large;
 mod limits;
 mod parse;
+mod partials;
 mod program;
 mod prompts;
 mod providers;

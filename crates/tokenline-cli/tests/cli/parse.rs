@@ -1,4 +1,4 @@
-//! Records, events and partials of a text.
+//! Records and events of a text.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
@@ -58,38 +58,6 @@ fn events_carry_their_places() {
             r#"{"event":"note","code":"prose","line":3,"start":41,"end":46,"column":1,"message":"text without a record"}"#,
         ]
     );
-}
-
-#[test]
-fn partials_tell_how_a_record_grows_and_what_becomes_of_it() {
-    let text = "{\"a\": \"caf\\u00e9\", \"n\":0.90}\n{\"b\":[true,NaN]}\n";
-    let run = tokenline(&["parse", "--emit", "partials", "--chunk-size", "4"], text);
-    assert_eq!(run.code, 0);
-    assert_eq!(
-        run.lines(),
-        [
-            r#"{"event":"open","start":0,"path":"","kind":"object"}"#,
-            r#"{"event":"open","start":0,"path":"/a","kind":"string"}"#,
-            r#"{"event":"append","start":0,"path":"/a","text":"c"}"#,
-            r#"{"event":"append","start":0,"path":"/a","text":"af"}"#,
-            r#"{"event":"append","start":0,"path":"/a","text":"é"}"#,
-            r#"{"event":"close","start":0,"path":"/a"}"#,
-            r#"{"event":"set","start":0,"path":"/n","value":0.90}"#,
-            r#"{"event":"close","start":0,"path":""}"#,
-            r#"{"event":"record","line":1,"start":0,"end":28,"completion":"newline","value":{"a": "caf\u00e9", "n":0.90}}"#,
-            r#"{"event":"open","start":29,"path":"","kind":"object"}"#,
-            r#"{"event":"open","start":29,"path":"/b","kind":"array"}"#,
-            r#"{"event":"set","start":29,"path":"/b/0","value":true}"#,
-            r#"{"event":"rejected","code":"malformed_json","line":2,"start":29,"end":45,"column":12,"message":"expected a value, found a letter"}"#,
-        ]
-    );
-    assert!(run.err.contains("1 record, 1 rejected"), "{}", run.err);
-
-    for from in ["openai-chat", "anthropic"] {
-        let run = tokenline(&["parse", "--emit", "partials", "--from", from], "");
-        assert_eq!((run.code, run.out.as_str()), (2, ""));
-        assert!(run.err.contains("--emit partials is for text"), "{}", run.err);
-    }
 }
 
 #[test]

@@ -1,251 +1,174 @@
 //! How a growing document changes, step by step.
 
-use super::tape::{ESCAPED, Node, NodeKind, OPEN, Tape};
-use super::unescape::unescape_into;
+mod cursor;
+
+use std::fmt;
+
+use super::pointer;
+use super::tape::Tape;
 use super::value::{Kind, Value};
 
-/// One step by which a growing document comes to be what it is.
+pub(super) use cursor::{Cursor, OpenString};
+
+/// One step by which a document grows.
 ///
-/// The deltas of a document, applied in order, give exactly the document:
+/// A delta names the value it changes by [`depth`](Self::depth) and [`key`](Self::key), not by its whole
+/// path: deltas come in document order, so a list of the open values, indexed by depth, is enough to apply
+/// them. Applied in order, they give exactly the document:
 ///
-/// | change | what to do |
+/// | change | how to apply it |
 /// |---|---|
-/// | [`Open`](Change::Open) | put `{}`, `[]` or `""` at the path, in place of what is there |
-/// | [`Append`](Change::Append) | append to the string at the path, the one opened last |
-/// | [`Set`](Change::Set) | put the number, boolean or `null` at the path, in place of what is there |
-/// | [`Close`](Change::Close) | nothing: what was opened at the path is whole |
+/// | [`Open`](Change::Open) | put an empty object, array or string at `key` of the container that is open at `depth - 1`, in place of what is there |
+/// | [`Append`](Change::Append) | append the text to the string that is open at `depth` |
+/// | [`Set`](Change::Set) | put the number, boolean or `null` at `key` of the container that is open at `depth - 1`, in place of what is there |
+/// | [`Close`](Change::Close) | nothing: the value that is open at `depth` is complete |
 ///
-/// What grows is opened and closed, so it is known of each string and container whether it is whole.
-/// Nothing is ever taken back, except by the name of a member that is repeated: the last one counts.
+/// Nothing is taken back, unless the name of a member is repeated: then the last one counts. However the
+/// document is cut, the deltas are the same once adjacent appends are joined. An append never ends within
+/// a character, an escape, or a surrogate pair.
 ///
-/// However the document is cut, the deltas are the same once appends that follow each other are
-/// joined. An append never ends within a character, an escape, or a surrogate pair.
-#[derive(Clone, Copy, Debug)]
+/// ```
+/// use tokenline_core::json::{Change, Key, Parser};
+///
+/// let document = r#"{"title":"Soup","steps":["Peel",{"minutes":20}]}"#;
+/// let mut parser = Parser::new();
+/// let _ = parser.resume(document);
+/// let mut outline = Vec::new();
+/// while let Some(delta) = parser.next_delta(document) {
+///     let key = match delta.key {
+///         Some(Key::Name(name)) => name.to_owned(),
+///         Some(Key::Index(index)) => index.to_string(),
+///         None => "root".to_owned(),
+///     };
+///     outline.push(match delta.change {
+///         Change::Open(kind) => format!("{} {key}: {}", delta.depth, kind.as_str()),
+///         Change::Append(text) => format!("{} {key} + {text}", delta.depth),
+///         Change::Set(value) => format!("{} {key} = {}", delta.depth, value.raw()),
+///         Change::Close => format!("{} {key} complete", delta.depth),
+///     });
+/// }
+/// assert_eq!(outline, [
+///     "0 root: object",
+///     "1 title: string",
+///     "1 title + Soup",
+///     "1 title complete",
+///     "1 steps: array",
+///     "2 0: string",
+///     "2 0 + Peel",
+///     "2 0 complete",
+///     "2 1: object",
+///     "3 minutes = 20",
+///     "2 1 complete",
+///     "1 steps complete",
+///     "0 root complete",
+/// ]);
+/// ```
+#[derive(Clone, Copy)]
 pub struct Delta<'a> {
-    /// Where: a JSON Pointer (RFC 6901) from the document's root, which is the empty path. An index is
-    /// that of the element, never `-`.
-    pub path: &'a str,
-    /// What.
+    /// The number of containers around the value: 0 for the root.
+    pub depth: usize,
+    /// The value's name or index in the container around it; `None` for the root.
+    pub key: Option<Key<'a>>,
+    /// What happens to the value.
     pub change: Change<'a>,
+    cursor: &'a Cursor,
+    tape: &'a Tape,
+    document: &'a str,
 }
 
-/// What a [`Delta`] does at its path.
+/// What a [`Delta`] does to its value.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
     /// An object, array or string begins. It is empty.
     Open(Kind),
     /// More of the open string, its escapes decoded. Never empty.
     Append(&'a str),
-    /// A whole number, `true`, `false` or `null`.
+    /// A complete number, `true`, `false` or `null`.
     Set(Value<'a>),
-    /// The open object, array or string is whole.
+    /// The open object, array or string is complete.
     Close,
 }
 
-/// A string whose closing quote has not come.
-#[derive(Clone, Copy)]
-pub(super) struct OpenString {
-    /// After its opening quote.
-    pub(super) start: usize,
-    /// Before what is not whole yet.
-    pub(super) end: usize,
-    pub(super) flags: u32,
+/// The position of a value in its container.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Key<'a> {
+    /// The name of an object's member, its escapes decoded.
+    Name(&'a str),
+    /// The index of an array's element, counted from 0.
+    Index(usize),
 }
 
-/// How much of a document was told in deltas.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Deltas {
-    /// The path of what was told last.
-    path: String,
-    /// Containers that were opened and not closed.
-    open: Vec<Container>,
-    /// The node that is told next.
-    next: u32,
-    /// The open string's text is told up to this offset.
-    string: Option<u32>,
-    /// An append that had escapes.
-    decoded: String,
-    last: Last,
-}
-
-/// A container whose members are being told.
-#[derive(Clone, Debug)]
-struct Container {
-    node: u32,
-    /// How much of the path is its own.
-    path: usize,
-    /// Of an array: the index of the next element.
-    index: Option<u32>,
-}
-
-/// What was told last, to be lent.
-#[derive(Clone, Copy, Debug, Default)]
-enum Last {
-    #[default]
-    Close,
-    Open(Kind),
-    Plain(u32, u32),
-    Decoded,
-    Set(u32),
-}
-
-impl Deltas {
-    /// Starts over. Keeps the memory.
-    pub(super) fn reset(&mut self) {
-        self.path.clear();
-        self.open.clear();
-        self.next = 0;
-        self.string = None;
+impl<'a> Delta<'a> {
+    /// The keys on the way from the root to the value, the value's own [`key`](Self::key) last.
+    ///
+    /// Takes one step a key, however long the names are.
+    pub fn keys(&self) -> impl Iterator<Item = Key<'a>> + use<'a> {
+        let Self { cursor, tape, document, .. } = *self;
+        cursor.slots().filter_map(move |slot| slot.key(tape, document))
     }
 
-    /// Goes on by one delta, if there is one. Counts in `examined` what it looks at.
-    pub(super) fn advance(
-        &mut self,
-        tape: &Tape,
-        document: &str,
-        open_string: Option<OpenString>,
-        examined: &mut u64,
-    ) -> bool {
-        loop {
-            let node = ((self.next as usize) < tape.len).then(|| tape.node(self.next));
-            if let Some(from) = self.string {
-                let Some((end, flags)) = node
-                    .map(|node| (node.end, node.meta))
-                    .or(open_string.map(|string| (string.end as u32, string.flags)))
-                else {
-                    return false;
-                };
-                if from < end {
-                    *examined += u64::from(end - from);
-                    self.string = Some(end);
-                    self.append(document, from, end, flags);
-                    return true;
-                }
-                if node.is_none() {
-                    return false;
-                }
-                self.string = None;
-                self.next += 1;
-                self.last = Last::Close;
-                return true;
-            }
-            if let Some(container) = self.open.last()
-                && is_closed(tape, container.node)
-                && tape.node(container.node).link == self.next
-            {
-                self.path.truncate(container.path);
-                self.open.pop();
-                self.last = Last::Close;
-                return true;
-            }
-            let Some(node) = node else {
-                let Some(string) = open_string else { return false };
-                self.enter_element();
-                self.string = Some(string.start as u32);
-                self.last = Last::Open(Kind::String);
-                return true;
-            };
-            *examined += 1;
-            if node.is(NodeKind::Key) {
-                let name = tape.name(document, self.next);
-                *examined += name.len() as u64;
-                self.enter_member(name);
-                self.next += 1;
-                continue;
-            }
-            self.enter_element();
-            self.value(node);
-            return true;
+    /// Whether the value is at this JSON Pointer (RFC 6901) from the root, which is the empty pointer.
+    ///
+    /// Takes time in proportion to `pointer` at most, however long the value's own path is.
+    ///
+    /// ```
+    /// use tokenline_core::json::{Change, Parser};
+    ///
+    /// let document = r#"{"steps":[{"text":"Peel."},{"text":"Cook."}]}"#;
+    /// let mut parser = Parser::new();
+    /// let _ = parser.resume(document);
+    /// let mut second = String::new();
+    /// while let Some(delta) = parser.next_delta(document) {
+    ///     if let Change::Append(text) = delta.change
+    ///         && delta.is_at("/steps/1/text")
+    ///     {
+    ///         second += text;
+    ///     }
+    /// }
+    /// assert_eq!(second, "Cook.");
+    /// ```
+    #[must_use]
+    pub fn is_at(&self, pointer: &str) -> bool {
+        // An empty token is a byte too: a pointer has at least a byte a key.
+        self.depth <= pointer.len()
+            && self.keys().try_fold(pointer, pointer::strip_key).is_some_and(str::is_empty)
+    }
+
+    /// The JSON Pointer (RFC 6901) of the value from the root, which is the empty pointer.
+    ///
+    /// Allocates, and takes time in proportion to the pointer's length. To call it for every delta costs
+    /// the length of a container's path again with each of its values, which is quadratic where a model
+    /// chooses the names: to look for one place, use [`is_at`](Self::is_at).
+    ///
+    /// ```
+    /// use tokenline_core::json::Parser;
+    ///
+    /// let document = r#"{"a/b":[{"c":null}]}"#;
+    /// let mut parser = Parser::new();
+    /// let _ = parser.resume(document);
+    /// let mut pointers = Vec::new();
+    /// while let Some(delta) = parser.next_delta(document) {
+    ///     pointers.push(delta.pointer());
+    /// }
+    /// assert_eq!(pointers, ["", "/a~1b", "/a~1b/0", "/a~1b/0/c", "/a~1b/0", "/a~1b", ""]);
+    /// ```
+    #[must_use]
+    pub fn pointer(&self) -> String {
+        let mut pointer = String::new();
+        for key in self.keys() {
+            pointer::push_key(&mut pointer, key);
         }
-    }
-
-    /// What [`advance`](Self::advance) went on by.
-    #[inline]
-    pub(super) fn last<'a>(&'a self, tape: &'a Tape, document: &'a str) -> Delta<'a> {
-        let change = match self.last {
-            Last::Open(kind) => Change::Open(kind),
-            Last::Plain(from, end) => Change::Append(&document[from as usize..end as usize]),
-            Last::Decoded => Change::Append(&self.decoded),
-            Last::Set(index) => Change::Set(Value::new(tape, document, index)),
-            Last::Close => Change::Close,
-        };
-        Delta { path: &self.path, change }
-    }
-
-    /// Tells the value, or that it begins.
-    fn value(&mut self, node: Node) {
-        let kind = match node.kind() {
-            NodeKind::String => {
-                self.string = Some(node.start);
-                self.last = Last::Open(Kind::String);
-                return;
-            }
-            NodeKind::Array => Kind::Array,
-            NodeKind::Object => Kind::Object,
-            _ => {
-                self.last = Last::Set(self.next);
-                self.next += 1;
-                return;
-            }
-        };
-        let index = (kind == Kind::Array).then_some(0);
-        self.open.push(Container { node: self.next, path: self.path.len(), index });
-        self.next += 1;
-        self.last = Last::Open(kind);
-    }
-
-    fn append(&mut self, document: &str, from: u32, end: u32, flags: u32) {
-        self.last = Last::Plain(from, end);
-        if flags & ESCAPED != 0 {
-            let raw = &document[from as usize..end as usize];
-            if memchr::memchr(b'\\', raw.as_bytes()).is_some() {
-                // One long string must not pin memory.
-                self.decoded.clear();
-                self.decoded.shrink_to(KEEP);
-                unescape_into(raw, &mut self.decoded);
-                self.last = Last::Decoded;
-            }
-        }
-    }
-
-    /// Goes to the member of this name.
-    fn enter_member(&mut self, name: &str) {
-        let Some(container) = self.open.last() else { return };
-        self.path.truncate(container.path);
-        self.path.push('/');
-        let mut rest = name;
-        while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'~' | b'/')) {
-            self.path.push_str(&rest[..at]);
-            self.path.push_str(if rest.as_bytes()[at] == b'~' { "~0" } else { "~1" });
-            rest = &rest[at + 1..];
-        }
-        self.path.push_str(rest);
-    }
-
-    /// Goes to the next element, in an array.
-    fn enter_element(&mut self) {
-        if let Some(Container { path, index: Some(index), .. }) = self.open.last_mut() {
-            self.path.truncate(*path);
-            self.path.push('/');
-            push_number(&mut self.path, *index);
-            *index += 1;
-        }
+        pointer
     }
 }
 
-/// A buffer larger than this is given back once it is empty.
-const KEEP: usize = 64 * 1024;
-
-/// While a container is open, it links to its parent, which is before it, or to none.
-fn is_closed(tape: &Tape, index: u32) -> bool {
-    let node = tape.node(index);
-    debug_assert!(!node.has(OPEN), "not patched");
-    node.link > index && node.link as usize <= tape.len
-}
-
-fn push_number(out: &mut String, number: u32) {
-    if number >= 10 {
-        push_number(out, number / 10);
+impl fmt::Debug for Delta<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { depth, key, change, .. } = self;
+        f.debug_struct("Delta")
+            .field("depth", depth)
+            .field("key", key)
+            .field("change", change)
+            .finish_non_exhaustive()
     }
-    out.push(char::from(b'0' + (number % 10) as u8));
 }

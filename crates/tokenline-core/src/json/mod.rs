@@ -28,6 +28,7 @@ pub(crate) mod error;
 mod names;
 mod number;
 pub(crate) mod parser;
+pub(crate) mod pointer;
 mod raw;
 mod raw_str;
 mod scan;
@@ -36,7 +37,7 @@ mod unescape;
 mod value;
 
 pub use de::DeserializeError;
-pub use delta::{Change, Delta};
+pub use delta::{Change, Delta, Key};
 pub use error::{Expected, Found, SyntaxError};
 pub use number::Number;
 pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use super::delta::Key;
 use super::number::Number;
+use super::pointer::push_key;
 use super::tape::{ESCAPED, FLOAT, Node, NodeKind, OPEN, REPEATED, Tape};
 use super::unescape::unescape;
 
@@ -312,8 +314,7 @@ impl<'a> Value<'a> {
             if let Some(object) = here.as_object() {
                 for (name, value) in object.iter() {
                     if value.range().contains(&offset) {
-                        pointer.push('/');
-                        pointer.push_str(&name.replace('~', "~0").replace('/', "~1"));
+                        push_key(&mut pointer, Key::Name(name));
                         here = value;
                         continue 'down;
                     }
@@ -321,8 +322,7 @@ impl<'a> Value<'a> {
             } else if let Some(array) = here.as_array() {
                 for (index, value) in array.iter().enumerate() {
                     if value.range().contains(&offset) {
-                        pointer.push('/');
-                        pointer.push_str(&index.to_string());
+                        push_key(&mut pointer, Key::Index(index));
                         here = value;
                         continue 'down;
                     }

@@ -1,17 +1,17 @@
-//! The deltas of a document as plain data, and what they come to.
+//! Applies deltas to plain data, as a user would, and checks that each is one that may come.
 
 use serde_json::Value;
-use tokenline_core::json::{Change, Delta, Kind};
+use tokenline_core::json::{Change, Delta, Key, Kind};
 
-/// A document that is told in deltas.
+/// A document that grows by its deltas.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Told {
-    /// What was told so far.
+    /// What there is of it.
     pub(crate) value: Option<Value>,
-    /// The deltas, appends that follow each other joined.
+    /// The deltas by their JSON Pointers, adjacent appends joined.
     pub(crate) deltas: Vec<(String, Step)>,
-    /// The paths of what was opened and not closed.
-    open: Vec<String>,
+    /// The keys of the open values, by depth, and their pointers.
+    open: Vec<(Option<Token>, String)>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -22,37 +22,64 @@ pub(crate) enum Step {
     Close,
 }
 
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Token {
+    Name(String),
+    Index(usize),
+}
+
 impl Told {
-    /// Applies a delta, and checks that it is one that may come now.
+    /// Applies a delta by its depth and key alone, and holds its pointer against what they come to.
     pub(crate) fn apply(&mut self, delta: Delta<'_>) {
-        let path = delta.path;
+        let depth = delta.depth;
+        let key = delta.key.map(|key| match key {
+            Key::Name(name) => Token::Name(name.to_owned()),
+            Key::Index(index) => Token::Index(index),
+        });
         let step = match delta.change {
             Change::Open(kind) => {
-                self.put(path, empty(kind));
-                self.open.push(path.to_owned());
+                assert_eq!(depth, self.open.len(), "in the innermost open container");
+                self.put(key.as_ref(), empty(kind));
+                let pointer = self.pointer(key.as_ref());
+                self.open.push((key.clone(), pointer));
                 Step::Open(kind)
             }
             Change::Append(text) => {
                 assert!(!text.is_empty(), "an append has something");
-                assert_eq!(self.open.last().map(String::as_str), Some(path), "to the open string");
-                match self.value.as_mut().and_then(|value| value.pointer_mut(path)) {
-                    Some(Value::String(string)) => string.push_str(text),
-                    other => panic!("no string at {path}: {other:?}"),
+                assert_eq!(depth + 1, self.open.len(), "to the innermost open value");
+                match self.innermost() {
+                    Value::String(string) => string.push_str(text),
+                    other => panic!("no string is open: {other:?}"),
                 }
                 Step::Append(text.to_owned())
             }
             Change::Set(value) => {
-                self.put(path, value.to_value().unwrap());
+                assert_eq!(depth, self.open.len(), "in the innermost open container");
+                self.put(key.as_ref(), value.to_value().unwrap());
                 Step::Set(value.raw().to_owned())
             }
             Change::Close => {
-                assert_eq!(self.open.pop().as_deref(), Some(path), "what was opened last");
+                assert_eq!(depth + 1, self.open.len(), "the innermost open value");
                 Step::Close
             }
         };
+        let pointer = match &step {
+            Step::Set(_) => self.pointer(key.as_ref()),
+            _ => {
+                let (opened_as, pointer) = self.open.last().expect("it is open");
+                assert_eq!(opened_as, &key, "each delta of a value has its key");
+                pointer.clone()
+            }
+        };
+        if step == Step::Close {
+            self.open.pop();
+        }
+        check_pointer(&delta, &pointer);
         match (self.deltas.last_mut(), &step) {
-            (Some((last, Step::Append(before))), Step::Append(more)) if last == path => before.push_str(more),
-            _ => self.deltas.push((path.to_owned(), step)),
+            (Some((last, Step::Append(before))), Step::Append(more)) if *last == pointer => {
+                before.push_str(more);
+            }
+            _ => self.deltas.push((pointer, step)),
         }
     }
 
@@ -72,24 +99,55 @@ impl Told {
         self.deltas.iter().map(line).collect()
     }
 
-    fn put(&mut self, path: &str, new: Value) {
-        let Some((parent, token)) = path.rsplit_once('/') else {
+    /// The pointer of a value in the innermost open container.
+    fn pointer(&self, key: Option<&Token>) -> String {
+        let parent = self.open.last().map_or("", |(_, pointer)| pointer);
+        match key {
+            None => String::new(),
+            Some(Token::Name(name)) => format!("{parent}/{}", name.replace('~', "~0").replace('/', "~1")),
+            Some(Token::Index(index)) => format!("{parent}/{index}"),
+        }
+    }
+
+    fn innermost(&mut self) -> &mut Value {
+        let root = self.value.as_mut().expect("the root began");
+        self.open.iter().fold(root, |value, (key, _)| match key {
+            None => value,
+            Some(Token::Name(name)) => &mut value[name],
+            Some(Token::Index(index)) => &mut value[index],
+        })
+    }
+
+    fn put(&mut self, key: Option<&Token>, new: Value) {
+        let Some(key) = key else {
             assert!(self.value.is_none(), "the root begins once");
             self.value = Some(new);
             return;
         };
-        assert_eq!(self.open.last().map(String::as_str), Some(parent), "in the open container");
-        match self.value.as_mut().and_then(|value| value.pointer_mut(parent)) {
-            Some(Value::Object(members)) => {
-                members.insert(token.replace("~1", "/").replace("~0", "~"), new);
+        match (self.innermost(), key) {
+            (Value::Object(members), Token::Name(name)) => {
+                members.insert(name.clone(), new);
             }
-            Some(Value::Array(elements)) => {
-                assert_eq!(token, elements.len().to_string());
+            (Value::Array(elements), Token::Index(index)) => {
+                assert_eq!(*index, elements.len());
                 elements.push(new);
             }
-            other => panic!("no container at {parent}: {other:?}"),
+            (other, key) => panic!("no container for {key:?}: {other:?}"),
         }
     }
+}
+
+/// The pointer is the value's, and no other.
+fn check_pointer(delta: &Delta<'_>, pointer: &str) {
+    assert_eq!(delta.pointer(), pointer);
+    assert!(delta.is_at(pointer), "{pointer}");
+    assert_eq!(delta.keys().count(), delta.depth);
+    assert_eq!(delta.keys().last(), delta.key);
+    if let Some((at, _)) = pointer.char_indices().next_back() {
+        assert!(!delta.is_at(&pointer[..at]), "{pointer} is longer");
+    }
+    let longer = pointer.to_owned() + ["/", "0", "~", "/0"][pointer.len() % 4];
+    assert!(!delta.is_at(&longer), "{pointer} is shorter");
 }
 
 fn empty(kind: Kind) -> Value {

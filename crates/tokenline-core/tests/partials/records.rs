@@ -24,7 +24,7 @@ impl Reader {
     fn take(&mut self, event: LentEvent<'_>) {
         match event {
             Event::Partial(partial) => {
-                if partial.value.path.is_empty() && matches!(partial.value.change, Change::Open(_)) {
+                if partial.value.depth == 0 && matches!(partial.value.change, Change::Open(_)) {
                     self.told = Told::default();
                     self.open = Some((partial.start, partial.line, partial.column));
                 }
@@ -120,12 +120,15 @@ fn log(options: Options, pieces: &[&str]) -> String {
 
 fn line(event: LentEvent<'_>) -> String {
     match event {
-        Event::Partial(Partial { value: delta, start, .. }) => match delta.change {
-            Change::Open(kind) => format!("{start}{}:{}", delta.path, kind.as_str()),
-            Change::Append(text) => format!("{start}{}+{text}", delta.path),
-            Change::Set(value) => format!("{start}{}={}", delta.path, value.raw()),
-            Change::Close => format!("{start}{}.", delta.path),
-        },
+        Event::Partial(Partial { value: delta, start, .. }) => {
+            let path = delta.pointer();
+            match delta.change {
+                Change::Open(kind) => format!("{start}{path}:{}", kind.as_str()),
+                Change::Append(text) => format!("{start}{path}+{text}"),
+                Change::Set(value) => format!("{start}{path}={}", value.raw()),
+                Change::Close => format!("{start}{path}."),
+            }
+        }
         Event::Record(record) => format!("<{}>", record.completion.as_str()),
         Event::Rejected(diagnostic) => format!("<rejected {}>", diagnostic.code),
         Event::Note(diagnostic) => format!("<note {}>", diagnostic.code),

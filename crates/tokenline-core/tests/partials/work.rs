@@ -1,7 +1,7 @@
 //! The work of deltas and snapshots is counted, not timed: it does not grow with the record.
 
-use tokenline_core::json::Parser;
-use tokenline_core::{JsonlParser, Options};
+use tokenline_core::json::{Change, Key, Parser};
+use tokenline_core::{Event, JsonlParser, Options};
 
 const TOKEN: usize = 4;
 
@@ -68,17 +68,59 @@ fn so_does_a_push_of_records() {
     assert!(small <= 3 * TOKEN as u64 + 12, "{small}");
 }
 
-/// A long name is looked at once, not with everything that is below it.
+/// Records in which a model makes each value's path far longer than the value.
+fn long_paths() -> [String; 3] {
+    let name = "name".repeat(5_000);
+    // Unequal to each other, so that each is looked at where names are compared.
+    let members: Vec<_> = (0..20_000).map(|member| format!("\"{member}\":0")).collect();
+    let many = format!("{{\"{name}\":{{{}}}}}\n", members.join(","));
+    let escaped = format!("{{\"\\n{name}\":[{}0]}}\n", "\"\\n\",".repeat(20_000));
+    let level = format!("{{\"a\":[1,\"text\"],\"{}\":", "~/".repeat(2_000));
+    let deep = format!("{}{{}}{}\n", level.repeat(126), "}".repeat(126));
+    [many, escaped, deep]
+}
+
+/// A name is looked at once, not with everything that is below it.
 #[test]
-fn a_long_path_is_built_once() {
-    let document = format!("{{\"{}\":[{}0]}}", "name".repeat(10_000), "0,".repeat(10_000));
-    let mut parser = Parser::new();
-    let _ = parser.resume(&document);
-    let mut deltas = 0;
-    while let Some(delta) = parser.next_delta(&document) {
-        assert!(delta.path.is_empty() || delta.path.len() > 40_000);
-        deltas += 1;
+fn the_work_does_not_grow_with_the_path() {
+    for document in long_paths() {
+        let mut parser = Parser::new();
+        let mut deltas = 0;
+        for end in [document.len() / 3, document.len()] {
+            let _ = parser.resume(&document[..end]);
+            while let Some(delta) = parser.next_delta(&document[..end]) {
+                // Neither does a search for one place.
+                assert!(!delta.is_at("/name/0/tags"));
+                assert!(delta.depth < 128);
+                deltas += 1;
+            }
+        }
+        assert!(deltas > 126 * 7, "{deltas}");
+        assert!(parser.examined() <= 2 * document.len() as u64);
     }
-    assert_eq!(deltas, 10_005);
-    assert!(parser.examined() <= 2 * document.len() as u64);
+}
+
+/// What a delta tells is new: names, text and literals come to no more than the document.
+#[test]
+fn deltas_come_to_no_more_than_the_document() {
+    for document in long_paths() {
+        for piece in [7, document.len()] {
+            let mut parser = JsonlParser::new(Options::strict().partials(true));
+            let mut told = 0;
+            for piece in document.as_bytes().chunks(piece) {
+                parser.push(piece.to_vec());
+                while let Some(event) = parser.next_event() {
+                    let Event::Partial(partial) = event else { continue };
+                    told += match (partial.value.change, partial.value.key) {
+                        (Change::Open(_), Some(Key::Name(name))) => name.len(),
+                        (Change::Append(text), _) => text.len(),
+                        (Change::Set(value), Some(Key::Name(name))) => name.len() + value.raw().len(),
+                        (Change::Set(value), _) => value.raw().len(),
+                        _ => 0,
+                    };
+                }
+            }
+            assert!(told > document.len() / 4 && told <= document.len(), "{told} of {}", document.len());
+        }
+    }
 }

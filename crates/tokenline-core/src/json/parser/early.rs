@@ -1,6 +1,6 @@
 //! What is there of a document before it is complete: what is new of it, and a look at all of it.
 
-use super::super::delta::{Delta, Deltas, OpenString};
+use super::super::delta::{Cursor, Delta, OpenString};
 use super::super::tape::{NONE, Node, NodeKind, OPEN};
 use super::super::value::Value;
 use super::{Parser, State};
@@ -8,25 +8,25 @@ use super::{Parser, State};
 /// What is kept for who asks before the document is complete.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Early {
-    deltas: Deltas,
+    cursor: Cursor,
     /// The open containers as they were before a snapshot closed them, innermost first.
     pub(super) patched: Vec<Node>,
 }
 
 impl Early {
     pub(super) fn reset(&mut self) {
-        self.deltas.reset();
+        self.cursor.reset();
         self.patched.clear();
     }
 }
 
 impl Parser {
-    /// What is new of the document since this was asked last: call it until it returns `None`, after
+    /// The next step by which the document has grown: call it until it returns `None`, after
     /// [`resume`](Self::resume) and with the same `document`.
     ///
-    /// Takes time in proportion to what is new, however long the document is. Strings are told as far
-    /// as they have come, numbers and literals once they are whole. Of a malformed document nothing
-    /// more is told.
+    /// Takes time in proportion to what is new, however long the document is, how deep, and how long its
+    /// names are. Strings come as far as they have arrived, numbers and literals once they are complete.
+    /// A malformed document has no more deltas.
     ///
     /// ```
     /// use tokenline_core::json::{Change, Parser};
@@ -38,9 +38,9 @@ impl Parser {
     ///     let document = &document[..end];
     ///     let _ = parser.resume(document);
     ///     while let Some(delta) = parser.next_delta(document) {
-    ///         match (delta.path, delta.change) {
-    ///             ("/answer", Change::Append(text)) => answer += text,
-    ///             ("/steps/0/n", Change::Set(number)) => assert_eq!(number.raw(), "1"),
+    ///         match delta.change {
+    ///             Change::Append(text) if delta.is_at("/answer") => answer += text,
+    ///             Change::Set(number) if delta.is_at("/steps/0/n") => assert_eq!(number.raw(), "1"),
     ///             _ => {}
     ///         }
     ///     }
@@ -63,14 +63,14 @@ impl Parser {
         }
         let open_string = self.open_string();
         let early = self.early.get_or_insert_default();
-        early.deltas.advance(&self.tape, document, open_string, &mut self.examined)
+        early.cursor.advance(&self.tape, document, open_string, &mut self.examined)
     }
 
     /// The delta that [`advance_deltas`](Self::advance_deltas) went on by.
     #[inline]
     pub(crate) fn last_delta<'a>(&'a self, document: &'a str) -> Delta<'a> {
         match &self.early {
-            Some(early) => early.deltas.last(&self.tape, document),
+            Some(early) => early.cursor.last(&self.tape, document),
             None => unreachable!("a delta was gone on by"),
         }
     }

@@ -1,0 +1,41 @@
+//! The lines of `--emit partials` that say how the open record grows.
+
+use std::io::{self, Write};
+
+use tokenline::Partial;
+use tokenline::json::{Change, Delta, Key};
+
+/// Writes a delta as one line; `tokenline parse --help` has the format.
+///
+/// A key is written once, where its value begins: a model chooses how long names are, and a record may
+/// have many values below a long one.
+pub(super) fn write_line(mut out: impl Write, partial: &Partial<Delta<'_>>) -> io::Result<()> {
+    let Partial { value: Delta { depth, key, change, .. }, start, .. } = partial;
+    let event = match change {
+        Change::Open(_) => "open",
+        Change::Append(_) => "append",
+        Change::Set(_) => "set",
+        Change::Close => "close",
+    };
+    write!(out, r#"{{"event":"{event}","start":{start},"depth":{depth}"#)?;
+    if matches!(change, Change::Open(_) | Change::Set(_)) {
+        match key {
+            Some(Key::Name(name)) => {
+                out.write_all(br#","key":"#)?;
+                serde_json::to_writer(&mut out, name)?;
+            }
+            Some(Key::Index(index)) => write!(out, r#","key":{index}"#)?,
+            None => {}
+        }
+    }
+    match change {
+        Change::Open(kind) => write!(out, r#","kind":"{}""#, kind.as_str())?,
+        Change::Append(text) => {
+            out.write_all(br#","text":"#)?;
+            serde_json::to_writer(&mut out, text)?;
+        }
+        Change::Set(value) => write!(out, r#","value":{}"#, value.raw())?,
+        Change::Close => {}
+    }
+    out.write_all(b"}\n")
+}

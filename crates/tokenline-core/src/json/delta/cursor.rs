@@ -1,0 +1,223 @@
+//! The position up to which a document was handed out in deltas.
+//!
+//! A path is kept as one slot for each open container, never as text, so that neither the length of the
+//! names nor the depth costs anything with a delta.
+
+use super::super::tape::{ESCAPED, Node, NodeKind, OPEN, Tape};
+use super::super::unescape::unescape_into;
+use super::super::value::{Kind, Value};
+use super::{Change, Delta, Key};
+
+/// A string whose closing quote has not come.
+#[derive(Clone, Copy)]
+pub(in super::super) struct OpenString {
+    /// The offset after its opening quote.
+    pub(in super::super) start: usize,
+    /// The offset after its last complete character.
+    pub(in super::super) end: usize,
+    pub(in super::super) flags: u32,
+}
+
+/// Walks the tape as it grows, one delta at a time.
+#[derive(Clone, Debug, Default)]
+pub(in super::super) struct Cursor {
+    /// The containers that were opened and not closed, outermost first.
+    open: Vec<Container>,
+    /// The number of containers around the last delta's value.
+    depth: usize,
+    /// The last delta's value.
+    slot: Slot,
+    /// The next node to hand out.
+    next: u32,
+    /// The offset up to which the open string was handed out.
+    string: Option<u32>,
+    /// The text of an append that had escapes.
+    decoded: String,
+    last: Last,
+}
+
+#[derive(Clone, Debug)]
+struct Container {
+    node: u32,
+    slot: Slot,
+    /// Of an array: the index of the next element.
+    next_index: Option<u32>,
+}
+
+/// A value's position in its container.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) enum Slot {
+    #[default]
+    Root,
+    /// The node of the member's name.
+    Name(u32),
+    Index(u32),
+}
+
+impl Slot {
+    #[inline]
+    pub(super) fn key<'a>(self, tape: &'a Tape, document: &'a str) -> Option<Key<'a>> {
+        match self {
+            Self::Root => None,
+            Self::Name(node) => Some(Key::Name(tape.name(document, node))),
+            Self::Index(index) => Some(Key::Index(index as usize)),
+        }
+    }
+}
+
+/// The last delta's change, as offsets and indices.
+#[derive(Clone, Copy, Debug, Default)]
+enum Last {
+    #[default]
+    Close,
+    Open(Kind),
+    Plain(u32, u32),
+    Decoded,
+    Set(u32),
+}
+
+/// A larger buffer is freed once it is empty.
+const KEEP: usize = 64 * 1024;
+
+impl Cursor {
+    /// Starts over. Keeps the memory.
+    pub(in super::super) fn reset(&mut self) {
+        self.open.clear();
+        self.slot = Slot::Root;
+        self.next = 0;
+        self.string = None;
+    }
+
+    /// Moves on by one delta; `false` if there is none yet. Adds the bytes and nodes it reads to
+    /// `examined`.
+    pub(in super::super) fn advance(
+        &mut self,
+        tape: &Tape,
+        document: &str,
+        open_string: Option<OpenString>,
+        examined: &mut u64,
+    ) -> bool {
+        loop {
+            let node = ((self.next as usize) < tape.len).then(|| tape.node(self.next));
+            if let Some(from) = self.string {
+                let Some((end, flags)) = node
+                    .map(|node| (node.end, node.meta))
+                    .or(open_string.map(|string| (string.end as u32, string.flags)))
+                else {
+                    return false;
+                };
+                if from < end {
+                    *examined += u64::from(end - from);
+                    self.string = Some(end);
+                    self.append(document, from, end, flags);
+                    return true;
+                }
+                if node.is_none() {
+                    return false;
+                }
+                self.string = None;
+                self.next += 1;
+                self.last = Last::Close;
+                return true;
+            }
+            if let Some(container) = self.open.last()
+                && is_closed(tape, container.node)
+                && tape.node(container.node).link == self.next
+            {
+                self.slot = container.slot;
+                self.open.pop();
+                self.depth = self.open.len();
+                self.last = Last::Close;
+                return true;
+            }
+            let Some(node) = node else {
+                let Some(string) = open_string else { return false };
+                self.enter_value();
+                self.string = Some(string.start as u32);
+                self.last = Last::Open(Kind::String);
+                return true;
+            };
+            *examined += 1;
+            if node.is(NodeKind::Key) {
+                self.slot = Slot::Name(self.next);
+                self.next += 1;
+                continue;
+            }
+            self.enter_value();
+            self.value(node);
+            return true;
+        }
+    }
+
+    /// The delta that [`advance`](Self::advance) moved on by.
+    #[inline]
+    pub(in super::super) fn last<'a>(&'a self, tape: &'a Tape, document: &'a str) -> Delta<'a> {
+        let change = match self.last {
+            Last::Open(kind) => Change::Open(kind),
+            Last::Plain(from, end) => Change::Append(&document[from as usize..end as usize]),
+            Last::Decoded => Change::Append(&self.decoded),
+            Last::Set(index) => Change::Set(Value::new(tape, document, index)),
+            Last::Close => Change::Close,
+        };
+        let key = self.slot.key(tape, document);
+        Delta { depth: self.depth, key, change, cursor: self, tape, document }
+    }
+
+    /// The slots on the way from the root to the last delta's value, the root and the value among them.
+    pub(super) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
+        self.open[..self.depth].iter().map(|container| container.slot).chain([self.slot])
+    }
+
+    /// Moves on to the next value of the open container.
+    #[inline]
+    fn enter_value(&mut self) {
+        self.depth = self.open.len();
+        if let Some(Container { next_index: Some(index), .. }) = self.open.last_mut() {
+            self.slot = Slot::Index(*index);
+            *index += 1;
+        }
+    }
+
+    /// Hands out a scalar, or that a container or string begins.
+    fn value(&mut self, node: Node) {
+        let kind = match node.kind() {
+            NodeKind::String => {
+                self.string = Some(node.start);
+                self.last = Last::Open(Kind::String);
+                return;
+            }
+            NodeKind::Array => Kind::Array,
+            NodeKind::Object => Kind::Object,
+            _ => {
+                self.last = Last::Set(self.next);
+                self.next += 1;
+                return;
+            }
+        };
+        let next_index = (kind == Kind::Array).then_some(0);
+        self.open.push(Container { node: self.next, slot: self.slot, next_index });
+        self.next += 1;
+        self.last = Last::Open(kind);
+    }
+
+    fn append(&mut self, document: &str, from: u32, end: u32, flags: u32) {
+        self.last = Last::Plain(from, end);
+        if flags & ESCAPED != 0 {
+            let raw = &document[from as usize..end as usize];
+            if memchr::memchr(b'\\', raw.as_bytes()).is_some() {
+                // One long string must not pin memory.
+                self.decoded.clear();
+                self.decoded.shrink_to(KEEP);
+                unescape_into(raw, &mut self.decoded);
+                self.last = Last::Decoded;
+            }
+        }
+    }
+}
+
+/// While a container is open, it links to its parent, which is before it, or to none.
+fn is_closed(tape: &Tape, index: u32) -> bool {
+    let node = tape.node(index);
+    debug_assert!(!node.has(OPEN), "not patched");
+    node.link > index && node.link as usize <= tape.len
+}
