@@ -31,6 +31,9 @@ pub enum Recovery {
     CallFormat,
     /// It was rejected, and a repair hook gave a replacement.
     Repaired,
+    /// It stands behind a tag for thinking that nothing closes and that did not open the response, such as
+    /// `<think>`: what follows that is read as text at the end of the input.
+    ThinkUnclosed,
 }
 
 impl Recovery {
@@ -47,6 +50,7 @@ impl Recovery {
         Self::SeveralLines,
         Self::CallFormat,
         Self::Repaired,
+        Self::ThinkUnclosed,
     ];
 
     /// The name used in events, such as `array_element`.
@@ -64,6 +68,7 @@ impl Recovery {
             Self::SeveralLines => "several_lines",
             Self::CallFormat => "call_format",
             Self::Repaired => "repaired",
+            Self::ThinkUnclosed => "think_unclosed",
         }
     }
 

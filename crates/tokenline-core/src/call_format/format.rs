@@ -120,6 +120,12 @@ pub trait CallReader: fmt::Debug + Send + Sync {
     /// Reads on. With `is_end` no more will come: a call that is open then is truncated. `NeedMore` is
     /// taken for that too.
     fn read(&mut self, text: &str, is_end: bool) -> CallStep;
+
+    /// Whether it stands in text that may hold anything, such as a parameter between tags. Elsewhere a call that is
+    /// open ends where a line begins with an opener like its own.
+    fn is_in_text(&self) -> bool {
+        false
+    }
 }
 
 /// What a call begins with.

@@ -109,6 +109,10 @@ impl CallReader for Reader {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
         Flow::until_answer(|| self.step(text, is_end))
     }
+
+    fn is_in_text(&self) -> bool {
+        matches!(self.state, State::Value { .. } | State::Skip(..))
+    }
 }
 
 impl Reader {

@@ -120,6 +120,21 @@ impl Openers {
     }
 
     /// The next byte that may be the first of an opener.
+    /// The opener that a text begins with, up to its first word: `<function` of `<function=f>`. Empty for a bracket alone.
+    pub(crate) fn word_at(&self, rest: &str) -> String {
+        let texts = self.texts.iter().map(|(text, _)| text.as_str());
+        word(texts.filter(|text| rest.starts_with(text)).next().unwrap_or_default()).to_owned()
+    }
+
+    /// Whether an opener with this first word begins here. `None` if that takes more of the text.
+    pub(crate) fn begins_with(&self, rest: &str, of: &str) -> Option<bool> {
+        let mut texts = self.texts.iter().map(|(text, _)| text.as_str()).filter(|text| word(text) == of);
+        if texts.clone().any(|text| rest.starts_with(text)) {
+            return Some(true);
+        }
+        if texts.any(|text| text.starts_with(rest)) { None } else { Some(false) }
+    }
+
     fn next_first(&self, bytes: &[u8]) -> Option<usize> {
         match *self.first {
             [] => None,
@@ -132,6 +147,13 @@ impl Openers {
 }
 
 /// Whether a name and a bracket stand here; `None` if the text ends before that can be told.
+fn word(opener: &str) -> &str {
+    let marks = opener.len() - opener.trim_start_matches(|char: char| char.is_ascii_punctuation()).len();
+    let is_word = |char: char| char.is_alphanumeric() || char == '_';
+    let len = opener[marks..].find(|char| !is_word(char)).unwrap_or(opener.len() - marks);
+    if len == 0 { "" } else { &opener[..marks + len] }
+}
+
 fn name_and_bracket(bytes: &[u8]) -> Option<bool> {
     if !bytes.first().is_none_or(|first| *first == b'_' || first.is_ascii_alphabetic() || !first.is_ascii()) {
         return Some(false);

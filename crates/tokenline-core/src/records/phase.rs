@@ -112,6 +112,8 @@ pub(super) struct Machine {
     /// What the code fence is around that is open.
     fence: Option<FenceKind>,
     thinking: Thinking,
+    /// There was text or a record.
+    has_content: bool,
     /// What is neither records nor text, where someone wants to know it.
     markup: Option<VecDeque<Span>>,
     /// Where tool calls are looked for.
@@ -147,6 +149,7 @@ impl Machine {
             given_up: None,
             fence: None,
             thinking: Thinking::default(),
+            has_content: false,
             markup: None,
             last_return: None,
             scanned: 0,
@@ -164,6 +167,8 @@ impl Machine {
         self.again_to = 0;
         self.given_up = None;
         self.fence = None;
+        self.thinking = Thinking::default();
+        self.has_content = false;
         if let Some(calls) = &mut self.calls {
             calls.reset();
         }
@@ -216,7 +221,12 @@ impl Machine {
 
     /// Offset in the stream of the first byte that may be read again.
     pub(super) fn held_from(&self) -> Option<u64> {
-        self.open_start().or_else(|| self.walk.as_ref()?.unjudged_from())
+        let walk = || match (&self.walk, self.phase) {
+            (Some(walk), Phase::Walk) => walk.unjudged_from().or_else(|| walk.tag_from(self.line.number)),
+            (Some(walk), _) => walk.unjudged_from(),
+            _ => None,
+        };
+        self.open_start().or_else(walk).or_else(|| self.unclosed_from())
     }
 
     /// The place of the open record, if one is open.
@@ -320,6 +330,15 @@ impl Machine {
             if *at < bytes.len() {
                 continue;
             }
+            if window.ends_bad && matches!(self.phase, Phase::Think { .. }) {
+                self.drop_unclosed();
+            }
+            if matches!(self.phase, Phase::Think { .. })
+                && let Some(start) = self.unclosed_from()
+                && window.bad_utf8(window.index(start), bytes.len().saturating_sub(1)).is_some()
+            {
+                self.drop_unclosed();
+            }
             if let Some(start) = self.held_from()
                 && let Some(last) = bytes.len().checked_sub(1)
                 && let Some(bad) = window.bad_utf8(window.index(start), last)
@@ -360,6 +379,12 @@ impl Machine {
         let end = window.offset(window.bytes.len());
         match self.phase {
             Phase::Ended => return Some(self.close_lost().unwrap_or(Found::Nothing)),
+            Phase::Think { .. } if self.unclosed_from().is_some() => {
+                self.read_unclosed(window, at);
+                if *at < window.bytes.len() {
+                    return None;
+                }
+            }
             Phase::Think { .. } => {
                 self.phase = Phase::Ended;
                 return Some(self.unclosed_thinking(end));
@@ -479,6 +504,7 @@ impl Machine {
     fn end_line_at<'w>(&mut self, content_end: u64, next: u64) -> Option<Found<'w>> {
         self.counted_from = next;
         let line = self.line.go_on(next);
+        self.has_content |= line.first.is_some();
         if line.has_fence {
             if line.closes_fence() {
                 self.fence = None;

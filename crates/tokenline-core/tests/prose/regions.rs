@@ -220,7 +220,12 @@ fn items_likewise() {
                 &["{\"id\":1}", "{\"id\":2}"],
                 None,
             ),
-            ("{\"n\":NaN,\n  \"items\":[{\"in\":1}]}\n{\"items\":[{\"id\":2}]}\n", &["{\"id\":2}"], None),
+            // A bad member harms itself, as on one line.
+            (
+                "{\"n\":NaN,\n  \"items\":[{\"in\":1}]}\n{\"items\":[{\"id\":2}]}\n",
+                &["{\"in\":1}", "{\"id\":2}"],
+                None,
+            ),
             ("{name} and [1] and \\frac{1}{2}\n{\"items\":[{\"id\":2}]}\n", &["{\"id\":2}"], NONE),
         ],
     );

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use memchr::memchr_iter;
+use memchr::{memchr_iter, memrchr};
 
 use super::{Found, Machine, Phase};
 use crate::json::Parser;
@@ -21,8 +21,11 @@ pub(super) struct Calls {
     reader: Option<(usize, Box<dyn CallReader>)>,
     /// The formats still to be tried for the text from the opener on, last first.
     to_try: Vec<usize>,
-    /// Whether an opener was found there.
+    /// Whether an opener was found there, and its first word.
     is_matched: bool,
+    word: String,
+    /// Offset up to which no line begins with another such opener.
+    lines_from: u64,
     /// What is here is no opener.
     passed: Option<u64>,
     /// The call that was found last, if it was not written as JSON.
@@ -42,6 +45,8 @@ impl Calls {
             reader: None,
             to_try: Vec::new(),
             is_matched: false,
+            word: String::new(),
+            lines_from: 0,
             passed: None,
             json: String::new(),
         })
@@ -90,6 +95,7 @@ impl Machine {
         }
         (calls.reader, calls.is_matched) = (None, false);
         calls.to_try.clear();
+        calls.lines_from = offset;
         self.counted_from = offset;
         self.phase = Phase::Call { start: offset };
         true
@@ -122,6 +128,7 @@ impl Machine {
                 match matched {
                     OpenerMatch::At { .. } => {
                         calls.is_matched = true;
+                        calls.word = calls.detector.openers().word_at(text);
                         calls.to_try = calls.detector.openers().formats_at(text, is_line_start).collect();
                         calls.to_try.dedup();
                         calls.to_try.reverse();
@@ -145,15 +152,40 @@ impl Machine {
                 }
             };
             let index = *index;
-            match reader.read(text, is_end) {
-                CallStep::NeedMore if !is_end => {
+            // A call that is left open ends where another begins a line.
+            let next = next_call(&calls.detector, &calls.word, text, start, &mut calls.lines_from);
+            let (text, is_cut) = match next {
+                NextCall::None => (text, false),
+                NextCall::May { at } if !is_end => (&text[..at], false),
+                NextCall::May { .. } => (text, false),
+                NextCall::At { at } => (&text[..at], true),
+            };
+            let step = match reader.read(text, is_end && !is_cut) {
+                CallStep::NeedMore if is_cut && reader.is_in_text() => {
+                    calls.lines_from = start + text.len() as u64;
+                    continue;
+                }
+                CallStep::NeedMore if is_cut => reader.read(text, true),
+                step => step,
+            };
+            match step {
+                CallStep::NeedMore if !is_end && !is_cut => {
                     *at = visible.len();
                     return None;
                 }
+                CallStep::NeedMore if text.trim().is_empty() => {
+                    let next = start + text.len() as u64;
+                    self.pass_lines(text, start, 0, text.len());
+                    self.end_calls(window, at, next);
+                    return None;
+                }
                 CallStep::NeedMore => {
-                    let message = "the text ended inside a tool call";
-                    let found =
-                        self.call_fault(text, start, Code::Truncated, (0, text.len(), text.len()), message);
+                    let (message, code) = if is_cut {
+                        ("another tool call begins inside this one", Code::MalformedJson)
+                    } else {
+                        ("the text ended inside a tool call", Code::Truncated)
+                    };
+                    let found = self.call_fault(text, start, code, (0, text.len(), text.len()), message);
                     self.end_calls(window, at, start + text.len() as u64);
                     return Some(found);
                 }
@@ -171,6 +203,7 @@ impl Machine {
                 CallStep::Malformed(fault) => {
                     // The reader may be anybody's.
                     let end = fault.end.min(text.len());
+                    let end = call_line(calls, &text[..end], fault.at).unwrap_or(end);
                     let fault_at = fault.at.min(end);
                     let places = (fault.start.min(fault_at), fault_at, end);
                     self.note_markup(start, start + places.0 as u64);
@@ -272,6 +305,47 @@ impl Machine {
             self.line.is_quiet = true;
         }
     }
+}
+
+/// Where the next call begins a line.
+enum NextCall {
+    None,
+    /// Perhaps here: that takes more of the text.
+    May { at: usize },
+    At { at: usize },
+}
+
+/// Looks for a line that begins with an opener of this first word, in a text that begins at `start`.
+fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: &mut u64) -> NextCall {
+    if word.is_empty() {
+        return NextCall::None;
+    }
+    let seen = usize::try_from(from.saturating_sub(start)).unwrap_or(usize::MAX).min(text.len());
+    for line_feed in memchr_iter(b'\n', &text.as_bytes()[seen..]) {
+        let at = seen + line_feed + 1;
+        let line = text[at..].trim_start_matches([' ', '\t']);
+        if line.is_empty() {
+            break;
+        }
+        match detector.openers().begins_with(line, word) {
+            Some(true) => return NextCall::At { at },
+            None => return NextCall::May { at },
+            Some(false) => *from = start + at as u64,
+        }
+    }
+    NextCall::None
+}
+
+/// Where the line begins that the byte at fault is on, if that is not the first and begins with an opener: it is no part
+/// of what is lost.
+fn call_line(calls: &Calls, text: &str, fault: usize) -> Option<usize> {
+    // Where openers have words, those were looked for before.
+    if !calls.word.is_empty() {
+        return None;
+    }
+    let at = memrchr(b'\n', text.as_bytes().get(..fault)?)? + 1;
+    let line = text[at..].trim_start_matches([' ', '\t']);
+    calls.detector.openers().formats_at(line, true).next().is_some().then_some(at)
 }
 
 /// Whether an opener begins with the text.

@@ -122,7 +122,7 @@ impl Machine {
         self.again_to = self.line.start;
         self.line = spread.line;
         self.element_is_over();
-        let start = self.give_up_walk(start, self.line.number);
+        let start = self.give_up_walk().unwrap_or(start);
         let finding = Diagnostic { span: Span::new(start, fault), ..finding };
         let (indent, copy) = (self.line.indent(), finding.clone());
         self.given_up = Some(Box::new(GivenUp { start, open, indent, finding: copy }));
@@ -149,6 +149,10 @@ impl Machine {
         if self.line.start < self.again_to {
             let is_whole = matches!(byte, b'{' | b'[') && !is_deeper && !given_up.open.contains(&offset);
             if is_whole {
+                if byte == b'[' {
+                    // Of an array of its own, not of the one around it.
+                    self.walk = None;
+                }
                 return self.close_lost().map(Some);
             }
         } else {
@@ -156,6 +160,9 @@ impl Machine {
             let belongs = is_deeper || matches!(byte, b'"' | b',' | b'}' | b']');
             if self.lost.is_some() || !is_at_fault || !belongs {
                 self.given_up = None;
+                if is_at_fault && byte == b'[' && !is_deeper {
+                    self.walk = None;
+                }
                 return None;
             }
         }

@@ -219,9 +219,15 @@ impl Machine {
     fn pass_prose<'w>(&mut self, window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
         let depth = self.json.depth() + u32::from(self.walk.is_some());
         self.walk = None;
-        let spread = self.spread.take();
-        self.read_as_text(window, at, depth);
-        let Spread { line, end, .. } = spread?;
+        let Some(Spread { line, end, .. }) = self.spread.take() else {
+            self.read_as_text(window, at, depth);
+            return None;
+        };
+        // The line with the fault is one like any other.
+        *at = window.index(self.line.start);
+        self.line.first = None;
+        self.counted_from = self.line.start;
+        self.phase = Phase::LineStart;
         line.finding(end).map(|finding| Found::Diagnostic(Box::new(finding)))
     }
 

@@ -124,6 +124,7 @@ impl Machine {
             .with_if(self.spread.is_some(), Recovery::SeveralLines);
         self.spread = None;
         self.line.has_record = true;
+        self.has_content = true;
         if let Some(walk) = &mut self.walk {
             walk.end_element();
             let from = std::mem::replace(&mut walk.done_to, end);
@@ -184,6 +185,9 @@ impl Machine {
         {
             // A number, which it ends.
             self.end_of_walked(window, at, start, window.offset(*at));
+            if self.walk.as_ref().is_some_and(|walk| walk.unjudged_from().is_some()) {
+                return self.read_unjudged(window, at);
+            }
         }
         self.bad_utf8(window, at, *at);
         None

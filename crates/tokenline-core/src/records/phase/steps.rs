@@ -116,7 +116,8 @@ impl Machine {
         if self.options.mode == Mode::Lenient {
             recovered = recovered
                 .with_if(self.line.has_fence || self.fence.is_some(), Recovery::Fence)
-                .with_if(self.line.text_start > self.line.start, Recovery::Think);
+                .with_if(self.line.text_start > self.line.start, Recovery::Think)
+                .with_if(self.thinking.is_text, Recovery::ThinkUnclosed);
             if !self.line.has_fence && !self.line.lead.is_empty() {
                 recovered = recovered.and(self.line.lead.recovered());
             }

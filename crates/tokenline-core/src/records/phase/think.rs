@@ -28,6 +28,10 @@ pub(super) struct Thinking {
     line: u64,
     column: u64,
     closer: &'static [u8],
+    /// Text or records stand before it: if nothing closes it, it is text as well.
+    is_behind: bool,
+    /// That is so: what follows is read again, and no tag is one.
+    pub(super) is_text: bool,
 }
 
 impl Thinking {
@@ -39,11 +43,16 @@ impl Thinking {
 impl Machine {
     /// At `start` a tag may begin, of which `read` was read.
     pub(super) fn begin_tag(&mut self, start: u64, read: &[u8]) {
+        if self.thinking.is_text {
+            self.phase = Phase::Text;
+            return;
+        }
         let thinking = &mut self.thinking;
         thinking.read[..read.len()].copy_from_slice(read);
         thinking.len = read.len();
         (thinking.start, thinking.line) = (start, self.line.number);
         thinking.column = self.line.column(start);
+        thinking.is_behind = self.has_content;
         self.phase = Phase::Tag;
     }
 
@@ -125,7 +134,31 @@ impl Machine {
             }
         }
         self.phase = Phase::Think { matched };
+        self.thinking.is_behind &= window.offset(*at) - self.thinking.start <= self.limit;
         None
+    }
+
+    /// Where the text begins that is read again if nothing closes the tag.
+    pub(super) fn unclosed_from(&self) -> Option<u64> {
+        let is_held = matches!(self.phase, Phase::Tag | Phase::Think { .. }) && self.thinking.is_behind;
+        is_held.then_some(self.thinking.start)
+    }
+
+    /// What is not UTF-8 cannot be read again.
+    pub(super) fn drop_unclosed(&mut self) {
+        self.thinking.is_behind = false;
+    }
+
+    /// Nothing closed the tag: it is text, and so is what follows.
+    pub(super) fn read_unclosed(&mut self, window: &Window<'_>, at: &mut usize) {
+        let Thinking { start, line, column, ref read, len, .. } = self.thinking;
+        self.line = Line::new(line, start + 1 - column);
+        self.line.first = Some(start);
+        self.line.lead.add(&read[..len]);
+        self.counted_from = self.line.start;
+        *at = window.index(start) + len;
+        self.thinking.is_text = true;
+        self.phase = Phase::Text;
     }
 
     /// A cut character follows, which is not kept. No tag has one.

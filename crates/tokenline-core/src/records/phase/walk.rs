@@ -40,6 +40,8 @@ pub(super) struct Walk {
     /// Such an element that is whole. What follows tells whether it is one, or an array of its own, or text, behind an
     /// array that was left open.
     unjudged: Option<Unjudged>,
+    /// A value in it is whole.
+    has_value: bool,
     /// A record was meant by the root value.
     pub(super) is_meant: bool,
     /// The array of records was there.
@@ -178,6 +180,12 @@ impl Walk {
         self.unjudged.as_ref().map(|unjudged| unjudged.start)
     }
 
+    /// Where a tag in brackets begins, if it is no array.
+    pub(super) fn tag_from(&self, line: u64) -> Option<u64> {
+        let is_new = self.next == Next::Value && !self.is_established && !self.has_value;
+        (is_new && self.is_first && self.line == line).then_some(self.start)
+    }
+
     /// The open element is over.
     pub(super) fn end_element(&mut self) {
         self.next = Next::Comma;
@@ -244,6 +252,7 @@ impl Machine {
             has_inner: false,
             element_line: None,
             unjudged: None,
+            has_value: false,
             is_meant: false,
             was_found: false,
             is_damaged: false,
@@ -259,15 +268,8 @@ impl Machine {
     }
 
     /// The value that was given up is not on the way to an array of records: so is all around it. Where that begins.
-    pub(super) fn give_up_walk(&mut self, start: u64, line: u64) -> u64 {
-        match &self.walk {
-            Some(walk) if walk.role == Role::Aside => {
-                let start = if walk.line == line { walk.start } else { start };
-                self.walk = None;
-                start
-            }
-            _ => start,
-        }
+    pub(super) fn give_up_walk(&mut self) -> Option<u64> {
+        Some(self.walk.take_if(|walk| walk.role == Role::Aside)?.start)
     }
 
     /// Whether the open value may be a record, rather than something on the way to one.
@@ -358,7 +360,7 @@ impl Machine {
         let is_data = walk.is_established
             || walk.is_meant
             || walk.has_inner
-            || (walk.is_first && walk.other.is_some());
+            || (walk.is_first && walk.has_value);
         if !is_data || self.fence_kind() == Some(FenceKind::Other) {
             return None;
         }
@@ -589,6 +591,7 @@ impl Machine {
         self.phase = Phase::Walk;
         self.spread = None;
         self.counted_from = end;
+        walk.has_value |= walk.role != Role::Name;
         walk.next = Next::Comma;
         match walk.role {
             Role::Aside => {
