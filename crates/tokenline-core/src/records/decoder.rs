@@ -176,7 +176,7 @@ impl RecordDecoder {
 
     /// How many bytes were looked at, by the parser and by the search for lines and openers, since
     /// the decoder was made; the UTF-8 check apart. At most twice the input, three times where much
-    /// of it is malformed; with [partials](Options::partials) what is new is looked at once more.
+    /// of it is malformed, and once more behind a tag for thinking that nothing closes; with [partials](Options::partials) what is new is looked at once more.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.machine.examined() + self.scanned

@@ -153,8 +153,7 @@ impl Line {
                     _ => fault.message,
                 };
                 let span = Span::new(fault.start, lost_to);
-                let (line, column) =
-                    fault.alone.unwrap_or_else(|| (self.number, fault.at - self.start + 1));
+                let (line, column) = fault.alone.unwrap_or_else(|| (self.number, fault.at - self.start + 1));
                 Some(Diagnostic::new(fault.code, line, span, column, message))
             }
             None if !self.has_record && !self.is_quiet => {

@@ -293,7 +293,8 @@ impl Machine {
             let bytes = self.visible(window, *at);
             let before = *at;
             // The parser counts what it looks at itself.
-            let is_scan = !matches!(self.phase, Phase::Value { .. } | Phase::Judge { .. } | Phase::Call { .. });
+            let is_scan =
+                !matches!(self.phase, Phase::Value { .. } | Phase::Judge { .. } | Phase::Call { .. });
             let found = match self.phase {
                 Phase::Start => self.start(bytes, window, at),
                 Phase::LineStart => self.line_start(bytes, window, at),

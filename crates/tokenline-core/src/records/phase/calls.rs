@@ -311,8 +311,12 @@ impl Machine {
 enum NextCall {
     None,
     /// Perhaps here: that takes more of the text.
-    May { at: usize },
-    At { at: usize },
+    May {
+        at: usize,
+    },
+    At {
+        at: usize,
+    },
 }
 
 /// Looks for a line that begins with an opener of this first word, in a text that begins at `start`.
@@ -325,7 +329,7 @@ fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: 
         let at = seen + line_feed + 1;
         let line = text[at..].trim_start_matches([' ', '\t']);
         if line.is_empty() {
-            break;
+            return NextCall::May { at };
         }
         match detector.openers().begins_with(line, word) {
             Some(true) => return NextCall::At { at },

@@ -207,8 +207,7 @@ impl Machine {
         }
         self.line.first = Some(offset);
         self.line.is_inside = true;
-        self.phase =
-            Phase::Skip(Skip { start: lost.start, depth: lost.depth, ..Skip::default() });
+        self.phase = Phase::Skip(Skip { start: lost.start, depth: lost.depth, ..Skip::default() });
         None
     }
 

@@ -265,12 +265,7 @@ impl Machine {
 
     /// `at` is on a line feed within the open value. Goes past it.
     #[inline(never)]
-    fn spread<'w>(
-        &mut self,
-        window: &Window<'w>,
-        at: &mut usize,
-        expected: Expected,
-    ) -> Option<Found<'w>> {
+    fn spread<'w>(&mut self, window: &Window<'w>, at: &mut usize, expected: Expected) -> Option<Found<'w>> {
         let content_end = self.content_end(window, *at);
         let end = window.offset(*at);
         self.json.pass_line_feed();

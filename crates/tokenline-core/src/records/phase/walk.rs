@@ -305,11 +305,7 @@ impl Machine {
 
     /// A line begins inside an array. `None` if it is no part of that, and read like any other.
     #[inline(never)]
-    pub(super) fn begin_line_of_walk<'w>(
-        &mut self,
-        offset: u64,
-        byte: u8,
-    ) -> Option<Option<Found<'w>>> {
+    pub(super) fn begin_line_of_walk<'w>(&mut self, offset: u64, byte: u8) -> Option<Option<Found<'w>>> {
         let walk = self.walk.as_ref()?;
         let is_deeper = offset - self.line.text_start > walk.indent;
         let is_part = match byte {
@@ -357,10 +353,8 @@ impl Machine {
         if walk.is_damaged {
             return None;
         }
-        let is_data = walk.is_established
-            || walk.is_meant
-            || walk.has_inner
-            || (walk.is_first && walk.has_value);
+        let is_data =
+            walk.is_established || walk.is_meant || walk.has_inner || (walk.is_first && walk.has_value);
         if !is_data || self.fence_kind() == Some(FenceKind::Other) {
             return None;
         }
@@ -405,11 +399,12 @@ impl Machine {
                     walk.role = role;
                     let may_be_record = byte == b'{' && role == Role::Element;
                     let is_own = !may_be_record && role != Role::Name && self.line.first == Some(offset);
-                    walk.element_line = (is_own && self.line.indent() <= walk.indent).then_some(ElementLine {
-                        number: self.line.number,
-                        start: self.line.start,
-                        text_start: self.line.text_start,
-                    });
+                    walk.element_line =
+                        (is_own && self.line.indent() <= walk.indent).then_some(ElementLine {
+                            number: self.line.number,
+                            start: self.line.start,
+                            text_start: self.line.text_start,
+                        });
                     self.open(offset);
                     return None;
                 }
