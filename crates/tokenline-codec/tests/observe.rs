@@ -193,7 +193,7 @@ impl ValidateCall for Blabs {
 
 #[test]
 fn nothing_of_the_input_is_told() {
-    const SECRETS: &str = "SECRET-VALUE: prose\n<think>SECRET-VALUE\n</think>\n```SECRET-VALUE\n\
+    const SECRETS: &str = "SECRET-VALUE: prose\n<think>SECRET-VALUE\n</think>\n```json SECRET-VALUE\n\
         {\"SECRET-VALUE\":\"SECRET-VALUE\"}\n\
         {\"a\":SECRET-VALUE}\n{\"a\":\"SECRET-VALUE\",\"b\":x}\n[\"SECRET-VALUE\"]\n\"SECRET-VALUE\"\n\
         {\"SECRET-VALUE\":1,\"SECRET-VALUE\":2}\n{\"a\":\"SECRET-VALUE\"},\"SECRET-VALUE\":10}\n\

@@ -95,12 +95,16 @@ fn skip_to_name(text: &[u8], is_line_start: bool) -> Option<usize> {
 
 /// Whether a member begins here whose name has no quotes. `None` if that takes more.
 fn bare_member(text: &[u8]) -> Option<bool> {
-    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-');
+    let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-' | 0x80..);
     let len = text.iter().position(|byte| !is_name(byte))?;
     if len == 0 {
         return Some(false);
     }
     let after = &text[len..];
+    if after[0] == b'"' {
+        // The quote before the name is missing.
+        return Some(true);
+    }
     let colon = after.iter().position(|byte| !matches!(byte, b' ' | b'\t'))?;
     if after[colon] != b':' {
         return Some(false);
@@ -263,6 +267,7 @@ mod tests {
             ("{\"a\\\"\\\\\" : 1}", true, true),
             ("{\"a\\\"\" : 1}", true, true),
             ("{\u{201c}a\u{201d}: 1}", true, false),
+            ("{a\": 1}", true, false),
             ("{x}", false, false),
             ("{placeholder}", false, false),
             ("{x:.2f}", false, false),
