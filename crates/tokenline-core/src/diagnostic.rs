@@ -144,7 +144,8 @@ const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","
 codes! {
     /// Text without an opener of an object or array.
     Prose = "prose",
-        "A line of text in which no record begins. Models write such lines around their records. \
+        "A line of text in which no record begins, nor anything by which one was meant. Models write such \
+         lines around their records, with LaTeX, links, templates and code in them. \
          It is information, never counted as a reject. Where the calls of a text are known to be in \
          another format, such a line may hold an object.",
         Example::Text("Here are the definitions:");

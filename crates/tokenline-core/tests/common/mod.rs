@@ -64,11 +64,18 @@ pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item 
         seen.push(Seen::new(event));
     }
     assert_eq!(decoder.position(), bytes);
+    // Nothing but records on lines of their own.
     let is_clean = |event: &Seen| matches!(event, Seen::Record { record, .. } if record.recovered.is_empty());
+    let lengths = seen.iter().map(|event| match event {
+        Seen::Record { record, .. } => record.span.end - record.span.start,
+        _ => 0,
+    });
+    let blanks = input.iter().filter(|byte| byte.is_ascii_whitespace()).count() as u64;
+    let is_clean = seen.iter().all(is_clean) && lengths.sum::<u64>() + blanks >= bytes;
     let has_tag = THINK_TAGS.iter().any(|tag| input.windows(tag.len()).any(|part| part == *tag));
-    let times = match seen.iter().all(is_clean) {
-        _ if has_tag => 4,
+    let times = match is_clean {
         true => 2,
+        false if has_tag => 4,
         false => 3,
     };
     let bound = times * bytes;
