@@ -122,8 +122,8 @@ impl Openers {
     /// The next byte that may be the first of an opener.
     /// The opener that a text begins with, up to its first word: `<function` of `<function=f>`. Empty for a bracket alone.
     pub(crate) fn word_at(&self, rest: &str) -> String {
-        let texts = self.texts.iter().map(|(text, _)| text.as_str());
-        word(texts.filter(|text| rest.starts_with(text)).next().unwrap_or_default()).to_owned()
+        let mut texts = self.texts.iter().map(|(text, _)| text.as_str());
+        word(texts.find(|text| rest.starts_with(text)).unwrap_or_default()).to_owned()
     }
 
     /// Whether an opener with this first word begins here. `None` if that takes more of the text.
