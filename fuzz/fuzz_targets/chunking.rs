@@ -6,8 +6,9 @@ use tokenline_core::{CallFormat, Emit, Event, LentEvent, Limits, Options, Record
 
 /// The events, apart from how the records grew.
 fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    // What is told of a growing record is looked at once more, and so is what may be a call.
-    let most = if options.partials || options.looks_for_calls() { 5 } else { 3 };
+    // What follows a tag for thinking that nothing closes is looked at once more, and so is what is told of a growing
+    // record, or may be a call.
+    let most = if options.partials || options.looks_for_calls() { 6 } else { 4 };
     let mut decoder = RecordDecoder::new(options.clone());
     let mut seen = Vec::new();
     let mut bytes = 0;

@@ -374,6 +374,7 @@ fn what_was_wrong_first_is_what_is_said() {
     let input = b"\"a]}\xD6\x84\xDF\xDF=$\" \n+3!=[![[2\n\xFC";
     let options = Options::strict().limits(limits);
     assert_eq!(summaries(&options, input), ["invalid_utf8", "malformed_json", "invalid_utf8"]);
+    assert_eq!(lenient(b"[[\n[\n\"\xDB\"]"), ["invalid_utf8"]);
 }
 
 #[test]

@@ -359,6 +359,26 @@ impl Parser {
         }
     }
 
+    /// Where the containers begin that are not whole before `offset`, which the parser may have passed.
+    pub(crate) fn open_at(&self, offset: usize) -> Vec<usize> {
+        let mut open = Vec::new();
+        let mut container = self.container;
+        while container != NONE {
+            open.push(container);
+            container = self.tape.node(container).link;
+        }
+        open.reverse();
+        let nodes = self.tape.nodes[..self.tape.len].iter().zip(0_u32..);
+        let is_container = |node: &Node| node.is(NodeKind::Array) || node.is(NodeKind::Object);
+        nodes
+            .filter(|(node, index)| {
+                is_container(node) && (open.binary_search(index).is_ok() || node.end as usize > offset)
+            })
+            .map(|(node, _)| node.start as usize)
+            .filter(|start| *start < offset)
+            .collect()
+    }
+
     /// Gives back memory that one large document made the tape take, once documents are small
     /// again. Halving keeps the cost in proportion to what was parsed.
     #[cold]

@@ -118,7 +118,8 @@ impl Machine {
         let Some(spread) = self.spread.take() else { return };
         let column = self.line.column(fault);
         let finding = Diagnostic::new(code, self.line.number, Span::new(start, fault), column, message);
-        let open = self.json.open_containers().map(|open| start + open.start as u64).collect();
+        let open = self.json.open_at((fault - start) as usize);
+        let open = open.into_iter().map(|open| start + open as u64).collect();
         self.again_to = self.line.start;
         self.line = spread.line;
         self.element_is_over();
