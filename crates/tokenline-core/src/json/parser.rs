@@ -337,11 +337,6 @@ impl Parser {
         self.tape.nodes[..self.tape.len].iter().any(|node| node.is(NodeKind::Object))
     }
 
-    /// Whether the complete document has an object below its root.
-    pub(crate) fn has_inner_object(&self) -> bool {
-        self.tape.nodes[..self.tape.len].iter().skip(1).any(|node| node.is(NodeKind::Object))
-    }
-
     /// Whether the complete document is an object or array with nothing in it.
     pub(crate) fn is_empty(&self) -> bool {
         self.tape.len == 1

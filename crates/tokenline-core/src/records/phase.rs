@@ -105,9 +105,7 @@ pub(super) struct Machine {
     lost: Option<Box<Lost>>,
     /// The text is inside an array of records, or on the way to one.
     walk: Option<Walk>,
-    /// Lines that start before this offset are decoded once more, for the values in a lost one.
-    again_to: u64,
-    /// What was open where that was lost.
+    /// The lines of a lost value are read again, for what is whole in it.
     given_up: Option<Box<GivenUp>>,
     /// What the code fence is around that is open.
     fence: Option<FenceKind>,
@@ -145,7 +143,6 @@ impl Machine {
             spread: None,
             lost: None,
             walk: None,
-            again_to: 0,
             given_up: None,
             fence: None,
             thinking: Thinking::default(),
@@ -164,7 +161,6 @@ impl Machine {
         self.spread = None;
         self.lost = None;
         self.walk = None;
-        self.again_to = 0;
         self.given_up = None;
         self.fence = None;
         self.thinking = Thinking::default();

@@ -33,6 +33,8 @@ pub(super) enum SkipTo {
 #[derive(Debug)]
 pub(super) struct GivenUp {
     pub(super) start: u64,
+    /// Where the line with the fault starts.
+    fault_line: u64,
     /// Where what was open at the fault begins: all else is whole.
     open: Vec<u64>,
     indent: u64,
@@ -79,6 +81,12 @@ impl Lost {
 }
 
 impl Machine {
+    /// Whether the value at `start` was read before, as a part of one that was lost, and is whole.
+    #[inline]
+    pub(super) fn is_read_again(&self, start: u64) -> bool {
+        self.given_up.as_ref().is_some_and(|given_up| start < given_up.fault_line)
+    }
+
     /// The value at `start` is lost, and open at the end of the line being read.
     pub(super) fn lose(&mut self, start: u64, depth: u32, in_string: bool) {
         let first_line = self.spread.as_ref().map_or(&self.line, |spread| &spread.line);
@@ -120,14 +128,14 @@ impl Machine {
         let finding = Diagnostic::new(code, self.line.number, Span::new(start, fault), column, message);
         let open = self.json.open_at((fault - start) as usize);
         let open = open.into_iter().map(|open| start + open as u64).collect();
-        self.again_to = self.line.start;
+        let fault_line = self.line.start;
         self.line = spread.line;
         self.element_is_over();
         let start = self.give_up_walk().unwrap_or(start);
         let finding = Diagnostic { span: Span::new(start, fault), ..finding };
         let (indent, copy) = (self.line.indent(), finding.clone());
-        self.given_up = Some(Box::new(GivenUp { start, open, indent, finding: copy }));
-        self.establish();
+        self.given_up = Some(Box::new(GivenUp { start, fault_line, open, indent, finding: copy }));
+        self.note_object();
         *at = window.index(spread.end);
         self.phase = Phase::Text;
         let in_string = false;
@@ -147,7 +155,7 @@ impl Machine {
     pub(super) fn begin_line_again<'w>(&mut self, offset: u64, byte: u8) -> Option<Option<Found<'w>>> {
         let given_up = self.given_up.as_ref()?;
         let is_deeper = offset - self.line.text_start > given_up.indent;
-        if self.line.start < self.again_to {
+        if self.line.start < given_up.fault_line {
             let is_whole = matches!(byte, b'{' | b'[') && !is_deeper && !given_up.open.contains(&offset);
             if is_whole {
                 if byte == b'[' {
@@ -157,7 +165,7 @@ impl Machine {
                 return self.close_lost().map(Some);
             }
         } else {
-            let is_at_fault = self.line.start == self.again_to;
+            let is_at_fault = self.line.start == given_up.fault_line;
             let belongs = is_deeper || matches!(byte, b'"' | b',' | b'}' | b']');
             if self.lost.is_some() || !is_at_fault || !belongs {
                 self.given_up = None;

@@ -190,7 +190,7 @@ impl Machine {
         let object = match fault {
             None => 0,
             Some(_) if self.json.has_member() => return Some(true),
-            Some(_) if self.walk.as_ref().is_some_and(|walk| walk.is_established || walk.has_inner) => {
+            Some(_) if self.walk.as_ref().is_some_and(|walk| walk.is_established || walk.is_meant) => {
                 return Some(true);
             }
             // Of an array, what it holds.

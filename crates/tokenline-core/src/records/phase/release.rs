@@ -226,7 +226,7 @@ impl Machine {
                 let message = format!("the record is larger than {} bytes", self.limit);
                 self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
                 self.element_is_over();
-                self.establish();
+                self.note_object();
                 let (in_string, escaped) = self.json.in_string();
                 let depth = self.json.depth();
                 let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };

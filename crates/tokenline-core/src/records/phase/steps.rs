@@ -336,7 +336,7 @@ impl Machine {
         let lenient = self.options.mode == Mode::Lenient;
         let in_walk = self.walk.is_some();
         // Of what is read again it is known that the value was whole.
-        let is_known = start < self.again_to;
+        let is_known = self.is_read_again(start);
         while let Some(&byte) = bytes.get(*at) {
             let completion = match byte {
                 b' ' | b'\t' | b'\r' => {

@@ -1,11 +1,12 @@
 //! Arrays whose elements are records, each as soon as it closes, and the way to one inside a value.
 
+mod elements;
+mod lines;
+
 use super::lost::{Skip, SkipTo};
-use super::release::found_instead;
-use super::{Found, Machine, Phase, Place};
-use crate::json::Kind;
+use super::{Found, Machine, Phase};
 use crate::json::error::{self, Expected};
-use crate::records::line::{Fault, FenceKind, Line};
+use crate::records::line::{Fault, FenceKind};
 use crate::records::window::Window;
 use crate::{Code, Diagnostic, Recovery, Span};
 
@@ -33,17 +34,15 @@ pub(super) struct Walk {
     pub(super) is_established: bool,
     /// The first element that is no object, while there is no evidence.
     other: Option<Other>,
-    /// Such an element has objects in it.
-    pub(super) has_inner: bool,
-    /// The open value may be no record and began a line at or left of the column: that line.
-    pub(super) element_line: Option<ElementLine>,
-    /// Such an element that is whole. What follows tells whether it is one, or an array of its own, or text, behind an
-    /// array that was left open.
-    unjudged: Option<Unjudged>,
-    /// A value in it is whole.
-    has_value: bool,
-    /// A record was meant by the root value.
+    /// A record was meant: an element that is no object has objects in it, or the root value begins like a record.
     pub(super) is_meant: bool,
+    /// The line that the open value began, at or left of the column, unless it is sure to be an element.
+    pub(super) element_line: Option<ElementLine>,
+    /// The last value, if it is complete and began such a line. If a comma or bracket follows, it is an element. If not,
+    /// the array was left open before that line.
+    unjudged: Option<Unjudged>,
+    /// A value in it is complete.
+    has_value: bool,
     /// The array of records was there.
     was_found: bool,
     /// A line of it is lost as a whole, and was told of: where the array ends is not known for certain.
@@ -71,8 +70,8 @@ pub(super) struct ElementLine {
 struct Unjudged {
     line: ElementLine,
     start: u64,
-    has_inner: bool,
-    /// What is to be said of it if it is an element.
+    has_object: bool,
+    /// What is to be said of it if it is an element of the array of records.
     other: Option<Other>,
 }
 
@@ -249,11 +248,10 @@ impl Machine {
             role: Role::Element,
             is_established: false,
             other: None,
-            has_inner: false,
+            is_meant: false,
             element_line: None,
             unjudged: None,
             has_value: false,
-            is_meant: false,
             was_found: false,
             is_damaged: false,
         };
@@ -301,68 +299,6 @@ impl Machine {
         self.walk.as_ref()?;
         let has_path = self.options.items.as_ref().is_some_and(|path| !path.is_empty());
         Some(if has_path { Recovery::Item } else { Recovery::ArrayElement })
-    }
-
-    /// A line begins inside an array. `None` if it is no part of that, and read like any other.
-    #[inline(never)]
-    pub(super) fn begin_line_of_walk<'w>(&mut self, offset: u64, byte: u8) -> Option<Option<Found<'w>>> {
-        let walk = self.walk.as_ref()?;
-        let is_deeper = offset - self.line.text_start > walk.indent;
-        let is_part = match byte {
-            b'`' | b'~' => false,
-            b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' => true,
-            _ if walk.next == Next::Value && begins_value(byte) => true,
-            _ => is_deeper,
-        };
-        if !is_part {
-            return self.abandon().map(Some);
-        }
-        self.line.first = Some(offset);
-        self.phase = Phase::Walk;
-        Some(None)
-    }
-
-    /// What follows an element shows that the array was left open before it: reads its line again.
-    #[cold]
-    pub(super) fn read_unjudged<'w>(&mut self, window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
-        let unjudged = self.walk.as_mut()?.unjudged.take()?;
-        self.read_line_again(unjudged.line, unjudged.start, window, at)
-    }
-
-    /// The array was left open before the line whose text begins at `start`: reads that again.
-    #[cold]
-    pub(super) fn read_line_again<'w>(
-        &mut self,
-        line: ElementLine,
-        start: u64,
-        window: &Window<'_>,
-        at: &mut usize,
-    ) -> Option<Found<'w>> {
-        self.line = Line::new(line.number, line.start);
-        self.line.text_start = line.text_start;
-        self.counted_from = line.text_start;
-        *at = window.index(start);
-        self.abandon()
-    }
-
-    /// The array is left open: the line being read is no part of it.
-    fn abandon<'w>(&mut self) -> Option<Found<'w>> {
-        let walk = self.walk.take()?;
-        self.phase = Phase::LineStart;
-        self.line.first = None;
-        if walk.is_damaged {
-            return None;
-        }
-        let is_data =
-            walk.is_established || walk.is_meant || walk.has_inner || (walk.is_first && walk.has_value);
-        if !is_data || self.fence_kind() == Some(FenceKind::Other) {
-            return None;
-        }
-        let kind = if walk.frames.is_empty() { "array" } else { "value" };
-        let message = format!("the {kind} is left open: what follows is no part of it");
-        let span = Span::new(walk.start, self.line.start);
-        let diagnostic = Diagnostic::new(Code::MalformedJson, walk.line, span, walk.column, message);
-        Some(Found::Diagnostic(Box::new(diagnostic)))
     }
 
     #[inline(never)]
@@ -418,51 +354,6 @@ impl Machine {
         None
     }
 
-    /// It was an element after all.
-    pub(super) fn judge_element(&mut self) {
-        let Some(unjudged) = self.walk.as_mut().and_then(|walk| walk.unjudged.take()) else { return };
-        match unjudged.other {
-            Some(other) => self.not_a_record(other, unjudged.has_inner),
-            None => self.pass_aside(unjudged.has_inner),
-        }
-    }
-
-    /// A value is not on the way to the array of records.
-    fn pass_aside(&mut self, has_inner: bool) {
-        if let Some(walk) = &mut self.walk {
-            walk.has_inner |= has_inner;
-        }
-    }
-
-    /// An element is no object.
-    fn not_a_record(&mut self, other: Other, has_inner: bool) {
-        let Some(walk) = &mut self.walk else { return };
-        walk.has_inner |= has_inner;
-        if !walk.is_established {
-            walk.other.get_or_insert(other);
-            return;
-        }
-        let Span { start, end } = other.span;
-        let at = start.max(self.line.start);
-        self.fault(Code::NotAnObject, start, at, other.message);
-        self.line.end_fault(start, end);
-    }
-
-    /// The array proves to be one of records.
-    pub(super) fn establish(&mut self) -> Option<Other> {
-        let walk = self.walk.as_mut()?;
-        walk.is_established = true;
-        walk.other.take()
-    }
-
-    /// The array proves to be one of records: says that an element before was none.
-    pub(super) fn found_before<'w>(&mut self, other: Other) -> Option<Found<'w>> {
-        let Other { line, column, span, message } = other;
-        self.line.is_quiet = true;
-        let diagnostic = Diagnostic::new(Code::NotAnObject, line, span, column, message);
-        Some(Found::Diagnostic(Box::new(diagnostic)))
-    }
-
     /// The root value ends with the bracket at `bracket`.
     fn end_walk<'w>(&mut self, bracket: u64) -> Option<Found<'w>> {
         let walk = self.walk.take()?;
@@ -482,18 +373,17 @@ impl Machine {
             _ => {
                 // `[]` says that there is nothing.
                 self.line.is_quiet |= walk.is_first || walk.line < self.line.number;
-                return None;
+                // No record came that told of it.
+                return walk.other.and_then(|other| self.found_before(other));
             }
         };
-        let is_data =
-            walk.is_established || walk.has_inner || walk.is_meant || fence == Some(FenceKind::Json);
+        let is_data = walk.is_established || walk.is_meant || fence == Some(FenceKind::Json);
         if !is_data && (!walk.is_first || fence == Some(FenceKind::Other)) {
             // `[1]` is a citation.
             self.line.add_text(b"[");
             return None;
         }
-        let is_alone = !is_data;
-        if is_alone {
+        if !is_data {
             let alone = Some((walk.line, walk.column));
             let (start, end) = (walk.start, Some(bracket + 1));
             self.line.first.get_or_insert(bracket);
@@ -537,7 +427,7 @@ impl Machine {
             let (start, depth) = (walk.start, walk.frames.len().max(1) as u32);
             let is_tag = walk.is_first && offset == start + 1 && byte == b'T';
             let is_same_line = walk.line == self.line.number;
-            let is_data = walk.has_inner || walk.is_meant;
+            let is_data = walk.is_meant;
             self.walk = None;
             if is_tag {
                 self.begin_tag(start, b"[");
@@ -563,77 +453,5 @@ impl Machine {
             self.phase = Phase::Skip(Skip { start: offset, end: SkipTo::Separator, ..Skip::default() });
         }
         None
-    }
-
-    /// A value of the walk is complete. Whether it is an object that may be a record.
-    #[inline(never)]
-    pub(super) fn end_of_walked(
-        &mut self,
-        window: &Window<'_>,
-        at: &mut usize,
-        start: u64,
-        end: u64,
-    ) -> bool {
-        let Some(walk) = &mut self.walk else { return true };
-        if walk.role == Role::Element && self.json.root_kind() == Kind::Object {
-            return true;
-        }
-        let (from, to) = (window.index(start), window.index(end));
-        if let Some(bad) = window.bad_utf8(from, to - 1) {
-            self.bad_utf8(window, at, bad);
-            return false;
-        }
-        self.phase = Phase::Walk;
-        self.spread = None;
-        self.counted_from = end;
-        walk.has_value |= walk.role != Role::Name;
-        walk.next = Next::Comma;
-        match walk.role {
-            Role::Aside => {
-                let has_inner = self.json.has_object();
-                match walk.element_line.take() {
-                    Some(line) => walk.unjudged = Some(Unjudged { line, start, has_inner, other: None }),
-                    None => self.pass_aside(has_inner),
-                }
-            }
-            Role::Name => {
-                let text = simdutf8::basic::from_utf8(&window.bytes[from..to]).unwrap_or_default();
-                let name = self.json.value(text).as_str().unwrap_or_default();
-                walk.name(&name, self.options.items.as_deref().unwrap_or_default());
-            }
-            Role::Element => {
-                let has_inner = self.json.has_inner_object();
-                let Place { line, column, .. } = self.place;
-                let message = found_instead(self.json.root_kind());
-                let other = Other { line, column, span: Span::new(start, end), message };
-                match walk.element_line.take() {
-                    Some(line) => {
-                        walk.unjudged = Some(Unjudged { line, start, has_inner, other: Some(other) });
-                    }
-                    None => self.not_a_record(other, has_inner),
-                }
-            }
-        }
-        false
-    }
-
-    /// The open value at `start` is malformed, and a record was meant by it. An element that is an object is evidence
-    /// of an array of records; of any other, the array is lost with it. Where what is lost begins, how deep the fault is
-    /// in it, and what is to be said of an element before it.
-    pub(super) fn lose_element(&mut self, start: u64) -> (u64, u32, Option<Other>) {
-        let depth = self.json.depth();
-        let is_object = self.json.is_object();
-        match &mut self.walk {
-            Some(walk) if !is_object && !walk.is_established && walk.line == self.line.number => {
-                let start = walk.start;
-                self.walk = None;
-                (start, depth + 1, None)
-            }
-            Some(walk) => {
-                walk.next = Next::Comma;
-                (start, depth, if is_object { self.establish() } else { None })
-            }
-            None => (start, depth, None),
-        }
     }
 }
