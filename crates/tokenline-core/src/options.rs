@@ -24,6 +24,8 @@ pub struct Options {
     pub limits: Limits,
     /// Whether it tells how the open record grows.
     pub partials: bool,
+    /// Whether it tells the text beside records.
+    pub text: bool,
     /// The format of the tool calls to be looked for in text, beside records.
     pub(crate) calls: Option<CallFormat>,
     /// The names and indices that lead from a root value to the array whose elements are the records.
@@ -161,6 +163,33 @@ impl Options {
     #[must_use]
     pub fn partials(mut self, partials: bool) -> Self {
         self.partials = partials;
+        self
+    }
+
+    /// Also yields what is text for people, and what is markup around records, in the order of the text: with the
+    /// records and rejects, every byte once. A code fence around records is markup, one around text is text; white
+    /// space, list marks and commas before or behind a record are markup, other text is text.
+    ///
+    /// ```
+    /// use tokenline_core::{Event, Options, RecordDecoder};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::lenient().text(true));
+    /// let mut rest: &[u8] = b"Sure:\n```json\n{\"a\":1}\n```\nAnything else?\n";
+    /// let mut shown = String::new();
+    /// loop {
+    ///     let decoded = decoder.decode(rest);
+    ///     rest = &rest[decoded.consumed..];
+    ///     match decoded.event {
+    ///         Some(Event::Text(span)) => shown.push_str(decoder.text(span)),
+    ///         Some(_) => {}
+    ///         None => break,
+    ///     }
+    /// }
+    /// assert_eq!(shown, "Sure:\nAnything else?\n");
+    /// ```
+    #[must_use]
+    pub fn text(mut self, text: bool) -> Self {
+        self.text = text;
         self
     }
 }

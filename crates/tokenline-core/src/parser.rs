@@ -82,28 +82,16 @@ impl JsonlParser {
             self.chunk = Bytes::new();
             self.at = 0;
         }
-        if self.decoder.tells_partials() {
-            return self.next_event_or_partial();
-        }
-        let (consumed, plain) = self.decoder.step(&self.chunk[self.at..]);
+        let (consumed, event) = self.decoder.step(&self.chunk[self.at..]);
         self.at += consumed;
-        let plain = match (plain, self.finished) {
-            (Some(plain), _) => plain,
-            (None, Some(completion)) => self.decoder.finish_step(completion)?,
-            (None, None) => return None,
+        let event = match (event, self.finished) {
+            (Some(event), _) => event,
+            (None, Some(completion)) if self.at == self.chunk.len() => {
+                self.decoder.finish_step(completion)?
+            }
+            (None, _) => return None,
         };
-        Some(self.decoder.lend(plain))
-    }
-
-    fn next_event_or_partial(&mut self) -> Option<LentEvent<'_>> {
-        let (consumed, next) = self.decoder.step_with_partials(&self.chunk[self.at..]);
-        self.at += consumed;
-        let next = match (next, self.finished) {
-            (Some(next), _) => next,
-            (None, Some(completion)) => self.decoder.finish_step_with_partials(completion)?,
-            (None, None) => return None,
-        };
-        Some(self.decoder.lend_next(next))
+        Some(self.decoder.lend(event))
     }
 
     /// The open record as far as it has come, if there is one, as if it ended here; see

@@ -216,6 +216,12 @@ pub enum Event<T, D = Infallible> {
     Rejected(Diagnostic),
     /// Information that is no reject: a line of prose.
     Note(Diagnostic),
+    /// Text for people, outside records, as it comes; only if [asked for](crate::Options::text). The decoder has
+    /// [its text](crate::RecordDecoder::text).
+    Text(Span),
+    /// What is neither: code fences, list marks, brackets and commas around records, tags around calls. Only with the
+    /// text.
+    Markup(Span),
     /// The open record has grown; only if [asked for](crate::Options::partials). All of a record's deltas
     /// come before it. A rejected record has those that came before the chunk with the fault.
     Partial(Partial<D>),
@@ -238,7 +244,7 @@ impl<T, D> Event<T, D> {
     pub fn into_record(self) -> Option<Record<T>> {
         match self {
             Self::Record(record) => Some(record),
-            Self::Rejected(_) | Self::Note(_) | Self::Partial(_) => None,
+            Self::Rejected(_) | Self::Note(_) | Self::Text(_) | Self::Markup(_) | Self::Partial(_) => None,
         }
     }
 }

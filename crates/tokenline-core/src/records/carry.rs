@@ -138,6 +138,12 @@ impl Carry {
         &self.text[(span.start - self.base) as usize..(span.end - self.base) as usize]
     }
 
+    /// The text between two offsets in the stream, if it is here.
+    pub(super) fn get(&self, span: Span) -> Option<&str> {
+        let from = span.start.checked_sub(self.base)?;
+        self.text.get(from as usize..(span.end - self.base) as usize)
+    }
+
     /// Offset in the stream of the first byte after the text.
     pub(super) fn end(&self) -> u64 {
         self.base + self.text.len() as u64

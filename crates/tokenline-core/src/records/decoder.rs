@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use super::carry::{Carry, incomplete_suffix};
-use super::partial::Partials;
-use super::phase::{Found, Machine};
-use super::window::Window;
+use super::cursor::Cursor;
+use super::parts::Parts;
+use super::scanner::{Outcome, Scanner};
 use crate::{Completion, Diagnostic, Event, LentEvent, Options, Span, ValidateCall};
 
 /// What [`RecordDecoder::decode`] made of its input.
@@ -45,22 +45,29 @@ pub struct Decoded<'a> {
 /// ```
 #[derive(Debug)]
 pub struct RecordDecoder {
-    pub(super) machine: Machine,
+    pub(super) scanner: Scanner,
     pub(super) carry: Carry,
-    /// If they are asked for.
-    pub(super) partials: Option<Box<Partials>>,
+    /// If text or partials are asked for.
+    pub(super) parts: Option<Box<Parts>>,
     /// Offset in the stream of the first byte of input not yet taken.
     position: u64,
     /// Bytes looked at to find the end of a carried line.
     scanned: u64,
 }
 
-/// What was found: a diagnostic, or the machine's record and where the text of that is.
-pub(crate) enum Plain<'i> {
+/// An event that is not lent yet: where its text is.
+#[derive(Debug)]
+pub(crate) enum UnlentEvent<'i> {
+    /// The scanner's record, which lies in the input.
     InInput(&'i str),
+    /// The scanner's record, which lies in the carry.
     InCarry,
-    /// A call that was not written as JSON.
+    /// The scanner's record, a call that was not written as JSON.
     Call,
+    /// The next delta of the record that is open, or waits.
+    Delta,
+    Text(Span),
+    Markup(Span),
     Diagnostic(Box<Diagnostic>),
 }
 
@@ -69,8 +76,8 @@ impl RecordDecoder {
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
-            partials: options.partials.then(Box::default),
-            machine: Machine::new(options),
+            parts: Parts::asked_for(&options).map(Box::new),
+            scanner: Scanner::new(options),
             carry: Carry::default(),
             position: 0,
             scanned: 0,
@@ -81,16 +88,16 @@ impl RecordDecoder {
     /// [calls](Options::calls) are looked for.
     #[must_use]
     pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
-        self.machine.set_tools(tools);
+        self.scanner.set_tools(tools);
         self
     }
 
     /// Forgets everything and starts with the next text. Keeps its memory.
     pub fn reset(&mut self) {
-        self.machine.reset();
+        self.scanner.reset();
         self.carry.clear();
-        if let Some(partials) = &mut self.partials {
-            partials.clear();
+        if let Some(parts) = &mut self.parts {
+            parts.clear();
         }
         self.position = 0;
     }
@@ -100,11 +107,8 @@ impl RecordDecoder {
     /// Terminates with `event: None` once all of `input` is consumed. Never fails: what is wrong
     /// with the text is an event.
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
-        if self.partials.is_some() {
-            return self.decode_with_partials(input);
-        }
-        let (consumed, plain) = self.step(input);
-        let event = plain.map(|plain| self.lend(plain));
+        let (consumed, event) = self.step(input);
+        let event = event.map(|event| self.lend(event));
         Decoded { consumed, event }
     }
 
@@ -117,11 +121,8 @@ impl RecordDecoder {
     /// As [`finish`](Self::finish), where more than the mere end of the input proves that a record
     /// at the end is whole.
     pub fn finish_with(&mut self, completion: Completion) -> Option<LentEvent<'_>> {
-        if self.partials.is_some() {
-            return self.finish_with_partials(completion);
-        }
-        let plain = self.finish_step(completion)?;
-        Some(self.lend(plain))
+        let event = self.finish_step(completion)?;
+        Some(self.lend(event))
     }
 
     /// Offset in the stream of the next byte to be decoded.
@@ -133,65 +134,54 @@ impl RecordDecoder {
     /// The number of the line that this byte is on, counted from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
-        self.machine.line()
+        self.scanner.line()
     }
 
     /// Offset in the stream of the first byte that an event to come may be about. Who wants the text of
     /// what is rejected keeps what comes from there on.
     #[must_use]
     pub fn undecided_from(&self) -> u64 {
-        self.machine.undecided_from().min(self.position)
+        self.scanner.undecided_from().min(self.position)
     }
 
-    /// Keeps account of what is neither records nor text; see [`decode_with`](Self::decode_with).
+    /// The text of a span that an event just told of, if it was kept: that of a [`Event::Text`] and a
+    /// [`Event::Markup`], and of an [`Event::Rejected`] that is within the limit and UTF-8. Only where
+    /// [text](Options::text) is asked for; else it is empty.
     #[must_use]
-    pub fn with_markup(mut self) -> Self {
-        self.machine.tell_markup();
-        self
-    }
-
-    /// As [`decode`](Self::decode), for who shows the text beside records: tells before the event what
-    /// stands before it and is neither for people nor a record. That is the brackets and commas around the
-    /// elements of an array, and the tags around calls. Asked for by [`with_markup`](Self::with_markup).
-    pub fn decode_with<'a>(&'a mut self, input: &'a [u8], markup: impl FnMut(Span)) -> Decoded<'a> {
-        let (consumed, plain) = self.step(input);
-        std::iter::from_fn(|| self.machine.next_markup()).for_each(markup);
-        let event = plain.map(|plain| self.lend(plain));
-        Decoded { consumed, event }
-    }
-
-    /// As [`decode_with`](Self::decode_with), at the [end](Self::finish_with) of the input.
-    pub fn finish_and(&mut self, completion: Completion, markup: impl FnMut(Span)) -> Option<LentEvent<'_>> {
-        let plain = self.finish_step(completion);
-        std::iter::from_fn(|| self.machine.next_markup()).for_each(markup);
-        Some(self.lend(plain?))
-    }
-
-    /// Offset in the stream of the first byte of which it is not known yet whether it is text or part of a
-    /// record.
-    #[must_use]
-    pub fn unsorted_from(&self) -> u64 {
-        self.machine.unsorted_from().map_or(self.position, |from| from.min(self.position))
+    pub fn text(&self, span: Span) -> &str {
+        let is_kept = self.scanner.tells_text() && span.end - span.start <= self.scanner.limit_bytes();
+        if is_kept { self.carry.get(span).unwrap_or_default() } else { "" }
     }
 
     /// How many bytes were looked at, by the parser and by the search for lines and openers, since
     /// the decoder was made; the UTF-8 check apart. At most twice the input, three times where much
-    /// of it is malformed, and once more behind a tag for thinking that nothing closes; with [partials](Options::partials) what is new is looked at once more.
+    /// of it is malformed, and once more behind a tag for thinking that nothing closes; with
+    /// [partials](Options::partials) what is new is looked at once more.
     #[must_use]
     pub fn examined(&self) -> u64 {
-        self.machine.examined() + self.scanned
+        self.scanner.examined() + self.scanned
     }
 
-    /// As [`decode`](Self::decode), before lending.
-    // Always: it has a second caller, for partials, and is left alone otherwise.
+    /// `decode` without borrowing the event from the decoder.
+    #[inline]
+    pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
+        if self.parts.is_some() { self.step_in_parts(input) } else { self.read(input) }
+    }
+
+    /// `finish_with` without borrowing the event from the decoder.
+    pub(crate) fn finish_step(&mut self, completion: Completion) -> Option<UnlentEvent<'static>> {
+        if self.parts.is_some() { self.finish_step_in_parts(completion) } else { self.read_end(completion) }
+    }
+
+    // Always: it has a second caller, for parts, and is left alone otherwise.
     #[inline(always)]
-    pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
+    pub(super) fn read<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
         if input.len() <= TOKEN_BYTES && self.carry.is_all_read() {
             // Most tokens of a model are a few plain characters inside a string: nothing to decide.
             if let Some(is_plain) = self.carry.extend_token(input) {
                 self.scanned += input.len() as u64;
                 self.position += input.len() as u64;
-                if is_plain && self.machine.continue_string(input.len(), self.position) {
+                if is_plain && self.scanner.continue_string(input.len(), self.position) {
                     self.carry.at = self.carry.text.len();
                     return (input.len(), None);
                 }
@@ -213,7 +203,7 @@ impl RecordDecoder {
                 return (consumed, Some(plain));
             }
             if self.carry.is_active() {
-                if consumed == input.len() {
+                if consumed == input.len() || self.scanner.has_segments() {
                     return (consumed, None);
                 }
                 let taken = self.carry.extend(&input[consumed..]);
@@ -224,86 +214,89 @@ impl RecordDecoder {
         }
     }
 
-    pub(crate) fn finish_step(&mut self, completion: Completion) -> Option<Plain<'static>> {
+    /// What the end of the input yields.
+    pub(super) fn read_end(&mut self, completion: Completion) -> Option<UnlentEvent<'static>> {
         if self.carry.is_active()
-            && let Some(plain) = self.read_carry()
+            && let Some(event) = self.read_carry()
         {
-            return Some(plain);
+            return Some(event);
         }
         loop {
             let text = std::mem::take(&mut self.carry.text);
             let base = if self.carry.is_active() { self.carry.base } else { self.position };
-            let window =
-                Window { bytes: text.as_bytes(), text: &text, base, is_checked: true, ends_bad: false };
-            let mut at = text.len();
+            let mut cursor = Cursor::checked(&text, base, text.len(), false);
             let cut = self.carry.cut_character();
-            let found = self.machine.finish(&window, &mut at, completion, cut).map(carried);
-            self.carry.text = text;
-            // Of a value on several lines that the end cut the lines are read once more.
-            self.carry.at = at;
-            if let Some(plain) = found {
-                return plain;
-            }
-            if let Some(plain) = self.read_carry() {
-                return Some(plain);
+            let found = self.scanner.finish(&mut cursor, completion, cut);
+            let (at, found) = (cursor.at, found.map(|found| found.map(carried)));
+            // Of a value on several lines that the end cut, the lines are read once more.
+            (self.carry.text, self.carry.at) = (text, at);
+            match found {
+                Ok(event) => return event,
+                Err(_) => {
+                    if let Some(event) = self.read_carry() {
+                        return Some(event);
+                    }
+                }
             }
         }
     }
 
     #[inline]
-    pub(crate) fn lend<'a>(&'a self, plain: Plain<'a>) -> LentEvent<'a> {
-        match plain {
-            Plain::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
-            Plain::InInput(text) => Event::Record(self.machine.lend(text)),
-            Plain::InCarry => {
-                let text = self.carry.text_of(self.machine.record().span);
-                Event::Record(self.machine.lend(text))
+    pub(crate) fn lend<'a>(&'a self, event: UnlentEvent<'a>) -> LentEvent<'a> {
+        match event {
+            UnlentEvent::Diagnostic(diagnostic) => Event::from_diagnostic(*diagnostic),
+            UnlentEvent::InInput(text) => Event::Record(self.scanner.lend(text)),
+            UnlentEvent::InCarry => {
+                let text = self.carry.text_of(self.scanner.record().span);
+                Event::Record(self.scanner.lend(text))
             }
-            Plain::Call => Event::Record(self.machine.lend(self.machine.call_text())),
+            UnlentEvent::Call => Event::Record(self.scanner.lend(self.scanner.call_text())),
+            UnlentEvent::Delta => Event::Partial(self.lend_delta()),
+            UnlentEvent::Text(span) => Event::Text(span),
+            UnlentEvent::Markup(span) => Event::Markup(span),
         }
     }
 
     /// Reads on in the input itself; nothing is carried.
     // Always: what it gives back is not worth a copy, a hundred bytes of text later.
     #[inline(always)]
-    fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<Plain<'i>>) {
+    fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
         let (whole, cut) = input.split_at(input.len() - incomplete_suffix(input));
-        let window =
-            Window { bytes: whole, text: "", base: self.position, is_checked: false, ends_bad: false };
-        let mut at = 0;
-        match self.machine.advance(&window, &mut at) {
-            Found::Record { text } => {
+        let mut cursor = Cursor::unchecked(whole, self.position);
+        let found = self.scanner.advance(&mut cursor);
+        let mut at = cursor.at;
+        match found {
+            Some(Outcome::Record { text }) => {
                 self.position += at as u64;
-                // The window is not checked, so the machine did.
-                (at, text.map(Plain::InInput))
+                // The input is not checked, so the scanner did.
+                (at, text.map(UnlentEvent::InInput))
             }
-            Found::Diagnostic(diagnostic) => {
+            Some(Outcome::Diagnostic(diagnostic)) => {
                 // What is open is seen once more, from its first byte.
-                if let Some(start) = self.machine.open_start() {
+                if let Some(start) = self.scanner.open_start() {
                     at = at.min((start - self.position) as usize);
-                } else if let Some(start) = self.machine.held_from() {
+                } else if let Some(start) = self.scanner.held_from() {
                     let held = &whole[(start - self.position) as usize..at];
                     let held = simdutf8::basic::from_utf8(held).expect("it was read");
                     self.carry.start(held, start, &[]);
                 }
                 self.position += at as u64;
-                (at, Some(Plain::Diagnostic(diagnostic)))
+                (at, Some(UnlentEvent::Diagnostic(diagnostic)))
             }
-            Found::Call => unreachable!("calls are found in the carry"),
-            Found::Nothing if self.machine.wants_carry() => {
+            Some(Outcome::Call) => unreachable!("calls are found in the carry"),
+            None if self.scanner.wants_carry() => {
                 self.position += at as u64;
                 self.carry.start("", self.position, &[]);
                 (at, None)
             }
-            Found::Nothing => {
+            None => {
                 if !cut.is_empty() {
-                    self.machine.pass_cut();
+                    self.scanner.pass_cut();
                 }
-                let open = self.machine.held_from().map(|start| (start - self.position) as usize);
+                let open = self.scanner.held_from().map(|start| (start - self.position) as usize);
                 let open = open.unwrap_or(whole.len());
-                if open < whole.len() || !(cut.is_empty() || self.machine.is_discarding()) {
-                    // Checked by the machine when it came to the end of the window.
-                    let text = simdutf8::basic::from_utf8(&whole[open..]).unwrap_or_default();
+                if open < whole.len() || !(cut.is_empty() || self.scanner.is_discarding()) {
+                    let text = simdutf8::basic::from_utf8(&whole[open..]).expect("the scanner checked it");
                     self.carry.start(text, self.position + open as u64, cut);
                 }
                 self.position += input.len() as u64;
@@ -313,41 +306,44 @@ impl RecordDecoder {
     }
 
     /// Reads on in the carry; leaves it once nothing in it is open any more.
-    fn read_carry(&mut self) -> Option<Plain<'static>> {
-        if self.carry.is_all_read() && self.machine.held_from().is_some() {
+    fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
+        if self.carry.is_all_read() && self.held_from().is_some() {
             return None;
         }
         let text = std::mem::take(&mut self.carry.text);
-        let window = Window {
-            bytes: text.as_bytes(),
-            text: &text,
-            base: self.carry.base,
-            is_checked: true,
-            ends_bad: self.carry.ends_bad,
-        };
-        let plain = carried(self.machine.advance(&window, &mut self.carry.at));
-        self.carry.text = text;
-        if plain.is_none() {
-            match self.machine.held_from() {
+        let mut cursor = Cursor::checked(&text, self.carry.base, self.carry.at, self.carry.ends_bad);
+        let event = self.scanner.advance(&mut cursor).map(carried);
+        let at = cursor.at;
+        (self.carry.text, self.carry.at) = (text, at);
+        if event.is_none() {
+            match self.held_from() {
                 Some(start) => self.carry.drop_before(start),
-                None if self.carry.cut_character() > 0 && !self.machine.is_discarding() => {
+                None if self.carry.cut_character() > 0 && !self.scanner.is_discarding() => {
                     self.carry.drop_before(self.carry.end());
                 }
                 None => self.carry.clear(),
             }
         }
-        plain
+        event
+    }
+
+    /// Offset of the first byte in the carry that is needed.
+    fn held_from(&self) -> Option<u64> {
+        let (base, end) = (self.carry.base, self.carry.end());
+        let text = self.scanner.text_held_from().map(|start| start.clamp(base, end));
+        // What comes is to be read here as well.
+        let next = self.scanner.wants_carry().then_some(end);
+        [self.scanner.held_from(), text, next].into_iter().flatten().min()
     }
 }
 
 /// Pieces up to this length are taken for tokens.
 const TOKEN_BYTES: usize = 16;
 
-fn carried(found: Found<'_>) -> Option<Plain<'static>> {
+fn carried(found: Outcome<'_>) -> UnlentEvent<'static> {
     match found {
-        Found::Record { .. } => Some(Plain::InCarry),
-        Found::Call => Some(Plain::Call),
-        Found::Diagnostic(diagnostic) => Some(Plain::Diagnostic(diagnostic)),
-        Found::Nothing => None,
+        Outcome::Record { .. } => UnlentEvent::InCarry,
+        Outcome::Call => UnlentEvent::Call,
+        Outcome::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),
     }
 }

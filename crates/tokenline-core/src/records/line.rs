@@ -2,7 +2,7 @@
 
 use crate::{Code, Diagnostic, Recovered, Recovery, Span};
 
-/// The line being read, and what to say of it when it ends.
+/// The line being read, and what to report of it when it ends.
 #[derive(Debug)]
 pub(super) struct Line {
     /// Counted from 1.
@@ -19,31 +19,40 @@ pub(super) struct Line {
     pub(super) may_close_fence: bool,
     /// Brackets that are open in its text.
     pub(super) prose_depth: u32,
-    /// Whether it is no text but marks: a fence, the brackets of an array, the end of a lost value.
-    pub(super) is_quiet: bool,
+    /// The line holds only markup; do not report it as prose.
+    pub(super) is_markup_only: bool,
     /// Whether it yielded a record.
     pub(super) has_record: bool,
-    /// Whether it belongs to a lost value that began on a line before it.
-    pub(super) is_inside: bool,
+    /// Whether it belongs to a rejected value that began on a line before it.
+    pub(super) in_rejected_region: bool,
     /// What stands before the first opener.
     pub(super) lead: Lead,
     fault: Option<Fault>,
 }
 
-/// Why something on the line is not delivered.
+/// Why something on the line is rejected.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) code: Code,
-    /// Where the lost value starts.
+    /// Where the rejected value starts.
     pub(super) start: u64,
     /// The byte at fault.
     pub(super) at: u64,
-    /// Where the lost value ends; the end of the line if that is not known.
+    /// Where it ends; the end of the line if that is not known.
     pub(super) end: Option<u64>,
     pub(super) message: String,
     /// Where an array is without objects, which is one only if nothing else stands on its lines: the line and column
     /// it begins at.
     pub(super) alone: Option<(u64, u64)>,
+}
+
+/// What a line is to the text beside records.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum LineKind {
+    OpensFence,
+    ClosesFence,
+    Blank,
+    Other,
 }
 
 /// What a code fence is around, by the word behind its marks.
@@ -67,9 +76,9 @@ impl Line {
             has_fence: false,
             may_close_fence: false,
             prose_depth: 0,
-            is_quiet: false,
+            is_markup_only: false,
             has_record: false,
-            is_inside: false,
+            in_rejected_region: false,
             lead: Lead::default(),
             fault: None,
         }
@@ -108,19 +117,24 @@ impl Line {
         }
     }
 
-    /// Says where the value at fault ended.
-    pub(super) fn end_fault(&mut self, start: u64, end: u64) {
-        if let Some(fault) = self.fault.as_mut().filter(|fault| fault.start == start) {
-            fault.end.get_or_insert(end);
-        }
+    /// Notes where the value at fault ended, if its fault is the one that is reported.
+    pub(super) fn end_fault(&mut self, start: u64, end: u64) -> bool {
+        let fault = self.fault.as_mut().filter(|fault| fault.start == start);
+        fault.map(|fault| fault.end.get_or_insert(end)).is_some()
     }
 
-    /// Whether nothing is to be said of the line if it ends now.
+    /// Notes that the value at fault goes on after all.
+    pub(super) fn reopen_fault(&mut self, start: u64) -> bool {
+        let fault = self.fault.as_mut().filter(|fault| fault.start == start);
+        fault.map(|fault| fault.end = None).is_some()
+    }
+
+    /// Whether the line has no diagnostic if it ends now.
     pub(super) fn is_clean(&self) -> bool {
         self.fault.is_none()
     }
 
-    /// Goes on to the line that starts at `next`; there is nothing to be said of this one.
+    /// Goes on to the line that starts at `next`; this one is [clean](Self::is_clean).
     #[inline]
     pub(super) fn end_clean(&mut self, next: u64) {
         debug_assert!(self.is_clean() && self.has_record);
@@ -131,9 +145,9 @@ impl Line {
         self.has_fence = false;
         self.may_close_fence = false;
         self.prose_depth = 0;
-        self.is_quiet = false;
+        self.is_markup_only = false;
         self.has_record = false;
-        self.is_inside = false;
+        self.in_rejected_region = false;
         self.lead = Lead::default();
     }
 
@@ -142,9 +156,9 @@ impl Line {
         std::mem::replace(self, Self::new(self.number + 1, next))
     }
 
-    /// What is to be said of the line; `end` is where its content ends.
-    pub(super) fn finding(self, end: u64) -> Option<Diagnostic> {
-        let first = self.first.filter(|_| !self.is_inside)?;
+    /// The diagnostic for the line, if there is one; `end` is where its content ends.
+    pub(super) fn diagnostic(self, end: u64) -> Option<Diagnostic> {
+        let first = self.first.filter(|_| !self.in_rejected_region)?;
         match self.fault.filter(|fault| fault.alone.is_none() || !self.has_record) {
             Some(fault) => {
                 let lost_to = fault.end.unwrap_or(end).max(fault.start);
@@ -156,7 +170,7 @@ impl Line {
                 let (line, column) = fault.alone.unwrap_or_else(|| (self.number, fault.at - self.start + 1));
                 Some(Diagnostic::new(fault.code, line, span, column, message))
             }
-            None if !self.has_record && !self.is_quiet => {
+            None if !self.has_record && !self.is_markup_only => {
                 let span = Span::new(first, end.max(first));
                 let column = first - self.start + 1;
                 Some(Diagnostic::new(Code::Prose, self.number, span, column, "text without a record"))
@@ -165,15 +179,25 @@ impl Line {
         }
     }
 
+    /// What it is to the text beside records.
+    pub(super) fn kind(&self) -> LineKind {
+        match self.first {
+            _ if self.closes_fence() => LineKind::ClosesFence,
+            _ if self.has_fence && !self.may_close_fence => LineKind::OpensFence,
+            None => LineKind::Blank,
+            Some(_) => LineKind::Other,
+        }
+    }
+
     /// Whether it is nothing but a code fence that ends one.
     pub(super) fn closes_fence(&self) -> bool {
         self.may_close_fence && self.lead.is_empty() && !self.has_record
     }
 
-    /// Whether a value on it is lost and over.
+    /// Whether a value on it is rejected and over.
     #[inline]
     pub(super) fn has_ended_fault(&self) -> bool {
-        !self.is_inside
+        !self.in_rejected_region
             && self.fault.as_ref().is_some_and(|fault| fault.alone.is_none() && fault.end.is_some())
     }
 
@@ -181,7 +205,7 @@ impl Line {
     pub(super) fn take_ended_fault(&mut self) -> Option<Diagnostic> {
         let end = self.fault.as_ref()?.end?;
         let finding = self.take_fault(end)?;
-        self.is_quiet = true;
+        self.is_markup_only = true;
         Some(finding)
     }
 
@@ -190,7 +214,7 @@ impl Line {
         let fault = self.fault.take_if(|fault| fault.alone.is_none())?;
         let mut line = Self::new(self.number, self.start);
         (line.first, line.fault) = (self.first, Some(fault));
-        line.finding(end)
+        line.diagnostic(end)
     }
 }
 
@@ -232,6 +256,13 @@ impl Lead {
             return Recovered::NONE;
         }
         Recovered::NONE.with(if self.is_list_marker() { Recovery::ListMarker } else { Recovery::Prose })
+    }
+
+    /// Whether a list marker may come of it.
+    pub(super) fn may_be_list_marker(self) -> bool {
+        let is_mark =
+            |byte: &u8| matches!(byte, b'-' | b'*' | b'+' | b'(' | b')' | b'.' | b'0'..=b'9' | 0x80..);
+        self.bytes.get(..usize::from(self.len)).is_some_and(|lead| lead.iter().all(is_mark))
     }
 
     pub(super) fn is_list_marker(self) -> bool {

@@ -42,10 +42,11 @@
 //! array [inside another value](crate::Options::items) is walked alike.
 
 mod carry;
+mod cursor;
 mod decoder;
 mod line;
-mod partial;
-mod phase;
-mod window;
+mod parts;
+mod scanner;
+mod segments;
 
 pub use decoder::{Decoded, RecordDecoder};

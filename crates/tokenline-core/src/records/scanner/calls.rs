@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use memchr::{memchr_iter, memrchr};
 
-use super::{Found, Machine, Phase};
+use super::{Outcome, Scanner, State, Step};
 use crate::json::Parser;
 use crate::json::parser::RawStep;
-use crate::records::window::Window;
+use crate::records::cursor::Cursor;
 use crate::{
     CallDetector, CallReader, CallStep, CallText, Code, Completion, Diagnostic, Limits, Mode, OpenerMatch,
     Options, Record, Recovered, Recovery, Span, ValidateCall,
@@ -57,13 +57,18 @@ impl Calls {
         (self.reader, self.passed) = (None, None);
     }
 
+    /// The call that was found last, if it was not written as JSON.
+    pub(super) fn text(&self) -> &str {
+        &self.json
+    }
+
     /// Whether an opener may begin with this byte at this offset.
     fn may_begin(&self, offset: u64, byte: u8, is_line_start: bool) -> bool {
         self.passed != Some(offset) && self.detector.openers().may_begin(byte, is_line_start)
     }
 }
 
-impl Machine {
+impl Scanner {
     pub(in crate::records) fn set_tools(&mut self, tools: Arc<dyn ValidateCall + Send + Sync>) {
         if let Some(calls) = &mut self.calls {
             calls.detector = calls.detector.clone().with_tools(tools);
@@ -72,12 +77,7 @@ impl Machine {
 
     /// The text of the call that was found last.
     pub(in crate::records) fn call_text(&self) -> &str {
-        self.calls.as_ref().map_or("", |calls| &calls.json)
-    }
-
-    /// Whether what is open has to be carried over, so that it is checked and contiguous.
-    pub(in crate::records) fn wants_carry(&self) -> bool {
-        matches!(self.phase, Phase::Call { .. })
+        self.calls.as_ref().map_or("", |calls| calls.text())
     }
 
     /// Where the next byte is that may begin an opener, or that text ends at.
@@ -97,7 +97,7 @@ impl Machine {
         calls.to_try.clear();
         calls.lines_from = offset;
         self.counted_from = offset;
-        self.phase = Phase::Call { start: offset };
+        self.state = State::Call { start: offset };
         true
     }
 
@@ -105,15 +105,13 @@ impl Machine {
     #[inline(never)]
     pub(super) fn call<'w>(
         &mut self,
-        visible: &[u8],
-        window: &Window<'w>,
-        at: &mut usize,
+        cursor: &mut Cursor<'w>,
         mut start: u64,
         end: Option<Completion>,
-    ) -> Option<Found<'w>> {
+    ) -> Step<'w> {
         let is_end = end.is_some();
         loop {
-            let text = window.text_between(window.index(start), visible.len());
+            let text = cursor.text_between(cursor.index(start), cursor.end());
             let calls = self.calls.as_mut()?;
             let Some((index, reader)) = &mut calls.reader else {
                 if let Some(index) = calls.to_try.pop() {
@@ -121,9 +119,10 @@ impl Machine {
                     continue;
                 }
                 let is_line_start = self.line.first == Some(start);
-                let matched = match calls.is_matched {
-                    true => OpenerMatch::None,
-                    false => find_here(calls, text, is_line_start, is_end),
+                let matched = if calls.is_matched {
+                    OpenerMatch::None
+                } else {
+                    find_here(calls, text, is_line_start, is_end)
                 };
                 match matched {
                     OpenerMatch::At { .. } => {
@@ -135,18 +134,15 @@ impl Machine {
                         continue;
                     }
                     OpenerMatch::Partial { .. } => {
-                        *at = visible.len();
+                        cursor.at = cursor.end();
                         return None;
                     }
                     OpenerMatch::None => {
                         // Ordinary text.
                         calls.passed = Some(start);
-                        *at = window.index(start);
+                        cursor.seek(start);
                         self.counted_from = self.line.start;
-                        self.phase = match is_line_start {
-                            true => Phase::LineStart,
-                            false => Phase::Text,
-                        };
+                        self.state = if is_line_start { State::LineStart } else { State::Text };
                         return None;
                     }
                 }
@@ -170,13 +166,13 @@ impl Machine {
             };
             match step {
                 CallStep::NeedMore if !is_end && !is_cut => {
-                    *at = visible.len();
+                    cursor.at = cursor.end();
                     return None;
                 }
                 CallStep::NeedMore if text.trim().is_empty() => {
                     let next = start + text.len() as u64;
                     self.pass_lines(text, start, 0, text.len());
-                    self.end_calls(window, at, next);
+                    self.end_calls(cursor, next);
                     return None;
                 }
                 CallStep::NeedMore => {
@@ -186,16 +182,16 @@ impl Machine {
                         ("the text ended inside a tool call", Code::Truncated)
                     };
                     let found = self.call_fault(text, start, code, (0, text.len(), text.len()), message);
-                    self.end_calls(window, at, start + text.len() as u64);
+                    self.end_calls(cursor, start + text.len() as u64);
                     return Some(found);
                 }
                 CallStep::Call(call) => {
                     let next = start + call.end as u64;
                     let found = self.found_call(text, start, index, call, end);
                     start = next;
-                    self.phase = Phase::Call { start };
+                    self.state = State::Call { start };
                     self.counted_from = start;
-                    *at = window.index(start);
+                    cursor.seek(start);
                     if found.is_some() {
                         return found;
                     }
@@ -206,18 +202,19 @@ impl Machine {
                     let end = call_line(calls, &text[..end], fault.at).unwrap_or(end);
                     let fault_at = fault.at.min(end);
                     let places = (fault.start.min(fault_at), fault_at, end);
-                    self.note_markup(start, start + places.0 as u64);
                     let found = self.call_fault(text, start, fault.code, places, &fault.message);
                     start += end as u64;
-                    self.phase = Phase::Call { start };
+                    self.state = State::Call { start };
                     self.counted_from = start;
-                    *at = window.index(start);
+                    cursor.seek(start);
                     return Some(found);
                 }
                 CallStep::Done { end } => {
-                    self.note_markup(start, start + end as u64);
+                    if let Some(segments) = &mut self.segments {
+                        segments.markup(start + end as u64);
+                    }
                     self.pass_lines(text, start, 0, end);
-                    self.end_calls(window, at, start + end as u64);
+                    self.end_calls(cursor, start + end as u64);
                     return None;
                 }
                 CallStep::NotThis => calls.reader = None,
@@ -226,16 +223,16 @@ impl Machine {
     }
 
     /// The run of calls is over; ordinary text follows from `next` on.
-    fn end_calls(&mut self, window: &Window<'_>, at: &mut usize, next: u64) {
-        *at = window.index(next);
+    fn end_calls(&mut self, cursor: &mut Cursor<'_>, next: u64) {
+        cursor.seek(next);
         if let Some(calls) = &mut self.calls {
             calls.reader = None;
             calls.to_try.clear();
         }
         self.line.first.get_or_insert(next);
-        self.line.is_quiet = true;
+        self.line.is_markup_only = true;
         self.counted_from = next.max(self.line.start);
-        self.phase = Phase::Text;
+        self.state = State::Text;
     }
 
     /// A whole call, if it counts as one; `from` is the offset of the text's first byte.
@@ -246,7 +243,7 @@ impl Machine {
         format: usize,
         call: CallText,
         end: Option<Completion>,
-    ) -> Option<Found<'w>> {
+    ) -> Step<'w> {
         self.pass_lines(text, from, 0, call.start);
         let span = Span::new(from + call.start as u64, from + call.end as u64);
         let (line, column) = (self.line.number, self.line.column(span.start));
@@ -265,9 +262,15 @@ impl Machine {
         if !self.json.uncounted(|parser| parse(parser, json))
             || !calls.detector.admit_call(format, self.json.value(json))
         {
+            if let Some(segments) = &mut self.segments {
+                segments.text(span.end);
+            }
             return None;
         }
-        self.note_markup(from, span.start);
+        if let Some(segments) = &mut self.segments {
+            segments.pass(span);
+            segments.push_event();
+        }
         self.line.has_record = true;
         let completion = match end {
             Some(completion) if !call.is_sealed => completion,
@@ -275,7 +278,7 @@ impl Machine {
         };
         let recovered = Recovered::NONE.with(Recovery::CallFormat);
         self.record = Record { value: (), line, column, span, completion, recovered };
-        Some(if is_converted { Found::Call } else { Found::Record { text: None } })
+        Some(if is_converted { Outcome::Call } else { Outcome::Record { text: None } })
     }
 
     /// What is wrong with a call that cannot be read: its first byte, the one at fault, and its end.
@@ -286,13 +289,13 @@ impl Machine {
         code: Code,
         (start, fault, end): (usize, usize, usize),
         message: &str,
-    ) -> Found<'w> {
+    ) -> Outcome<'w> {
         self.pass_lines(text, from, 0, fault);
         let (line, column) = (self.line.number, self.line.column(from + fault as u64));
         self.pass_lines(text, from, fault, end);
-        self.line.is_quiet = true;
+        self.line.is_markup_only = true;
         let span = Span::new(from + start as u64, from + end as u64);
-        Found::Diagnostic(Box::new(Diagnostic::new(code, line, span, column, message)))
+        self.report(Diagnostic::new(code, line, span, column, message))
     }
 
     /// Goes past a part of the text that begins at `from`, and the lines that end in it.
@@ -302,7 +305,7 @@ impl Machine {
             let next = from + (start + line_feed) as u64 + 1;
             self.line.go_on(next);
             self.line.first = Some(next);
-            self.line.is_quiet = true;
+            self.line.is_markup_only = true;
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use memchr::memchr2;
 
-use super::{Found, Machine, Phase};
+use super::rejected::Skip;
+use super::{Outcome, Scanner, State, Step};
 use crate::json::error;
+use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
-use crate::records::phase::lost::Skip;
-use crate::records::window::Window;
 use crate::{Code, Diagnostic, Span};
 
 /// What stands around it. An opener counts at the start of a line, a closer anywhere after it.
@@ -32,6 +32,8 @@ pub(super) struct Thinking {
     is_behind: bool,
     /// That is so: what follows is read again, and no tag is one.
     pub(super) is_text: bool,
+    /// Nothing of it is shown or read again, so that it need not be UTF-8.
+    pub(super) is_raw: bool,
 }
 
 impl Thinking {
@@ -40,11 +42,11 @@ impl Thinking {
     }
 }
 
-impl Machine {
+impl Scanner {
     /// At `start` a tag may begin, of which `read` was read.
     pub(super) fn begin_tag(&mut self, start: u64, read: &[u8]) {
         if self.thinking.is_text {
-            self.phase = Phase::Text;
+            self.state = State::Text;
             return;
         }
         let thinking = &mut self.thinking;
@@ -53,132 +55,139 @@ impl Machine {
         (thinking.start, thinking.line) = (start, self.line.number);
         thinking.column = self.line.column(start);
         thinking.is_behind = self.has_content;
-        self.phase = Phase::Tag;
+        thinking.is_raw = !self.has_content && self.segments.is_none();
+        self.state = State::Tag;
     }
 
     #[inline(never)]
-    pub(super) fn tag<'w>(&mut self, bytes: &[u8], window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
-        while let Some(&byte) = bytes.get(*at) {
+    pub(super) fn tag<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+        while let Some(byte) = cursor.peek() {
             let thinking = &mut self.thinking;
             let len = thinking.len;
             let fits = |opener: &[u8]| opener.get(len) == Some(&byte) && opener.starts_with(thinking.read());
             let Some((opener, closer)) = TAGS.iter().find(|(opener, _)| fits(opener)) else {
-                self.no_tag(window, at, window.offset(*at));
+                self.no_tag(cursor);
                 return None;
             };
             thinking.read[len] = byte;
             thinking.len += 1;
-            *at += 1;
+            cursor.at += 1;
             if thinking.len == opener.len() {
                 thinking.closer = closer;
                 // What stood before it was white space.
                 self.line.first = None;
-                self.phase = Phase::Think { matched: 0 };
+                self.state = State::Think { matched: 0 };
+                if !self.thinking.is_behind {
+                    self.show_thinking(cursor.offset());
+                }
                 return None;
             }
         }
         None
     }
 
-    /// What was read is no tag; `offset` is of the first byte that does not fit.
-    pub(super) fn no_tag(&mut self, window: &Window<'_>, at: &mut usize, offset: u64) {
+    /// What was read is no tag; the next byte does not fit.
+    pub(super) fn no_tag(&mut self, cursor: &mut Cursor<'_>) {
         let read = self.thinking.read();
         if read.first() != Some(&b'[') {
             self.line.add_text(b"<");
-            self.phase = Phase::Text;
+            self.state = State::Text;
             return;
         }
         if self.fence_kind() != Some(FenceKind::Json) {
-            return self.read_as_text(window, at, 1);
+            return self.read_as_text(cursor, 1);
         }
         let start = self.thinking.start;
         let found = read.get(1).map_or(error::Found::EndOfInput, |&byte| error::Found::classify(byte));
         let message = error::describe(error::Expected::ValueOrBracket, found);
-        self.fault(Code::MalformedJson, start, (start + 1).min(offset), message);
-        self.phase = Phase::Skip(Skip { start, depth: 1, ..Skip::default() });
+        self.fault(Code::MalformedJson, start, (start + 1).min(cursor.offset()), message);
+        self.state = State::Skip(Skip { start, depth: 1, ..Skip::default() });
     }
 
     #[inline(never)]
-    pub(super) fn think<'w>(
-        &mut self,
-        bytes: &[u8],
-        window: &Window<'w>,
-        at: &mut usize,
-        mut matched: u8,
-    ) -> Option<Found<'w>> {
+    pub(super) fn think<'w>(&mut self, cursor: &mut Cursor<'w>, mut matched: u8) -> Step<'w> {
         let closer = self.thinking.closer;
-        while let Some(&byte) = bytes.get(*at) {
-            let is_next = closer.get(usize::from(matched)) == Some(&byte);
-            match byte {
-                _ if is_next => {
-                    matched += 1;
-                    *at += 1;
-                    if usize::from(matched) == closer.len() {
-                        let end = window.offset(*at);
-                        self.line.text_start = end;
-                        self.counted_from = end;
-                        self.phase = Phase::LineStart;
-                        return None;
-                    }
+        let bytes = if self.thinking.is_raw { cursor.rest() } else { cursor.line() };
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            if closer.get(usize::from(matched)) == Some(&byte) {
+                (matched, at) = (matched + 1, at + 1);
+                if usize::from(matched) == closer.len() {
+                    cursor.at += at;
+                    self.line.text_start = cursor.offset();
+                    self.counted_from = cursor.offset();
+                    self.state = State::LineStart;
+                    self.show_thinking(cursor.offset());
+                    return None;
                 }
+            } else if matched > 0 {
                 // The first byte of a closer comes but once in it.
-                _ if matched > 0 => matched = 0,
-                b'\n' => {
-                    *at += 1;
-                    self.line = Line::new(self.line.number + 1, window.offset(*at));
-                }
-                _ => {
-                    let next = memchr2(closer[0], b'\n', &bytes[*at..]);
-                    *at = next.map_or(bytes.len(), |next| *at + next);
-                }
+                matched = 0;
+            } else if byte == b'\n' {
+                at += 1;
+                self.line = Line::new(self.line.number + 1, cursor.offset() + at as u64);
+            } else {
+                at = memchr2(closer[0], b'\n', &bytes[at..]).map_or(bytes.len(), |next| at + next);
             }
         }
-        self.phase = Phase::Think { matched };
-        self.thinking.is_behind &= window.offset(*at) - self.thinking.start <= self.limit;
+        cursor.at += at;
+        self.state = State::Think { matched };
+        if cursor.offset() - self.thinking.start > self.limit {
+            self.thinking.is_behind = false;
+            self.thinking.is_raw |= self.segments.is_none();
+        }
+        if at > 0 && !self.thinking.is_behind && !self.thinking.is_raw {
+            self.show_thinking(cursor.offset());
+        }
         None
+    }
+
+    /// Up to `end` it is text, for those who show that.
+    fn show_thinking(&mut self, end: u64) {
+        match &mut self.segments {
+            Some(segments) if self.thinking.is_raw => segments.markup(end),
+            Some(segments) => segments.text(end),
+            None => {}
+        }
     }
 
     /// Where the text begins that is read again if nothing closes the tag.
     pub(super) fn unclosed_from(&self) -> Option<u64> {
-        let is_held = matches!(self.phase, Phase::Tag | Phase::Think { .. }) && self.thinking.is_behind;
+        let is_held = matches!(self.state, State::Tag | State::Think { .. }) && self.thinking.is_behind;
         is_held.then_some(self.thinking.start)
     }
 
     /// What is not UTF-8 cannot be read again.
     pub(super) fn drop_unclosed(&mut self) {
         self.thinking.is_behind = false;
+        self.thinking.is_raw = true;
+        self.pass_cut();
     }
 
     /// Nothing closed the tag: it is text, and so is what follows.
-    pub(super) fn read_unclosed(&mut self, window: &Window<'_>, at: &mut usize) {
+    pub(super) fn read_unclosed(&mut self, cursor: &mut Cursor<'_>) {
         let Thinking { start, line, column, ref read, len, .. } = self.thinking;
         self.line = Line::new(line, start + 1 - column);
         self.line.first = Some(start);
         self.line.lead.add(&read[..len]);
         self.counted_from = self.line.start;
-        *at = window.index(start) + len;
+        cursor.seek(start + len as u64);
         self.thinking.is_text = true;
-        self.phase = Phase::Text;
+        self.state = State::Text;
     }
 
     /// A cut character follows, which is not kept. No tag has one.
     pub(in crate::records) fn pass_cut(&mut self) {
-        if let Phase::Think { matched } = &mut self.phase {
+        if let State::Think { matched } = &mut self.state {
             *matched = 0;
         }
     }
 
     /// The input has ended inside the tags.
-    pub(super) fn unclosed_thinking<'w>(&mut self, end: u64) -> Found<'w> {
+    pub(super) fn unclosed_thinking<'w>(&mut self, end: u64) -> Outcome<'w> {
         let Thinking { start, line, column, .. } = self.thinking;
         let message = "the input ends while the model is still thinking";
         self.line.first = None;
-        Found::Diagnostic(Box::new(Diagnostic::new(
-            Code::Truncated,
-            line,
-            Span::new(start, end),
-            column,
-            message,
-        )))
+        self.report(Diagnostic::new(Code::Truncated, line, Span::new(start, end), column, message))
     }
 }

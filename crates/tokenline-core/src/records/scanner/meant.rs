@@ -3,12 +3,12 @@
 //! Nothing is said of prose with brackets in it, and it hides nothing behind it: the text is read on from the byte
 //! that is not allowed.
 
-use super::{Found, Machine, Phase, Spread};
+use super::{MultilineValue, Scanner, State, Step};
 use crate::Mode;
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
+use crate::records::cursor::Cursor;
 use crate::records::line::FenceKind;
-use crate::records::window::Window;
 
 /// The decision is made within so many bytes, so that a long comment costs no more.
 const MAX_LOOKAHEAD: usize = 1024;
@@ -120,64 +120,57 @@ fn bare_member(text: &[u8]) -> Option<bool> {
     }
 }
 
-impl Machine {
+impl Scanner {
     /// Decides whether a record was meant by the value that begins at `start`, looking ahead if necessary: at a fault in
-    /// it, or before it is walked through.
+    /// it, or before an array in it is scanned.
     #[cold]
     pub(super) fn judge<'w>(
         &mut self,
-        bytes: &[u8],
-        window: &Window<'w>,
-        at: &mut usize,
-        (start, fault): (u64, Option<Fault>),
+        cursor: &mut Cursor<'w>,
+        start: u64,
+        fault: Option<Fault>,
         is_end: bool,
-    ) -> Option<Found<'w>> {
-        let from = window.index(start);
-        *at = from + fault.map_or(0, |fault| fault.offset);
+    ) -> Step<'w> {
+        let from = cursor.index(start);
+        cursor.at = from + fault.map_or(0, |fault| fault.offset);
         if fault.is_some() {
-            let line_from = window.index(start.max(self.line.start));
-            if let Some(bad) = window.bad_utf8(line_from, *at) {
-                self.bad_utf8(window, at, bad);
+            let line_from = cursor.index(start.max(self.line.start));
+            if let Some(bad) = cursor.first_bad(line_from, cursor.at) {
+                self.bad_utf8(cursor, bad);
                 return None;
             }
         }
         if fault.is_some()
-            && self.spread.is_none()
-            && let Some(line) = self.walk.as_mut().and_then(|walk| walk.element_line.take())
+            && self.multiline.is_none()
+            && let Some(line) = self.array.as_mut().and_then(|array| array.element_line.take())
         {
             // A line of text, or a call.
-            return self.read_line_again(line, start, window, at);
+            return self.read_line_again(line, start, cursor);
         }
-        match (self.is_meant(bytes, window, start, fault, is_end), fault) {
-            (Some(true), Some(fault)) => return self.malformed(bytes, window, at, start, fault),
-            (Some(true), None) => {
-                self.begin_walk(window, at);
-                if let Some(walk) = &mut self.walk {
-                    walk.is_meant = true;
+        let Some(is_meant) = self.is_meant(cursor, start, fault, is_end) else {
+            cursor.at = cursor.end();
+            self.state = State::Judge { start, fault };
+            return None;
+        };
+        match fault {
+            Some(fault) if is_meant => return self.malformed(cursor, start, fault),
+            Some(_) => return self.pass_prose(cursor),
+            None if is_meant => {
+                self.begin_array(cursor);
+                if let Some(array) = &mut self.array {
+                    array.is_meant = true;
                 }
             }
-            (Some(false), Some(_)) => return self.pass_prose(window, at),
-            (Some(false), None) => {
-                *at += 1;
-                self.read_as_text(window, at, 1);
-            }
-            (None, _) => {
-                *at = bytes.len();
-                self.phase = Phase::Judge { start, fault };
+            None => {
+                cursor.at += 1;
+                self.read_as_text(cursor, 1);
             }
         }
         None
     }
 
     /// Whether a record was meant by the value at `start`. `None` if that takes more of the text.
-    fn is_meant(
-        &self,
-        bytes: &[u8],
-        window: &Window<'_>,
-        start: u64,
-        fault: Option<Fault>,
-        is_end: bool,
-    ) -> Option<bool> {
+    fn is_meant(&self, cursor: &Cursor<'_>, start: u64, fault: Option<Fault>, is_end: bool) -> Option<bool> {
         let is_limit = fault.is_some_and(|fault| fault.expected == Expected::LessDepth);
         if self.options.mode == Mode::Strict || is_limit {
             return Some(true);
@@ -190,7 +183,7 @@ impl Machine {
         let object = match fault {
             None => 0,
             Some(_) if self.json.has_member() => return Some(true),
-            Some(_) if self.walk.as_ref().is_some_and(|walk| walk.is_established || walk.is_meant) => {
+            Some(_) if self.array.as_ref().is_some_and(|array| array.is_established || array.is_meant) => {
                 return Some(true);
             }
             // Of an array, what it holds.
@@ -199,53 +192,42 @@ impl Machine {
                 None => return Some(false),
             },
         };
-        let line = self.spread.as_ref().map_or(&self.line, |spread| &spread.line);
+        let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
         let is_line_start = object == 0
             && (line.first == Some(start)
                 || line.lead.is_list_marker()
-                || self.walk.as_ref().is_some_and(|walk| walk.is_first && walk.line == line.number));
-        let text = &bytes[window.index(start) + object..];
-        let is_cut = bytes.len() < window.bytes.len();
-        if window.is_checked {
-            return is_record_meant(text, is_line_start, is_end || is_cut || window.ends_bad);
-        }
-        // The same as would be seen piece by piece: up to what is not UTF-8.
-        let text = &text[..text.len().min(2 * MAX_LOOKAHEAD)];
-        let (text, is_bad) = match simdutf8::compat::from_utf8(text) {
-            Ok(_) => (text, false),
-            // The window ends with a whole character.
-            Err(error) => (&text[..error.valid_up_to()], true),
-        };
-        is_record_meant(text, is_line_start, is_end || is_cut || is_bad)
+                || self.array.as_ref().is_some_and(|array| array.is_first && array.line == line.number));
+        let (text, is_bad) = cursor.valid_from(cursor.index(start) + object, 2 * MAX_LOOKAHEAD);
+        is_record_meant(text, is_line_start, is_end || cursor.is_limited() || is_bad)
     }
 
-    /// What began as a value is prose; `at` is on the byte that is not allowed in it, and the text goes on from there.
-    fn pass_prose<'w>(&mut self, window: &Window<'_>, at: &mut usize) -> Option<Found<'w>> {
-        let depth = self.json.depth() + u32::from(self.walk.is_some());
-        self.walk = None;
-        let Some(Spread { line, end, .. }) = self.spread.take() else {
-            self.read_as_text(window, at, depth);
+    /// What began as a value is prose; the cursor is on the byte that is not allowed in it, and the text goes on from there.
+    fn pass_prose<'w>(&mut self, cursor: &mut Cursor<'_>) -> Step<'w> {
+        let depth = self.json.depth() + u32::from(self.array.is_some());
+        self.array = None;
+        let Some(MultilineValue { line, end, .. }) = self.multiline.take() else {
+            self.read_as_text(cursor, depth);
             return None;
         };
         // The line with the fault is one like any other.
-        *at = window.index(self.line.start);
+        cursor.seek(self.line.start);
         self.line.first = None;
         self.counted_from = self.line.start;
-        self.phase = Phase::LineStart;
-        line.finding(end).map(|finding| Found::Diagnostic(Box::new(finding)))
+        self.state = State::LineStart;
+        line.diagnostic(end).map(|diagnostic| self.report(diagnostic))
     }
 
-    /// Reads on at `at` as text, with so many brackets open.
-    pub(super) fn read_as_text(&mut self, window: &Window<'_>, at: &mut usize, depth: u32) {
+    /// Reads on as text, with so many brackets open.
+    pub(super) fn read_as_text(&mut self, cursor: &mut Cursor<'_>, depth: u32) {
         self.counted_from = self.line.start;
         self.line.prose_depth += depth;
-        if self.line.first.is_none_or(|first| first >= window.offset(*at)) {
+        if self.line.first.is_none_or(|first| first >= cursor.offset()) {
             // Only white space stands before it: a line like any other.
             self.line.first = None;
-            self.phase = Phase::LineStart;
+            self.state = State::LineStart;
         } else {
             self.line.lead.add(b"{");
-            self.phase = Phase::Text;
+            self.state = State::Text;
         }
     }
 }
@@ -293,7 +275,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_comment_is_given_up() {
+    fn a_long_comment_is_rescan() {
         let text = format!("{{ /* {} ", "x".repeat(2 * MAX_LOOKAHEAD));
         assert_eq!(is_record_meant(text.as_bytes(), true, false), Some(false));
     }

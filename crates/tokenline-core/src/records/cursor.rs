@@ -1,0 +1,206 @@
+//! The bytes that the scanner reads, and how far it may read.
+
+use memchr::memchr;
+
+/// A position in the bytes at hand: a piece of the input, or the carry.
+///
+/// A piece of the input is checked to be UTF-8 line by line, and only where nothing else proves it: what
+/// [`peek`](Self::peek) and [`line`](Self::line) return is checked.
+pub(super) struct Cursor<'w> {
+    /// Ends with a whole character.
+    bytes: &'w [u8],
+    /// The same as text, if it is known to be UTF-8.
+    text: Option<&'w str>,
+    /// Offset in the stream of the first byte.
+    base: u64,
+    /// Index of the next byte.
+    pub(super) at: usize,
+    /// Index up to which the limit allows to read.
+    end: usize,
+    /// Index up to which the bytes are known to be UTF-8.
+    valid_to: usize,
+    /// Index of the first byte known not to be.
+    bad: Option<usize>,
+    /// The text between two indices that was checked last.
+    checked: Option<(usize, &'w str)>,
+}
+
+impl<'w> Cursor<'w> {
+    /// A cursor over input that is not checked yet.
+    pub(super) fn unchecked(bytes: &'w [u8], base: u64) -> Self {
+        let (at, end) = (0, bytes.len());
+        Self { bytes, text: None, base, at, end, valid_to: 0, bad: None, checked: None }
+    }
+
+    /// A cursor over text, which a byte follows that is not UTF-8 if it `ends_bad`.
+    pub(super) fn checked(text: &'w str, base: u64, at: usize, ends_bad: bool) -> Self {
+        let (bytes, end) = (text.as_bytes(), text.len());
+        let bad = ends_bad.then_some(end);
+        Self { bytes, text: Some(text), base, at, end, valid_to: end, bad, checked: None }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Index up to which the limit allows to read.
+    pub(super) fn end(&self) -> usize {
+        self.end
+    }
+
+    pub(super) fn is_checked(&self) -> bool {
+        self.text.is_some()
+    }
+
+    /// Offset in the stream of the next byte.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset_of(self.at)
+    }
+
+    pub(super) fn offset_of(&self, index: usize) -> u64 {
+        self.base + index as u64
+    }
+
+    /// The index of an offset, which may not lie before the bytes.
+    pub(super) fn index(&self, offset: u64) -> usize {
+        (offset - self.base) as usize
+    }
+
+    pub(super) fn seek(&mut self, offset: u64) {
+        self.at = self.index(offset);
+    }
+
+    /// Allows to read up to an offset, and a line feed there.
+    pub(super) fn limit(&mut self, offset: u64) {
+        let end = usize::try_from(offset.saturating_sub(self.base)).unwrap_or(usize::MAX).max(self.at);
+        self.end = match self.bytes.get(end) {
+            None => self.bytes.len(),
+            Some(b'\n') => end + 1,
+            Some(_) => end,
+        };
+    }
+
+    /// Whether the limit ends before the bytes do.
+    pub(super) fn is_limited(&self) -> bool {
+        self.end < self.bytes.len()
+    }
+
+    /// Whether all that the limit allows is read.
+    pub(super) fn is_at_end(&self) -> bool {
+        self.at == self.end
+    }
+
+    /// Whether the next byte is known not to be UTF-8.
+    pub(super) fn is_bad(&self) -> bool {
+        self.bad == Some(self.at)
+    }
+
+    /// Whether what follows the bytes is not UTF-8.
+    pub(super) fn ends_bad(&self) -> bool {
+        self.bad == Some(self.bytes.len())
+    }
+
+    /// The next byte; `None` also if it is not UTF-8.
+    #[inline]
+    pub(super) fn peek(&mut self) -> Option<u8> {
+        let byte = *self.bytes[..self.end].get(self.at)?;
+        if byte >= 0x80 && self.at >= self.valid_to {
+            self.check_line();
+            if self.is_bad() {
+                return None;
+            }
+        }
+        Some(byte)
+    }
+
+    /// What is left of the line, its line feed included, up to what is not UTF-8.
+    pub(super) fn line(&mut self) -> &'w [u8] {
+        if self.at >= self.valid_to {
+            self.check_line();
+        }
+        &self.bytes[self.at..self.valid_to.min(self.end)]
+    }
+
+    /// All that is left, be it UTF-8 or not.
+    pub(super) fn rest(&self) -> &'w [u8] {
+        &self.bytes[self.at..self.end]
+    }
+
+    /// All from an index on, be it UTF-8 or not.
+    pub(super) fn from(&self, index: usize) -> &'w [u8] {
+        &self.bytes[index..self.end]
+    }
+
+    /// The byte before an index.
+    pub(super) fn before(&self, index: usize) -> Option<u8> {
+        Some(self.bytes[index.checked_sub(1)?])
+    }
+
+    fn check_line(&mut self) {
+        let rest = &self.bytes[self.at..];
+        let end = memchr(b'\n', rest).map_or(self.bytes.len(), |line_feed| self.at + line_feed + 1);
+        // The limit may have ended a value in the middle of a character.
+        let is_inside = |index: &usize| self.bytes.get(*index).is_some_and(|byte| byte & 0xC0 == 0x80);
+        let from =
+            (self.at.saturating_sub(3)..=self.at).rev().find(|index| !is_inside(index)).unwrap_or(self.at);
+        self.valid_to = end;
+        if let Err(error) = simdutf8::compat::from_utf8(&self.bytes[from..end]) {
+            self.valid_to = self.at.max(from + error.valid_up_to());
+            self.bad = Some(self.valid_to);
+        }
+    }
+
+    /// The first byte from `from` up to and including `to` that is not UTF-8.
+    pub(super) fn first_bad(&self, from: usize, to: usize) -> Option<usize> {
+        if self.is_checked() {
+            return None;
+        }
+        // A character at `to` is looked at as a whole; one that `end` cuts starts after `to`.
+        let end = (to + 4).min(self.bytes.len());
+        let error = simdutf8::compat::from_utf8(&self.bytes[from..end]).err()?;
+        Some(from + error.valid_up_to()).filter(|bad| *bad <= to)
+    }
+
+    /// The text from an index on, up to so many bytes, and whether it ends before what is not UTF-8.
+    pub(super) fn valid_from(&self, from: usize, len: usize) -> (&'w [u8], bool) {
+        let bytes = self.from(from);
+        let bytes = &bytes[..bytes.len().min(len)];
+        if self.is_checked() {
+            return (bytes, self.ends_bad());
+        }
+        match simdutf8::compat::from_utf8(bytes) {
+            Ok(_) => (bytes, false),
+            // The bytes end with a whole character.
+            Err(error) => (&bytes[..error.valid_up_to()], true),
+        }
+    }
+
+    /// Checks the text of a value, which [`checked_text`](Self::checked_text) returns then; or the index of the first
+    /// byte that is not UTF-8.
+    #[inline]
+    pub(super) fn check(&mut self, from: usize, to: usize) -> Result<(), usize> {
+        if self.text.is_none() {
+            match simdutf8::basic::from_utf8(&self.bytes[from..to]) {
+                Ok(text) => self.checked = Some((from, text)),
+                Err(_) => return Err(self.first_bad(from, to).unwrap_or(from)),
+            }
+        }
+        Ok(())
+    }
+
+    /// The text of a value that was checked; `None` if the caller has it in the carry.
+    pub(super) fn checked_text(&self, from: usize) -> Option<&'w str> {
+        self.checked.filter(|(start, _)| *start == from).map(|(_, text)| text)
+    }
+
+    /// The text from an index on to another one, or to the last whole character before that.
+    pub(super) fn text_between(&self, from: usize, to: usize) -> &'w str {
+        match self.text {
+            Some(text) => {
+                let to = (from..=to).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(from);
+                text.get(from..to).unwrap_or_default()
+            }
+            None => self.checked_text(from).unwrap_or_default(),
+        }
+    }
+}

@@ -1,0 +1,541 @@
+//! The scanner: what the bytes of a text mean, and when a record is released.
+
+mod array;
+mod calls;
+mod meant;
+mod rejected;
+mod release;
+mod steps;
+mod think;
+
+use super::cursor::Cursor;
+use super::line::{FenceKind, Line, LineKind};
+use super::segments::Segments;
+use crate::json::{Parser, Value, error, parser::RawStep};
+use crate::{Code, Completion, Diagnostic, Options, Partial, Record, Recovered, Span};
+use array::ArrayScan;
+use calls::Calls;
+use rejected::{RejectedRegion, Rescan, Skip};
+use think::Thinking;
+
+/// What [`Scanner::advance`] stopped at.
+pub(super) enum Outcome<'w> {
+    /// [`Scanner::record`]. `text` is its text where that was checked just now.
+    Record { text: Option<&'w str> },
+    /// [`Scanner::record`], which is not written as JSON; its text is [`Scanner::call_text`].
+    Call,
+    /// Boxed to keep `Outcome` small.
+    Diagnostic(Box<Diagnostic>),
+}
+
+/// What a step of the scanner found; `None` if it has to go on, or needs more.
+type Step<'w> = Option<Outcome<'w>>;
+
+#[derive(Clone, Copy, Debug)]
+enum State {
+    /// Nothing but white space on the line so far.
+    LineStart,
+    /// Counting the marks that may make a code fence.
+    Fence { marker: u8, count: u8 },
+    /// In what may become a tag around thinking.
+    Tag,
+    /// Inside such tags.
+    Think { matched: u8 },
+    /// Text, up to the next opener.
+    Text,
+    /// Inside a value.
+    Value { start: u64 },
+    /// Whether a record was meant takes more of the text: at a fault in a value, or before an array in it is scanned.
+    Judge { start: u64, fault: Option<error::Fault> },
+    /// A value is balanced; what follows decides whether it was whole.
+    Sealing { start: u64, end: u64, comma: bool, released: bool },
+    /// In what may be a tool call that is no JSON object, or several.
+    Call { start: u64 },
+    /// Between the elements of an array, or the members that lead to one.
+    Array,
+    /// After a fault: up to where the brackets of the rejected value balance.
+    Skip(Skip),
+    /// After a rejected value whose brackets balance.
+    AfterRejected { start: u64 },
+    /// After a fault: up to the end of the line.
+    Discard,
+    /// After the end of the input.
+    Ended,
+}
+
+/// Where the open value begins, and what it would be recovered from.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
+    line: u64,
+    column: u64,
+    recovered: Recovered,
+}
+
+/// The first line of an open value that goes on behind it.
+#[derive(Debug)]
+struct MultilineValue {
+    line: Line,
+    /// Offset of its line feed.
+    end: u64,
+    /// What the grammar allowed there, and how many containers were open.
+    expected: error::Expected,
+    depth: u32,
+}
+
+/// The state of decoding, apart from who holds the bytes.
+#[derive(Debug)]
+pub(super) struct Scanner {
+    options: Options,
+    limit: u64,
+    /// Whether everything is read in the carry.
+    is_in_parts: bool,
+    json: Parser,
+    state: State,
+    line: Line,
+    place: Place,
+    /// The record that was found last. It stays here until it is lent: copying it from hand to hand
+    /// is a tenth of the work for a short line.
+    record: Record<()>,
+    /// Offset from which the limit is counted: the start of the line, or of the open value's first one;
+    /// within an array the end of the value before.
+    counted_from: u64,
+    /// The open value goes on behind its first line.
+    multiline: Option<MultilineValue>,
+    /// A rejected value may go on (lenient).
+    region: Option<Box<RejectedRegion>>,
+    /// The text is inside an array of records, or on the way to one.
+    array: Option<ArrayScan>,
+    /// The lines of a rejected value are read again, for what is whole in it.
+    rescan: Option<Box<Rescan>>,
+    /// What the code fence is around that is open.
+    fence: Option<FenceKind>,
+    thinking: Thinking,
+    /// There was text or a record.
+    has_content: bool,
+    /// What is text and what is markup, if that is asked for.
+    segments: Option<Box<Segments>>,
+    /// Where tool calls are looked for.
+    calls: Option<Box<Calls>>,
+    /// Offset of a carriage return before the bytes at hand: it may belong to a line end.
+    last_return: Option<u64>,
+    scanned: u64,
+}
+
+impl Scanner {
+    pub(super) fn new(options: Options) -> Self {
+        Self {
+            limit: options.limits.effective_line_bytes(),
+            calls: Calls::asked_for(&options).map(Box::new),
+            json: Parser::new().with_limits(&options.limits).single_line(),
+            segments: options.text.then(Box::default),
+            is_in_parts: options.text || options.partials,
+            options,
+            state: State::LineStart,
+            line: Line::new(1, 0),
+            place: Place::default(),
+            record: Record {
+                value: (),
+                line: 0,
+                column: 0,
+                span: Span::new(0, 0),
+                completion: Completion::Newline,
+                recovered: Recovered::NONE,
+            },
+            counted_from: 0,
+            multiline: None,
+            region: None,
+            array: None,
+            rescan: None,
+            fence: None,
+            thinking: Thinking::default(),
+            has_content: false,
+            last_return: None,
+            scanned: 0,
+        }
+    }
+
+    pub(super) fn reset(&mut self) {
+        self.json.reset();
+        self.state = State::LineStart;
+        self.line = Line::new(1, 0);
+        self.counted_from = 0;
+        self.multiline = None;
+        self.region = None;
+        self.array = None;
+        self.rescan = None;
+        self.fence = None;
+        self.thinking = Thinking::default();
+        self.has_content = false;
+        if let Some(calls) = &mut self.calls {
+            calls.reset();
+        }
+        if let Some(segments) = &mut self.segments {
+            **segments = Segments::default();
+        }
+        self.last_return = None;
+    }
+
+    /// The record that was found last, apart from its value.
+    pub(super) fn record(&self) -> &Record<()> {
+        &self.record
+    }
+
+    /// The record that was found last, which has this text.
+    #[inline]
+    pub(super) fn lend<'a>(&'a self, text: &'a str) -> Record<Value<'a>> {
+        self.record.map(|()| self.json.value(text))
+    }
+
+    /// The parser, which reads the open record from its first byte.
+    pub(super) fn json(&self) -> &Parser {
+        &self.json
+    }
+
+    pub(super) fn json_mut(&mut self) -> &mut Parser {
+        &mut self.json
+    }
+
+    /// The parser, and the text of the call that was found last.
+    pub(super) fn json_and_call(&mut self) -> (&mut Parser, &str) {
+        (&mut self.json, self.calls.as_ref().map_or("", |calls| calls.text()))
+    }
+
+    pub(super) fn segments(&mut self) -> Option<&mut Segments> {
+        self.segments.as_deref_mut()
+    }
+
+    pub(super) fn has_segments(&self) -> bool {
+        self.segments.as_ref().is_some_and(|segments| !segments.is_empty())
+    }
+
+    /// Whether text and markup are told.
+    pub(super) fn tells_text(&self) -> bool {
+        self.segments.is_some()
+    }
+
+    /// Most bytes of a line or a record.
+    pub(super) fn limit_bytes(&self) -> u64 {
+        self.limit
+    }
+
+    /// Offset of the first byte that text may be lent from.
+    pub(super) fn text_held_from(&self) -> Option<u64> {
+        let segments = self.segments.as_ref()?;
+        let is_dropped = self.is_discarding() || self.is_skipping_element();
+        (!is_dropped || !segments.is_empty()).then(|| segments.held_from())
+    }
+
+    /// Whether what is open has to be carried over, so that it is checked and contiguous.
+    pub(super) fn wants_carry(&self) -> bool {
+        matches!(self.state, State::Call { .. }) || (self.is_in_parts && !self.is_discarding())
+    }
+
+    pub(super) fn examined(&self) -> u64 {
+        self.json.examined() + self.scanned
+    }
+
+    /// Offset in the stream of the open record's first byte, if one is open.
+    pub(super) fn open_start(&self) -> Option<u64> {
+        match self.state {
+            State::Value { start }
+            | State::Judge { start, .. }
+            | State::Sealing { start, released: false, .. }
+            | State::Call { start } => Some(start),
+            _ => None,
+        }
+    }
+
+    /// Offset in the stream of the first byte that an event to come may be about.
+    pub(super) fn undecided_from(&self) -> u64 {
+        let line = self.multiline.as_ref().map_or(self.line.start, |value| value.line.start);
+        self.region.as_ref().map_or(line, |region| region.line_start.min(line))
+    }
+
+    /// Offset in the stream of the first byte that may be read again.
+    pub(super) fn held_from(&self) -> Option<u64> {
+        let array = || match (&self.array, self.state) {
+            (Some(array), State::Array) => array.held_from().or_else(|| array.tag_from()),
+            (Some(array), _) => array.held_from(),
+            _ => None,
+        };
+        self.open_start().or_else(array).or_else(|| self.unclosed_from())
+    }
+
+    /// The place of the open record, if one is open.
+    pub(super) fn open_place(&self) -> Option<Partial<()>> {
+        // Before an array is scanned the parser has not begun.
+        let has_begun = self.is_record_open() && !matches!(self.state, State::Judge { fault: None, .. });
+        let start = self.open_start().filter(|_| has_begun)?;
+        let Place { line, column, .. } = self.place;
+        Some(Partial { value: (), line, column, start })
+    }
+
+    /// The number of the line being read.
+    pub(super) fn line(&self) -> u64 {
+        self.line.number
+    }
+
+    /// Whether what comes is dropped, up to the end of the line or because the input has ended.
+    pub(super) fn is_discarding(&self) -> bool {
+        match self.state {
+            State::Discard | State::Ended => true,
+            State::Think { .. } => self.thinking.is_raw,
+            _ => false,
+        }
+    }
+
+    /// Whether a part of an array is passed over. Nothing is kept of it, so it may be of any length.
+    fn is_skipping_element(&self) -> bool {
+        matches!(self.state, State::Skip(_)) && self.array.is_some()
+    }
+
+    /// Whether what is read may be of any length.
+    fn is_unlimited(&self) -> bool {
+        matches!(self.state, State::Discard | State::Think { .. } | State::Ended)
+            || self.is_skipping_element()
+    }
+
+    /// Goes on by `len` plain ASCII bytes, up to the offset `end`, if a string is open and the line
+    /// stays within its limit.
+    #[inline]
+    pub(super) fn continue_string(&mut self, len: usize, end: u64) -> bool {
+        matches!(self.state, State::Value { .. })
+            && end - self.counted_from <= self.limit
+            && self.json.continue_string(len)
+    }
+
+    /// Reads on, up to the next thing found; `None` once the bytes are used up.
+    ///
+    /// Goes back to the second line of a value that proves malformed, which is always among them.
+    pub(super) fn advance<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+        loop {
+            self.limit(cursor);
+            let before = cursor.at;
+            // The parser counts what it looks at itself.
+            let is_scan =
+                !matches!(self.state, State::Value { .. } | State::Judge { .. } | State::Call { .. });
+            if self.wants_carry() && !cursor.is_checked() {
+                return None;
+            }
+            let found = match self.state {
+                State::LineStart => self.line_start(cursor),
+                State::Fence { marker, count } => self.fence(cursor, marker, count),
+                State::Tag => self.tag(cursor),
+                State::Think { matched } => self.think(cursor, matched),
+                State::Text => self.text(cursor),
+                State::Value { start } => self.value(cursor, start),
+                State::Judge { start, fault } => self.judge(cursor, start, fault, false),
+                State::Sealing { start, end, comma, released } => {
+                    self.sealing(cursor, (start, end), comma, released)
+                }
+                State::Call { start } => self.call(cursor, start, None),
+                State::Array => self.array(cursor),
+                State::Skip(skip) => self.skip(cursor, skip),
+                State::AfterRejected { start } => self.after_rejected(cursor, start),
+                State::Discard => self.discard(cursor),
+                State::Ended => return None,
+            };
+            if is_scan {
+                self.scanned += cursor.at.saturating_sub(before) as u64;
+            }
+            if found.is_some() {
+                self.note_return(cursor);
+                return found;
+            }
+            if cursor.is_bad() {
+                if cursor.offset() - self.counted_from > self.limit && !self.is_unlimited() {
+                    self.too_long(cursor);
+                } else if let Some(found) = self.bad_byte(cursor) {
+                    return Some(found);
+                }
+                if cursor.is_bad() && cursor.at == cursor.len() && self.is_discarding() {
+                    return None;
+                }
+                continue;
+            }
+            // More may be read once a line has ended or is discarded.
+            self.limit(cursor);
+            if !cursor.is_at_end() {
+                continue;
+            }
+            if !cursor.is_limited() {
+                self.note_return(cursor);
+                return None;
+            }
+            self.too_long(cursor);
+        }
+    }
+
+    /// Lets the cursor read one byte more than the limit allows, for a carriage return, and the line feed
+    /// after that.
+    fn limit(&self, cursor: &mut Cursor<'_>) {
+        if self.is_unlimited() {
+            cursor.limit(u64::MAX);
+        } else {
+            cursor.limit(self.counted_from + self.limit + 1);
+        }
+    }
+
+    /// Says that the input has ended after these bytes, which are all read. `cut` is how many
+    /// bytes of a character came after them.
+    ///
+    /// `Err` if some of the bytes are to be read once more.
+    pub(super) fn finish<'w>(
+        &mut self,
+        cursor: &mut Cursor<'w>,
+        completion: Completion,
+        cut: usize,
+    ) -> Result<Step<'w>, ReadOn> {
+        let end = cursor.offset_of(cursor.len());
+        let found = match self.state {
+            State::Ended => return Ok(self.end_region()),
+            State::Think { .. } if self.unclosed_from().is_some() => {
+                self.read_unclosed(cursor);
+                None
+            }
+            State::Think { .. } => {
+                self.state = State::Ended;
+                return Ok(Some(self.unclosed_thinking(end + cut as u64)));
+            }
+            State::Tag => {
+                self.no_tag(cursor);
+                None
+            }
+            State::Judge { start, fault } => self.judge(cursor, start, fault, true),
+            State::Call { start } => self.call(cursor, start, Some(completion)),
+            _ => None,
+        };
+        if found.is_some() {
+            return Ok(found);
+        }
+        read_on(cursor)?;
+        let is_cut_value = match self.state {
+            State::Value { start } => match self.json.finish_bytes(cursor.from(cursor.index(start))) {
+                // A number.
+                RawStep::Complete { .. } => {
+                    self.state = State::Sealing { start, end, comma: false, released: false };
+                    if self.array.is_some() {
+                        self.end_of_element(cursor, start, end);
+                    }
+                    false
+                }
+                _ => {
+                    let expected = self.json.expected();
+                    let message = error::describe(expected, error::Found::EndOfInput);
+                    if self.multiline.is_some() {
+                        self.give_up(cursor, start, Code::Truncated, end, message);
+                        return Err(ReadOn);
+                    }
+                    self.fault(Code::Truncated, start, end, message);
+                    self.state = State::Discard;
+                    true
+                }
+            },
+            _ => false,
+        };
+        if cut > 0
+            && !is_cut_value
+            && !self.is_discarding()
+            && let Some(found) = self.bad_byte(cursor)
+        {
+            return Ok(Some(found));
+        }
+        read_on(cursor)?;
+        let content_end = self.check_length(cursor);
+        let content_end = if cut > 0 { end + cut as u64 } else { content_end };
+        if let State::Sealing { start, end: record_end, released: false, .. } = self.state {
+            self.state = State::Text;
+            if let Some(found) = self.release(cursor, start, record_end, completion) {
+                return Ok(Some(found));
+            }
+            read_on(cursor)?;
+        }
+        if let Some(found) = self.end_region_at_end() {
+            return Ok(Some(found));
+        }
+        if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
+            return self.read_held(cursor).map_or(Err(ReadOn), |found| Ok(Some(found)));
+        }
+        if let Some(array) = self.array.take().filter(|array| !array.is_damaged) {
+            let message = error::describe(array.expected(), error::Found::EndOfInput);
+            // What was delivered of it is not rejected.
+            self.fault(Code::Truncated, array.done_to, end, message);
+        }
+        self.state = State::Ended;
+        if let Some(region) = &mut self.region {
+            region.reaches_end();
+        }
+        let found = self.end_line_at(content_end, end).or_else(|| self.end_region());
+        if let Some(segments) = &mut self.segments {
+            segments.text(end);
+        }
+        Ok(found)
+    }
+
+    /// What the code fence is around that the text is in.
+    fn fence_kind(&self) -> Option<FenceKind> {
+        if self.line.has_fence && !self.line.may_close_fence {
+            return Some(self.line.lead.fence_kind());
+        }
+        self.fence
+    }
+
+    /// The next byte is a line feed. Goes on to the next line.
+    fn line_end<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+        let content_end = self.check_length(cursor);
+        cursor.at += 1;
+        self.state = State::LineStart;
+        self.end_line_at(content_end, cursor.offset())
+    }
+
+    /// Goes on to the line that starts at `next`.
+    fn end_line_at<'w>(&mut self, content_end: u64, next: u64) -> Step<'w> {
+        self.counted_from = next;
+        let line = self.line.go_on(next);
+        self.has_content |= line.first.is_some();
+        if line.has_fence {
+            if line.closes_fence() {
+                self.fence = None;
+            } else if !line.may_close_fence
+                && let Some(fence) = &mut self.fence
+            {
+                *fence = line.lead.fence_kind();
+            }
+        }
+        let in_region = line.in_rejected_region;
+        let kind = line.kind();
+        let diagnostic = line.diagnostic(content_end);
+        let found = self.end_line_of_region(in_region, content_end, diagnostic).map(|it| self.report(it));
+        self.end_segments(kind, next);
+        found
+    }
+
+    /// A line has ended: sorts what is left of it, unless it may still be rejected.
+    fn end_segments(&mut self, kind: LineKind, next: u64) {
+        if let Some(segments) = &mut self.segments {
+            if self.region.is_none() && self.array.is_none() {
+                segments.end_line(kind, next);
+            } else {
+                segments.begin_line();
+            }
+        }
+    }
+
+    /// The outcome that tells of a diagnostic.
+    fn report<'w>(&mut self, diagnostic: Diagnostic) -> Outcome<'w> {
+        if let Some(segments) = &mut self.segments {
+            if diagnostic.code != Code::Prose {
+                segments.pass(diagnostic.span);
+            }
+            segments.push_event();
+        }
+        Outcome::Diagnostic(Box::new(diagnostic))
+    }
+}
+
+/// Some of the bytes are to be read once more.
+pub(super) struct ReadOn;
+
+fn read_on(cursor: &Cursor<'_>) -> Result<(), ReadOn> {
+    if cursor.at < cursor.len() { Err(ReadOn) } else { Ok(()) }
+}

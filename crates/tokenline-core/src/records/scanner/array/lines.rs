@@ -1,0 +1,69 @@
+//! Lines inside an array: which belong to it, and what to do with those that do not.
+
+use super::super::{Scanner, State, Step};
+use super::{ElementLine, Next, begins_value};
+use crate::records::cursor::Cursor;
+use crate::records::line::{FenceKind, Line};
+use crate::{Code, Diagnostic, Span};
+
+impl Scanner {
+    /// A line begins inside an array. `None` if it is no part of that, and read like any other.
+    #[inline(never)]
+    pub(in super::super) fn begin_line_of_array<'w>(&mut self, offset: u64, byte: u8) -> Option<Step<'w>> {
+        let array = self.array.as_ref()?;
+        let is_deeper = offset - self.line.text_start > array.indent;
+        let is_part = match byte {
+            b'`' | b'~' => false,
+            b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' => true,
+            _ if array.next == Next::Value && begins_value(byte) => true,
+            _ => is_deeper,
+        };
+        if !is_part {
+            return self.abandon().map(Some);
+        }
+        self.line.first = Some(offset);
+        self.state = State::Array;
+        Some(None)
+    }
+
+    /// What follows an element shows that the array was left open before it: reads its line again.
+    #[cold]
+    pub(in super::super) fn read_held<'w>(&mut self, cursor: &mut Cursor<'_>) -> Step<'w> {
+        let held = self.array.as_mut()?.held.take()?;
+        self.read_line_again(held.line, held.start, cursor)
+    }
+
+    /// The array was left open before the line whose text begins at `start`: reads that again.
+    #[cold]
+    pub(in super::super) fn read_line_again<'w>(
+        &mut self,
+        line: ElementLine,
+        start: u64,
+        cursor: &mut Cursor<'_>,
+    ) -> Step<'w> {
+        self.line = Line::new(line.number, line.start);
+        self.line.text_start = line.text_start;
+        self.counted_from = line.text_start;
+        cursor.seek(start);
+        self.abandon()
+    }
+
+    /// The array is left open: the line being read is no part of it.
+    pub(super) fn abandon<'w>(&mut self) -> Step<'w> {
+        let array = self.array.take()?;
+        self.state = State::LineStart;
+        self.line.first = None;
+        if array.is_damaged {
+            return None;
+        }
+        let is_data = array.is_established || array.is_meant || (array.is_first && array.has_value);
+        if !is_data || self.fence_kind() == Some(FenceKind::Other) {
+            return None;
+        }
+        let kind = if array.frames.is_empty() { "array" } else { "value" };
+        let message = format!("the {kind} is left open: what follows is no part of it");
+        let span = Span::new(array.start, self.line.start);
+        let diagnostic = Diagnostic::new(Code::MalformedJson, array.line, span, array.column, message);
+        Some(self.report(diagnostic))
+    }
+}

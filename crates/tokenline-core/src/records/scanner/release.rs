@@ -1,0 +1,261 @@
+//! Releasing a record, and what is reported instead: not UTF-8, too long, no object.
+
+use super::rejected::{Skip, SkipTo};
+use super::{Outcome, Scanner, State, Step};
+use crate::json::{Kind, parser::RawStep};
+use crate::records::cursor::Cursor;
+use crate::records::line::{Fault, FenceKind};
+use crate::{Code, Completion, Mode, Record, Recovery, Span};
+
+impl Scanner {
+    /// Where the content of the line ends whose line feed, or the end of the input, is next.
+    pub(super) fn content_end(&self, cursor: &Cursor<'_>) -> u64 {
+        let end = cursor.offset();
+        let after_return = match cursor.before(cursor.at) {
+            Some(before) => before == b'\r',
+            None => end > 0 && self.last_return == Some(end - 1),
+        };
+        if after_return && end > self.line.start { end - 1 } else { end }
+    }
+
+    /// The next cursor may start here.
+    pub(super) fn note_return(&mut self, cursor: &Cursor<'_>) {
+        if cursor.before(cursor.at) == Some(b'\r') {
+            self.last_return = Some(cursor.offset() - 1);
+        }
+    }
+
+    /// Holds the limit against the line that ends at the cursor. Returns where its content ends.
+    #[inline]
+    pub(super) fn check_length(&mut self, cursor: &mut Cursor<'_>) -> u64 {
+        let content_end = self.content_end(cursor);
+        // Of a value on several lines it is held against the value alone. A call may have ended behind a
+        // carriage return, which is not content.
+        if content_end.saturating_sub(self.counted_from) > self.limit && self.multiline.is_none() {
+            self.too_long(cursor);
+        }
+        content_end
+    }
+
+    pub(super) fn release_unless<'w>(
+        &mut self,
+        released: bool,
+        cursor: &mut Cursor<'w>,
+        (start, end): (u64, u64),
+        completion: Completion,
+    ) -> Step<'w> {
+        if !released {
+            return self.release(cursor, start, end, completion);
+        }
+        self.multiline = None;
+        None
+    }
+
+    /// Releases a balanced object, if it is within the limit. On a fault the state says how to go on.
+    #[inline]
+    pub(super) fn release<'w>(
+        &mut self,
+        cursor: &mut Cursor<'w>,
+        start: u64,
+        end: u64,
+        completion: Completion,
+    ) -> Step<'w> {
+        if self.json.root_kind() != Kind::Object {
+            self.not_an_object(start, end);
+            return None;
+        }
+        if self.is_discarding() {
+            return None;
+        }
+        if self.json.is_empty() && self.is_in_prose(completion) {
+            // `{}` in a sentence, or in code.
+            self.multiline = None;
+            self.line.add_text(b"{");
+            return None;
+        }
+        if end - self.counted_from > self.limit {
+            // It is still open: all of it is rejected, on however many lines.
+            self.state = State::Sealing { start, end, comma: false, released: false };
+            self.too_long(cursor);
+            return None;
+        }
+        let text = cursor.checked_text(cursor.index(start));
+        if let Some(calls) = &mut self.calls {
+            let text = text.unwrap_or_else(|| cursor.text_between(cursor.index(start), cursor.index(end)));
+            if !calls.detector.reads_objects() {
+                // The calls are in another format: this is text.
+                self.multiline = None;
+                self.line.lead.add(b"{");
+                return None;
+            }
+            calls.detector.admit_object(self.json.value(text));
+        }
+        let is_in_prose = completion == Completion::Text && !self.place.recovered.contains(Recovery::Fence);
+        let is_beside_another = completion == Completion::NextItem && self.array.is_none();
+        let recovered = self
+            .place
+            .recovered
+            .with_if(is_in_prose, Recovery::Prose)
+            .with_if(is_beside_another, Recovery::SameLine)
+            .with_if(self.multiline.is_some(), Recovery::SeveralLines);
+        self.multiline = None;
+        self.line.has_record = true;
+        self.has_content = true;
+        if let Some(array) = &mut self.array {
+            array.end_element();
+            array.done_to = end;
+            self.counted_from = end;
+        }
+        let span = Span::new(start, end);
+        if let Some(segments) = &mut self.segments {
+            segments.pass(span);
+            segments.push_event();
+        }
+        self.record = Record {
+            value: (),
+            line: self.place.line,
+            column: self.place.column,
+            span,
+            completion,
+            recovered,
+        };
+        Some(Outcome::Record { text })
+    }
+
+    /// Whether a value that is balanced stands in a sentence.
+    fn is_in_prose(&self, completion: Completion) -> bool {
+        let lead = self.line.lead;
+        self.options.mode == Mode::Lenient
+            && self.array.is_none()
+            && self.fence_kind() != Some(FenceKind::Json)
+            && (matches!(completion, Completion::Text | Completion::NextItem)
+                || !(lead.is_empty() || lead.is_list_marker()))
+    }
+
+    /// Only of a root value in the strict mode: in the lenient one it begins with `{`.
+    #[cold]
+    pub(super) fn not_an_object(&mut self, start: u64, end: u64) {
+        self.state = State::Text;
+        self.fault(Code::NotAnObject, start, start, unexpected_kind(self.json.root_kind()));
+        self.end_fault(start, end);
+    }
+
+    /// The next byte of the text is not UTF-8.
+    #[cold]
+    pub(super) fn bad_byte<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+        if self.is_unlimited() && !self.is_skipping_element() {
+            self.drop_unclosed();
+            return None;
+        }
+        if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
+            return self.read_held(cursor);
+        }
+        if matches!(self.state, State::LineStart) {
+            if let Some(found) = self.begin_text(cursor.offset(), None) {
+                return Some(found);
+            }
+            if self.line.in_rejected_region {
+                self.state = State::Discard;
+                return None;
+            }
+        }
+        if let State::Value { start } = self.state
+            && self.array.is_some()
+            && let RawStep::Complete { .. } =
+                self.json.finish_bytes(&cursor.from(cursor.index(start))[..cursor.at - cursor.index(start)])
+        {
+            // A number, which it ends.
+            self.end_of_element(cursor, start, cursor.offset());
+            if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
+                return self.read_held(cursor);
+            }
+        }
+        self.bad_utf8(cursor, cursor.at);
+        None
+    }
+
+    /// The byte at the index `bad` is not UTF-8.
+    #[cold]
+    pub(super) fn bad_utf8(&mut self, cursor: &mut Cursor<'_>, bad: usize) {
+        const MESSAGE: &str = "the line is not UTF-8";
+        let bad = cursor.offset_of(bad);
+        if self.multiline.is_some()
+            && let Some(start) = self.open_start()
+        {
+            return self.give_up(cursor, start, Code::InvalidUtf8, bad, MESSAGE.to_owned());
+        }
+        // Nor does it end a fence, however much of it was read before.
+        self.line.lead.add(b"?");
+        // The whole line is rejected, not just the value.
+        let start = *self.line.first.get_or_insert(bad);
+        self.fault(Code::InvalidUtf8, start, bad, MESSAGE.to_owned());
+        self.reject_line_of_array();
+        self.state = State::Discard;
+    }
+
+    /// What is open is longer than the limit.
+    #[cold]
+    pub(super) fn too_long(&mut self, cursor: &mut Cursor<'_>) {
+        let limit_at = self.counted_from + self.limit;
+        match self.state {
+            State::Value { start } | State::Sealing { start, .. } if self.multiline.is_some() => {
+                let message = format!("the record is larger than {} bytes", self.limit);
+                let limit_at = limit_at.max(self.line.start);
+                self.give_up(cursor, start, Code::RecordTooLarge, limit_at, message);
+            }
+            State::Value { start } if self.array.is_some() => {
+                let message = format!("the record is larger than {} bytes", self.limit);
+                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
+                self.element_is_over();
+                self.note_object();
+                let (in_string, escaped) = self.json.in_string();
+                let depth = self.json.depth();
+                let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
+                self.state = State::Skip(Skip { start, depth, in_string, escaped, end });
+            }
+            State::Sealing { start, end, released: false, .. } if self.array.is_some() => {
+                let message = format!("the record is larger than {} bytes", self.limit);
+                self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
+                self.end_fault(start, end);
+                self.element_is_over();
+                self.counted_from = end;
+                self.state = State::Array;
+            }
+            _ => {
+                let message = format!("the line is longer than {} bytes", self.limit);
+                let start = self.line.start;
+                self.fault(Code::LineTooLong, start, limit_at, message);
+                self.line.first.get_or_insert(start);
+                self.reject_line_of_array();
+                self.state = State::Discard;
+            }
+        }
+    }
+
+    pub(super) fn fault(&mut self, code: Code, start: u64, at: u64, message: String) {
+        self.line.first.get_or_insert(start.max(self.line.start));
+        if self.array.is_none() {
+            // What stands behind it does not stand first.
+            self.line.lead.add(b"{");
+        }
+        self.line.add_fault(Fault { code, start, at, end: None, message, alone: None });
+    }
+
+    /// The rejected value from `start` on ends at `end`.
+    pub(super) fn end_fault(&mut self, start: u64, end: u64) {
+        let is_reported = self.line.end_fault(start, end);
+        if let Some(segments) = self.segments.as_mut().filter(|_| is_reported) {
+            segments.pass(Span::new(start, end));
+        }
+    }
+}
+
+/// What a value is, where an object was expected.
+pub(super) fn unexpected_kind(kind: Kind) -> String {
+    let article = match kind {
+        Kind::Null => "",
+        Kind::Array | Kind::Object => "an ",
+        Kind::Bool | Kind::Number | Kind::String => "a ",
+    };
+    format!("expected an object, found {article}{}", kind.as_str())
+}

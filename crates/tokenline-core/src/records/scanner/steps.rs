@@ -1,0 +1,420 @@
+//! What the scanner does in each state, up to what ends it or the end of what may be read.
+
+use memchr::{memchr, memchr3};
+
+use super::rejected::{Skip, SkipTo};
+use super::{MultilineValue, Place, Scanner, State, Step};
+use crate::json::error::{self, Expected};
+use crate::json::parser::RawStep;
+use crate::json::{Kind, error::Fault};
+use crate::records::cursor::Cursor;
+use crate::records::line::FenceKind;
+use crate::{Code, Completion, Emit, Mode, Recovered, Recovery};
+
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+impl Scanner {
+    pub(super) fn line_start<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+        while let Some(byte) = cursor.peek() {
+            match byte {
+                b' ' | b'\t' | b'\r' => cursor.at += 1,
+                b'\n' => return self.line_end(cursor),
+                b'{' if self.region.is_none()
+                    && self.array.is_none()
+                    && self.calls.is_none()
+                    && self.rescan.is_none() =>
+                {
+                    let offset = cursor.offset();
+                    self.line.first = Some(offset);
+                    if self.options.mode == Mode::Lenient && self.options.items.is_some() {
+                        self.open_or_scan(cursor);
+                    } else {
+                        self.open(offset);
+                    }
+                    return None;
+                }
+                0xEF if cursor.offset() == 0 && cursor.rest().starts_with(BYTE_ORDER_MARK) => {
+                    cursor.at += BYTE_ORDER_MARK.len();
+                    self.line.start = cursor.offset();
+                    self.line.text_start = self.line.start;
+                    self.counted_from = self.line.start;
+                }
+                _ => return self.begin_line(cursor, byte),
+            }
+        }
+        None
+    }
+
+    /// The line's text begins with `byte`.
+    #[inline(never)]
+    fn begin_line<'w>(&mut self, cursor: &mut Cursor<'w>, byte: u8) -> Step<'w> {
+        let offset = cursor.offset();
+        if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
+            if !matches!(byte, b',' | b']') {
+                return self.read_held(cursor);
+            }
+            self.judge_element();
+        }
+        if let Some(rescan) = &self.rescan
+            && self.array.as_ref().is_none_or(|array| array.start < rescan.start)
+            && let Some(found) = self.begin_line_again(offset, byte)
+        {
+            return found;
+        }
+        if self.region.is_some() {
+            let found = self.begin_text(offset, Some(byte));
+            if found.is_some() || self.line.in_rejected_region {
+                return found;
+            }
+        }
+        if self.array.is_some()
+            && let Some(found) = self.begin_line_of_array(offset, byte)
+        {
+            return found;
+        }
+        self.line.first = Some(offset);
+        if self.calls.is_some() && self.may_begin_call(offset, byte) {
+            return None;
+        }
+        match (self.options.mode, byte) {
+            (Mode::Strict, _) => self.open(offset),
+            (Mode::Lenient, b'{' | b'[') => self.open_or_scan(cursor),
+            (Mode::Lenient, b'`' | b'~') => self.state = State::Fence { marker: byte, count: 0 },
+            (Mode::Lenient, b'<') => self.begin_tag(offset, b""),
+            (Mode::Lenient, _) => self.state = State::Text,
+        }
+        None
+    }
+
+    /// A value begins at `start`.
+    #[inline]
+    pub(super) fn open(&mut self, start: u64) {
+        self.json.reset();
+        self.state = State::Value { start };
+        let mut recovered = Recovered::NONE;
+        if self.options.mode == Mode::Lenient {
+            recovered = recovered
+                .with_if(self.line.has_fence || self.fence.is_some(), Recovery::Fence)
+                .with_if(self.line.text_start > self.line.start, Recovery::Think)
+                .with_if(self.thinking.is_text, Recovery::ThinkUnclosed);
+            if !self.line.has_fence && !self.line.lead.is_empty() {
+                recovered = recovered.and(self.line.lead.recovered());
+            }
+            match self.element_recovery() {
+                Some(recovery) => recovered = recovered.with(recovery),
+                None => recovered = recovered.with_if(self.line.has_record, Recovery::SameLine),
+            }
+        }
+        self.place = Place { line: self.line.number, column: self.line.column(start), recovered };
+    }
+
+    /// A value begins, or an array of them; the cursor is on its bracket.
+    fn open_or_scan(&mut self, cursor: &mut Cursor<'_>) {
+        let (start, byte) = (cursor.offset(), cursor.rest()[0]);
+        if !self.is_scanned(byte) {
+            self.open(start);
+        } else if byte == b'{' {
+            self.state = State::Judge { start, fault: None };
+        } else {
+            self.begin_array(cursor);
+        }
+    }
+
+    #[inline(never)]
+    pub(super) fn fence<'w>(&mut self, cursor: &mut Cursor<'w>, marker: u8, mut count: u8) -> Step<'w> {
+        while let Some(byte) = cursor.peek() {
+            if byte != marker {
+                if count < 3 {
+                    self.line.lead.add(&[marker]);
+                }
+                self.state = State::Text;
+                return None;
+            }
+            count = (count + 1).min(3);
+            cursor.at += 1;
+            if count == 3 && !self.line.has_fence {
+                self.line.has_fence = true;
+                self.line.is_markup_only = true;
+                self.line.may_close_fence = self.fence.is_some();
+                self.fence.get_or_insert(FenceKind::Plain);
+            }
+        }
+        self.state = State::Fence { marker, count };
+        None
+    }
+
+    pub(super) fn text<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+        let line = cursor.line();
+        let stop = match self.calls {
+            None => memchr3(b'{', b'[', b'\n', line),
+            Some(_) => self.next_opener(line),
+        };
+        let text = &line[..stop.unwrap_or(line.len())];
+        cursor.at += text.len();
+        if !text.is_empty() {
+            self.line.add_text(text);
+            if self.line.prose_depth > 0 {
+                let closers = text.iter().filter(|byte| matches!(byte, b'}' | b']')).count();
+                self.line.prose_depth = self.line.prose_depth.saturating_sub(closers as u32);
+            }
+            if let Some(segments) = &mut self.segments
+                && !self.line.has_fence
+                && !self.line.lead.may_be_list_marker()
+            {
+                let blank = text.len() - text.trim_ascii_end().len();
+                if blank < text.len() {
+                    segments.text(cursor.offset() - blank as u64);
+                }
+            }
+        }
+        match stop.map(|stop| line[stop]) {
+            None => {}
+            Some(b'\n') => return self.line_end(cursor),
+            Some(byte) if self.calls.is_some() && self.may_begin_call(cursor.offset(), byte) => {}
+            Some(b'{' | b'[') => self.open_or_scan(cursor),
+            Some(byte) => {
+                self.line.add_text(&[byte]);
+                cursor.at += 1;
+            }
+        }
+        None
+    }
+
+    pub(super) fn value<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64) -> Step<'w> {
+        let from = cursor.index(start);
+        loop {
+            let bytes = cursor.from(from);
+            let line_from = cursor.index(start.max(self.line.start));
+            match self.json.resume_bytes(bytes) {
+                RawStep::NeedMore => {
+                    cursor.at = from + bytes.len();
+                    let last = cursor.at.saturating_sub(1);
+                    if let Some(bad) = cursor.first_bad(line_from.min(last), last) {
+                        self.bad_utf8(cursor, bad);
+                    }
+                    return None;
+                }
+                RawStep::Complete { end } => {
+                    cursor.at = from + end;
+                    if let Err(bad) = cursor.check(from, cursor.at) {
+                        self.bad_utf8(cursor, bad);
+                        return None;
+                    }
+                    return self.complete(cursor, start);
+                }
+                RawStep::LineEnd(fault) if self.options.mode == Mode::Lenient => {
+                    cursor.at = from + fault.offset;
+                    if let Some(bad) = cursor.first_bad(line_from, cursor.at) {
+                        self.bad_utf8(cursor, bad);
+                        return None;
+                    }
+                    if let Some(found) = self.pass_line_feed(cursor, fault.expected) {
+                        return Some(found);
+                    }
+                }
+                RawStep::LineEnd(fault) | RawStep::Malformed(fault) => {
+                    return self.judge(cursor, start, Some(fault), false);
+                }
+            }
+        }
+    }
+
+    /// The value from `start` to the cursor is balanced.
+    fn complete<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64) -> Step<'w> {
+        let end = cursor.offset();
+        let is_object = self.json.root_kind() == Kind::Object;
+        self.state = State::Sealing { start, end, comma: false, released: false };
+        if self.array.is_some() {
+            if is_object
+                && self.is_record_open()
+                && let Some(other) = self.establish()
+            {
+                // The parser knows that it is complete.
+                self.state = State::Value { start };
+                cursor.seek(start);
+                return Some(self.found_before(other));
+            }
+            if !self.end_of_element(cursor, start, end) {
+                return None;
+            }
+        }
+        if self.options.emit != Emit::Eager || !is_object {
+            return None;
+        }
+        let found = self.release(cursor, start, end, Completion::Balanced);
+        if found.is_some() {
+            self.state = State::Sealing { start, end, comma: false, released: true };
+        }
+        found
+    }
+
+    /// The cursor is on a line feed within the open value. Goes past it.
+    #[inline(never)]
+    fn pass_line_feed<'w>(&mut self, cursor: &mut Cursor<'w>, expected: Expected) -> Step<'w> {
+        let content_end = self.content_end(cursor);
+        let end = cursor.offset();
+        self.json.pass_line_feed();
+        cursor.at += 1;
+        let mut line = self.line.go_on(end + 1);
+        if self.multiline.is_some() {
+            return None;
+        }
+        // Of anything else on the line.
+        let diagnostic = line.take_fault(content_end);
+        self.multiline = Some(MultilineValue { line, end, expected, depth: self.json.depth() });
+        diagnostic.map(|diagnostic| self.report(diagnostic))
+    }
+
+    /// The value at `start`, by which a record was meant, is malformed; the cursor is on the byte at fault.
+    #[cold]
+    pub(super) fn malformed<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64, fault: Fault) -> Step<'w> {
+        let byte = cursor.rest()[0];
+        let is_strict = self.options.mode == Mode::Strict;
+        let code = match fault.expected {
+            Expected::LessDepth => Code::TooDeep,
+            _ => Code::MalformedJson,
+        };
+        let mut message = error::describe(fault.expected, error::Found::classify(byte));
+        if is_strict && self.line.first == Some(start) && cursor.from(cursor.index(start))[0] != b'{' {
+            message = format!("expected an object at the start of the line; {message}");
+        } else if is_strict && byte == b'\n' && !fault.expected.is_in_string() {
+            message.push_str("; a record stands on one line");
+        }
+        let (start, depth, other) = self.reject_element(start);
+        let in_string = fault.expected.is_in_string();
+        if self.multiline.is_some() {
+            self.give_up(cursor, start, code, cursor.offset(), message);
+        } else {
+            self.fault(code, start, cursor.offset(), message);
+            self.state = match byte {
+                _ if is_strict => State::Discard,
+                b'\n' => {
+                    self.reject(start, depth, in_string);
+                    State::Text
+                }
+                _ => {
+                    let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
+                    State::Skip(Skip { start, depth, in_string, escaped: false, end })
+                }
+            };
+        }
+        other.map(|other| self.found_before(other))
+    }
+
+    pub(super) fn sealing<'w>(
+        &mut self,
+        cursor: &mut Cursor<'w>,
+        (start, end): (u64, u64),
+        mut comma: bool,
+        released: bool,
+    ) -> Step<'w> {
+        let lenient = self.options.mode == Mode::Lenient;
+        let in_array = self.array.is_some();
+        // Of what is read again it is known that the value was whole.
+        let is_known = self.is_read_again(start);
+        while let Some(byte) = cursor.peek() {
+            let completion = match byte {
+                b' ' | b'\t' | b'\r' => {
+                    cursor.at += 1;
+                    continue;
+                }
+                b'\n' => {
+                    self.check_length(cursor);
+                    if !matches!(self.state, State::Sealing { .. }) {
+                        return None;
+                    }
+                    self.state = if in_array { State::Array } else { State::Text };
+                    let found = self.release_unless(released, cursor, (start, end), Completion::Newline);
+                    if found.is_some() && self.line.is_clean() && !self.line.has_fence {
+                        let next = cursor.offset() + 1;
+                        self.end_segments(self.line.kind(), next);
+                        self.line.end_clean(next);
+                        self.counted_from = next;
+                        self.state = State::LineStart;
+                        cursor.at += 1;
+                    }
+                    return found;
+                }
+                b',' | b']' if in_array => Completion::ArrayElement,
+                b',' if lenient && !comma => {
+                    comma = true;
+                    self.place.recovered = self.place.recovered.with(Recovery::Comma);
+                    cursor.at += 1;
+                    continue;
+                }
+                b'{' | b'[' if lenient => Completion::NextItem,
+                b'}' | b']' if lenient && self.line.prose_depth > 0 => Completion::Text,
+                b':' | b'}' | b']' if lenient && !is_known => {
+                    self.conflict(cursor, start);
+                    return None;
+                }
+                b'"' if lenient && !is_known && (comma || in_array) => {
+                    self.conflict(cursor, start);
+                    return None;
+                }
+                _ if !lenient => {
+                    self.conflict(cursor, start);
+                    return None;
+                }
+                _ => Completion::Text,
+            };
+            self.state = if in_array { State::Array } else { State::Text };
+            let found = self.release_unless(released, cursor, (start, end), completion);
+            if is_known && !in_array {
+                // Inner values that follow on the line are no records.
+                self.state = State::Discard;
+            }
+            if byte == b'`' {
+                // The fence ends on the record's line.
+                self.fence = None;
+            }
+            return found;
+        }
+        self.state = State::Sealing { start, end, comma, released };
+        None
+    }
+
+    /// The line goes on as if the balanced value were still open.
+    #[cold]
+    fn conflict(&mut self, cursor: &mut Cursor<'_>, start: u64) {
+        let is_prose = match self.fence_kind() {
+            Some(FenceKind::Json) => false,
+            Some(FenceKind::Other) => true,
+            _ => self.json.is_empty(),
+        };
+        if is_prose && self.array.is_none() && self.options.mode == Mode::Lenient {
+            self.multiline = None;
+            self.line.add_text(b"{");
+            self.state = State::Text;
+            return;
+        }
+        let found = error::Found::classify(cursor.rest()[0]);
+        let (code, message) = match self.json.root_kind() {
+            Kind::Object => {
+                (Code::TrailingData, format!("the object is balanced, but the line goes on with {found}"))
+            }
+            _ => (Code::MalformedJson, error::describe(Expected::End, found)),
+        };
+        self.fault(code, start, cursor.offset(), message);
+        self.multiline = None;
+        self.element_is_over();
+        self.state = match self.options.mode {
+            Mode::Strict => State::Discard,
+            Mode::Lenient => State::Skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() }),
+        };
+    }
+
+    pub(super) fn discard<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+        let rest = cursor.rest();
+        match memchr(b'\n', rest) {
+            Some(found) => {
+                cursor.at += found;
+                self.line_end(cursor)
+            }
+            None => {
+                cursor.at += rest.len();
+                None
+            }
+        }
+    }
+}

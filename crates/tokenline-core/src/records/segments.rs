@@ -1,0 +1,135 @@
+//! What of a text is for people, and what is markup around records.
+
+use std::collections::VecDeque;
+
+use super::line::LineKind;
+use crate::Span;
+
+/// A part of the text that is no record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Segment {
+    /// Prose.
+    Text(Span),
+    /// Code fences, list marks, brackets and commas around records, tags around calls.
+    Markup(Span),
+}
+
+/// Sorts the text beside records, in order. White space, list marks and code fences wait for what follows: before a
+/// record they are markup.
+#[derive(Debug, Default)]
+pub(super) struct Segments {
+    /// `None` stands for an event of the scanner's.
+    queue: VecDeque<Option<Segment>>,
+    /// Offset up to which everything is sorted.
+    sorted_to: u64,
+    fence: Fence,
+    /// There is text on the line.
+    has_text: bool,
+    /// There is a record or a reject on the line.
+    has_other: bool,
+}
+
+/// What the marks of the open code fence are.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Fence {
+    #[default]
+    None,
+    /// That depends on what is in the fence.
+    Pending,
+    Text,
+    Markup,
+}
+
+impl Segments {
+    /// The next segment, if it comes before the event that waits.
+    pub(super) fn pop(&mut self) -> Option<Segment> {
+        self.queue.front()?.as_ref()?;
+        self.queue.pop_front().flatten()
+    }
+
+    /// The scanner found something, which comes after the segments so far.
+    pub(super) fn push_event(&mut self) {
+        self.queue.push_back(None);
+    }
+
+    /// The event that waited is told.
+    pub(super) fn pass_event(&mut self) {
+        self.queue.pop_front();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.queue.is_empty()
+    }
+
+    /// Offset of the first byte that is not sorted, or whose segment waits.
+    pub(super) fn held_from(&self) -> u64 {
+        match self.queue.iter().flatten().next() {
+            Some(Segment::Text(span) | Segment::Markup(span)) => span.start,
+            None => self.sorted_to,
+        }
+    }
+
+    /// Everything up to `end` that is not sorted is text.
+    pub(super) fn text(&mut self, end: u64) {
+        self.has_text = true;
+        if self.fence == Fence::Pending {
+            self.fence = Fence::Text;
+        }
+        self.push(end, Segment::Text);
+    }
+
+    /// Everything up to `end` that is not sorted is markup around records.
+    pub(super) fn markup(&mut self, end: u64) {
+        self.has_other = true;
+        if self.fence == Fence::Pending {
+            self.fence = Fence::Markup;
+        }
+        self.push(end, Segment::Markup);
+    }
+
+    /// A record or a reject: what is before it, and not sorted, is markup.
+    pub(super) fn pass(&mut self, span: Span) {
+        self.markup(span.start);
+        self.sorted_to = self.sorted_to.max(span.end);
+    }
+
+    /// A line has ended, outside what may still be rejected.
+    pub(super) fn end_line(&mut self, kind: LineKind, next: u64) {
+        match kind {
+            LineKind::OpensFence if self.has_other => {
+                self.markup(next);
+                self.fence = Fence::Markup;
+            }
+            LineKind::OpensFence => self.fence = Fence::Pending,
+            LineKind::ClosesFence if self.fence == Fence::Markup => self.markup(next),
+            LineKind::Blank if self.fence == Fence::Pending => {}
+            _ if self.has_other && !self.has_text => self.markup(next),
+            _ => self.text(next),
+        }
+        if kind == LineKind::ClosesFence {
+            self.fence = Fence::None;
+        }
+        self.begin_line();
+    }
+
+    pub(super) fn begin_line(&mut self) {
+        (self.has_text, self.has_other) = (false, false);
+    }
+
+    fn push(&mut self, end: u64, segment: fn(Span) -> Segment) {
+        if end <= self.sorted_to {
+            return;
+        }
+        let new = segment(Span::new(self.sorted_to, end));
+        self.sorted_to = end;
+        match (self.queue.back_mut(), new) {
+            (Some(Some(Segment::Text(last))), Segment::Text(span))
+            | (Some(Some(Segment::Markup(last))), Segment::Markup(span))
+                if last.end == span.start =>
+            {
+                last.end = span.end;
+            }
+            _ => self.queue.push_back(Some(new)),
+        }
+    }
+}
