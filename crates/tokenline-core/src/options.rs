@@ -26,6 +26,8 @@ pub struct Options {
     pub partials: bool,
     /// Whether it tells the text beside records.
     pub text: bool,
+    /// Whether a root array is one record, and a scalar that stands alone.
+    pub(crate) whole_values: bool,
     /// The format of the tool calls to be looked for in text, beside records.
     pub(crate) calls: Option<CallFormat>,
     /// The names and indices that lead from a root value to the array whose elements are the records.
@@ -190,6 +192,30 @@ impl Options {
     #[must_use]
     pub fn text(mut self, text: bool) -> Self {
         self.text = text;
+        self
+    }
+
+    /// Takes any JSON value for a record, not only objects: a root array is one record in place of its elements, and a
+    /// string, number or literal is one that stands alone, as the whole text or on a line of a code fence. What is data
+    /// and what is prose is decided as ever: `[1]` in a sentence is a citation.
+    ///
+    /// For those who look for one value rather than for records. For the lenient mode; not together with
+    /// [items](Self::items) or [calls](Self::calls).
+    ///
+    /// ```
+    /// use tokenline_core::{Event, JsonlParser, Options};
+    ///
+    /// let mut parser = JsonlParser::new(Options::lenient().whole_values(true));
+    /// parser.push("As in [1]:\n```json\n[{\"a\": 1}, 2]\n```\n");
+    /// let records = std::iter::from_fn(|| match parser.next_event()? {
+    ///     Event::Record(record) => Some(record.value.raw().to_owned()),
+    ///     _ => Some(String::new()),
+    /// });
+    /// assert_eq!(records.filter(|raw| !raw.is_empty()).collect::<Vec<_>>(), ["[{\"a\": 1}, 2]"]);
+    /// ```
+    #[must_use]
+    pub fn whole_values(mut self, whole_values: bool) -> Self {
+        self.whole_values = whole_values;
         self
     }
 }

@@ -5,7 +5,7 @@ mod common;
 
 use common::cases::{Case, check};
 use common::{Seen, at_every_cut, decode};
-use tokenline_core::{Code, Mode};
+use tokenline_core::{Code, Mode, Options};
 
 fn events(case: &Case) -> Vec<Seen> {
     at_every_cut(&case.options, &case.input)
@@ -41,4 +41,9 @@ fn malformed() {
 fn truncated() {
     let is_truncated = |event: &Seen| matches!(event, Seen::Rejected(found) if found.code == Code::Truncated);
     check("truncated", events, |_, seen| seen.iter().any(is_truncated));
+}
+
+#[test]
+fn whole() {
+    check("whole", events, |case, _| case.options != Options::lenient());
 }

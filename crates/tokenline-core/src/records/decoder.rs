@@ -137,6 +137,21 @@ impl RecordDecoder {
         self.scanner.line()
     }
 
+    /// Offset in the stream of the first byte of the value that is open, or that is balanced and not released yet,
+    /// if there is one. It may still prove to be prose.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, RecordDecoder};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::lenient());
+    /// assert!(decoder.decode(b"Use {x}: {\"a\":1").event.is_none());
+    /// assert_eq!(decoder.open_value(), Some(9));
+    /// ```
+    #[must_use]
+    pub fn open_value(&self) -> Option<u64> {
+        self.scanner.open_start()
+    }
+
     /// Offset in the stream of the first byte that an event to come may be about. Who wants the text of
     /// what is rejected keeps what comes from there on.
     #[must_use]

@@ -7,12 +7,13 @@ mod rejected;
 mod release;
 mod steps;
 mod think;
+mod whole;
 
 use super::cursor::Cursor;
 use super::line::{FenceKind, Line, LineKind};
 use super::segments::Segments;
 use crate::json::{Parser, Value, error, parser::RawStep};
-use crate::{Code, Completion, Diagnostic, Options, Partial, Record, Recovered, Span};
+use crate::{Code, Completion, Diagnostic, Mode, Options, Partial, Record, Recovered, Span};
 use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan, Skip};
@@ -122,7 +123,9 @@ pub(super) struct Scanner {
 }
 
 impl Scanner {
-    pub(super) fn new(options: Options) -> Self {
+    pub(super) fn new(mut options: Options) -> Self {
+        options.whole_values &=
+            options.mode == Mode::Lenient && options.calls.is_none() && !options.looks_for_items();
         Self {
             limit: options.limits.effective_line_bytes(),
             calls: Calls::asked_for(&options).map(Box::new),

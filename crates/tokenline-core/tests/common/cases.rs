@@ -170,6 +170,7 @@ fn read_options(settings: &str) -> Options {
         let number = || value.parse().unwrap_or_else(|error| panic!("{setting}: {error}"));
         match name {
             "strict" => options.mode = Mode::Strict,
+            "whole" => options = options.whole_values(true),
             "eager" => options.emit = Emit::Eager,
             "items" => options = options.items(value).expect("a JSON Pointer"),
             "line_bytes" => options.limits = Limits { line_bytes: number(), ..options.limits },

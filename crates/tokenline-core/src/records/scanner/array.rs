@@ -219,7 +219,7 @@ impl ArrayScan {
     }
 }
 
-fn begins_value(byte: u8) -> bool {
+pub(super) fn begins_value(byte: u8) -> bool {
     matches!(byte, b'{' | b'[' | b'"' | b'-' | b'0'..=b'9' | b't' | b'f' | b'n')
 }
 
@@ -230,7 +230,8 @@ fn is_index(token: &str, index: u64) -> bool {
 impl Scanner {
     /// Whether the value that begins with this byte is an array of records, or leads to one, rather than a record.
     pub(super) fn is_scanned(&self, byte: u8) -> bool {
-        byte == b'[' || self.options.items.as_ref().is_some_and(|path| !path.is_empty())
+        (byte == b'[' && !self.options.whole_values)
+            || self.options.items.as_ref().is_some_and(|path| !path.is_empty())
     }
 
     /// Begins an array, or what leads to one; the cursor is on its bracket.

@@ -140,6 +140,9 @@ impl Scanner {
                 return None;
             }
         }
+        if fault.is_some_and(|fault| self.is_no_value(cursor, start, fault)) {
+            return None;
+        }
         if fault.is_some()
             && self.multiline.is_none()
             && let Some(line) = self.array.as_mut().and_then(|array| array.element_line.take())
@@ -193,7 +196,7 @@ impl Scanner {
             },
         };
         let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
-        let is_line_start = object == 0
+        let is_line_start = (object == 0 || self.options.whole_values)
             && (line.first == Some(start)
                 || line.lead.is_list_marker()
                 || self.array.as_ref().is_some_and(|array| array.is_first && array.line == line.number));

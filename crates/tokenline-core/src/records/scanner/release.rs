@@ -60,17 +60,15 @@ impl Scanner {
         end: u64,
         completion: Completion,
     ) -> Step<'w> {
-        if self.json.root_kind() != Kind::Object {
+        if self.json.root_kind() != Kind::Object && !self.options.whole_values {
             self.not_an_object(start, end);
             return None;
         }
         if self.is_discarding() {
             return None;
         }
-        if self.json.is_empty() && self.is_in_prose(completion) {
-            // `{}` in a sentence, or in code.
-            self.multiline = None;
-            self.line.add_text(b"{");
+        if self.is_text(start, completion) {
+            self.pass_balanced_text();
             return None;
         }
         if end - self.counted_from > self.limit {
@@ -97,7 +95,7 @@ impl Scanner {
             .recovered
             .with_if(is_in_prose, Recovery::Prose)
             .with_if(is_beside_another, Recovery::SameLine)
-            .with_if(self.multiline.is_some(), Recovery::SeveralLines);
+            .with_if(self.multiline.as_ref().is_some_and(|value| value.end < end), Recovery::SeveralLines);
         self.multiline = None;
         self.line.has_record = true;
         self.has_content = true;
@@ -120,6 +118,22 @@ impl Scanner {
             recovered,
         };
         Some(Outcome::Record { text })
+    }
+
+    /// Whether the value, which is balanced, is text: `{}` or `[1]` in a sentence, or in code.
+    pub(super) fn is_text(&self, start: u64, completion: Completion) -> bool {
+        match self.json.root_kind() {
+            Kind::Object => self.json.is_empty() && self.is_in_prose(completion),
+            Kind::Array if self.json.has_object() || self.fence_kind() == Some(FenceKind::Json) => false,
+            _ => !self.is_alone(start, completion),
+        }
+    }
+
+    /// The balanced value is text, and so is what follows.
+    pub(super) fn pass_balanced_text(&mut self) {
+        self.multiline = None;
+        self.line.add_text(b"{");
+        self.state = State::Text;
     }
 
     /// Whether a value that is balanced stands in a sentence.

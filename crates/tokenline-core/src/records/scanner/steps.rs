@@ -81,6 +81,7 @@ impl Scanner {
             (Mode::Lenient, b'{' | b'[') => self.open_or_scan(cursor),
             (Mode::Lenient, b'`' | b'~') => self.state = State::Fence { marker: byte, count: 0 },
             (Mode::Lenient, b'<') => self.begin_tag(offset, b""),
+            (Mode::Lenient, _) if self.may_begin_scalar(byte) => self.open(offset),
             (Mode::Lenient, _) => self.state = State::Text,
         }
         None
@@ -224,6 +225,11 @@ impl Scanner {
         let end = cursor.offset();
         let is_object = self.json.root_kind() == Kind::Object;
         self.state = State::Sealing { start, end, comma: false, released: false };
+        if self.options.whole_values && self.is_text(start, Completion::EndOfInput) {
+            // Whatever follows.
+            self.pass_balanced_text();
+            return None;
+        }
         if self.array.is_some() {
             if is_object
                 && self.is_record_open()
@@ -308,10 +314,15 @@ impl Scanner {
         mut comma: bool,
         released: bool,
     ) -> Step<'w> {
+        if self.is_scalar() {
+            return self.after_scalar(cursor, start, end);
+        }
         let lenient = self.options.mode == Mode::Lenient;
         let in_array = self.array.is_some();
         // Of what is read again it is known that the value was whole.
         let is_known = self.is_read_again(start);
+        // Behind an array there is nothing that it could go on with.
+        let may_conflict = !is_known && self.json.root_kind() != Kind::Array;
         while let Some(byte) = cursor.peek() {
             let completion = match byte {
                 b' ' | b'\t' | b'\r' => {
@@ -344,11 +355,11 @@ impl Scanner {
                 }
                 b'{' | b'[' if lenient => Completion::NextItem,
                 b'}' | b']' if lenient && self.line.prose_depth > 0 => Completion::Text,
-                b':' | b'}' | b']' if lenient && !is_known => {
+                b':' | b'}' | b']' if lenient && may_conflict => {
                     self.conflict(cursor, start);
                     return None;
                 }
-                b'"' if lenient && !is_known && (comma || in_array) => {
+                b'"' if lenient && may_conflict && (comma || in_array) => {
                     self.conflict(cursor, start);
                     return None;
                 }

@@ -1,0 +1,87 @@
+//! Values that are records though they are no objects, where [those](crate::Options::whole_values) are asked for.
+
+use super::array::begins_value;
+use super::{MultilineValue, Scanner, State, Step};
+use crate::Completion;
+use crate::json::Kind;
+use crate::json::error::{Expected, Fault};
+use crate::records::cursor::Cursor;
+use crate::records::line::FenceKind;
+
+impl Scanner {
+    /// Whether a line that begins with this byte may be a string, number or literal that stands alone.
+    pub(super) fn may_begin_scalar(&self, byte: u8) -> bool {
+        let is_place = match self.fence {
+            Some(kind) => kind != FenceKind::Other,
+            None => !self.has_content,
+        };
+        self.options.whole_values && is_place && begins_value(byte)
+    }
+
+    /// Whether the balanced value is such a one.
+    pub(super) fn is_scalar(&self) -> bool {
+        self.options.whole_values && !matches!(self.json.root_kind(), Kind::Object | Kind::Array)
+    }
+
+    /// Whether nothing stands beside the balanced value on its lines.
+    pub(super) fn is_alone(&self, start: u64, completion: Completion) -> bool {
+        let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
+        line.first == Some(start)
+            && self.fence_kind() != Some(FenceKind::Other)
+            && !matches!(completion, Completion::Text | Completion::NextItem)
+    }
+
+    /// Behind a scalar. Outside of fences it is a value only if nothing else comes.
+    pub(super) fn after_scalar<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64, end: u64) -> Step<'w> {
+        while let Some(byte) = cursor.peek() {
+            match byte {
+                b' ' | b'\t' | b'\r' => cursor.at += 1,
+                b'\n' if self.fence.is_some() => {
+                    self.state = State::Text;
+                    return self.release(cursor, start, end, Completion::Newline);
+                }
+                b'\n' => {
+                    self.check_length(cursor);
+                    if !matches!(self.state, State::Sealing { .. }) {
+                        break;
+                    }
+                    let line_feed = cursor.offset();
+                    cursor.at += 1;
+                    let line = self.line.go_on(line_feed + 1);
+                    let (expected, depth) = (Expected::End, 0);
+                    self.multiline.get_or_insert(MultilineValue { line, end: line_feed, expected, depth });
+                }
+                _ => {
+                    self.read_scalar_as_text(cursor, start);
+                    break;
+                }
+            }
+        }
+        None
+    }
+
+    /// Whether the fault shows that the value at `start` is none: a word, or a tag around thinking. Then it is read as that.
+    pub(super) fn is_no_value(&mut self, cursor: &mut Cursor<'_>, start: u64, fault: Fault) -> bool {
+        if !self.options.whole_values {
+            return false;
+        }
+        match cursor.from(cursor.index(start)) {
+            [b'[', b'T', ..] if self.line.first == Some(start) && fault.offset == 1 => {
+                self.begin_tag(start, b"[")
+            }
+            [b'{' | b'[', ..] => return false,
+            _ => self.read_scalar_as_text(cursor, start),
+        }
+        true
+    }
+
+    /// What began as a scalar at `start` is text.
+    fn read_scalar_as_text(&mut self, cursor: &mut Cursor<'_>, start: u64) {
+        if let Some(value) = self.multiline.take() {
+            self.line = value.line;
+        }
+        self.counted_from = self.line.text_start;
+        cursor.seek(start);
+        self.state = State::Text;
+    }
+}
