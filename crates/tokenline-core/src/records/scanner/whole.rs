@@ -1,5 +1,7 @@
 //! Values that are records though they are no objects, where [those](crate::Options::whole_values) are asked for.
 
+use memchr::memchr2;
+
 use super::array::begins_value;
 use super::{MultilineValue, Scanner, State, Step};
 use crate::Completion;
@@ -79,9 +81,15 @@ impl Scanner {
     fn read_scalar_as_text(&mut self, cursor: &mut Cursor<'_>, start: u64) {
         if let Some(value) = self.multiline.take() {
             self.line = value.line;
+            cursor.seek(value.end);
         }
+        let (from, to) = (cursor.index(start), cursor.at);
+        cursor.at = from;
+        let text = &cursor.rest()[..to - from];
+        let text = &text[..memchr2(b'{', b'[', text).unwrap_or(text.len())];
+        self.line.add_text(text);
+        cursor.at += text.len();
         self.counted_from = self.line.text_start;
-        cursor.seek(start);
         self.state = State::Text;
     }
 }
