@@ -115,11 +115,12 @@
 
 mod codec;
 pub mod observe;
-mod reader;
 mod stream;
 
 pub use codec::JsonlCodec;
+#[doc(hidden)]
+pub use stream::Pump;
 pub use stream::{
-    Infallible, Items, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict, StrictError,
-    ToolCalls, Values,
+    EventStream, Infallible, Items, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict,
+    StrictError, ToolCalls, Values,
 };
