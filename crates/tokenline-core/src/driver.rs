@@ -9,9 +9,8 @@ use serde::de::DeserializeOwned;
 
 use crate::json::Raw;
 use crate::{
-    CallFormat, Completion, CountAs, Diagnostic, Event, Options, Quota, Record, RecordDecoder, RejectBuffer,
-    Rejected, RepairHook, Report, SourceEnd, StreamMachine, StreamStep, Tally, ToolCall, Validate,
-    ValidateCall,
+    Completion, CountAs, Diagnostic, Event, Options, Quota, Record, RecordDecoder, RejectBuffer, Rejected,
+    RepairHook, Report, SourceEnd, StreamMachine, StreamStep, Tally, ToolCall, Validate, ValidateCall,
 };
 use rules::{HookOutcome, Rules};
 
@@ -28,7 +27,7 @@ use rules::{HookOutcome, Rules};
 ///
 /// let mut driver = Driver::<Raw>::new(Options::lenient())
 ///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")))
-///     .with_max_records(3);
+///     .with_quota(|quota| quota.max_records = Some(3));
 /// let mut chunks = ["{\"a\":1}\n{\"a\":N", "aN}\n{\"a\":3}\n{\"a\":4}\n"].into_iter();
 /// let (mut chunk, mut records) = ("", Vec::new());
 /// loop {
@@ -72,44 +71,45 @@ impl<T: DeserializeOwned> Driver<T> {
     /// owned, and whole.
     #[must_use]
     pub fn new(options: Options) -> Self {
-        Self::with_rules(options, Rules::records(), Quota::default(), None)
+        let options = options.partials(false);
+        let (decoder, tally) = (RecordDecoder::new(options.clone()), Tally::new(&options.limits));
+        Self { options, decoder, rules: Rules::records(), tally, repair: None, end: None, is_done: false }
     }
 }
 
 impl<T> Driver<T> {
-    fn with_rules(options: Options, rules: Rules<T>, quota: Quota, repair: Option<Box<Repair>>) -> Self {
-        let mut options = options.partials(false);
-        if rules.yields_calls() && !options.looks_for_calls() {
-            options = options.calls(CallFormat::Auto);
-        }
-        let mut decoder = RecordDecoder::new(options.clone());
-        if rules.yields_calls()
-            && let Some(tools) = &rules.tools
+    /// Starts over, as the options and the rules say.
+    fn restarted(mut self) -> Self {
+        self.decoder = RecordDecoder::new(self.options.clone());
+        if self.rules.yields_calls()
+            && let Some(tools) = &self.rules.tools
         {
-            decoder = decoder.with_tools(Arc::clone(tools));
+            self.decoder = self.decoder.with_tools(Arc::clone(tools));
         }
-        let mut tally = Tally::new(&options.limits);
-        tally.set_quota(quota);
-        let is_done = tally.is_over();
-        let hook = repair.map(|repair| repair.hook);
-        let driver = Self { options, decoder, rules, tally, repair: None, end: None, is_done };
-        match hook {
-            Some(hook) => driver.with_hook(hook),
-            None => driver,
+        if let Some(repair) = &mut self.repair {
+            repair.buffer = RejectBuffer::new(&self.options.limits);
         }
+        self.reset();
+        self
     }
 
     /// Sets how to read: mode, emission and limits. Forgets what was read before.
     #[must_use]
-    pub fn with_options(self, options: Options) -> Self {
-        Self::with_rules(options, self.rules, self.tally.quota(), self.repair)
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.options = options.partials(false);
+        if self.rules.yields_calls() {
+            self.options = self.options.or_any_calls();
+        }
+        self.restarted()
     }
 
     /// Reads each record as tool calls, under the same rules. Calls in tags and brackets are found too;
     /// [`Options::calls`] says which, all unless it was given. Forgets what was read before.
     #[must_use]
     pub fn tool_calls(self) -> Driver<ToolCall> {
-        Driver::with_rules(self.options, self.rules.tool_calls(), self.tally.quota(), self.repair)
+        let Self { options, decoder, rules, tally, repair, end, is_done } = self;
+        let (options, rules) = (options.or_any_calls(), rules.tool_calls());
+        Driver { options, decoder, rules, tally, repair, end, is_done }.restarted()
     }
 
     /// Holds each record against a validator before it is read into `T`.
@@ -119,37 +119,19 @@ impl<T> Driver<T> {
         self
     }
 
-    /// Holds each [tool call](Self::tool_calls) against the definitions of tools. Forgets what was read
-    /// before.
+    /// Holds each [tool call](Self::tool_calls) against the definitions of tools.
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.rules.tools = Some(Arc::new(tools));
-        Self::with_rules(self.options, self.rules, self.tally.quota(), self.repair)
+        if self.rules.yields_calls() { self.restarted() } else { self }
     }
 
-    /// Ends after so many records or tool calls.
+    /// Changes how much is delivered and rejected before it ends.
     #[must_use]
-    pub fn with_max_records(self, max_records: u64) -> Self {
-        let quota = Quota { max_records: Some(max_records), ..self.tally.quota() };
-        self.with_quota(quota)
-    }
-
-    /// Ends at the first reject beyond so many; see [`Tally::too_many_rejected`].
-    #[must_use]
-    pub fn with_error_budget(self, rejects: u64) -> Self {
-        let quota = Quota { error_budget: Some(rejects), ..self.tally.quota() };
-        self.with_quota(quota)
-    }
-
-    fn with_quota(mut self, quota: Quota) -> Self {
-        self.set_quota(quota);
-        self
-    }
-
-    /// Sets how much is delivered and rejected before it ends.
-    pub fn set_quota(&mut self, quota: Quota) {
-        self.tally.set_quota(quota);
+    pub fn with_quota(mut self, set: impl FnOnce(&mut Quota)) -> Self {
+        self.tally.set_quota(set);
         self.is_done |= self.tally.is_over();
+        self
     }
 
     /// Asks a closure for replacements of what is rejected, if its code
@@ -169,10 +151,7 @@ impl<T> Driver<T> {
         self.with_hook(None)
     }
 
-    fn with_hook(mut self, mut hook: Option<RepairHook>) -> Self {
-        if let Some(hook) = &mut hook {
-            hook.set_limits(self.options.limits);
-        }
+    fn with_hook(mut self, hook: Option<RepairHook>) -> Self {
         let buffer = RejectBuffer::new(&self.options.limits);
         self.repair = Some(Box::new(Repair { hook, buffer, asked: None }));
         self
@@ -282,7 +261,7 @@ impl<T> StreamMachine for Driver<T> {
     }
 
     fn finish(&mut self, end: SourceEnd) {
-        if *self.end.get_or_insert(end) == SourceEnd::Clean {
+        if !self.is_done && *self.end.get_or_insert(end) == SourceEnd::Clean {
             self.tally.report_mut().set_complete();
         }
     }
@@ -309,10 +288,6 @@ impl<T> StreamMachine for Driver<T> {
     fn is_done(&self) -> bool {
         self.is_done
     }
-
-    fn position(&self) -> u64 {
-        self.decoder.position()
-    }
 }
 
 /// Places and counts only: what is buffered may be private.
@@ -322,5 +297,57 @@ impl<T> fmt::Debug for Driver<T> {
             .field("position", &self.decoder.position())
             .field("report", self.report())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Step = StreamStep<Event<Raw>>;
+
+    fn asking(text: &str) -> (Driver<Raw>, usize) {
+        let mut driver = Driver::new(Options::lenient()).with_repair_steps();
+        let (consumed, step) = driver.step(text.as_bytes());
+        let StreamStep::Repair(rejected) = step else { panic!("{step:?}") };
+        assert_eq!(rejected.text, "{\"a\":x}");
+        (driver, consumed)
+    }
+
+    #[test]
+    fn a_question_without_an_answer_leaves_the_reject() {
+        let text = "{\"a\":x}\n{\"a\":2}\n";
+        for answer in [None, Some(None), Some(Some("[]".to_owned()))] {
+            let (mut driver, at) = asking(text);
+            if let Some(answer) = answer {
+                driver.resume(answer);
+            }
+            let (consumed, step) = driver.step(&text.as_bytes()[at..]);
+            assert!(matches!(step, Step::Event(Event::Rejected(_))), "{step:?}");
+            let (_, step) = driver.step(&text.as_bytes()[at + consumed..]);
+            assert!(matches!(step, Step::Event(Event::Record(_))), "{step:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_to_no_question_is_ignored() {
+        let (mut driver, _) = asking("{\"a\":x}\n");
+        driver.reset();
+        driver.resume(Some("{}".to_owned()));
+        assert_eq!(driver.step(b""), (0, Step::NeedInput));
+    }
+
+    #[test]
+    fn nothing_is_read_behind_the_end() {
+        for end in [Driver::stop, |driver: &mut Driver<Raw>| driver.finish(SourceEnd::Clean)] {
+            let mut driver = Driver::<Raw>::new(Options::lenient());
+            assert_eq!(driver.step(b"{\"a\":1}"), (7, Step::NeedInput));
+            end(&mut driver);
+            while !driver.is_done() {
+                assert_eq!(driver.step(b"{}\n").0, 3);
+            }
+            assert_eq!(driver.step(b"{}\n"), (3, Step::Done));
+            assert!(driver.report().records() <= 1);
+        }
     }
 }

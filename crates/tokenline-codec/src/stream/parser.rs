@@ -8,9 +8,7 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{
-    Driver, Event, Options, Quota, Rejected, Report, StreamMachine, ToolCall, Validate, ValidateCall,
-};
+use tokenline_core::{Driver, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 
 use super::items::{self, Items, Records, ToolCalls, Values};
 use super::{EventStream, Pump, Reporting, StreamError, Strict};
@@ -66,7 +64,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T>
 }
 
 impl<S: TryStream, T> JsonlStreamParser<S, T> {
-    fn map<U>(self, change: impl FnOnce(Driver<T>) -> Driver<U>) -> JsonlStreamParser<S, U> {
+    pub(super) fn map<U>(self, change: impl FnOnce(Driver<T>) -> Driver<U>) -> JsonlStreamParser<S, U> {
         JsonlStreamParser { pump: self.pump.map(change) }
     }
 
@@ -91,7 +89,7 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// when the next is asked for, it lets go of the source: the connection closes, and no more tokens
     /// are paid for. That is no error; [`Report::ended_by`] tells of it. With 0 nothing is read at all.
     pub fn with_max_records(self, max_records: u64) -> Self {
-        self.map(|driver| driver.with_max_records(max_records))
+        self.map(|driver| driver.with_quota(|quota| quota.max_records = Some(max_records)))
     }
 
     /// Lives with so many rejects. At the next one the stream lets go of the source and ends with
@@ -99,7 +97,7 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// reject, nor is what was [repaired](Self::with_repair). A [`Strict`] stream ends before, at its
     /// first reject.
     pub fn with_error_budget(self, rejects: u64) -> Self {
-        self.map(|driver| driver.with_error_budget(rejects))
+        self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
 
     /// Gives what is rejected a second chance: the closure gets the text that was lost, with the
@@ -199,13 +197,6 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
     /// [`with_options`](Self::with_options).
     pub fn strict(self) -> Strict<Records<S, T>> {
         self.records().strict()
-    }
-
-    /// Forgets the error budget: a strict stream ends at its first reject in any case.
-    pub(super) fn drop_error_budget(&mut self) {
-        let driver = self.pump.machine_mut();
-        let quota = Quota { error_budget: None, ..driver.tally().quota() };
-        driver.set_quota(quota);
     }
 
     /// Ends the stream, and drops the source.

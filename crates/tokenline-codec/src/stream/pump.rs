@@ -22,6 +22,8 @@ pin_project! {
         chunk: Option<S::Ok>,
         // How much of the chunk is done with.
         at: usize,
+        // How many bytes the source gave.
+        position: u64,
         machine: M,
         // What to end with.
         error: Option<StreamError<S::Error>>,
@@ -40,13 +42,22 @@ const EVENT_COST: usize = 512;
 impl<S: TryStream, M> Pump<S, M> {
     /// Feeds `machine` from `source`.
     pub fn new(source: S, machine: M, meter: Meter) -> Self {
-        Self { source: Some(source), chunk: None, at: 0, machine, error: None, repair: None, meter }
+        Self {
+            source: Some(source),
+            chunk: None,
+            at: 0,
+            position: 0,
+            machine,
+            error: None,
+            repair: None,
+            meter,
+        }
     }
 
     /// Replaces the machine. To be called before the first poll.
     pub fn map<N>(self, change: impl FnOnce(M) -> N) -> Pump<S, N> {
-        let Self { source, chunk, at, machine, error, repair, meter } = self;
-        Pump { source, chunk, at, machine: change(machine), error, repair, meter }
+        let Self { source, chunk, at, position, machine, error, repair, meter } = self;
+        Pump { source, chunk, at, position, machine: change(machine), error, repair, meter }
     }
 
     /// Awaits the answers of this closure where the machine asks for a repair.
@@ -130,12 +141,13 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                         Poll::Ready(Some(Ok(chunk))) => {
                             spent += M::CHUNK_COST;
                             meter.chunk(&chunk);
+                            *this.position += chunk.as_ref().len() as u64;
                             (*this.chunk, *this.at) = (Some(chunk), 0);
                             continue;
                         }
                         Poll::Ready(Some(Err(error))) if !this.machine.is_terminated() => {
                             meter.source_failed();
-                            let error = SourceError::new(this.machine.position(), error);
+                            let error = SourceError::new(*this.position, error);
                             *this.error = Some(StreamError::Source(error));
                             SourceEnd::Failed
                         }

@@ -36,9 +36,10 @@ pin_project! {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Strict<Items<JsonlStreamParser<S, T>, I>> {
-    pub(super) fn new(mut items: Items<JsonlStreamParser<S, T>, I>) -> Self {
-        items.events.drop_error_budget();
-        Self { items }
+    pub(super) fn new(items: Items<JsonlStreamParser<S, T>, I>) -> Self {
+        // It ends at its first reject in any case.
+        let events = items.events.map(|driver| driver.with_quota(|quota| quota.error_budget = None));
+        Self { items: Items { events, ..items } }
     }
 
     /// The items themselves: an error ends the stream and can be asked for later.

@@ -388,10 +388,6 @@ impl<T: DeserializeOwned> StreamMachine for AnswerParser<T> {
         self.ending.is_some() && !self.has_events()
     }
 
-    fn position(&self) -> u64 {
-        self.wire.offset()
-    }
-
     fn is_terminated(&self) -> bool {
         self.answer.is_terminated && self.is_complete()
     }

@@ -166,9 +166,7 @@ impl<T> AnswerParser<T> {
     }
 
     fn set_quota(&mut self, set: impl FnOnce(&mut Quota)) {
-        let mut quota = self.tally.quota();
-        set(&mut quota);
-        self.tally.set_quota(quota);
+        self.tally.set_quota(set);
         self.stop_if_over();
     }
 
