@@ -1,6 +1,7 @@
 //! A second chance for what was rejected: what a repair hook is given, and how its answer is read.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use memchr::memrchr;
 
@@ -93,14 +94,59 @@ impl Record<()> {
     }
 }
 
-/// The bytes of a text that an event to come may be about, so that a repair hook can be given what
-/// was lost.
+/// A repair hook: gets what was rejected, and may return a replacement.
+pub struct RepairHook {
+    ask: Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>,
+    limits: Limits,
+}
+
+impl RepairHook {
+    /// The hook that calls `ask`. A replacement beyond the limits is none.
+    #[must_use]
+    pub fn new(ask: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static, limits: Limits) -> Self {
+        Self { ask: Box::new(ask), limits }
+    }
+
+    /// The limits of a replacement.
+    #[must_use]
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Sets the limits of a replacement.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
+    /// Asks for a replacement.
+    pub fn ask(&mut self, rejected: Rejected) -> Option<String> {
+        (self.ask)(rejected)
+    }
+
+    /// Asks for a replacement at this place, and reads it. `None` if there is none, or it is not
+    /// [one JSON object](Record::repaired).
+    pub fn read<R>(
+        &mut self,
+        rejected: Rejected,
+        place: Record<()>,
+        read: impl FnOnce(&Record<Value<'_>>) -> Option<R>,
+    ) -> Option<R> {
+        place.repaired(&self.ask(rejected)?, &self.limits, read)?
+    }
+}
+
+impl fmt::Debug for RepairHook {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RepairHook").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+/// The bytes of a text that may still be rejected, so that a repair hook can be given them.
 ///
-/// For who writes streams. A [`RecordDecoder`] lends the text of its records, and of what is
-/// rejected only the place. Bytes are copied from piece to piece, not for each event, and no more of
-/// them than [`Limits::line_bytes`]: of what is longer nothing is kept.
+/// For authors of stream adapters. A [`RecordDecoder`] lends the text of its records, but only the
+/// place of its rejects. At most [`Limits::line_bytes`] are kept; of what is longer, nothing.
 #[derive(Debug)]
-pub struct Undecided {
+pub struct RejectBuffer {
     kept: Vec<u8>,
     /// Offset in the text of the first byte kept.
     base: u64,
@@ -114,8 +160,8 @@ const KEEP: usize = 64 * 1024;
 /// What a line may have at its end beside its content.
 const LINE_END: usize = 2;
 
-impl Undecided {
-    /// Of a text at its start.
+impl RejectBuffer {
+    /// An empty buffer, at the start of a text.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         let limit = limits.line_bytes.saturating_add(LINE_END);
@@ -128,17 +174,17 @@ impl Undecided {
         self.released = Span::default();
     }
 
-    /// Says that there is a record here: none of its bytes is lost, whatever is said of them later.
+    /// Notes a released record: a reject that overlaps it is not for a hook.
     #[inline]
     pub fn release(&mut self, span: Span) {
         self.released = span;
     }
 
-    /// What a repair hook is given about a finding of the decoder's, and the place for its
-    /// replacement. `input` is the piece that is being decoded, `start` the offset of its first byte.
+    /// The text of a reject, and the place for its replacement. `input` is what is being decoded,
+    /// `start` the offset of its first byte.
     ///
-    /// `None` if the finding is not for a hook, if it is about bytes that were released before
-    /// ([`Emit::Eager`](crate::Emit::Eager)), or if they were too many to be kept.
+    /// `None` if the code is [not repairable](Code::is_repairable), if the bytes belong to a record that
+    /// was released ([`Emit::Eager`](crate::Emit::Eager)), or if they were too many to be kept.
     #[must_use]
     pub fn rejected(
         &self,
@@ -164,33 +210,34 @@ impl Undecided {
         Some((Rejected::from_bytes(&bytes, diagnostic.clone()), place))
     }
 
-    /// Says that the decoder is done with a piece, which may be gone now.
+    /// Keeps what may still be rejected of the bytes that were just decoded.
     pub fn keep(&mut self, decoder: &RecordDecoder, input: &[u8]) {
-        let start = decoder.position() - input.len() as u64;
         let from = decoder.undecided_from();
-        match from.checked_sub(start) {
-            // What is open began in this piece, or begins after it.
-            Some(index) => {
-                let index = usize::try_from(index).unwrap_or(usize::MAX).min(input.len());
-                self.forget(start + index as u64);
-                self.push(&input[index..]);
+        let start = decoder.position() - input.len() as u64;
+        if let Some(index) = from.checked_sub(start) {
+            // What is open began in these bytes, or begins after them.
+            let index = usize::try_from(index).unwrap_or(usize::MAX).min(input.len());
+            self.forget(start + index as u64);
+            self.push(&input[index..], 0);
+        } else {
+            let decided = usize::try_from(from.saturating_sub(self.base)).unwrap_or(usize::MAX);
+            let mut decided = decided.min(self.kept.len());
+            // Moved seldom enough that the work stays linear.
+            if decided > self.kept.len() / 2 {
+                self.kept.drain(..decided);
+                self.base += decided as u64;
+                decided = 0;
             }
-            None => {
-                let decided = usize::try_from(from.saturating_sub(self.base)).unwrap_or(usize::MAX);
-                if decided > 0 {
-                    let decided = decided.min(self.kept.len());
-                    self.kept.drain(..decided);
-                    self.base += decided as u64;
-                }
-                self.push(input);
-            }
+            self.push(input, decided);
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        match self.kept.len() + bytes.len() <= self.limit {
-            true => self.kept.extend_from_slice(bytes),
-            false => self.forget(self.base + (self.kept.len() + bytes.len()) as u64),
+    /// Keeps these bytes too, if they fit; the first `decided` of those kept do not count.
+    fn push(&mut self, bytes: &[u8], decided: usize) {
+        if self.kept.len() - decided + bytes.len() <= self.limit {
+            self.kept.extend_from_slice(bytes);
+        } else {
+            self.forget(self.base + (self.kept.len() + bytes.len()) as u64);
         }
     }
 

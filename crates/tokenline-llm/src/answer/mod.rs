@@ -11,7 +11,6 @@ mod lines;
 mod outbox;
 mod parser;
 mod provider;
-mod repair;
 mod state;
 mod text;
 mod wire;

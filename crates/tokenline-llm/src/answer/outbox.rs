@@ -7,11 +7,10 @@ use serde::de::DeserializeOwned;
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
     Code, Completion, Diagnostic, Event, LentEvent, Record, Recovered, Recovery, Rejected, RejectedCall,
-    ToolCall, Validate, ValidateCall,
+    RepairHook, ToolCall, Validate, ValidateCall,
 };
 
 use super::beside::{self, Beside, Hidden};
-use super::repair::Repair;
 use super::{AnswerEvent, TextAs};
 
 pub(super) struct Outbox<T> {
@@ -21,7 +20,7 @@ pub(super) struct Outbox<T> {
     pub(super) joins_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
-    pub(super) repair: Option<Repair>,
+    pub(super) repair: Option<RepairHook>,
     pub(super) events: VecDeque<AnswerEvent<T>>,
 }
 

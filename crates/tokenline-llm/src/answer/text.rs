@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    CallFormat, Code, Completion, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Span, Undecided,
+    CallFormat, Code, Completion, Event, LentEvent, Options, Record, RecordDecoder, RejectBuffer, Rejected,
+    Span,
 };
 
 use super::TextAs;
@@ -21,8 +22,8 @@ pub(super) struct Text {
     beside: Option<Box<Beside>>,
     /// Text of which that is not known yet, and where it begins.
     unsorted: Unsorted,
-    /// What may still be rejected of it, where there is a repair hook.
-    undecided: Option<Box<Undecided>>,
+    /// Text that may still be rejected, if there is a repair hook.
+    rejects: Option<Box<RejectBuffer>>,
     pub(super) is_ended: bool,
     /// The text so far is empty or ends with a line feed.
     is_at_line_start: bool,
@@ -94,7 +95,7 @@ impl Text {
             decoder,
             beside: wants.then(|| Box::new(Beside::new(hides_calls))),
             unsorted: Unsorted::default(),
-            undecided: out.repair.as_ref().map(|repair| Box::new(Undecided::new(repair.limits()))),
+            rejects: out.repair.as_ref().map(|repair| Box::new(RejectBuffer::new(repair.limits()))),
             is_ended: false,
             is_at_line_start: true,
             place: Place::START,
@@ -113,8 +114,8 @@ impl Text {
             beside.reset();
         }
         self.unsorted.reset();
-        if let Some(undecided) = &mut self.undecided {
-            undecided.reset();
+        if let Some(rejects) = &mut self.rejects {
+            rejects.reset();
         }
         (self.is_ended, self.is_at_line_start) = (false, true);
         (self.place, self.was_cut) = (Place::START, false);
@@ -157,7 +158,7 @@ impl Text {
         while let Some(event) = decoder.finish_and(completion, |span| unsorted.markup.push(span)) {
             let event = mend(event, &mut self.loss);
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
-            let lost = lost(&mut self.undecided, &event, completion, &[], end);
+            let lost = lost(&mut self.rejects, &event, completion, &[], end);
             if let Some(beside) = &mut self.beside {
                 unsorted.sort(&event, end, beside);
             }
@@ -201,11 +202,11 @@ impl Text {
                 // Up to the end of its line, unless that is known better.
                 unsorted.sort(&event, base + at as u64, beside);
             }
-            let lost = lost(&mut self.undecided, &event, Completion::Newline, bytes, base);
+            let lost = lost(&mut self.rejects, &event, Completion::Newline, bytes, base);
             out.text_event(self.choice, self.block, self.beside.as_deref_mut(), event, lost);
         }
-        if let Some(undecided) = &mut self.undecided {
-            undecided.keep(&self.decoder, bytes);
+        if let Some(rejects) = &mut self.rejects {
+            rejects.keep(&self.decoder, bytes);
         }
         if let Some(beside) = &mut self.beside {
             self.unsorted.skip_markup(beside);
@@ -289,19 +290,19 @@ impl Unsorted {
 /// the offset of its first byte.
 #[inline]
 fn lost(
-    undecided: &mut Option<Box<Undecided>>,
+    rejects: &mut Option<Box<RejectBuffer>>,
     event: &LentEvent<'_>,
     completion: Completion,
     input: &[u8],
     start: u64,
 ) -> Option<(Rejected, Record<()>)> {
-    let undecided = undecided.as_mut()?;
+    let rejects = rejects.as_mut()?;
     match event {
         Event::Record(record) => {
-            undecided.release(record.span);
+            rejects.release(record.span);
             None
         }
-        Event::Rejected(diagnostic) => undecided.rejected(diagnostic, completion, input, start),
+        Event::Rejected(diagnostic) => rejects.rejected(diagnostic, completion, input, start),
         _ => None,
     }
 }

@@ -5,9 +5,8 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{Options, Quota, Rejected, Validate};
+use tokenline_core::{Options, Quota, Rejected, RepairHook, Validate};
 
-use super::repair::Hook;
 use super::{Continuation, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;
 use crate::request::ChatRequest;
@@ -28,7 +27,7 @@ pub struct ContinuedRequest<T = Raw> {
 #[derive(Default)]
 pub(super) struct Hooks {
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
-    pub(super) repair: Option<Hook>,
+    pub(super) repair: Option<RepairHook>,
     pub(super) quota: Quota,
 }
 
@@ -90,7 +89,7 @@ impl<T> ContinuedRequest<T> {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.hooks.repair = Some(Box::new(repair));
+        self.hooks.repair = Some(RepairHook::new(repair, self.options.limits));
         self
     }
 
