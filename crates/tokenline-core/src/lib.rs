@@ -74,7 +74,7 @@ pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
 pub use quota::{Counted, EndedBy, Quota, TooManyRejected};
 pub use record::{Completion, Emit, Event, LentEvent, Mode, Partial, Record};
-pub use records::{Decoded, RecordDecoder};
+pub use records::{Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::{RejectBuffer, Rejected, RepairHook};
 pub use report::Report;

@@ -246,7 +246,7 @@ impl<T, D> Event<T, D> {
         match self {
             Self::Record(record) => CountAs::Record(record.recovered),
             Self::Rejected(diagnostic) | Self::Note(diagnostic) => CountAs::Diagnostic(diagnostic),
-            Self::Partial(_) => CountAs::Other,
+            Self::Text(_) | Self::Markup(_) | Self::Partial(_) => CountAs::Other,
         }
     }
 

@@ -53,6 +53,18 @@ pub struct RecordDecoder {
     position: u64,
     /// Bytes looked at to find the end of a carried line.
     scanned: u64,
+    /// What is wrong with the line that the next byte is on.
+    gap: Option<Gap>,
+}
+
+/// What happened to bytes upstream, so that nothing on their line can be trusted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Gap {
+    /// They are missing.
+    Missing,
+    /// They were not UTF-8, and were replaced by U+FFFD.
+    Replaced,
 }
 
 /// An event that is not lent yet: where its text is.
@@ -81,6 +93,7 @@ impl RecordDecoder {
             carry: Carry::default(),
             position: 0,
             scanned: 0,
+            gap: None,
         }
     }
 
@@ -100,6 +113,23 @@ impl RecordDecoder {
             parts.clear();
         }
         self.position = 0;
+        self.gap = None;
+    }
+
+    /// Notes that bytes were lost upstream, before those to come. The line that they may have been on is rejected, from
+    /// its first byte to its end; it takes up no bytes itself.
+    ///
+    /// ```
+    /// use tokenline_core::{Code, Event, Gap, Options, RecordDecoder};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::lenient());
+    /// assert!(decoder.decode(b"{\"a\":").event.is_none());
+    /// decoder.gap(Gap::Missing);
+    /// let Some(Event::Rejected(diagnostic)) = decoder.decode(b"1}\n{\"a\":2}\n").event else { panic!() };
+    /// assert_eq!((diagnostic.code, diagnostic.span.end), (Code::MalformedJson, 7));
+    /// ```
+    pub fn gap(&mut self, gap: Gap) {
+        self.gap.get_or_insert(gap);
     }
 
     /// Reads on, up to the next event or the end of the input.
@@ -144,6 +174,13 @@ impl RecordDecoder {
         self.scanner.undecided_from().min(self.position)
     }
 
+    /// Offset in the stream of the first byte that may be part of a record to come; the [position](Self::position) if
+    /// nothing is open.
+    #[must_use]
+    pub fn open_from(&self) -> u64 {
+        self.scanner.open_from().map_or(self.position, |from| from.min(self.position))
+    }
+
     /// The text of a span that an event just told of, if it was kept: that of a [`Event::Text`] and a
     /// [`Event::Markup`], and of an [`Event::Rejected`] that is within the limit and UTF-8. Only where
     /// [text](Options::text) is asked for; else it is empty.
@@ -176,7 +213,7 @@ impl RecordDecoder {
     // Always: it has a second caller, for parts, and is left alone otherwise.
     #[inline(always)]
     pub(super) fn read<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
-        if input.len() <= TOKEN_BYTES && self.carry.is_all_read() {
+        if input.len() <= TOKEN_BYTES && self.carry.is_all_read() && self.gap.is_none() {
             // Most tokens of a model are a few plain characters inside a string: nothing to decide.
             if let Some(is_plain) = self.carry.extend_token(input) {
                 self.scanned += input.len() as u64;
@@ -187,6 +224,11 @@ impl RecordDecoder {
                 }
                 return (input.len(), self.read_carry());
             }
+        }
+        if self.gap.is_some()
+            && let Some(event) = self.read_gap()
+        {
+            return (0, Some(event));
         }
         let mut consumed = 0;
         loop {
@@ -216,6 +258,11 @@ impl RecordDecoder {
 
     /// What the end of the input yields.
     pub(super) fn read_end(&mut self, completion: Completion) -> Option<UnlentEvent<'static>> {
+        if self.gap.is_some()
+            && let Some(event) = self.read_gap()
+        {
+            return Some(event);
+        }
         if self.carry.is_active()
             && let Some(event) = self.read_carry()
         {
@@ -325,6 +372,31 @@ impl RecordDecoder {
             }
         }
         event
+    }
+
+    /// Reads the gap like a byte that is not UTF-8.
+    #[cold]
+    fn read_gap(&mut self) -> Option<UnlentEvent<'static>> {
+        loop {
+            self.scanner.set_gap(self.gap);
+            let event = if self.carry.is_active() {
+                self.carry.ends_bad = true;
+                self.read_carry()
+            } else {
+                self.scanner.advance(&mut Cursor::checked("", self.position, 0, true)).map(carried)
+            };
+            self.scanner.set_gap(None);
+            if event.is_some() || self.scanner.has_segments() {
+                return event;
+            }
+            if self.scanner.keeps_discarded() {
+                self.carry.end_gap();
+            }
+            if !self.carry.ends_bad {
+                self.gap = None;
+                return None;
+            }
+        }
     }
 
     /// Offset of the first byte in the carry that is needed.

@@ -9,6 +9,7 @@ mod steps;
 mod think;
 
 use super::cursor::Cursor;
+use super::decoder::Gap;
 use super::line::{FenceKind, Line, LineKind};
 use super::segments::Segments;
 use crate::json::{Parser, Value, error, parser::RawStep};
@@ -119,6 +120,10 @@ pub(super) struct Scanner {
     /// Offset of a carriage return before the bytes at hand: it may belong to a line end.
     last_return: Option<u64>,
     scanned: u64,
+    /// The bad byte that is read stands for this.
+    gap: Option<Gap>,
+    /// The line being discarded has a gap, and its text may be lent.
+    keeps_discarded: bool,
 }
 
 impl Scanner {
@@ -151,6 +156,8 @@ impl Scanner {
             has_content: false,
             last_return: None,
             scanned: 0,
+            gap: None,
+            keeps_discarded: false,
         }
     }
 
@@ -204,6 +211,14 @@ impl Scanner {
         self.segments.as_deref_mut()
     }
 
+    pub(super) fn set_gap(&mut self, gap: Option<Gap>) {
+        self.gap = gap;
+    }
+
+    pub(super) fn keeps_discarded(&self) -> bool {
+        self.keeps_discarded
+    }
+
     pub(super) fn has_segments(&self) -> bool {
         self.segments.as_ref().is_some_and(|segments| !segments.is_empty())
     }
@@ -251,6 +266,13 @@ impl Scanner {
         self.region.as_ref().map_or(line, |region| region.line_start.min(line))
     }
 
+    /// Offset in the stream of the first byte of what is open: a value, an array or a rejected region.
+    pub(super) fn open_from(&self) -> Option<u64> {
+        let region = self.region.as_ref().map(|region| region.line_start);
+        let array = self.array.as_ref().map(|array| array.done_to);
+        [region, array, self.open_start()].into_iter().flatten().min()
+    }
+
     /// Offset in the stream of the first byte that may be read again.
     pub(super) fn held_from(&self) -> Option<u64> {
         let array = || match (&self.array, self.state) {
@@ -278,7 +300,8 @@ impl Scanner {
     /// Whether what comes is dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
         match self.state {
-            State::Discard | State::Ended => true,
+            State::Discard => !self.keeps_discarded,
+            State::Ended => true,
             State::Think { .. } => self.thinking.is_raw,
             _ => false,
         }
@@ -348,7 +371,7 @@ impl Scanner {
                 } else if let Some(found) = self.bad_byte(cursor) {
                     return Some(found);
                 }
-                if cursor.is_bad() && cursor.at == cursor.len() && self.is_discarding() {
+                if cursor.is_bad() && cursor.at == cursor.len() && self.is_unlimited() {
                     return None;
                 }
                 continue;
@@ -485,6 +508,7 @@ impl Scanner {
         let content_end = self.check_length(cursor);
         cursor.at += 1;
         self.state = State::LineStart;
+        self.keeps_discarded = false;
         self.end_line_at(content_end, cursor.offset())
     }
 

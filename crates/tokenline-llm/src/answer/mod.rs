@@ -1,7 +1,6 @@
 //! A model's answer, from the wire's bytes to records and tool calls.
 
 mod array;
-mod beside;
 mod choice;
 mod deferred;
 mod element;

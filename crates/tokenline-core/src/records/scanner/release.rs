@@ -4,8 +4,12 @@ use super::rejected::{Skip, SkipTo};
 use super::{Outcome, Scanner, State, Step};
 use crate::json::{Kind, parser::RawStep};
 use crate::records::cursor::Cursor;
+use crate::records::decoder::Gap;
 use crate::records::line::{Fault, FenceKind};
 use crate::{Code, Completion, Mode, Record, Recovery, Span};
+
+const MISSING: &str =
+    "a part of the line may be missing: what came before it was cut off or could not be read";
 
 impl Scanner {
     /// Where the content of the line ends whose line feed, or the end of the input, is next.
@@ -177,19 +181,23 @@ impl Scanner {
     /// The byte at the index `bad` is not UTF-8.
     #[cold]
     pub(super) fn bad_utf8(&mut self, cursor: &mut Cursor<'_>, bad: usize) {
-        const MESSAGE: &str = "the line is not UTF-8";
+        let (code, message) = match self.gap {
+            Some(Gap::Missing) => (Code::MalformedJson, MISSING),
+            Some(Gap::Replaced) | None => (Code::InvalidUtf8, "the line is not UTF-8"),
+        };
         let bad = cursor.offset_of(bad);
         if self.multiline.is_some()
             && let Some(start) = self.open_start()
         {
-            return self.give_up(cursor, start, Code::InvalidUtf8, bad, MESSAGE.to_owned());
+            return self.give_up(cursor, start, code, bad, message.to_owned());
         }
         // Nor does it end a fence, however much of it was read before.
         self.line.lead.add(b"?");
         // The whole line is rejected, not just the value.
         let start = *self.line.first.get_or_insert(bad);
-        self.fault(Code::InvalidUtf8, start, bad, MESSAGE.to_owned());
+        self.fault(code, start, bad, message.to_owned());
         self.reject_line_of_array();
+        self.keeps_discarded = self.gap.is_some() && self.segments.is_some();
         self.state = State::Discard;
     }
 
