@@ -20,9 +20,9 @@ use rejected::{RejectedRegion, Rescan, Skip};
 use think::Thinking;
 
 /// What [`Scanner::advance`] stopped at.
-pub(super) enum Outcome<'w> {
-    /// [`Scanner::record`]. `text` is its text where that was checked just now.
-    Record { text: Option<&'w str> },
+pub(super) enum Outcome {
+    /// [`Scanner::record`]. In input that is not checked, the cursor has [its text](Cursor::checked_text).
+    Record,
     /// [`Scanner::record`], which is not written as JSON; its text is [`Scanner::call_text`].
     Call,
     /// Boxed to keep `Outcome` small.
@@ -30,7 +30,7 @@ pub(super) enum Outcome<'w> {
 }
 
 /// What a step of the scanner found; `None` if it has to go on, or needs more.
-type Step<'w> = Option<Outcome<'w>>;
+type Step = Option<Outcome>;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
@@ -330,7 +330,7 @@ impl Scanner {
     /// Reads on, up to the next thing found; `None` once the bytes are used up.
     ///
     /// Goes back to the second line of a value that proves malformed, which is always among them.
-    pub(super) fn advance<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
         loop {
             self.limit(cursor);
             let before = cursor.at;
@@ -376,6 +376,9 @@ impl Scanner {
                 }
                 continue;
             }
+            if !cursor.is_at_end() {
+                continue;
+            }
             // More may be read once a line has ended or is discarded.
             self.limit(cursor);
             if !cursor.is_at_end() {
@@ -403,12 +406,12 @@ impl Scanner {
     /// bytes of a character came after them.
     ///
     /// `Err` if some of the bytes are to be read once more.
-    pub(super) fn finish<'w>(
+    pub(super) fn finish(
         &mut self,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         completion: Completion,
         cut: usize,
-    ) -> Result<Step<'w>, ReadOn> {
+    ) -> Result<Step, ReadOn> {
         let end = cursor.offset_of(cursor.len());
         let found = match self.state {
             State::Ended => return Ok(self.end_region()),
@@ -504,7 +507,7 @@ impl Scanner {
     }
 
     /// The next byte is a line feed. Goes on to the next line.
-    fn line_end<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    fn line_end(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let content_end = self.check_length(cursor);
         cursor.at += 1;
         self.state = State::LineStart;
@@ -513,7 +516,7 @@ impl Scanner {
     }
 
     /// Goes on to the line that starts at `next`.
-    fn end_line_at<'w>(&mut self, content_end: u64, next: u64) -> Step<'w> {
+    fn end_line_at(&mut self, content_end: u64, next: u64) -> Step {
         self.counted_from = next;
         let line = self.line.go_on(next);
         self.has_content |= line.first.is_some();
@@ -527,10 +530,12 @@ impl Scanner {
             }
         }
         let in_region = line.in_rejected_region;
-        let kind = line.kind();
+        let kind = self.segments.as_ref().map(|_| line.kind());
         let diagnostic = line.diagnostic(content_end);
         let found = self.end_line_of_region(in_region, content_end, diagnostic).map(|it| self.report(it));
-        self.end_segments(kind, next);
+        if let Some(kind) = kind {
+            self.end_segments(kind, next);
+        }
         found
     }
 
@@ -546,7 +551,7 @@ impl Scanner {
     }
 
     /// The outcome that tells of a diagnostic.
-    fn report<'w>(&mut self, diagnostic: Diagnostic) -> Outcome<'w> {
+    fn report(&mut self, diagnostic: Diagnostic) -> Outcome {
         if let Some(segments) = &mut self.segments {
             if diagnostic.code != Code::Prose {
                 segments.pass(diagnostic.span);

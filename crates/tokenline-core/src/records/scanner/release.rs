@@ -41,13 +41,13 @@ impl Scanner {
         content_end
     }
 
-    pub(super) fn release_unless<'w>(
+    pub(super) fn release_unless(
         &mut self,
         released: bool,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         (start, end): (u64, u64),
         completion: Completion,
-    ) -> Step<'w> {
+    ) -> Step {
         if !released {
             return self.release(cursor, start, end, completion);
         }
@@ -57,13 +57,13 @@ impl Scanner {
 
     /// Releases a balanced object, if it is within the limit. On a fault the state says how to go on.
     #[inline]
-    pub(super) fn release<'w>(
+    pub(super) fn release(
         &mut self,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         start: u64,
         end: u64,
         completion: Completion,
-    ) -> Step<'w> {
+    ) -> Step {
         if self.json.root_kind() != Kind::Object {
             self.not_an_object(start, end);
             return None;
@@ -83,9 +83,8 @@ impl Scanner {
             self.too_long(cursor);
             return None;
         }
-        let text = cursor.checked_text(cursor.index(start));
         if let Some(calls) = &mut self.calls {
-            let text = text.unwrap_or_else(|| cursor.text_between(cursor.index(start), cursor.index(end)));
+            let text = cursor.text_between(cursor.index(start), cursor.index(end));
             if !calls.detector.reads_objects() {
                 // The calls are in another format: this is text.
                 self.multiline = None;
@@ -123,7 +122,7 @@ impl Scanner {
             completion,
             recovered,
         };
-        Some(Outcome::Record { text })
+        Some(Outcome::Record)
     }
 
     /// Whether a value that is balanced stands in a sentence.
@@ -146,7 +145,7 @@ impl Scanner {
 
     /// The next byte of the text is not UTF-8.
     #[cold]
-    pub(super) fn bad_byte<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn bad_byte(&mut self, cursor: &mut Cursor<'_>) -> Step {
         if self.is_unlimited() && !self.is_skipping_element() {
             self.drop_unclosed();
             return None;
