@@ -58,7 +58,6 @@ pub struct Driver<T = Raw> {
     is_done: bool,
 }
 
-#[derive(Debug)]
 struct Repair {
     /// `None`: the caller is asked, with [`StreamStep::Repair`].
     hook: Option<RepairHook>,
@@ -140,8 +139,7 @@ impl<T> Driver<T> {
     /// [marked](crate::Recovery::Repaired).
     #[must_use]
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        let hook = RepairHook::new(repair, self.options.limits);
-        self.with_hook(Some(hook))
+        self.with_hook(Some(Box::new(repair)))
     }
 
     /// Like [`with_repair`](Self::with_repair), but asks with [`StreamStep::Repair`] and waits for
@@ -212,7 +210,7 @@ impl<T> Driver<T> {
         let repair = self.repair.as_mut()?;
         repair.asked = Some((rejected.diagnostic.clone(), place));
         let Some(hook) = &mut repair.hook else { return Some(rejected) };
-        let replacement = hook.ask(rejected);
+        let replacement = hook(rejected);
         self.resume(replacement);
         None
     }

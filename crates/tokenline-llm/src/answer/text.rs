@@ -95,7 +95,7 @@ impl Text {
             decoder,
             beside: wants.then(|| Box::new(Beside::new(hides_calls))),
             unsorted: Unsorted::default(),
-            rejects: out.repair.as_ref().map(|repair| Box::new(RejectBuffer::new(repair.limits()))),
+            rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             is_ended: false,
             is_at_line_start: true,
             place: Place::START,
