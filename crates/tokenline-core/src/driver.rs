@@ -196,8 +196,8 @@ impl<T> Driver<T> {
         if let Some(HookOutcome::Rejected(diagnostic)) = &outcome {
             let start = self.decoder.position() - consumed as u64;
             let completion = self.end.map_or(Completion::Newline, |_| Completion::EndOfInput);
-            if let Some((rejected, place)) = repair.buffer.rejected(diagnostic, completion, input, start) {
-                outcome = Some(HookOutcome::Ask(rejected, place));
+            if let Some(rejected) = repair.buffer.rejected(diagnostic, completion, input, start) {
+                outcome = Some(HookOutcome::Ask(Box::new(rejected)));
             }
         }
         repair.buffer.keep(&self.decoder, &input[..consumed]);
@@ -245,9 +245,10 @@ impl<T> StreamMachine for Driver<T> {
                 Some(HookOutcome::Rejected(diagnostic)) => {
                     return (at, self.counted(Event::Rejected(diagnostic)));
                 }
-                Some(HookOutcome::Ask(rejected, place)) => {
+                Some(HookOutcome::Ask(rejected)) => {
+                    let (rejected, place) = *rejected;
                     if let Some(rejected) = self.ask(rejected, place) {
-                        return (at, StreamStep::Repair(rejected));
+                        return (at, StreamStep::Repair(Box::new(rejected)));
                     }
                 }
                 Some(HookOutcome::Nothing) => {}
