@@ -192,6 +192,7 @@ impl<T> Decoder for JsonlCodec<T> {
 
     /// Fails once, if more was rejected than the [error budget](JsonlCodec::with_error_budget) allows;
     /// never without one.
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
         let (consumed, step) = self.driver.step(src);
         src.advance(consumed);

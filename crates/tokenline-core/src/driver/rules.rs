@@ -75,6 +75,7 @@ fn unsealed(record: &Record<Value<'_>>) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message))
 }
 
+#[inline]
 fn event<T>(read: Read<T>) -> Event<T> {
     match read {
         Ok(record) => Event::Record(record),
@@ -95,6 +96,7 @@ impl<T> Rules<T> {
     }
 
     /// Judges an event, and makes it an owned one. With a buffer, a hook is asked about rejects.
+    #[inline]
     pub(super) fn read(
         &mut self,
         lent: LentEvent<'_>,
@@ -131,6 +133,7 @@ impl<T> Rules<T> {
         read.filter(|_| is_one)?.ok()
     }
 
+    #[inline]
     fn read_record(&mut self, record: &Record<Value<'_>>, end: SourceEnd) -> Option<Read<T>> {
         if let Some(validator) = &self.validator
             && let Err(diagnostic) = record.validate(validator)
