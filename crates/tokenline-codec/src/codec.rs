@@ -109,7 +109,7 @@ impl<T> JsonlCodec<T> {
         self.map(|driver| driver.with_repair(repair))
     }
 
-    /// Yields so many records or tool calls, and then nothing: what follows is dropped unread.
+    /// Yields this many records or tool calls, and then nothing: what follows is dropped unread.
     ///
     /// A decoder cannot end a `FramedRead`, which goes on reading up to the end of its reader. To close
     /// the connection with the last record, look at the [report](Self::report) and drop it:
@@ -140,9 +140,9 @@ impl<T> JsonlCodec<T> {
         self.map(|driver| driver.with_quota(|quota| quota.max_records = Some(max_records)))
     }
 
-    /// Allows so many rejects. After the next one comes an error, once, with which a `FramedRead` ends, and
-    /// then nothing; its inner error is [`TooManyRejected`](tokenline_core::TooManyRejected). Prose is no
-    /// reject, nor is what was [repaired](Self::with_repair).
+    /// Allows this many rejects. After the next one `decode` fails once, which ends a `FramedRead`, and then
+    /// yields nothing. The inner error is [`TooManyRejected`](tokenline_core::TooManyRejected). Prose is not
+    /// a reject, nor is what was [repaired](Self::with_repair).
     #[must_use]
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
@@ -192,6 +192,7 @@ impl<T> Decoder for JsonlCodec<T> {
 
     /// Fails once, if more was rejected than the [error budget](JsonlCodec::with_error_budget) allows;
     /// never without one.
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
         let (consumed, step) = self.driver.step(src);
         src.advance(consumed);

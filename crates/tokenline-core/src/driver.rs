@@ -58,7 +58,6 @@ pub struct Driver<T = Raw> {
     is_done: bool,
 }
 
-#[derive(Debug)]
 struct Repair {
     /// `None`: the caller is asked, with [`StreamStep::Repair`].
     hook: Option<RepairHook>,
@@ -140,8 +139,7 @@ impl<T> Driver<T> {
     /// [marked](crate::Recovery::Repaired).
     #[must_use]
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        let hook = RepairHook::new(repair, self.options.limits);
-        self.with_hook(Some(hook))
+        self.with_hook(Some(Box::new(repair)))
     }
 
     /// Like [`with_repair`](Self::with_repair), but asks with [`StreamStep::Repair`] and waits for
@@ -181,29 +179,31 @@ impl<T> Driver<T> {
         self.tally.report()
     }
 
-    /// Decodes up to the next event, and judges it. Behind the end there is no input.
-    fn decode(&mut self, input: &[u8]) -> (usize, Option<HookOutcome<T>>) {
-        let (consumed, event) = match self.end {
+    /// Decodes from `at` up to the next event, and judges it. Behind the end there is no input.
+    #[inline]
+    fn decode(&mut self, input: &[u8], at: &mut usize) -> Option<HookOutcome<T>> {
+        let from = *at;
+        let (event, end) = match self.end {
             None => {
-                let decoded = self.decoder.decode(input);
-                (decoded.consumed, decoded.event)
+                let decoded = self.decoder.decode(&input[from..]);
+                *at += decoded.consumed;
+                (decoded.event, SourceEnd::Clean)
             }
-            Some(_) => (0, self.decoder.finish()),
+            Some(end) => (self.decoder.finish(), end),
         };
-        let end = self.end.unwrap_or(SourceEnd::Clean);
         let Some(repair) = &mut self.repair else {
-            return (consumed, event.map(|event| self.rules.read(event, end, None)));
+            return event.map(|event| self.rules.read(event, end, None));
         };
         let mut outcome = event.map(|event| self.rules.read(event, end, Some(&mut repair.buffer)));
         if let Some(HookOutcome::Rejected(diagnostic)) = &outcome {
-            let start = self.decoder.position() - consumed as u64;
+            let start = self.decoder.position() - (*at - from) as u64;
             let completion = self.end.map_or(Completion::Newline, |_| Completion::EndOfInput);
-            if let Some((rejected, place)) = repair.buffer.rejected(diagnostic, completion, input, start) {
-                outcome = Some(HookOutcome::Ask(rejected, place));
+            if let Some(rejected) = repair.buffer.rejected(diagnostic, completion, &input[from..], start) {
+                outcome = Some(HookOutcome::Ask(Box::new(rejected)));
             }
         }
-        repair.buffer.keep(&self.decoder, &input[..consumed]);
-        (consumed, outcome)
+        repair.buffer.keep(&self.decoder, &input[from..*at]);
+        outcome
     }
 
     /// Asks the hook. Returns what to ask the caller instead, if there is none.
@@ -212,50 +212,53 @@ impl<T> Driver<T> {
         let repair = self.repair.as_mut()?;
         repair.asked = Some((rejected.diagnostic.clone(), place));
         let Some(hook) = &mut repair.hook else { return Some(rejected) };
-        let replacement = hook.ask(rejected);
+        let replacement = hook(rejected);
         self.resume(replacement);
         None
     }
 
-    fn counted(&mut self, event: Event<T>) -> StreamStep<Event<T>> {
-        let count_as = self.rules.count_as(&event);
-        self.tally.count(count_as);
+    #[inline]
+    fn count(&mut self, event: &Event<T>) {
+        self.tally.count(self.rules.count_as(event));
         self.is_done |= self.tally.is_over();
-        StreamStep::Event(event)
     }
 }
 
 impl<T> StreamMachine for Driver<T> {
     type Event = Event<T>;
 
+    #[inline]
     fn step(&mut self, input: &[u8]) -> (usize, StreamStep<Event<T>>) {
         if self.repair.as_ref().is_some_and(|repair| repair.asked.is_some()) {
             self.resume(None);
         }
         let mut at = 0;
         while !self.is_done {
-            if let Some(event) = self.rules.queued.pop_front() {
-                return (at, self.counted(event));
-            }
             if self.end.is_some() {
                 at = input.len();
             }
-            let (consumed, outcome) = self.decode(&input[at..]);
-            at += consumed;
-            match outcome {
-                Some(HookOutcome::Event(event)) => return (at, self.counted(event)),
-                Some(HookOutcome::Rejected(diagnostic)) => {
-                    return (at, self.counted(Event::Rejected(diagnostic)));
-                }
-                Some(HookOutcome::Ask(rejected, place)) => {
-                    if let Some(rejected) = self.ask(rejected, place) {
-                        return (at, StreamStep::Repair(rejected));
+            let event = match self.rules.queued.pop_front() {
+                Some(event) => event,
+                None => match self.decode(input, &mut at) {
+                    Some(HookOutcome::Event(event)) => event,
+                    Some(HookOutcome::Rejected(diagnostic)) => Event::Rejected(diagnostic),
+                    Some(HookOutcome::Ask(rejected)) => {
+                        let (rejected, place) = *rejected;
+                        match self.ask(rejected, place) {
+                            Some(rejected) => return (at, StreamStep::Repair(Box::new(rejected))),
+                            None => continue,
+                        }
                     }
-                }
-                Some(HookOutcome::Nothing) => {}
-                None if self.end.is_none() => return (at, StreamStep::NeedInput),
-                None => self.is_done = true,
-            }
+                    Some(HookOutcome::Nothing) => continue,
+                    None if self.end.is_none() => return (at, StreamStep::NeedInput),
+                    None => {
+                        self.is_done = true;
+                        continue;
+                    }
+                },
+            };
+            self.count(&event);
+            return (at, StreamStep::Event(event));
         }
         (input.len(), StreamStep::Done)
     }

@@ -61,7 +61,8 @@ pub enum StreamStep<E> {
     /// Find a replacement for what was rejected, [resume](StreamMachine::resume) with it, and go on with
     /// the rest of the input. Only if the machine was told to ask:
     /// [`Driver::with_repair_steps`](crate::Driver::with_repair_steps).
-    Repair(Rejected),
+    // Boxed to keep events cheap to return.
+    Repair(Box<Rejected>),
     /// Nothing follows. Also returned before the source has ended, if the [`Tally`] says so.
     Done,
 }

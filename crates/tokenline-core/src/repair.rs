@@ -1,7 +1,6 @@
 //! A second chance for what was rejected: what a repair hook is given, and how its answer is read.
 
 use std::borrow::Cow;
-use std::fmt;
 
 use memchr::memrchr;
 
@@ -94,52 +93,8 @@ impl Record<()> {
     }
 }
 
-/// A repair hook: gets what was rejected, and may return a replacement.
-pub struct RepairHook {
-    ask: Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>,
-    limits: Limits,
-}
-
-impl RepairHook {
-    /// The hook that calls `ask`. A replacement beyond the limits is none.
-    #[must_use]
-    pub fn new(ask: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static, limits: Limits) -> Self {
-        Self { ask: Box::new(ask), limits }
-    }
-
-    /// The limits of a replacement.
-    #[must_use]
-    pub fn limits(&self) -> &Limits {
-        &self.limits
-    }
-
-    /// Sets the limits of a replacement.
-    pub fn set_limits(&mut self, limits: Limits) {
-        self.limits = limits;
-    }
-
-    /// Asks for a replacement.
-    pub fn ask(&mut self, rejected: Rejected) -> Option<String> {
-        (self.ask)(rejected)
-    }
-
-    /// Asks for a replacement at this place, and reads it. `None` if there is none, or it is not
-    /// [one JSON object](Record::repaired).
-    pub fn read<R>(
-        &mut self,
-        rejected: Rejected,
-        place: Record<()>,
-        read: impl FnOnce(&Record<Value<'_>>) -> Option<R>,
-    ) -> Option<R> {
-        place.repaired(&self.ask(rejected)?, &self.limits, read)?
-    }
-}
-
-impl fmt::Debug for RepairHook {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RepairHook").field("limits", &self.limits).finish_non_exhaustive()
-    }
-}
+/// A repair hook: gets what was rejected, and may return a [replacement](Record::repaired).
+pub type RepairHook = Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>;
 
 /// The bytes of a text that may still be rejected, so that a repair hook can be given them.
 ///
@@ -153,6 +108,8 @@ pub struct RejectBuffer {
     limit: usize,
     /// What was released last.
     released: Span,
+    /// From the start of the line of the last reject to that reject: a line may hold a million of them.
+    line: Span,
 }
 
 /// More than this is given back once it is empty: one long line must not pin memory.
@@ -165,13 +122,13 @@ impl RejectBuffer {
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         let limit = limits.line_bytes.saturating_add(LINE_END);
-        Self { kept: Vec::new(), base: 0, limit, released: Span::default() }
+        Self { kept: Vec::new(), base: 0, limit, released: Span::default(), line: Span::default() }
     }
 
     /// Starts with the next text. Keeps some memory.
     pub fn reset(&mut self) {
         self.forget(0);
-        self.released = Span::default();
+        (self.released, self.line) = (Span::default(), Span::default());
     }
 
     /// Notes a released record: a reject that overlaps it is not for a hook.
@@ -187,7 +144,7 @@ impl RejectBuffer {
     /// was released ([`Emit::Eager`](crate::Emit::Eager)), or if they were too many to be kept.
     #[must_use]
     pub fn rejected(
-        &self,
+        &mut self,
         diagnostic: &Diagnostic,
         completion: Completion,
         input: &[u8],
@@ -198,11 +155,12 @@ impl RejectBuffer {
         if !diagnostic.code.is_repairable() || is_released || from == end {
             return None;
         }
+        let column = self.column(from, input, start)?;
         let bytes = self.bytes(Span::new(from, end), input, start)?;
         let place = Record {
             value: (),
             line: diagnostic.line,
-            column: self.column(from, input, start)?,
+            column,
             span: diagnostic.span,
             completion,
             recovered: Recovered::default(),
@@ -264,13 +222,29 @@ impl RejectBuffer {
     }
 
     /// The place on its line of an offset: bytes, counted from 1.
-    fn column(&self, offset: u64, input: &[u8], start: u64) -> Option<u64> {
+    fn column(&mut self, offset: u64, input: &[u8], start: u64) -> Option<u64> {
         // What is kept begins at the start of a line.
         let first = self.base.min(start);
-        let before = self.bytes(Span::new(first, offset), input, start)?;
+        if offset < first {
+            return None;
+        }
+        if self.line.start < first || self.line.end > offset {
+            self.line = Span::new(first, first);
+        }
+        for (bytes, base) in [(input, start), (&self.kept, self.base)] {
+            let index = |offset: u64| usize::try_from(offset.saturating_sub(base)).unwrap_or(usize::MAX);
+            let from = index(self.line.end);
+            let part = bytes.get(from..index(offset).min(bytes.len())).unwrap_or_default();
+            if let Some(at) = memrchr(b'\n', part) {
+                self.line.start = base + (from + at) as u64 + 1;
+                break;
+            }
+        }
+        self.line.end = offset;
+        let mark = "\u{feff}".as_bytes();
+        let text = self.bytes(Span::new(0, mark.len() as u64), input, start);
         // A byte order mark is on no line.
-        let mark = if first == 0 && before.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-        let line = memrchr(b'\n', &before).map_or(mark, |at| at + 1);
-        Some((before.len() - line) as u64 + 1)
+        let is_marked = self.line.start == 0 && text.is_some_and(|text| *text == *mark);
+        Some(offset - self.line.start + 1 - if is_marked { mark.len() as u64 } else { 0 })
     }
 }

@@ -54,7 +54,9 @@ impl Tally {
             }
             CountAs::Diagnostic(diagnostic) => {
                 self.report.note(diagnostic);
-                if let Some(error) = self.quota.exceeded_by(diagnostic, &self.report) {
+                if self.too_many.is_none()
+                    && let Some(error) = self.quota.exceeded_by(diagnostic, &self.report)
+                {
                     self.too_many = Some(error);
                     self.report.set_ended_by(EndedBy::ErrorBudget);
                 }

@@ -1,4 +1,4 @@
-//! The stream under all others.
+//! Records and rejects of any byte stream.
 
 use std::fmt;
 use std::pin::Pin;
@@ -85,33 +85,30 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         self.map(|driver| driver.with_tools(tools))
     }
 
-    /// Ends the stream once it has delivered so many records or tool calls. With the last of them, not
-    /// when the next is asked for, it lets go of the source: the connection closes, and no more tokens
-    /// are paid for. That is no error; [`Report::ended_by`] tells of it. With 0 nothing is read at all.
+    /// Ends the stream after this many records or tool calls. The source is dropped with the last of them,
+    /// not when the next one is asked for: the connection closes, and no more tokens are paid for. This is
+    /// not an error; see [`Report::ended_by`]. With 0 nothing is read.
     pub fn with_max_records(self, max_records: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.max_records = Some(max_records)))
     }
 
-    /// Lives with so many rejects. At the next one the stream lets go of the source and ends with
-    /// [`StreamError::TooManyRejected`]; of events, that comes after the reject itself. Prose is no
-    /// reject, nor is what was [repaired](Self::with_repair). A [`Strict`] stream ends before, at its
-    /// first reject.
+    /// Allows this many rejects. At the next one the stream drops the source and ends with
+    /// [`StreamError::TooManyRejected`], after the reject itself. Prose is not a reject, nor is what was
+    /// [repaired](Self::with_repair). A [`Strict`] stream ends at its first reject in any case.
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
 
-    /// Gives what is rejected a second chance: the closure gets the text that was lost, with the
-    /// finding, and may return another one to take its place.
+    /// Asks a closure for replacements of what is rejected. It gets the rejected text with the diagnostic.
     ///
-    /// It is asked about records that are malformed, cut off, no object, not UTF-8, or against the
-    /// schema, the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable).
-    /// A replacement is one JSON object, and is held against the same rules. It comes in the order and
-    /// with the place of what it replaces, and is [marked](tokenline_core::Recovery::Repaired). If it
-    /// is anything else, or breaks a rule itself, the first finding stands; the closure is not asked
-    /// again.
+    /// It is asked about records that are malformed, truncated, not an object, not UTF-8, or break the
+    /// schema, the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A
+    /// replacement is one JSON object that passes the same rules. It takes the place of what it replaces,
+    /// and is [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not
+    /// asked again.
     ///
-    /// So that the text is there, the line being read is kept, up to
-    /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes); without a hook it is not.
+    /// With a hook the line being read is kept, up to
+    /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes).
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -145,9 +142,8 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         self.map(|driver| driver.with_repair(repair))
     }
 
-    /// As [`with_repair`](Self::with_repair), with a closure that returns a future: one that asks
-    /// a model. It is awaited where the record is due, and nothing is read meanwhile. It runs in the
-    /// stream's own task; dropping the stream drops it.
+    /// Like [`with_repair`](Self::with_repair), with a closure that returns a future, to ask a model. The
+    /// stream awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
     ///
     /// ```
     /// # use futures_util::StreamExt;
@@ -191,10 +187,8 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
         Items::new(self, items::value)
     }
 
-    /// The records, up to the first reject, which is an error. Short for `records().strict()`.
-    ///
-    /// This is about what happens on a reject; what is one, is set by
-    /// [`with_options`](Self::with_options).
+    /// The records, up to the first reject, which is an error. Short for `records().strict()`. What is
+    /// rejected depends on the [options](Self::with_options).
     pub fn strict(self) -> Strict<Records<S, T>> {
         self.records().strict()
     }
@@ -229,7 +223,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>> JsonlStreamParser<S, Raw> {
         self.tool_call_events().values()
     }
 
-    /// As [`tool_calls`](Self::tool_calls), with the rejects among them.
+    /// Like [`tool_calls`](Self::tool_calls), with the rejects in between.
     pub fn tool_call_events(self) -> JsonlStreamParser<S, ToolCall> {
         self.map(Driver::tool_calls)
     }

@@ -128,7 +128,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                 }
                 (StreamStep::Repair(rejected), _) => {
                     if let Some(repair) = this.repair {
-                        repair.answer = Some(Mutex::new((repair.ask)(rejected)));
+                        repair.answer = Some(Mutex::new((repair.ask)(*rejected)));
                     }
                 }
                 (StreamStep::NeedInput, _) if !is_used_up => {}

@@ -70,7 +70,10 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Strict<Items<JsonlStreamPar
                 Err(StrictError::Rejected(Box::new(diagnostic)))
             }
             Err(StreamError::Source(error)) => Err(StrictError::Source(error)),
-            Err(StreamError::TooManyRejected(_)) => unreachable!("there is no error budget"),
+            // Only of a stream that was over its budget before it became strict.
+            Err(StreamError::TooManyRejected(error)) => {
+                Err(StrictError::Rejected(Box::new(error.last().clone())))
+            }
         }))
     }
 

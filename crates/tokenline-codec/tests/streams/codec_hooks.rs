@@ -34,7 +34,7 @@ fn frames<C: Decoder>(codec: &mut C, pieces: &[Vec<u8>]) -> (Vec<C::Item>, Optio
     }
 }
 
-fn fix(rejected: Rejected) -> Option<String> {
+fn fix(rejected: &Rejected) -> Option<String> {
     Some(rejected.text.replace("NaN", "null").replace(":tru", ":true}"))
 }
 
@@ -48,7 +48,7 @@ fn it_yields_what_the_stream_yields() {
                     let source = stream::iter(pieces.clone().into_iter().map(Ok::<_, ()>));
                     let mut parser = JsonlStreamParser::<_, Raw>::new(source)
                         .with_options(options.clone())
-                        .with_repair(fix)
+                        .with_repair(|rejected| fix(&rejected))
                         .with_max_records(records)
                         .with_error_budget(rejects);
                     let (mut expected, mut failed) = (Vec::new(), None);
@@ -61,7 +61,7 @@ fn it_yields_what_the_stream_yields() {
                     }
                     let mut codec = JsonlCodec::<Raw>::new()
                         .with_options(options.clone())
-                        .with_repair(fix)
+                        .with_repair(|rejected| fix(&rejected))
                         .with_max_records(records)
                         .with_error_budget(rejects);
                     for _ in 0..2 {

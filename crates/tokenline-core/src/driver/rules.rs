@@ -22,11 +22,14 @@ pub(super) struct Rules<T> {
 
 type Read<T> = Result<Record<T>, Box<Diagnostic>>;
 
+/// Reads the first call, and queues the others.
+type ReadCalls<T> = fn(&mut Rules<T>, &Record<Value<'_>>, SourceEnd) -> Option<Read<T>>;
+
 /// What a record is read into. Function pointers, so that a driver of calls need not name the type of
 /// its records.
 enum Target<T> {
     Records(fn(&Record<Value<'_>>) -> Read<T>),
-    ToolCalls(fn(&mut Rules<T>, &Record<Value<'_>>, SourceEnd) -> Option<Read<T>>),
+    ToolCalls(ReadCalls<T>),
 }
 
 /// What becomes of an event of the decoder.
@@ -36,7 +39,7 @@ pub(super) enum HookOutcome<T> {
     /// The decoder rejected it, and did not keep its text.
     Rejected(Diagnostic),
     /// A hook is asked for a replacement at this place.
-    Ask(Rejected, Record<()>),
+    Ask(Box<(Rejected, Record<()>)>),
     /// There is nothing in it: a list without calls.
     Nothing,
 }
@@ -72,6 +75,7 @@ fn unsealed(record: &Record<Value<'_>>) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message))
 }
 
+#[inline]
 fn event<T>(read: Read<T>) -> Event<T> {
     match read {
         Ok(record) => Event::Record(record),
@@ -92,6 +96,7 @@ impl<T> Rules<T> {
     }
 
     /// Judges an event, and makes it an owned one. With a buffer, a hook is asked about rejects.
+    #[inline]
     pub(super) fn read(
         &mut self,
         lent: LentEvent<'_>,
@@ -113,7 +118,7 @@ impl<T> Rules<T> {
                 && self.queued.is_empty()
             {
                 let rejected = Rejected::new(record.value.raw(), (**diagnostic).clone());
-                return HookOutcome::Ask(rejected, record.map(|_| ()));
+                return HookOutcome::Ask(Box::new((rejected, record.map(|_| ()))));
             }
         }
         read.map_or(HookOutcome::Nothing, |read| HookOutcome::Event(event(read)))
@@ -128,6 +133,7 @@ impl<T> Rules<T> {
         read.filter(|_| is_one)?.ok()
     }
 
+    #[inline]
     fn read_record(&mut self, record: &Record<Value<'_>>, end: SourceEnd) -> Option<Read<T>> {
         if let Some(validator) = &self.validator
             && let Err(diagnostic) = record.validate(validator)

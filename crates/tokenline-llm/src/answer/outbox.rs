@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Parser, Raw, Step, Value};
 use tokenline_core::{
-    Code, Completion, Diagnostic, Event, LentEvent, Record, Recovered, Recovery, Rejected, RejectedCall,
-    RepairHook, ToolCall, Validate, ValidateCall,
+    Code, Completion, Diagnostic, Event, LentEvent, Limits, Record, Recovered, Recovery, Rejected,
+    RejectedCall, RepairHook, ToolCall, Validate, ValidateCall,
 };
 
 use super::text::TextOf;
@@ -21,6 +21,7 @@ pub(super) struct Outbox<T> {
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
     pub(super) repair: Option<RepairHook>,
+    pub(super) limits: Limits,
     pub(super) events: VecDeque<AnswerEvent<T>>,
 }
 
@@ -33,6 +34,7 @@ impl<T> Default for Outbox<T> {
             tools: None,
             validator: None,
             repair: None,
+            limits: Limits::default(),
             events: VecDeque::new(),
         }
     }
@@ -44,8 +46,9 @@ const KEEP: usize = 64;
 impl<T> Outbox<T> {
     /// The same settings, for records of another type.
     pub(super) fn typed<U>(self) -> Outbox<U> {
-        let Self { text_as, wants_fragments, joins_texts, tools, validator, repair, .. } = self;
-        Outbox { text_as, wants_fragments, joins_texts, tools, validator, repair, events: VecDeque::new() }
+        let Self { text_as, wants_fragments, joins_texts, tools, validator, repair, limits, .. } = self;
+        let events = VecDeque::new();
+        Outbox { text_as, wants_fragments, joins_texts, tools, validator, repair, limits, events }
     }
 
     pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
@@ -72,7 +75,7 @@ impl<T> Outbox<T> {
         let &Diagnostic { line, span, column, .. } = diagnostic;
         let (completion, recovered) = (Completion::EndOfInput, Recovered::default());
         let place = Record { value: (), line, column, span, completion, recovered };
-        repair.read(rejected, place, |record| {
+        place.repaired(&repair(rejected)?, &self.limits, |record| {
             if let Some(tools) = &self.tools {
                 tools.validate_call(name, record.value).ok()?;
             }
@@ -80,7 +83,7 @@ impl<T> Outbox<T> {
             (repaired.call_id, repaired.has_minted_id) = (call.call_id.clone(), call.has_minted_id);
             repaired.recovered = record.recovered;
             Some(repaired)
-        })
+        })?
     }
 
     /// Text that is part of nothing else.
@@ -199,14 +202,9 @@ impl<T: DeserializeOwned> Outbox<T> {
         rejected: Rejected,
         place: Record<()>,
     ) -> Option<AnswerEvent<T>> {
-        let mut repair = self.repair.take()?;
-        let first = self.events.len();
-        let read = repair.read(rejected, place, |record| {
-            self.read(choice, block, record);
-            Some(())
-        });
-        self.repair = Some(repair);
-        read?;
+        let replacement = self.repair.as_mut()?(rejected)?;
+        let (first, limits) = (self.events.len(), self.limits);
+        place.repaired(&replacement, &limits, |record| self.read(choice, block, record))?;
         let mut events = self.events.split_off(first);
         // It takes the place of one; and a call may be rejected once more.
         let event = events.pop_front().filter(|_| events.is_empty())?;

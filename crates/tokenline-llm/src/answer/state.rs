@@ -59,6 +59,7 @@ const MAX_MESSAGE: usize = 500;
 
 impl<T> Answer<T> {
     pub(super) fn new(options: Options, needs_terminator: bool, out: Outbox<T>) -> Self {
+        let out = Outbox { limits: options.limits, ..out };
         Self {
             options,
             out,

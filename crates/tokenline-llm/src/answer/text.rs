@@ -76,7 +76,7 @@ impl Text {
             choice,
             block,
             decoder,
-            rejects: out.repair.as_ref().map(|repair| Box::new(RejectBuffer::new(repair.limits()))),
+            rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             markup: String::new(),
             before: Before::Text,
             is_ended: false,

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, Event, Options, Rejected, RepairHook};
+use tokenline_core::{Completion, Event, Options, Rejected};
 
 use super::error::ContinuationFailure;
 use super::open::OpenRecord;
@@ -139,7 +139,7 @@ impl RecordContinuation {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.repair.set(RepairHook::new(repair, self.options.limits));
+        self.repair.set(Box::new(repair));
         self
     }
 

@@ -36,7 +36,7 @@ impl Repair {
     }
 
     pub(super) fn ask(&mut self, rejected: Rejected) -> Option<String> {
-        self.hook.as_mut()?.ask(rejected)
+        self.hook.as_mut()?(rejected)
     }
 
     /// What takes the place of a line that is malformed.

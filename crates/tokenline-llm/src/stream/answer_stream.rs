@@ -75,43 +75,20 @@ impl<S: TryStream, T> AnswerStream<S, T> {
         Self { pump: Pump::new(source, parser, meter) }
     }
 
-    /// Ends the stream once it has yielded so many records or tool calls. With the last of them, not when
-    /// the next is asked for, it lets go of the source: the connection closes, and no more tokens are
-    /// paid for. That is no error; [`Report::ended_by`] tells of it. With 0 nothing is read at all.
-    /// [Text](Self::text) is not counted.
-    ///
-    /// ```
-    /// use futures_util::StreamExt;
-    /// use tokenline_core::{EndedBy, Options, json::Raw};
-    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let body = futures_util::stream::iter([
-    /// #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n{\\\"a\\\":2}\\n\"}}]}\n\n",
-    /// # ].map(Ok::<_, std::io::Error>));
-    /// let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
-    /// let mut records =
-    ///     AnswerStream::new(body, parser).with_max_records(1).with_error_budget(3).records();
-    /// while let Some(record) = records.next().await {
-    ///     assert_eq!(record?.value, r#"{"a":1}"#);
-    /// }
-    /// assert_eq!(records.report().ended_by(), Some(EndedBy::MaxRecords));
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Ends the stream, and drops the source, with the last of this many records or tool calls; see the
+    /// [parser](AnswerParser::with_max_records). [Text](Self::text) is not counted.
     pub fn with_max_records(self, max_records: u64) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_max_records(max_records)) }
     }
 
-    /// Lives with so many rejects. At the next one the stream lets go of the source and ends with
-    /// [`AnswerError::TooManyRejected`]; of events, that comes after the reject itself. The
-    /// [parser](AnswerParser::with_error_budget) says what counts.
+    /// Allows this many rejects. At the next one the stream drops the source and ends with
+    /// [`AnswerError::TooManyRejected`], after the reject itself; see the
+    /// [parser](AnswerParser::with_error_budget).
     pub fn with_error_budget(self, rejects: u64) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_error_budget(rejects)) }
     }
 
-    /// Gives what is rejected a second chance; see [the parser](AnswerParser::with_repair).
+    /// Asks a closure for replacements of what is rejected; see the [parser](AnswerParser::with_repair).
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_repair(repair)) }
     }
@@ -131,26 +108,6 @@ impl<S: TryStream, T> AnswerStream<S, T> {
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> AnswerStream<S, T> {
     /// The records of the text. Rejects are left in the report.
-    ///
-    /// ```
-    /// use futures_util::StreamExt;
-    /// use tokenline_core::Options;
-    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() {
-    /// # let body = futures_util::stream::iter([
-    /// #     Ok("data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n\"}}]}\n\n"), Err("reset by peer"),
-    /// # ]);
-    /// let parser = AnswerParser::<serde_json::Value>::new(Provider::OpenAiChat, Options::lenient());
-    /// let mut records = AnswerStream::new(body, parser).records().infallible();
-    /// while let Some(record) = records.next().await {
-    ///     assert_eq!(record.value["a"], 1);
-    /// }
-    /// assert_eq!(records.error().unwrap().to_string(), "the source of the answer failed");
-    /// assert!(!records.report().is_complete());
-    /// # }
-    /// ```
     pub fn records(mut self) -> Records<S, T> {
         let parser = self.pump.machine_mut();
         parser.set_text_as(TextAs::Records);

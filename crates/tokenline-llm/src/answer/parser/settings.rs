@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokenline_core::{
-    Counted, Options, Quota, Rejected, RepairHook, SourceEnd, Tally, TooManyRejected, Validate, ValidateCall,
+    Counted, Options, Quota, Rejected, SourceEnd, Tally, TooManyRejected, Validate, ValidateCall,
 };
 
 use super::{AnswerParser, Stage};
@@ -58,7 +58,8 @@ impl<T> AnswerParser<T> {
         let mut with = Self::new(self.provider, options);
         with.answer.out = self.answer.out;
         with.answer.secrets = self.answer.secrets;
-        with.with_hooks(self.tally.quota())
+        with.set_quota(|quota| *quota = self.tally.quota());
+        with
     }
 
     /// Reads the records into another type. To be called before the first push.
@@ -68,7 +69,8 @@ impl<T> AnswerParser<T> {
         let mut typed = AnswerParser::new(self.provider, options);
         typed.answer.out = out.typed();
         typed.answer.secrets = secrets;
-        typed.with_hooks(self.tally.quota())
+        typed.set_quota(|quota| *quota = self.tally.quota());
+        typed
     }
 
     /// Masks what must not be shown where the provider repeats it.
@@ -85,41 +87,39 @@ impl<T> AnswerParser<T> {
         self.answer.out.wants_fragments = true;
         self
     }
-    /// Ends the answer once it has yielded so many records and tool calls: no event comes after the
-    /// last of them, and what is pushed is not looked at. An
-    /// [`AnswerStream`](crate::AnswerStream) lets go of its source then, so that no more tokens are
-    /// paid for, and counts only what it yields: of [`records`](crate::AnswerStream::records) the
-    /// records. That is no error; [`Report::ended_by`](tokenline_core::Report::ended_by) tells of it.
+
+    /// Ends the response after this many records and tool calls: no event follows the last of them, and
+    /// nothing more is read. An [`AnswerStream`](crate::AnswerStream) then drops its source, so that no
+    /// more tokens are paid for, and counts only what it yields: [`records`](crate::AnswerStream::records)
+    /// counts records. This is not an error; see [`Report::ended_by`](tokenline_core::Report::ended_by).
     #[must_use]
     pub fn with_max_records(mut self, max_records: u64) -> Self {
         self.set_quota(|quota| quota.max_records = Some(max_records));
         self
     }
 
-    /// Lives with so many rejects. The next one is the last event; then there is the
+    /// Allows this many rejects. The next one is the last event; then there is the
     /// [error](Self::too_many_rejected), which an [`AnswerStream`](crate::AnswerStream) ends with.
     ///
-    /// Prose is no reject, nor is what was [repaired](Self::with_repair), nor an error of the
-    /// provider's or an answer without an end, which are for themselves to say.
+    /// Prose is not a reject, nor is what was [repaired](Self::with_repair), nor an error of the
+    /// provider, nor a response without an end: the last two are errors of their own.
     #[must_use]
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
         self.set_quota(|quota| quota.error_budget = Some(rejects));
         self
     }
 
-    /// Gives what is rejected a second chance: the closure gets the text that was lost, with the
-    /// finding, and may return another one to take its place.
+    /// Asks a closure for replacements of what is rejected. It gets the rejected text with the diagnostic.
     ///
-    /// It is asked about records and calls that are malformed, cut off, not UTF-8, or against the
-    /// schema, the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable).
-    /// A replacement is one JSON object, and is held against the same rules. It comes in the order and
-    /// with the place of what it replaces, and is [marked](tokenline_core::Recovery::Repaired). If it is
-    /// anything else, or breaks a rule itself, the first finding stands; the closure is not asked again.
+    /// It is asked about records and calls that are malformed, truncated, not UTF-8, or break the schema,
+    /// the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A
+    /// replacement is one JSON object that passes the same rules. It takes the place of what it replaces,
+    /// and is [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not
+    /// asked again.
     ///
-    /// Of a native call the text is what had come of its arguments when it was given up, and a
-    /// replacement is the arguments; [`Rejected::tool`] tells that it is one. That the call is whole is
-    /// then the closure's word alone: it counts as complete because of the
-    /// [end of its input](tokenline_core::Completion::EndOfInput).
+    /// Of a native call it gets the arguments as far as they came, and replaces the arguments;
+    /// [`Rejected::tool`] names the tool. Only the closure knows that such a call is complete: it counts as
+    /// completed by the [end of its input](tokenline_core::Completion::EndOfInput).
     ///
     /// The closure is called while bytes are pushed, before the events in front of the replacement are
     /// taken.
@@ -140,24 +140,14 @@ impl<T> AnswerParser<T> {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.answer.out.repair = Some(RepairHook::new(repair, self.answer.options.limits));
+        self.answer.out.repair = Some(Box::new(repair));
         self
     }
 
-    /// Why the answer was ended, if more was rejected than
-    /// [its error budget](Self::with_error_budget) allows.
+    /// The error to end with, if more was rejected than the [error budget](Self::with_error_budget) allows.
     #[must_use]
     pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
         self.tally.too_many_rejected()
-    }
-
-    /// Takes over the quota, and adjusts the repair hook to the limits.
-    fn with_hooks(mut self, quota: Quota) -> Self {
-        if let Some(repair) = &mut self.answer.out.repair {
-            repair.set_limits(self.answer.options.limits);
-        }
-        self.set_quota(|own| *own = quota);
-        self
     }
 
     /// Sets what counts for the most records.
