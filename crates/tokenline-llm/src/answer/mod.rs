@@ -6,13 +6,13 @@ mod choice;
 mod deferred;
 mod element;
 mod event;
-mod halves;
 mod lines;
 mod outbox;
 mod parser;
 mod provider;
 mod repair;
 mod state;
+mod surrogates;
 mod text;
 mod wire;
 
