@@ -5,12 +5,12 @@ mod choice;
 mod deferred;
 mod element;
 mod event;
-mod halves;
 mod lines;
 mod outbox;
 mod parser;
 mod provider;
 mod state;
+mod surrogates;
 mod text;
 mod wire;
 
