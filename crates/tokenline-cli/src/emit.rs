@@ -8,8 +8,8 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use tokenline::json::{Delta, Raw, Value};
 use tokenline::llm::{FinishReason, Usage};
 use tokenline::{
-    Counted, Diagnostic, EndedBy, Limits, Partial, Quota, Record, RejectedCall, Report, Severity,
-    TooManyRejected, ToolCall,
+    CountAs, Counted, Diagnostic, Limits, Partial, Quota, Record, RejectedCall, Report, Severity, Tally,
+    ToolCall,
 };
 
 use crate::args::{ReadingArgs, What};
@@ -22,9 +22,7 @@ pub(crate) struct Emitter {
     out: BufWriter<StdoutLock<'static>>,
     what: What,
     source: String,
-    report: Report,
-    quota: Quota,
-    too_many: Option<TooManyRejected>,
+    tally: Tally,
     refusal: String,
     progress: Option<Progress>,
 }
@@ -58,9 +56,7 @@ impl Emitter {
             out,
             what,
             source: source.into(),
-            report: Report::new(&Limits::default()),
-            quota: Quota::default(),
-            too_many: None,
+            tally: Tally::new(&Limits::default()),
             refusal: String::new(),
             progress: None,
         }
@@ -72,25 +68,21 @@ impl Emitter {
     }
 
     /// Stops where the command line says so.
-    pub(crate) fn with_quota(self, args: &ReadingArgs) -> Self {
+    pub(crate) fn with_quota(mut self, args: &ReadingArgs) -> Self {
         let counted = match self.what {
             What::Records | What::Partials => Counted::Records,
             What::ToolCalls => Counted::ToolCalls,
             What::Events => Counted::All,
         };
         let quota = Quota { max_records: args.max_records, counted, error_budget: args.max_errors };
-        Self { quota, ..self }
+        self.tally.set_quota(|own| *own = quota);
+        self
     }
 
     /// Whether this is enough: as many as were asked for were written, or too many rejected. Then
     /// nothing more is to be read.
-    pub(crate) fn is_done(&mut self) -> bool {
-        if self.too_many.is_some() {
-            self.report.set_ended_by(EndedBy::ErrorBudget);
-        } else if self.quota.is_full(&self.report) {
-            self.report.set_ended_by(EndedBy::MaxRecords);
-        }
-        self.report.ended_by().is_some()
+    pub(crate) fn is_done(&self) -> bool {
+        self.tally.is_over()
     }
 
     /// A record, straight from the tape.
@@ -107,7 +99,7 @@ impl Emitter {
     }
 
     fn record_text(&mut self, of: Of, record: &Record<()>, value: &str) -> Result<(), Failure> {
-        self.report.count_record();
+        self.tally.count(CountAs::Record(record.recovered));
         match self.what {
             What::Records => writeln!(self.out, "{value}"),
             What::Events | What::Partials => self.placed_event("record", of, record, value),
@@ -128,7 +120,7 @@ impl Emitter {
         call: &ToolCall,
         record: Option<&Record<()>>,
     ) -> Result<(), Failure> {
-        self.report.count_tool_call();
+        self.tally.count(CountAs::ToolCall(call.recovered));
         match (self.what, record) {
             (What::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
             (What::Events | What::Partials, Some(record)) => {
@@ -194,7 +186,7 @@ impl Emitter {
             self.event(format_args!(r#"{{"event":"{event}",{known}{members}"#))?;
         }
         if is_error {
-            let shown = self.report.rejected();
+            let shown = self.report().rejected();
             match Limits::DEFAULT.diagnostics as u64 {
                 // What was found before comes first, also where both go to one place.
                 limit if shown < limit => {
@@ -207,10 +199,7 @@ impl Emitter {
                 _ => {}
             }
         }
-        self.report.add(diagnostic.clone());
-        if self.too_many.is_none() {
-            self.too_many = self.quota.exceeded_by(diagnostic, &self.report);
-        }
+        self.tally.count(CountAs::Diagnostic(diagnostic));
         Ok(())
     }
 
@@ -286,29 +275,29 @@ impl Emitter {
     }
 
     pub(crate) fn report_mut(&mut self) -> &mut Report {
-        &mut self.report
+        self.tally.report_mut()
     }
 
     pub(crate) fn report(&self) -> &Report {
-        &self.report
+        self.tally.report()
     }
 
     /// Whether there was nothing, neither good nor bad.
     pub(crate) fn is_void(&self) -> bool {
-        let report = &self.report;
+        let report = self.report();
         report.records() + report.tool_calls() + report.rejected() + report.notes() == 0
             && self.refusal.is_empty()
     }
 
     /// One line of counts: on a terminal always, else if something was rejected or nothing found.
     pub(crate) fn summary(&self) {
-        if let Some(error) = &self.too_many {
+        if let Some(error) = self.tally.too_many_rejected() {
             self.remark(&error.to_string());
         }
         if !self.refusal.is_empty() {
             self.remark(&format!("the model refuses: {}", self.refusal));
         }
-        let report = &self.report;
+        let report = self.report();
         if self.what == What::Records && report.tool_calls() > 0 {
             let calls = count(report.tool_calls(), "tool call");
             self.remark(&format!("{calls} not written: ask for them with --emit tool-calls"));

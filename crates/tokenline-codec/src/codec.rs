@@ -7,18 +7,19 @@ use bytes::{Buf, BufMut, BytesMut};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{Event, Options, RecordDecoder, Validate};
+use tokenline_core::{
+    Driver, Event, Options, Rejected, Report, SourceEnd, StreamMachine, StreamStep, ToolCall, Validate,
+    ValidateCall,
+};
 use tokio_util::codec::{Decoder, Encoder};
-
-use crate::reader::{End, Reader};
 
 /// JSON Lines as a [`tokio_util::codec`] `Decoder` and `Encoder`.
 ///
 /// # Decoding
 ///
-/// Yields an [`Event`] for each record and for each line that is none. `Err` comes from the reader
-/// only: after an `Err`, `FramedRead` withholds what it holds and ends, so a bad line must not be
-/// one. The lines are those of [`LinesCodec`](tokio_util::codec::LinesCodec), split at LF only and
+/// Yields an [`Event`] for each record and for each line that is none. `Err` comes from the reader, or
+/// says that [too much was rejected](Self::with_error_budget): after an `Err`, `FramedRead` withholds what
+/// it holds and ends, so a bad line must not be one. The lines are those of [`LinesCodec`](tokio_util::codec::LinesCodec), split at LF only and
 /// without one CR before it, except that a byte order mark at the start is dropped, blank lines
 /// yield nothing, and a line with bad UTF-8 or beyond the limit is an event instead of an error.
 ///
@@ -57,15 +58,16 @@ use crate::reader::{End, Reader};
 /// # }
 /// ```
 pub struct JsonlCodec<T = Raw> {
-    decoder: RecordDecoder,
-    reader: Reader<T>,
+    driver: Driver<T>,
+    /// The error of too many rejects was returned.
+    has_failed: bool,
 }
 
 impl<T: DeserializeOwned> JsonlCodec<T> {
     /// A codec that reads leniently, into `T`.
     #[must_use]
     pub fn new() -> Self {
-        Self { decoder: RecordDecoder::new(Options::lenient()), reader: Reader::typed() }
+        Self { driver: Driver::new(Options::lenient()), has_failed: false }
     }
 }
 
@@ -76,23 +78,111 @@ impl<T: DeserializeOwned> Default for JsonlCodec<T> {
 }
 
 impl<T> JsonlCodec<T> {
+    fn map<U>(self, change: impl FnOnce(Driver<T>) -> Driver<U>) -> JsonlCodec<U> {
+        JsonlCodec { driver: change(self.driver), has_failed: false }
+    }
+
     /// Sets how to read: mode, emission and limits. Forgets what was read before. There are no
     /// partials: a codec yields what is whole.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
-        Self { decoder: RecordDecoder::new(options.partials(false)), ..self }
+        self.map(|driver| driver.with_options(options))
     }
 
     /// Holds each record against a validator before it is read into `T`.
     #[must_use]
-    pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.reader.set_validator(validator);
-        self
+    pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        self.map(|driver| driver.with_validator(validator))
     }
 
-    /// Forgets everything that was read, the end too, and starts with the next text.
+    /// Holds each tool call against the definitions of tools; see [`tool_calls`](Self::tool_calls).
+    #[must_use]
+    pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.map(|driver| driver.with_tools(tools))
+    }
+
+    /// Asks a closure for replacements of what is rejected; see
+    /// [`JsonlStreamParser::with_repair`](crate::JsonlStreamParser::with_repair). It is called while bytes
+    /// are decoded, and must not block.
+    #[must_use]
+    pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.map(|driver| driver.with_repair(repair))
+    }
+
+    /// Yields this many records or tool calls, and then nothing: what follows is dropped unread.
+    ///
+    /// A decoder cannot end a `FramedRead`, which goes on reading up to the end of its reader. To close
+    /// the connection with the last record, look at the [report](Self::report) and drop it:
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_codec::JsonlCodec;
+    /// use tokio_util::codec::FramedRead;
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> std::io::Result<()> {
+    /// let codec = JsonlCodec::<serde_json::Value>::new()
+    ///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")))
+    ///     .with_max_records(2);
+    /// let mut events = FramedRead::new(&b"{\"a\":NaN}\n{\"a\":2}\n{\"a\":3}\n"[..], codec);
+    /// while events.decoder().report().ended_by().is_none()
+    ///     && let Some(event) = events.next().await
+    /// {
+    ///     println!("{:?}", event?);
+    /// }
+    /// let report = events.decoder().report();
+    /// assert_eq!((report.records(), report.repaired()), (2, 1));
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn with_max_records(self, max_records: u64) -> Self {
+        self.map(|driver| driver.with_quota(|quota| quota.max_records = Some(max_records)))
+    }
+
+    /// Allows this many rejects. After the next one `decode` fails once, which ends a `FramedRead`, and then
+    /// yields nothing. The inner error is [`TooManyRejected`](tokenline_core::TooManyRejected). Prose is not
+    /// a reject, nor is what was [repaired](Self::with_repair).
+    #[must_use]
+    pub fn with_error_budget(self, rejects: u64) -> Self {
+        self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
+    }
+
+    /// What was delivered and rejected so far. It [is complete](Report::is_complete) once the end was
+    /// decoded.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        self.driver.report()
+    }
+
+    /// Forgets everything that was read and counted, the end too, and starts with the next text.
     pub fn reset(&mut self) {
-        self.decoder.reset();
+        self.driver.reset();
+        self.has_failed = false;
+    }
+}
+
+impl JsonlCodec<Raw> {
+    /// Reads each record as a tool call, `{"name", "parameters"}`, and holds it against the
+    /// [tools' definitions](Self::with_tools) if there are any. Calls in tags and brackets are found
+    /// too; [`Options::calls`] says which, all unless it was given.
+    ///
+    /// ```
+    /// use bytes::BytesMut;
+    /// use tokenline_codec::JsonlCodec;
+    /// use tokio_util::codec::Decoder;
+    ///
+    /// # fn main() -> std::io::Result<()> {
+    /// let mut codec = JsonlCodec::new().tool_calls();
+    /// let mut buffer = BytesMut::from("{\"name\":\"weather\",\"parameters\":{\"city\":\"Paris\"}}\n");
+    /// let record = codec.decode(&mut buffer)?.and_then(|event| event.into_record());
+    /// assert_eq!(record.unwrap().value.name, "weather");
+    /// # Ok(())
+    /// # }
+    /// ```
+    #[must_use]
+    pub fn tool_calls(self) -> JsonlCodec<ToolCall> {
+        self.map(Driver::tool_calls)
     }
 }
 
@@ -100,22 +190,33 @@ impl<T> Decoder for JsonlCodec<T> {
     type Item = Event<T>;
     type Error = io::Error;
 
-    /// Never fails.
+    /// Fails once, if more was rejected than the [error budget](JsonlCodec::with_error_budget) allows;
+    /// never without one.
+    #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
-        let decoded = self.decoder.decode(src);
-        let consumed = decoded.consumed;
-        // A record is one item: this reads no lists of calls.
-        let event = decoded.event.and_then(|event| self.reader.read(event, End::Clean));
+        let (consumed, step) = self.driver.step(src);
         src.advance(consumed);
-        Ok(event)
+        match step {
+            StreamStep::Event(event) => Ok(Some(event)),
+            StreamStep::NeedInput => Ok(None),
+            StreamStep::Done => match self.driver.tally().too_many_rejected() {
+                Some(error) if !self.has_failed => {
+                    self.has_failed = true;
+                    Err(io::Error::other(error.clone()))
+                }
+                _ => Ok(None),
+            },
+            StreamStep::Repair(_) => unreachable!("the hook answers at once"),
+        }
     }
 
-    /// Never fails.
+    /// Fails as [`decode`](Self::decode) does.
     fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
         if let Some(event) = self.decode(src)? {
             return Ok(Some(event));
         }
-        Ok(self.decoder.finish().and_then(|event| self.reader.read(event, End::Clean)))
+        self.driver.finish(SourceEnd::Clean);
+        self.decode(src)
     }
 }
 
@@ -140,6 +241,6 @@ impl<T, I: Serialize> Encoder<I> for JsonlCodec<T> {
 
 impl<T> fmt::Debug for JsonlCodec<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JsonlCodec").field("position", &self.decoder.position()).finish_non_exhaustive()
+        f.debug_struct("JsonlCodec").field("driver", &self.driver).finish_non_exhaustive()
     }
 }

@@ -64,44 +64,9 @@
 //! [one reject too many](JsonlStreamParser::with_error_budget).
 //!
 //! It polls its source only while *Reading*, that is when it has no event ready, and never again
-//! after the source's end or error, at which it drops the source. One poll is this loop, but that
-//! a poll which has gone through a few hundred KiB without an event wakes itself and returns
-//! `Pending`, so that other tasks get their turn:
-//!
-//! ```
-//! # use std::io;
-//! # use futures_util::{Stream, StreamExt};
-//! # use tokenline_core::{LentEvent, Options, RecordDecoder};
-//! # async fn events(mut source: impl Stream<Item = io::Result<Vec<u8>>> + Unpin) -> io::Result<u64> {
-//! # let mut records = 0;
-//! # let mut yield_event = |event: LentEvent<'_>| records += u64::from(event.into_record().is_some());
-//! let mut decoder = RecordDecoder::new(Options::lenient());
-//! let end = loop {
-//!     let chunk = match source.next().await {
-//!         None => break Ok(()),
-//!         Some(Err(error)) => break Err(error),
-//!         Some(Ok(chunk)) => chunk,
-//!     };
-//!     let mut at = 0;
-//!     loop {
-//!         let decoded = decoder.decode(&chunk[at..]);
-//!         at += decoded.consumed;
-//!         match decoded.event {
-//!             Some(event) => yield_event(event),
-//!             None => break,
-//!         }
-//!     }
-//! };
-//! while let Some(event) = decoder.finish() {
-//!     yield_event(event);
-//! }
-//! end?;
-//! # Ok(records)
-//! # }
-//! # let chunks = ["{\"a\":1}\n{", "\"b\":2}\n{}"].map(|chunk| Ok(chunk.into()));
-//! # let run = events(futures_util::stream::iter(chunks));
-//! # assert_eq!(futures_util::FutureExt::now_or_never(run).unwrap().unwrap(), 3);
-//! ```
+//! after the source's end or error, at which it drops the source. One poll is the loop on the page of
+//! [`Driver`](tokenline_core::Driver), but that a poll which has gone through a few hundred KiB without an
+//! event wakes itself and returns `Pending`, so that other tasks get their turn.
 //!
 //! So an error of the source comes after everything that was complete before it. A record that
 //! was balanced at that point is delivered as
@@ -115,11 +80,12 @@
 
 mod codec;
 pub mod observe;
-mod reader;
 mod stream;
 
 pub use codec::JsonlCodec;
+#[doc(hidden)]
+pub use stream::Pump;
 pub use stream::{
-    Infallible, Items, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict, StrictError,
-    ToolCalls, Values,
+    EventStream, Infallible, Items, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict,
+    StrictError, ToolCalls, Values,
 };

@@ -6,6 +6,7 @@
 //! | in | machine | out |
 //! |---|---|---|
 //! | text in pieces | [`JsonlParser`], [`RecordDecoder`] | records, one JSON object each |
+//! | text in pieces, for streams | [`Driver`] | typed records or tool calls, with quotas, repair and a report |
 //! | a growing JSON document | [`json::Parser`] | a tape that is read as values or into types |
 //! | the bytes of an event stream | [`sse::SseDecoder`] | server-sent events |
 //! | fragments of tool calls | [`ToolCallAssembler`] | tool calls |
@@ -42,8 +43,10 @@
 mod assembler;
 mod call_format;
 mod diagnostic;
+mod driver;
 pub mod json;
 mod limits;
+mod machine;
 mod options;
 mod parser;
 mod quota;
@@ -53,6 +56,7 @@ mod recovered;
 mod repair;
 mod report;
 pub mod sse;
+mod tally;
 mod tool_call;
 mod tool_definition;
 mod validate;
@@ -63,15 +67,18 @@ pub use call_format::{
     ToolCallFormat,
 };
 pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
+pub use driver::Driver;
 pub use limits::Limits;
+pub use machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
 pub use quota::{Counted, EndedBy, Quota, TooManyRejected};
 pub use record::{Completion, Emit, Event, LentEvent, Mode, Partial, Record};
-pub use records::{Decoded, RecordDecoder};
+pub use records::{Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
-pub use repair::{Rejected, Undecided};
+pub use repair::{RejectBuffer, Rejected, RepairHook};
 pub use report::Report;
+pub use tally::Tally;
 pub use tool_call::{Coercion, RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
 pub use validate::{Validate, ValidateCall, Violation};

@@ -85,6 +85,11 @@ impl Options {
         self
     }
 
+    /// Looks for calls of any format, unless one was given.
+    pub(crate) fn or_any_calls(self) -> Self {
+        if self.looks_for_calls() { self } else { self.calls(CallFormat::Auto) }
+    }
+
     /// Whether tool calls are looked for.
     #[must_use]
     pub fn looks_for_calls(&self) -> bool {

@@ -8,19 +8,8 @@ use crate::{Code, Diagnostic, Report, Severity};
 /// How much a stream delivers and rejects before it is ended; what has come of it is in its
 /// [`Report`].
 ///
-/// For who writes streams. Those of this workspace take it as `with_max_records` and
-/// `with_error_budget`.
-///
-/// ```
-/// use tokenline_core::{Limits, Quota, Report};
-///
-/// let quota = Quota { max_records: Some(2), ..Quota::default() };
-/// let mut report = Report::new(&Limits::default());
-/// report.count_record();
-/// assert!(!quota.is_full(&report));
-/// report.count_tool_call();
-/// assert!(quota.is_full(&report));
-/// ```
+/// For authors of stream adapters; a [`Tally`](crate::Tally) keeps to it. The streams of this workspace
+/// take it as `with_max_records` and `with_error_budget`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Quota {
     /// Most records and tool calls to deliver.
@@ -45,8 +34,7 @@ pub enum Counted {
 
 impl Quota {
     /// Whether all has been delivered that was to be.
-    #[must_use]
-    pub fn is_full(&self, report: &Report) -> bool {
+    pub(crate) fn is_full(&self, report: &Report) -> bool {
         let Some(max_records) = self.max_records else { return false };
         let delivered = match self.counted {
             Counted::All => report.records() + report.tool_calls(),
@@ -61,8 +49,7 @@ impl Quota {
     ///
     /// Prose is no reject. Neither is what a provider says of itself, `provider_error` and
     /// `stream_incomplete`: they are errors of their own.
-    #[must_use]
-    pub fn exceeded_by(&self, last: &Diagnostic, report: &Report) -> Option<TooManyRejected> {
+    pub(crate) fn exceeded_by(&self, last: &Diagnostic, report: &Report) -> Option<TooManyRejected> {
         let allowed = self.error_budget.filter(|_| last.severity() == Severity::Error)?;
         let of = |code: Code| report.by_code().get(&code).copied().unwrap_or_default();
         let rejected = report.rejected() - of(Code::ProviderError) - of(Code::StreamIncomplete);

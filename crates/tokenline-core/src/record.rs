@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, Serializer};
 
 use crate::json::{Delta, Value};
-use crate::{Code, Diagnostic, Recovered, Span, Validate, Violation};
+use crate::{Code, CountAs, Diagnostic, Recovered, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -237,6 +237,16 @@ impl<T, D> Event<T, D> {
         match diagnostic.severity() {
             crate::Severity::Info => Self::Note(diagnostic),
             crate::Severity::Error => Self::Rejected(diagnostic),
+        }
+    }
+
+    /// What the event counts as.
+    #[must_use]
+    pub fn count_as(&self) -> CountAs<'_> {
+        match self {
+            Self::Record(record) => CountAs::Record(record.recovered),
+            Self::Rejected(diagnostic) | Self::Note(diagnostic) => CountAs::Diagnostic(diagnostic),
+            Self::Text(_) | Self::Markup(_) | Self::Partial(_) => CountAs::Other,
         }
     }
 

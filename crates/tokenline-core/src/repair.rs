@@ -93,20 +93,23 @@ impl Record<()> {
     }
 }
 
-/// The bytes of a text that an event to come may be about, so that a repair hook can be given what
-/// was lost.
+/// A repair hook: gets what was rejected, and may return a [replacement](Record::repaired).
+pub type RepairHook = Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>;
+
+/// The bytes of a text that may still be rejected, so that a repair hook can be given them.
 ///
-/// For who writes streams. A [`RecordDecoder`] lends the text of its records, and of what is
-/// rejected only the place. Bytes are copied from piece to piece, not for each event, and no more of
-/// them than [`Limits::line_bytes`]: of what is longer nothing is kept.
+/// For authors of stream adapters. A [`RecordDecoder`] lends the text of its records, but only the
+/// place of its rejects. At most [`Limits::line_bytes`] are kept; of what is longer, nothing.
 #[derive(Debug)]
-pub struct Undecided {
+pub struct RejectBuffer {
     kept: Vec<u8>,
     /// Offset in the text of the first byte kept.
     base: u64,
     limit: usize,
     /// What was released last.
     released: Span,
+    /// From the start of the line of the last reject to that reject: a line may hold a million of them.
+    line: Span,
 }
 
 /// More than this is given back once it is empty: one long line must not pin memory.
@@ -114,34 +117,34 @@ const KEEP: usize = 64 * 1024;
 /// What a line may have at its end beside its content.
 const LINE_END: usize = 2;
 
-impl Undecided {
-    /// Of a text at its start.
+impl RejectBuffer {
+    /// An empty buffer, at the start of a text.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         let limit = limits.line_bytes.saturating_add(LINE_END);
-        Self { kept: Vec::new(), base: 0, limit, released: Span::default() }
+        Self { kept: Vec::new(), base: 0, limit, released: Span::default(), line: Span::default() }
     }
 
     /// Starts with the next text. Keeps some memory.
     pub fn reset(&mut self) {
         self.forget(0);
-        self.released = Span::default();
+        (self.released, self.line) = (Span::default(), Span::default());
     }
 
-    /// Says that there is a record here: none of its bytes is lost, whatever is said of them later.
+    /// Notes a released record: a reject that overlaps it is not for a hook.
     #[inline]
     pub fn release(&mut self, span: Span) {
         self.released = span;
     }
 
-    /// What a repair hook is given about a finding of the decoder's, and the place for its
-    /// replacement. `input` is the piece that is being decoded, `start` the offset of its first byte.
+    /// The text of a reject, and the place for its replacement. `input` is what is being decoded,
+    /// `start` the offset of its first byte.
     ///
-    /// `None` if the finding is not for a hook, if it is about bytes that were released before
-    /// ([`Emit::Eager`](crate::Emit::Eager)), or if they were too many to be kept.
+    /// `None` if the code is [not repairable](Code::is_repairable), if the bytes belong to a record that
+    /// was released ([`Emit::Eager`](crate::Emit::Eager)), or if they were too many to be kept.
     #[must_use]
     pub fn rejected(
-        &self,
+        &mut self,
         diagnostic: &Diagnostic,
         completion: Completion,
         input: &[u8],
@@ -152,11 +155,12 @@ impl Undecided {
         if !diagnostic.code.is_repairable() || is_released || from == end {
             return None;
         }
+        let column = self.column(from, input, start)?;
         let bytes = self.bytes(Span::new(from, end), input, start)?;
         let place = Record {
             value: (),
             line: diagnostic.line,
-            column: self.column(from, input, start)?,
+            column,
             span: diagnostic.span,
             completion,
             recovered: Recovered::default(),
@@ -164,33 +168,34 @@ impl Undecided {
         Some((Rejected::from_bytes(&bytes, diagnostic.clone()), place))
     }
 
-    /// Says that the decoder is done with a piece, which may be gone now.
+    /// Keeps what may still be rejected of the bytes that were just decoded.
     pub fn keep(&mut self, decoder: &RecordDecoder, input: &[u8]) {
-        let start = decoder.position() - input.len() as u64;
         let from = decoder.undecided_from();
-        match from.checked_sub(start) {
-            // What is open began in this piece, or begins after it.
-            Some(index) => {
-                let index = usize::try_from(index).unwrap_or(usize::MAX).min(input.len());
-                self.forget(start + index as u64);
-                self.push(&input[index..]);
+        let start = decoder.position() - input.len() as u64;
+        if let Some(index) = from.checked_sub(start) {
+            // What is open began in these bytes, or begins after them.
+            let index = usize::try_from(index).unwrap_or(usize::MAX).min(input.len());
+            self.forget(start + index as u64);
+            self.push(&input[index..], 0);
+        } else {
+            let decided = usize::try_from(from.saturating_sub(self.base)).unwrap_or(usize::MAX);
+            let mut decided = decided.min(self.kept.len());
+            // Moved seldom enough that the work stays linear.
+            if decided > self.kept.len() / 2 {
+                self.kept.drain(..decided);
+                self.base += decided as u64;
+                decided = 0;
             }
-            None => {
-                let decided = usize::try_from(from.saturating_sub(self.base)).unwrap_or(usize::MAX);
-                if decided > 0 {
-                    let decided = decided.min(self.kept.len());
-                    self.kept.drain(..decided);
-                    self.base += decided as u64;
-                }
-                self.push(input);
-            }
+            self.push(input, decided);
         }
     }
 
-    fn push(&mut self, bytes: &[u8]) {
-        match self.kept.len() + bytes.len() <= self.limit {
-            true => self.kept.extend_from_slice(bytes),
-            false => self.forget(self.base + (self.kept.len() + bytes.len()) as u64),
+    /// Keeps these bytes too, if they fit; the first `decided` of those kept do not count.
+    fn push(&mut self, bytes: &[u8], decided: usize) {
+        if self.kept.len() - decided + bytes.len() <= self.limit {
+            self.kept.extend_from_slice(bytes);
+        } else {
+            self.forget(self.base + (self.kept.len() + bytes.len()) as u64);
         }
     }
 
@@ -217,13 +222,29 @@ impl Undecided {
     }
 
     /// The place on its line of an offset: bytes, counted from 1.
-    fn column(&self, offset: u64, input: &[u8], start: u64) -> Option<u64> {
+    fn column(&mut self, offset: u64, input: &[u8], start: u64) -> Option<u64> {
         // What is kept begins at the start of a line.
         let first = self.base.min(start);
-        let before = self.bytes(Span::new(first, offset), input, start)?;
+        if offset < first {
+            return None;
+        }
+        if self.line.start < first || self.line.end > offset {
+            self.line = Span::new(first, first);
+        }
+        for (bytes, base) in [(input, start), (&self.kept, self.base)] {
+            let index = |offset: u64| usize::try_from(offset.saturating_sub(base)).unwrap_or(usize::MAX);
+            let from = index(self.line.end);
+            let part = bytes.get(from..index(offset).min(bytes.len())).unwrap_or_default();
+            if let Some(at) = memrchr(b'\n', part) {
+                self.line.start = base + (from + at) as u64 + 1;
+                break;
+            }
+        }
+        self.line.end = offset;
+        let mark = "\u{feff}".as_bytes();
+        let text = self.bytes(Span::new(0, mark.len() as u64), input, start);
         // A byte order mark is on no line.
-        let mark = if first == 0 && before.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-        let line = memrchr(b'\n', &before).map_or(mark, |at| at + 1);
-        Some((before.len() - line) as u64 + 1)
+        let is_marked = self.line.start == 0 && text.is_some_and(|text| *text == *mark);
+        Some(offset - self.line.start + 1 - if is_marked { mark.len() as u64 } else { 0 })
     }
 }

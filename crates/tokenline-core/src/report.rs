@@ -49,16 +49,28 @@ impl Report {
 
     /// Counts a finding and keeps it while there is room.
     pub fn add(&mut self, diagnostic: Diagnostic) {
+        if self.count(&diagnostic) {
+            self.diagnostics.push(diagnostic);
+        }
+    }
+
+    /// Like [`add`](Self::add), for a finding that is also an event: clones only what is kept.
+    pub(crate) fn note(&mut self, diagnostic: &Diagnostic) {
+        if self.count(diagnostic) {
+            self.diagnostics.push(diagnostic.clone());
+        }
+    }
+
+    /// Counts a finding. Returns whether there is room for it.
+    fn count(&mut self, diagnostic: &Diagnostic) -> bool {
         match diagnostic.severity() {
             Severity::Info => self.notes += 1,
             Severity::Error => self.rejected += 1,
         }
         *self.by_code.entry(diagnostic.code).or_default() += 1;
-        if self.diagnostics.len() < self.capacity {
-            self.diagnostics.push(diagnostic);
-        } else {
-            self.dropped += 1;
-        }
+        let has_room = self.diagnostics.len() < self.capacity;
+        self.dropped += u64::from(!has_room);
+        has_room
     }
 
     /// Says that the source reached its own end.

@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use tokenline_core::json::LoneSurrogates;
 use tokenline_core::{CallDelta, Completion, PartialArgument};
 
 /// A piece of an answer, whichever provider it comes from.
@@ -58,6 +59,9 @@ pub enum Delta<'a> {
         /// The value and its place.
         part: PartialArgument<'a>,
     },
+    /// A character was cut in half: what the text of the next delta begins and ends with of such, where
+    /// it has U+FFFD. Also in the texts that follow in the same event U+FFFD may stand for a half.
+    LoneSurrogates(LoneSurrogates),
     /// A block has ended.
     BlockStop {
         /// The choice.

@@ -78,5 +78,6 @@ pub use delta::{Delta, FinishReason, Usage};
 pub use providers::{
     AnthropicDecoder, GeminiDecoder, OllamaDecoder, OpenAiChatDecoder, OpenAiResponsesDecoder,
 };
-pub use stream::{AnswerError, AnswerStream, Items, Records, TextPieces, ToolCalls};
+pub use stream::{AnswerError, AnswerStream, Records, TextPieces, ToolCalls};
+pub use tokenline_codec::Items;
 pub use unknown::Unknown;

@@ -6,8 +6,8 @@ pub use tokenline_core::*;
 
 #[cfg(feature = "codec")]
 pub use tokenline_codec::{
-    Infallible, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict,
-    StrictError, ToolCalls, Values, observe,
+    EventStream, Infallible, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError,
+    StreamError, Strict, StrictError, ToolCalls, Values, observe,
 };
 
 #[cfg(feature = "continuation")]

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use tokenline_core::{Code, Diagnostic, Report, Severity};
+use tokenline_core::{Code, CountAs, Diagnostic, Report, Severity};
 
 #[cfg(feature = "metrics")]
 use super::counters::Counters;
@@ -120,16 +120,21 @@ impl Metered<'_> {
         self.trace.counts(|counts| counts.bytes += bytes);
     }
 
-    /// The stream yields an event. What it is, is told besides.
-    pub fn event(&mut self) {
+    /// Counts an event of the stream.
+    pub fn count(&mut self, event: CountAs<'_>) {
         #[cfg(feature = "metrics")]
         self.counters.events.increment(1);
         #[cfg(feature = "tracing")]
         self.trace.counts(|counts| counts.events += 1);
+        match event {
+            CountAs::Record(_) => self.record(),
+            CountAs::ToolCall(_) => self.tool_call(),
+            CountAs::Diagnostic(diagnostic) => self.diagnostic(diagnostic),
+            CountAs::Other => {}
+        }
     }
 
-    /// The event is a record.
-    pub fn record(&mut self) {
+    fn record(&mut self) {
         #[cfg(feature = "metrics")]
         self.counters.records.increment(1);
         #[cfg(feature = "tracing")]
@@ -137,8 +142,7 @@ impl Metered<'_> {
         self.delivered();
     }
 
-    /// The event is a tool call.
-    pub fn tool_call(&mut self) {
+    fn tool_call(&mut self) {
         #[cfg(feature = "metrics")]
         self.counters.tool_calls.increment(1);
         #[cfg(feature = "tracing")]
@@ -157,8 +161,7 @@ impl Metered<'_> {
         }
     }
 
-    /// The event is a finding.
-    pub fn finding(&mut self, diagnostic: &Diagnostic) {
+    fn diagnostic(&mut self, diagnostic: &Diagnostic) {
         if diagnostic.severity() == Severity::Info {
             return;
         }
@@ -191,15 +194,15 @@ impl Metered<'_> {
         self.state.is_given_up = true;
     }
 
-    /// The stream has ended, because its source has, with this report.
+    /// The stream has ended with this report: because its source has, or because of a quota.
     pub fn end(&mut self, report: &Report) {
         if self.state.is_closed {
             return;
         }
-        match report.is_complete() {
-            true => self.state.settle(Outcome::Complete),
-            false if self.state.is_given_up => {}
-            false => self.state.settle(Outcome::Incomplete),
+        if report.is_complete() {
+            self.state.settle(Outcome::Complete);
+        } else if !self.state.is_given_up && report.ended_by().is_none() {
+            self.state.settle(Outcome::Incomplete);
         }
         // The one finding that is no event: where the source failed, an answer leaves it to the report.
         let is_broken = self.state.outcome == Outcome::Failed || self.state.is_given_up;

@@ -2,7 +2,7 @@
 
 use std::marker::PhantomData;
 
-use tokenline_core::{Diagnostic, Report};
+use tokenline_core::{CountAs, Report};
 
 /// Reads no clock.
 #[derive(Clone, Copy, Debug)]
@@ -47,16 +47,7 @@ impl Metered<'_> {
     pub fn chunk(&mut self, _chunk: &impl AsRef<[u8]>) {}
 
     #[inline]
-    pub fn event(&mut self) {}
-
-    #[inline]
-    pub fn record(&mut self) {}
-
-    #[inline]
-    pub fn tool_call(&mut self) {}
-
-    #[inline]
-    pub fn finding(&mut self, _diagnostic: &Diagnostic) {}
+    pub fn count(&mut self, _event: CountAs<'_>) {}
 
     #[inline]
     pub fn source_failed(&mut self) {}

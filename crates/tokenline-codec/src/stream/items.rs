@@ -2,127 +2,107 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use tokenline_core::json::Raw;
-use tokenline_core::{Diagnostic, Event, Record, Report, ToolCall};
+use tokenline_core::{Event, Record, Report, ToolCall};
 
-use super::budget::Budget;
-use super::{Infallible, JsonlStreamParser, Reporting, StreamError, Strict};
+use super::{EventStream, Infallible, JsonlStreamParser, Reporting, Strict};
 
 /// The records of a stream, read into `T`, with their places.
-pub type Records<S, T = Raw> = Items<S, T, Record<T>>;
+pub type Records<S, T = Raw> = Items<JsonlStreamParser<S, T>, Record<T>>;
 
 /// The records of a stream, read into `T`.
-pub type Values<S, T = Raw> = Items<S, T, T>;
+pub type Values<S, T = Raw> = Items<JsonlStreamParser<S, T>, T>;
 
 /// The tool calls of a stream.
 pub type ToolCalls<S> = Values<S, ToolCall>;
 
 pin_project! {
-    /// What was delivered of a [`JsonlStreamParser`]: [`Records`], [`Values`] or [`ToolCalls`].
+    /// One kind of what a stream yields: [`Records`], [`Values`] or [`ToolCalls`].
     ///
     /// Rejects and prose are skipped and left in the [`report`](Self::report). An error is the
-    /// source's, or that too much was rejected; it comes once, after everything complete, and then the
-    /// stream has ended.
+    /// source's, or that too much was rejected; of a provider's response also that it failed or is not
+    /// complete. It comes once, after everything complete, and then the stream has ended.
     #[must_use = "streams do nothing unless polled"]
-    pub struct Items<S: TryStream, T, I> {
+    pub struct Items<A: EventStream, I> {
         #[pin]
-        parser: JsonlStreamParser<S, T>,
-        item: fn(Record<T>) -> I,
+        pub(super) events: A,
+        pub(super) item: fn(A::Event) -> Option<I>,
     }
 }
 
-/// What a poll for an item or a reject comes to.
-pub(super) type ItemPoll<I, E> = Poll<Option<Result<Result<I, Diagnostic>, StreamError<E>>>>;
-
-impl<S: TryStream, T, I> Items<S, T, I> {
-    pub(super) fn new(parser: JsonlStreamParser<S, T>, item: fn(Record<T>) -> I) -> Self {
-        Self { parser, item }
+impl<A: EventStream, I> Items<A, I> {
+    /// What `item` picks out of the events.
+    pub fn new(events: A, item: fn(A::Event) -> Option<I>) -> Self {
+        Self { events, item }
     }
 
-    /// The same up to the first reject, which is an error.
-    pub fn strict(self) -> Strict<Self> {
-        Strict::new(self)
+    /// The items themselves: an error ends the stream and can be asked for later.
+    pub fn infallible(self) -> Infallible<Self> {
+        Infallible::new(self)
     }
 
     /// What was delivered and rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {
-        self.parser.report()
+        self.events.report()
     }
 
-    pub(super) fn parser(self: Pin<&mut Self>) -> Pin<&mut JsonlStreamParser<S, T>> {
-        self.project().parser
-    }
-}
-
-impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Items<S, T, I> {
-    /// The items themselves: an error ends the stream and is kept for who asks.
-    pub fn infallible(self) -> Infallible<Self> {
-        Infallible::new(self)
-    }
-
-    /// The next item or reject; prose is skipped. Rejects are left to the caller to count.
-    pub(super) fn poll_item(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        budget: &mut Budget,
-    ) -> ItemPoll<I, S::Error> {
-        loop {
-            let item = self.item;
-            let polled = match ready!(self.as_mut().parser().poll_event(cx, budget)) {
-                None => None,
-                Some(Err(error)) => Some(Err(error)),
-                Some(Ok(Event::Record(record))) => Some(Ok(Ok(item(record)))),
-                Some(Ok(Event::Rejected(diagnostic))) => Some(Ok(Err(diagnostic))),
-                Some(Ok(Event::Note(diagnostic))) => {
-                    self.as_mut().parser().note(diagnostic);
-                    continue;
-                }
-                Some(Ok(_)) => unreachable!("the reader yields no other event"),
-            };
-            return Poll::Ready(polled);
-        }
+    /// The machine that reads the chunks, for what it knows beside the items: finish reasons and usage of
+    /// a response.
+    #[must_use]
+    pub fn parser(&self) -> &A::Parser {
+        self.events.parser()
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Items<S, T, I> {
-    type Item = Result<I, StreamError<S::Error>>;
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Items<JsonlStreamParser<S, T>, I> {
+    /// The same up to the first reject, which is an error.
+    pub fn strict(self) -> Strict<Self> {
+        Strict::new(self)
+    }
+}
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut budget = Budget::new();
-        loop {
-            match ready!(self.as_mut().poll_item(cx, &mut budget)) {
-                Some(Ok(Ok(item))) => return Poll::Ready(Some(Ok(item))),
-                Some(Ok(Err(diagnostic))) => self.as_mut().parser().note(diagnostic),
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-                None => return Poll::Ready(None),
-            }
-        }
+/// The record of an event, if it is one.
+pub(super) fn record<T>(event: Event<T>) -> Option<Record<T>> {
+    event.into_record()
+}
+
+/// The value of a record.
+pub(super) fn value<T>(event: Event<T>) -> Option<T> {
+    event.into_record().map(|record| record.value)
+}
+
+impl<A: EventStream, I> Stream for Items<A, I> {
+    type Item = Result<I, A::Error>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.project();
+        this.events.poll_pick(cx, *this.item)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        self.parser.size_hint()
+        (0, self.events.has_ended().then_some(0))
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> FusedStream for Items<S, T, I> {
+impl<A: EventStream, I> FusedStream for Items<A, I> {
     fn is_terminated(&self) -> bool {
-        self.parser.is_terminated()
+        self.events.has_ended()
     }
 }
 
-impl<S: TryStream, T, I> Reporting for Items<S, T, I> {
+impl<A: EventStream, I> Reporting for Items<A, I> {
     fn report(&self) -> &Report {
-        self.parser.report()
+        self.events.report()
     }
 }
 
-impl<S: TryStream, T, I> fmt::Debug for Items<S, T, I> {
+impl<A: EventStream + fmt::Debug, I> fmt::Debug for Items<A, I> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Items").field("parser", &self.parser).finish_non_exhaustive()
+        f.debug_struct("Items").field("events", &self.events).finish_non_exhaustive()
     }
 }

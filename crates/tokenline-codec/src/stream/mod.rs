@@ -1,17 +1,17 @@
 //! Records out of a stream of byte chunks.
 
-mod budget;
 mod error;
-mod hooks;
+mod events;
 mod infallible;
 mod items;
 mod parser;
-mod reporting;
+mod pump;
 mod strict;
 
 pub use error::{SourceError, StreamError, StrictError};
+pub use events::{EventStream, Reporting};
 pub use infallible::Infallible;
 pub use items::{Items, Records, ToolCalls, Values};
 pub use parser::JsonlStreamParser;
-pub use reporting::Reporting;
+pub use pump::Pump;
 pub use strict::Strict;

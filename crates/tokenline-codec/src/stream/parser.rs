@@ -1,27 +1,18 @@
-//! The stream under all others.
-
-mod poll;
+//! Records and rejects of any byte stream.
 
 use std::fmt;
 use std::pin::Pin;
-use std::sync::Mutex;
 use std::task::{Context, Poll};
 
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{
-    CallFormat, Diagnostic, EndedBy, Event, Options, RecordDecoder, Rejected, Report, TooManyRejected,
-    ToolCall, Validate, ValidateCall,
-};
+use tokenline_core::{Driver, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 
-use super::budget::Budget;
-use super::hooks::{Answer, Hooks};
-use super::items::{Records, ToolCalls, Values};
-use super::{Reporting, StreamError, Strict};
+use super::items::{self, Items, Records, ToolCalls, Values};
+use super::{EventStream, Pump, Reporting, StreamError, Strict};
 use crate::observe::{Meter, Start};
-use crate::reader::Reader;
 
 pin_project! {
     /// Events out of any stream of byte chunks: records read into `T`, and what was rejected.
@@ -59,109 +50,65 @@ pin_project! {
     /// ```
     #[must_use = "streams do nothing unless polled"]
     pub struct JsonlStreamParser<S: TryStream, T = Raw> {
-        // Dropped as soon as nothing more will be read from it.
         #[pin]
-        source: Option<S>,
-        chunk: Option<S::Ok>,
-        // How much of the chunk is done with.
-        at: usize,
-        decoder: RecordDecoder,
-        state: State<S::Error>,
-        reader: Reader<T>,
-        report: Report,
-        meter: Meter,
-        options: Options,
-        // `None` unless there are any, so that others pay one branch.
-        hooks: Option<Box<Hooks>>,
+        pump: Pump<S, Driver<T>>,
     }
-}
-
-#[derive(Debug)]
-enum State<E> {
-    /// Nothing is held but what is open.
-    Reading,
-    /// There may be events in what was read.
-    Decoding,
-    /// The source ended, or failed; there may be last events.
-    Ending(Option<E>),
-    /// More was rejected than is allowed; that is still to be said.
-    Exceeded(TooManyRejected),
-    Ended,
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T> {
     /// Reads a source leniently, into `T`.
     pub fn new(source: S) -> Self {
-        let options = Options::lenient();
-        Self {
-            source: Some(source),
-            chunk: None,
-            at: 0,
-            state: State::Reading,
-            reader: Reader::typed(),
-            report: Report::new(&options.limits),
-            decoder: RecordDecoder::new(options.clone()),
-            meter: Meter::new("text", Start::now()),
-            options,
-            hooks: None,
-        }
+        let meter = Meter::new("text", Start::now());
+        Self { pump: Pump::new(source, Driver::new(Options::lenient()), meter) }
     }
 }
 
 impl<S: TryStream, T> JsonlStreamParser<S, T> {
+    pub(super) fn map<U>(self, change: impl FnOnce(Driver<T>) -> Driver<U>) -> JsonlStreamParser<S, U> {
+        JsonlStreamParser { pump: self.pump.map(change) }
+    }
+
     /// Sets how to read: mode, emission and limits. To be called before the first poll. There are no
     /// partials: a stream yields what is whole.
-    pub fn with_options(mut self, options: Options) -> Self {
-        let options = options.partials(false);
-        if let Some(hooks) = &mut self.hooks {
-            hooks.set_limits(options.limits);
-        }
-        let report = Report::new(&options.limits);
-        Self { decoder: RecordDecoder::new(options.clone()), report, options, ..self }
+    pub fn with_options(self, options: Options) -> Self {
+        self.map(|driver| driver.with_options(options))
     }
 
     /// Holds each record against a validator before it is read into `T`. One that breaks a rule is
     /// rejected.
-    pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.reader.set_validator(validator);
-        self
+    pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        self.map(|driver| driver.with_validator(validator))
     }
 
     /// Holds each tool call against the definitions of tools; see [`tool_calls`](Self::tool_calls).
-    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
-        self.reader.set_tools(tools);
-        self
+    pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.map(|driver| driver.with_tools(tools))
     }
 
-    /// Ends the stream once it has delivered so many records or tool calls. With the last of them, not
-    /// when the next is asked for, it lets go of the source: the connection closes, and no more tokens
-    /// are paid for. That is no error; [`Report::ended_by`] tells of it. With 0 nothing is read at all.
-    pub fn with_max_records(mut self, max_records: u64) -> Self {
-        self.hooks().quota.max_records = Some(max_records);
-        self
+    /// Ends the stream after this many records or tool calls. The source is dropped with the last of them,
+    /// not when the next one is asked for: the connection closes, and no more tokens are paid for. This is
+    /// not an error; see [`Report::ended_by`]. With 0 nothing is read.
+    pub fn with_max_records(self, max_records: u64) -> Self {
+        self.map(|driver| driver.with_quota(|quota| quota.max_records = Some(max_records)))
     }
 
-    /// Lives with so many rejects. At the next one the stream lets go of the source and ends with
-    /// [`StreamError::TooManyRejected`]; of events, that comes after the reject itself. Prose is no
-    /// reject, nor is what was [repaired](Self::with_repair). A [`Strict`] stream ends before, at its
-    /// first reject.
-    pub fn with_error_budget(mut self, rejects: u64) -> Self {
-        self.hooks().quota.error_budget = Some(rejects);
-        self
+    /// Allows this many rejects. At the next one the stream drops the source and ends with
+    /// [`StreamError::TooManyRejected`], after the reject itself. Prose is not a reject, nor is what was
+    /// [repaired](Self::with_repair). A [`Strict`] stream ends at its first reject in any case.
+    pub fn with_error_budget(self, rejects: u64) -> Self {
+        self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
 
-    /// Gives what is rejected a second chance: the closure gets the text that was lost, with the
-    /// finding, and may return another one to take its place.
+    /// Asks a closure for replacements of what is rejected. It gets the rejected text with the diagnostic.
     ///
-    /// It is asked about records that are malformed, cut off, no object, not UTF-8, or against the
-    /// schema, the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable).
-    /// A replacement is one JSON object, and is held against the same rules. It comes in the order and
-    /// with the place of what it replaces, and is [marked](tokenline_core::Recovery::Repaired). If it
-    /// is anything else, or breaks a rule itself, the first finding stands; the closure is not asked
-    /// again.
+    /// It is asked about records that are malformed, truncated, not an object, not UTF-8, or break the
+    /// schema, the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A
+    /// replacement is one JSON object that passes the same rules. It takes the place of what it replaces,
+    /// and is [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not
+    /// asked again.
     ///
-    /// So that the text is there, the line being read is kept, up to
-    /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes); without a hook it is not.
+    /// With a hook the line being read is kept, up to
+    /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes).
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -191,17 +138,12 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn with_repair(
-        mut self,
-        mut repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
-    ) -> Self {
-        self.hooks().set_repair(move |rejected| Answer::Now(repair(rejected)));
-        self
+    pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.map(|driver| driver.with_repair(repair))
     }
 
-    /// As [`with_repair`](Self::with_repair), with a closure that returns a future: one that asks
-    /// a model. It is awaited where the record is due, and nothing is read meanwhile. It runs in the
-    /// stream's own task; dropping the stream drops it.
+    /// Like [`with_repair`](Self::with_repair), with a closure that returns a future, to ask a model. The
+    /// stream awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
     ///
     /// ```
     /// # use futures_util::StreamExt;
@@ -218,79 +160,46 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
     /// # assert_eq!(records.count().await, 1);
     /// # }
     /// ```
-    pub fn with_async_repair<F>(
-        mut self,
-        mut repair: impl FnMut(Rejected) -> F + Send + Sync + 'static,
-    ) -> Self
+    pub fn with_async_repair<F>(self, repair: impl FnMut(Rejected) -> F + Send + Sync + 'static) -> Self
     where
         F: Future<Output = Option<String>> + Send + 'static,
     {
-        self.hooks().set_repair(move |rejected| Answer::Later(Mutex::new(Box::pin(repair(rejected)))));
-        self
-    }
-
-    fn hooks(&mut self) -> &mut Hooks {
-        let limits = self.options.limits;
-        self.hooks.get_or_insert_with(|| Box::new(Hooks::new(limits)))
-    }
-
-    /// The records with their places; rejects go to the report.
-    pub fn records(self) -> Records<S, T> {
-        Records::new(self, |record| record)
-    }
-
-    /// The records' values alone; rejects go to the report.
-    pub fn values(self) -> Values<S, T> {
-        Values::new(self, |record| record.value)
-    }
-
-    /// The records, up to the first reject, which is an error. Short for `records().strict()`.
-    ///
-    /// This is about what happens on a reject; what is one, is set by
-    /// [`with_options`](Self::with_options).
-    pub fn strict(self) -> Strict<Records<S, T>> {
-        self.records().strict()
+        let mut parser = self.map(Driver::with_repair_steps);
+        parser.pump.set_repair(repair);
+        parser
     }
 
     /// What was delivered and rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {
-        &self.report
-    }
-
-    /// Counts a finding; the stream ends at one reject too many.
-    pub(in crate::stream) fn note(mut self: Pin<&mut Self>, diagnostic: Diagnostic) {
-        let this = self.as_mut().project();
-        let quota = this.hooks.as_ref().map(|hooks| hooks.quota);
-        match quota.filter(|quota| quota.error_budget.is_some()) {
-            None => this.report.add(diagnostic),
-            Some(quota) => {
-                this.report.add(diagnostic.clone());
-                if let Some(error) = quota.exceeded_by(&diagnostic, this.report) {
-                    this.report.set_ended_by(EndedBy::ErrorBudget);
-                    self.end_with(State::Exceeded(error));
-                }
-            }
-        }
-    }
-
-    /// Counts a finding at which the stream ends in any case.
-    pub(in crate::stream) fn note_last(mut self: Pin<&mut Self>, diagnostic: Diagnostic) {
-        self.as_mut().project().report.add(diagnostic);
-        self.end_with(State::Ended);
-    }
-
-    /// Yields nothing more, but what the state says, and lets go of the source.
-    fn end_with(self: Pin<&mut Self>, state: State<S::Error>) {
-        let mut this = self.project();
-        this.source.set(None);
-        *this.chunk = None;
-        *this.state = state;
-        this.meter.enter().close();
+        self.pump.machine().report()
     }
 }
 
-impl<S: TryStream> JsonlStreamParser<S, Raw> {
+impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
+    /// The records with their places; rejects go to the report.
+    pub fn records(self) -> Records<S, T> {
+        Items::new(self, items::record)
+    }
+
+    /// The records' values alone; rejects go to the report.
+    pub fn values(self) -> Values<S, T> {
+        Items::new(self, items::value)
+    }
+
+    /// The records, up to the first reject, which is an error. Short for `records().strict()`. What is
+    /// rejected depends on the [options](Self::with_options).
+    pub fn strict(self) -> Strict<Records<S, T>> {
+        self.records().strict()
+    }
+
+    /// Ends the stream, and drops the source.
+    pub(super) fn stop(self: Pin<&mut Self>) {
+        self.project().pump.stop(Driver::stop);
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>> JsonlStreamParser<S, Raw> {
     /// Reads each record as a tool call, `{"name", "parameters"}`, and holds it against the
     /// [tools' definitions](Self::with_tools) if there are any. Calls in tags and brackets are found
     /// too; [`Options::calls`] says which, all unless it was given.
@@ -314,55 +223,60 @@ impl<S: TryStream> JsonlStreamParser<S, Raw> {
         self.tool_call_events().values()
     }
 
-    /// As [`tool_calls`](Self::tool_calls), with the rejects among them.
+    /// Like [`tool_calls`](Self::tool_calls), with the rejects in between.
     pub fn tool_call_events(self) -> JsonlStreamParser<S, ToolCall> {
-        let Self { source, chunk, at, state, reader, report, meter, options, hooks, .. } = self;
-        let options = match options.looks_for_calls() {
-            true => options,
-            false => options.calls(CallFormat::Auto),
-        };
-        let decoder = match reader.tools() {
-            Some(tools) => RecordDecoder::new(options.clone()).with_tools(tools),
-            None => RecordDecoder::new(options.clone()),
-        };
-        let reader = Reader::tool_calls(reader);
-        JsonlStreamParser { source, chunk, at, decoder, state, reader, report, meter, options, hooks }
+        self.map(Driver::tool_calls)
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T> EventStream for JsonlStreamParser<S, T> {
+    type Event = Event<T>;
+    type Error = StreamError<S::Error>;
+    type Parser = Driver<T>;
+
+    fn poll_pick<R>(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        pick: impl FnMut(Event<T>) -> Option<R>,
+    ) -> Poll<Option<Result<R, Self::Error>>> {
+        self.project().pump.poll_pick(cx, pick)
+    }
+
+    fn has_ended(&self) -> bool {
+        self.pump.is_terminated()
+    }
+
+    fn parser(&self) -> &Driver<T> {
+        self.pump.machine()
     }
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T> Stream for JsonlStreamParser<S, T> {
     type Item = Result<Event<T>, StreamError<S::Error>>;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let polled = self.as_mut().poll_event(cx, &mut Budget::new());
-        if let Poll::Ready(Some(Ok(Event::Rejected(diagnostic) | Event::Note(diagnostic)))) = &polled {
-            self.note(diagnostic.clone());
-        }
-        polled
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.poll_pick(cx, Some)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
-        (0, matches!(self.state, State::Ended).then_some(0))
+        (0, self.has_ended().then_some(0))
     }
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T> FusedStream for JsonlStreamParser<S, T> {
     fn is_terminated(&self) -> bool {
-        matches!(self.state, State::Ended)
+        self.has_ended()
     }
 }
 
 impl<S: TryStream, T> Reporting for JsonlStreamParser<S, T> {
     fn report(&self) -> &Report {
-        &self.report
+        self.pump.machine().report()
     }
 }
 
 impl<S: TryStream, T> fmt::Debug for JsonlStreamParser<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("JsonlStreamParser")
-            .field("position", &self.decoder.position())
-            .field("report", &self.report)
-            .finish_non_exhaustive()
+        f.debug_struct("JsonlStreamParser").field("driver", self.pump.machine()).finish_non_exhaustive()
     }
 }

@@ -5,10 +5,9 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
-use tokenline_core::Report;
+use tokenline_core::{Event, Report};
 
-use super::budget::Budget;
-use super::{Infallible, Items, Reporting, StreamError, StrictError};
+use super::{EventStream, Infallible, Items, JsonlStreamParser, Reporting, StreamError, StrictError};
 
 pin_project! {
     /// [`Records`](crate::Records), [`Values`](crate::Values) or [`ToolCalls`](crate::ToolCalls) up
@@ -36,14 +35,14 @@ pin_project! {
     }
 }
 
-impl<A> Strict<A> {
-    pub(super) fn new(items: A) -> Self {
-        Self { items }
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Strict<Items<JsonlStreamParser<S, T>, I>> {
+    pub(super) fn new(items: Items<JsonlStreamParser<S, T>, I>) -> Self {
+        // It ends at its first reject in any case.
+        let events = items.events.map(|driver| driver.with_quota(|quota| quota.error_budget = None));
+        Self { items: Items { events, ..items } }
     }
-}
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Strict<Items<S, T, I>> {
-    /// The items themselves: an error ends the stream and is kept for who asks.
+    /// The items themselves: an error ends the stream and can be asked for later.
     pub fn infallible(self) -> Infallible<Self> {
         Infallible::new(self)
     }
@@ -55,24 +54,27 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Strict<Items<S, T, I>> {
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Strict<Items<S, T, I>> {
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Strict<Items<JsonlStreamParser<S, T>, I>> {
     type Item = Result<I, StrictError<S::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut items = self.project().items;
-        let item = match ready!(items.as_mut().poll_item(cx, &mut Budget::new())) {
-            None => return Poll::Ready(None),
-            Some(Ok(Ok(item))) => Ok(item),
-            Some(Ok(Err(diagnostic))) => {
-                items.parser().note_last(diagnostic.clone());
+        let mut items = self.project().items.project();
+        let polled = items.events.as_mut().poll_pick(cx, |event| match event {
+            Event::Rejected(diagnostic) => Some(Err(diagnostic)),
+            event => (items.item)(event).map(Ok),
+        });
+        Poll::Ready(ready!(polled).map(|polled| match polled {
+            Ok(Ok(item)) => Ok(item),
+            Ok(Err(diagnostic)) => {
+                items.events.stop();
                 Err(StrictError::Rejected(Box::new(diagnostic)))
             }
-            Some(Err(StreamError::Source(error))) => Err(StrictError::Source(error)),
-            Some(Err(StreamError::TooManyRejected(_))) => {
-                unreachable!("a strict stream has ended at the reject")
+            Err(StreamError::Source(error)) => Err(StrictError::Source(error)),
+            // Only of a stream that was over its budget before it became strict.
+            Err(StreamError::TooManyRejected(error)) => {
+                Err(StrictError::Rejected(Box::new(error.last().clone())))
             }
-        };
-        Poll::Ready(Some(item))
+        }))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -80,7 +82,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for Strict<Items<S, T, I>> {
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> FusedStream for Strict<Items<S, T, I>> {
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> FusedStream for Strict<Items<JsonlStreamParser<S, T>, I>> {
     fn is_terminated(&self) -> bool {
         self.items.is_terminated()
     }

@@ -1,6 +1,7 @@
 //! Streams and codecs over sources of every kind.
 
 mod codec;
+mod codec_hooks;
 #[path = "../common/mod.rs"]
 mod common;
 mod hooks;

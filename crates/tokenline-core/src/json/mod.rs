@@ -43,4 +43,5 @@ pub use number::Number;
 pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};
 pub use raw::Raw;
 pub use raw_str::RawStr;
+pub use unescape::LoneSurrogates;
 pub use value::{Array, Elements, Kind, Members, Object, Value, View};

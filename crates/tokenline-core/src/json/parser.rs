@@ -193,6 +193,7 @@ impl Parser {
         self.tape.len = 0;
         self.tape.decoded.clear();
         self.tape.repeated_name = None;
+        self.tape.has_lone_surrogates = false;
         self.name_hashes_len = 0;
         self.state = State::Value;
         self.at = 0;
@@ -234,12 +235,48 @@ impl Parser {
     /// If the text is not one JSON value with nothing but white space around it.
     pub fn parse<'a>(&'a mut self, document: &'a str) -> Result<Value<'a>, SyntaxError> {
         self.reset();
-        let bytes = document.as_bytes();
+        self.read_whole(document.as_bytes())?;
+        Ok(self.value(document))
+    }
+
+    /// As [`parse`](Self::parse), but takes an escape of half a surrogate pair as well, which reads as
+    /// U+FFFD; [`Value::lone_surrogates`] has the halves. Such a document is read twice.
+    ///
+    /// ```
+    /// use tokenline_core::json::Parser;
+    ///
+    /// let mut parser = Parser::new();
+    /// let value = parser.parse_lossy(r#"{"text":"a\ud83d"}"#)?;
+    /// let text = value.get("text").unwrap();
+    /// assert_eq!(text.as_str().unwrap(), "a\u{fffd}");
+    /// assert_eq!(text.lone_surrogates().unwrap().high, Some(0xd83d));
+    ///
+    /// assert_eq!(parser.parse_lossy(r#""\ud83d\ude00""#)?.lone_surrogates(), None);
+    /// # Ok::<(), tokenline_core::json::SyntaxError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As those of [`parse`](Self::parse).
+    pub fn parse_lossy<'a>(&'a mut self, document: &'a str) -> Result<Value<'a>, SyntaxError> {
+        self.reset();
+        if let Err(error) = self.read_whole(document.as_bytes()) {
+            if !matches!(error.expected, Expected::LowSurrogate | Expected::Escape) {
+                return Err(error);
+            }
+            self.reset();
+            self.tape.has_lone_surrogates = true;
+            self.read_whole(document.as_bytes())?;
+        }
+        Ok(self.value(document))
+    }
+
+    fn read_whole(&mut self, bytes: &[u8]) -> Result<(), SyntaxError> {
         let fault = match self.finish_bytes(bytes) {
             RawStep::Complete { end } => {
                 let rest = &bytes[end..];
                 match rest.iter().position(|&byte| !is_space(byte, false)) {
-                    None => return Ok(self.value(document)),
+                    None => return Ok(()),
                     Some(at) => Fault { offset: end + at, expected: Expected::End },
                 }
             }

@@ -146,6 +146,8 @@ pub(crate) struct Tape {
     pub(crate) decoded: DecodedNames,
     /// Where a repeated name starts, if there is one.
     pub(crate) repeated_name: Option<u32>,
+    /// There are halves of surrogate pairs in its strings.
+    pub(crate) has_lone_surrogates: bool,
     /// Tells this document from every other in the process.
     pub(crate) generation: u64,
 }

@@ -159,6 +159,11 @@ impl Carry {
         }
     }
 
+    /// What the text ended with that is not UTF-8 is passed.
+    pub(super) fn end_gap(&mut self) {
+        (self.cut_len, self.ends_bad) = (0, false);
+    }
+
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.text.shrink_to(KEEP);

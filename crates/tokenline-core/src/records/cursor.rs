@@ -9,8 +9,11 @@ use memchr::memchr;
 pub(super) struct Cursor<'w> {
     /// Ends with a whole character.
     bytes: &'w [u8],
-    /// The same as text, if it is known to be UTF-8.
-    text: Option<&'w str>,
+    /// All of them, if they come from the carry.
+    is_checked: bool,
+    /// What was checked last: all of them, or a value in the input, and where it begins.
+    checked: &'w str,
+    checked_from: usize,
     /// Offset in the stream of the first byte.
     base: u64,
     /// Index of the next byte.
@@ -20,23 +23,25 @@ pub(super) struct Cursor<'w> {
     /// Index up to which the bytes are known to be UTF-8.
     valid_to: usize,
     /// Index of the first byte known not to be.
-    bad: Option<usize>,
-    /// The text between two indices that was checked last.
-    checked: Option<(usize, &'w str)>,
+    bad: usize,
 }
+
+const NONE: usize = usize::MAX;
 
 impl<'w> Cursor<'w> {
     /// A cursor over input that is not checked yet.
     pub(super) fn unchecked(bytes: &'w [u8], base: u64) -> Self {
-        let (at, end) = (0, bytes.len());
-        Self { bytes, text: None, base, at, end, valid_to: 0, bad: None, checked: None }
+        let end = bytes.len();
+        let (is_checked, checked, checked_from) = (false, "", NONE);
+        Self { bytes, is_checked, checked, checked_from, base, at: 0, end, valid_to: 0, bad: NONE }
     }
 
     /// A cursor over text, which a byte follows that is not UTF-8 if it `ends_bad`.
     pub(super) fn checked(text: &'w str, base: u64, at: usize, ends_bad: bool) -> Self {
         let (bytes, end) = (text.as_bytes(), text.len());
-        let bad = ends_bad.then_some(end);
-        Self { bytes, text: Some(text), base, at, end, valid_to: end, bad, checked: None }
+        let bad = if ends_bad { end } else { NONE };
+        let (is_checked, checked, checked_from) = (true, text, 0);
+        Self { bytes, is_checked, checked, checked_from, base, at, end, valid_to: end, bad }
     }
 
     pub(super) fn len(&self) -> usize {
@@ -49,7 +54,7 @@ impl<'w> Cursor<'w> {
     }
 
     pub(super) fn is_checked(&self) -> bool {
-        self.text.is_some()
+        self.is_checked
     }
 
     /// Offset in the stream of the next byte.
@@ -71,13 +76,14 @@ impl<'w> Cursor<'w> {
     }
 
     /// Allows to read up to an offset, and a line feed there.
+    #[inline]
     pub(super) fn limit(&mut self, offset: u64) {
-        let end = usize::try_from(offset.saturating_sub(self.base)).unwrap_or(usize::MAX).max(self.at);
-        self.end = match self.bytes.get(end) {
-            None => self.bytes.len(),
-            Some(b'\n') => end + 1,
-            Some(_) => end,
-        };
+        if offset >= self.base + self.bytes.len() as u64 {
+            self.end = self.bytes.len();
+            return;
+        }
+        let end = (offset.saturating_sub(self.base) as usize).max(self.at);
+        self.end = end + usize::from(self.bytes.get(end) == Some(&b'\n'));
     }
 
     /// Whether the limit ends before the bytes do.
@@ -92,12 +98,12 @@ impl<'w> Cursor<'w> {
 
     /// Whether the next byte is known not to be UTF-8.
     pub(super) fn is_bad(&self) -> bool {
-        self.bad == Some(self.at)
+        self.bad == self.at
     }
 
     /// Whether what follows the bytes is not UTF-8.
     pub(super) fn ends_bad(&self) -> bool {
-        self.bad == Some(self.bytes.len())
+        self.bad == self.bytes.len()
     }
 
     /// The next byte; `None` also if it is not UTF-8.
@@ -119,6 +125,21 @@ impl<'w> Cursor<'w> {
             self.check_line();
         }
         &self.bytes[self.at..self.valid_to.min(self.end)]
+    }
+
+    /// The next bytes, up to what is not UTF-8.
+    pub(super) fn valid(&mut self, len: usize) -> &'w [u8] {
+        let bytes = &self.bytes[self.at..self.at + len];
+        if self.at + len <= self.valid_to {
+            return bytes;
+        }
+        if self.at < self.valid_to {
+            return self.line();
+        }
+        match simdutf8::compat::from_utf8(bytes) {
+            Ok(_) => bytes,
+            Err(_) => self.line(),
+        }
     }
 
     /// All that is left, be it UTF-8 or not.
@@ -146,7 +167,7 @@ impl<'w> Cursor<'w> {
         self.valid_to = end;
         if let Err(error) = simdutf8::compat::from_utf8(&self.bytes[from..end]) {
             self.valid_to = self.at.max(from + error.valid_up_to());
-            self.bad = Some(self.valid_to);
+            self.bad = self.valid_to;
         }
     }
 
@@ -179,28 +200,25 @@ impl<'w> Cursor<'w> {
     /// byte that is not UTF-8.
     #[inline]
     pub(super) fn check(&mut self, from: usize, to: usize) -> Result<(), usize> {
-        if self.text.is_none() {
+        if !self.is_checked {
             match simdutf8::basic::from_utf8(&self.bytes[from..to]) {
-                Ok(text) => self.checked = Some((from, text)),
+                Ok(text) => (self.checked, self.checked_from) = (text, from),
                 Err(_) => return Err(self.first_bad(from, to).unwrap_or(from)),
             }
         }
         Ok(())
     }
 
-    /// The text of a value that was checked; `None` if the caller has it in the carry.
+    /// The text of a value that was [checked](Self::check); `None` if the caller has it in the carry.
+    #[inline]
     pub(super) fn checked_text(&self, from: usize) -> Option<&'w str> {
-        self.checked.filter(|(start, _)| *start == from).map(|(_, text)| text)
+        (!self.is_checked && self.checked_from == from).then_some(self.checked)
     }
 
-    /// The text from an index on to another one, or to the last whole character before that.
+    /// The checked text from an index on to another one, or to the last whole character before that.
     pub(super) fn text_between(&self, from: usize, to: usize) -> &'w str {
-        match self.text {
-            Some(text) => {
-                let to = (from..=to).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(from);
-                text.get(from..to).unwrap_or_default()
-            }
-            None => self.checked_text(from).unwrap_or_default(),
-        }
+        let (from, to) = (from - self.checked_from, to - self.checked_from);
+        let to = (from..=to).rev().find(|at| self.checked.is_char_boundary(*at)).unwrap_or(from);
+        self.checked.get(from..to).unwrap_or_default()
     }
 }

@@ -231,18 +231,20 @@ impl Lead {
 
     #[inline]
     pub(super) fn add(&mut self, text: &[u8]) {
-        for &byte in text.iter().filter(|byte| !byte.is_ascii_whitespace()) {
-            match self.bytes.get_mut(usize::from(self.len)) {
-                Some(slot) => {
+        // In a register: a count in memory takes as long as all else on a line of prose.
+        let mut len = usize::from(self.len);
+        for &byte in text {
+            if len > Self::LEN {
+                break;
+            }
+            if !byte.is_ascii_whitespace() {
+                if let Some(slot) = self.bytes.get_mut(len) {
                     *slot = byte;
-                    self.len += 1;
                 }
-                None => {
-                    self.len = Self::LEN as u8 + 1;
-                    return;
-                }
+                len += 1;
             }
         }
+        self.len = len as u8;
     }
 
     pub(super) fn is_empty(self) -> bool {

@@ -49,4 +49,4 @@ mod parts;
 mod scanner;
 mod segments;
 
-pub use decoder::{Decoded, RecordDecoder};
+pub use decoder::{Decoded, Gap, RecordDecoder};

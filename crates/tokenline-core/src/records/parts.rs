@@ -4,7 +4,7 @@
 //! that the text is there when it is lent.
 
 use super::carry::Carry;
-use super::decoder::{RecordDecoder, UnlentEvent};
+use super::decoder::{Decoded, RecordDecoder, UnlentEvent};
 use super::scanner::Scanner;
 use super::segments::{Segment, Segments};
 use crate::json::{Delta, Kind, Parser, Value};
@@ -45,6 +45,13 @@ impl RecordDecoder {
         let value = self.scanner.json_mut().snapshot(text)?;
         // What is no object is no record.
         (value.kind() == Kind::Object).then(|| place.map(|()| value))
+    }
+
+    /// Apart from `decode`, where one more copy of the event is a tenth of the work for a token.
+    #[inline(never)]
+    pub(super) fn decode_in_parts<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
+        let (consumed, event) = self.step_in_parts(input);
+        Decoded { consumed, event: event.map(|event| self.lend(event)) }
     }
 
     #[inline(never)]

@@ -10,6 +10,7 @@ mod think;
 mod whole;
 
 use super::cursor::Cursor;
+use super::decoder::Gap;
 use super::line::{FenceKind, Line, LineKind};
 use super::segments::Segments;
 use crate::json::{Parser, Value, error, parser::RawStep};
@@ -20,9 +21,9 @@ use rejected::{RejectedRegion, Rescan, Skip};
 use think::Thinking;
 
 /// What [`Scanner::advance`] stopped at.
-pub(super) enum Outcome<'w> {
-    /// [`Scanner::record`]. `text` is its text where that was checked just now.
-    Record { text: Option<&'w str> },
+pub(super) enum Outcome {
+    /// [`Scanner::record`]. In input that is not checked, the cursor has [its text](Cursor::checked_text).
+    Record,
     /// [`Scanner::record`], which is not written as JSON; its text is [`Scanner::call_text`].
     Call,
     /// Boxed to keep `Outcome` small.
@@ -30,7 +31,7 @@ pub(super) enum Outcome<'w> {
 }
 
 /// What a step of the scanner found; `None` if it has to go on, or needs more.
-type Step<'w> = Option<Outcome<'w>>;
+type Step = Option<Outcome>;
 
 #[derive(Clone, Copy, Debug)]
 enum State {
@@ -120,6 +121,10 @@ pub(super) struct Scanner {
     /// Offset of a carriage return before the bytes at hand: it may belong to a line end.
     last_return: Option<u64>,
     scanned: u64,
+    /// The bad byte that is read stands for this.
+    gap: Option<Gap>,
+    /// The line being discarded has a gap, and its text may be lent.
+    keeps_discarded: bool,
 }
 
 impl Scanner {
@@ -154,6 +159,8 @@ impl Scanner {
             has_content: false,
             last_return: None,
             scanned: 0,
+            gap: None,
+            keeps_discarded: false,
         }
     }
 
@@ -207,6 +214,14 @@ impl Scanner {
         self.segments.as_deref_mut()
     }
 
+    pub(super) fn set_gap(&mut self, gap: Option<Gap>) {
+        self.gap = gap;
+    }
+
+    pub(super) fn keeps_discarded(&self) -> bool {
+        self.keeps_discarded
+    }
+
     pub(super) fn has_segments(&self) -> bool {
         self.segments.as_ref().is_some_and(|segments| !segments.is_empty())
     }
@@ -254,6 +269,13 @@ impl Scanner {
         self.region.as_ref().map_or(line, |region| region.line_start.min(line))
     }
 
+    /// Offset in the stream of the first byte of what is open: a value, an array or a rejected region.
+    pub(super) fn open_from(&self) -> Option<u64> {
+        let region = self.region.as_ref().map(|region| region.line_start);
+        let array = self.array.as_ref().map(|array| array.done_to);
+        [region, array, self.open_start()].into_iter().flatten().min()
+    }
+
     /// Offset in the stream of the first byte that may be read again.
     pub(super) fn held_from(&self) -> Option<u64> {
         let array = || match (&self.array, self.state) {
@@ -281,7 +303,8 @@ impl Scanner {
     /// Whether what comes is dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
         match self.state {
-            State::Discard | State::Ended => true,
+            State::Discard => !self.keeps_discarded,
+            State::Ended => true,
             State::Think { .. } => self.thinking.is_raw,
             _ => false,
         }
@@ -310,7 +333,7 @@ impl Scanner {
     /// Reads on, up to the next thing found; `None` once the bytes are used up.
     ///
     /// Goes back to the second line of a value that proves malformed, which is always among them.
-    pub(super) fn advance<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
         loop {
             self.limit(cursor);
             let before = cursor.at;
@@ -351,9 +374,12 @@ impl Scanner {
                 } else if let Some(found) = self.bad_byte(cursor) {
                     return Some(found);
                 }
-                if cursor.is_bad() && cursor.at == cursor.len() && self.is_discarding() {
+                if cursor.is_bad() && cursor.at == cursor.len() && self.is_unlimited() {
                     return None;
                 }
+                continue;
+            }
+            if !cursor.is_at_end() {
                 continue;
             }
             // More may be read once a line has ended or is discarded.
@@ -383,12 +409,12 @@ impl Scanner {
     /// bytes of a character came after them.
     ///
     /// `Err` if some of the bytes are to be read once more.
-    pub(super) fn finish<'w>(
+    pub(super) fn finish(
         &mut self,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         completion: Completion,
         cut: usize,
-    ) -> Result<Step<'w>, ReadOn> {
+    ) -> Result<Step, ReadOn> {
         let end = cursor.offset_of(cursor.len());
         let found = match self.state {
             State::Ended => return Ok(self.end_region()),
@@ -484,15 +510,16 @@ impl Scanner {
     }
 
     /// The next byte is a line feed. Goes on to the next line.
-    fn line_end<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    fn line_end(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let content_end = self.check_length(cursor);
         cursor.at += 1;
         self.state = State::LineStart;
+        self.keeps_discarded = false;
         self.end_line_at(content_end, cursor.offset())
     }
 
     /// Goes on to the line that starts at `next`.
-    fn end_line_at<'w>(&mut self, content_end: u64, next: u64) -> Step<'w> {
+    fn end_line_at(&mut self, content_end: u64, next: u64) -> Step {
         self.counted_from = next;
         let line = self.line.go_on(next);
         self.has_content |= line.first.is_some();
@@ -506,10 +533,12 @@ impl Scanner {
             }
         }
         let in_region = line.in_rejected_region;
-        let kind = line.kind();
+        let kind = self.segments.as_ref().map(|_| line.kind());
         let diagnostic = line.diagnostic(content_end);
         let found = self.end_line_of_region(in_region, content_end, diagnostic).map(|it| self.report(it));
-        self.end_segments(kind, next);
+        if let Some(kind) = kind {
+            self.end_segments(kind, next);
+        }
         found
     }
 
@@ -525,7 +554,7 @@ impl Scanner {
     }
 
     /// The outcome that tells of a diagnostic.
-    fn report<'w>(&mut self, diagnostic: Diagnostic) -> Outcome<'w> {
+    fn report(&mut self, diagnostic: Diagnostic) -> Outcome {
         if let Some(segments) = &mut self.segments {
             if diagnostic.code != Code::Prose {
                 segments.pass(diagnostic.span);

@@ -1,6 +1,6 @@
 //! What is read of a value: its members, its literals, its place.
 
-use tokenline_core::json::{Kind, Parser, Raw};
+use tokenline_core::json::{Kind, LoneSurrogates, Parser, Raw};
 
 use crate::check;
 
@@ -84,4 +84,35 @@ fn a_number_beyond_f64_fails_only_who_asks() {
         b: u8,
     }
     assert_eq!(value.deserialize::<OnlyB>().unwrap().b, 1);
+}
+
+#[test]
+fn reads_lone_surrogates_where_asked_to() {
+    // High and low halves, a backslash, and a character that stands for bad ones.
+    const UNITS: [u16; 6] = [0xD83D, 0xDBFF, 0xDE00, 0xDC00, 0x5C, 0xFFFD];
+    let mut parser = Parser::new();
+    for number in 0..UNITS.len().pow(4) {
+        let units: Vec<u16> =
+            (0..4).map(|digit| UNITS[number / UNITS.len().pow(digit) % UNITS.len()]).collect();
+        let string: String = units.iter().map(|unit| format!("\\u{unit:04X}")).collect();
+        let document = format!(r#"{{"{string}":"{string}","":"\\ud83d"}}"#);
+        let text = String::from_utf16_lossy(&units);
+        let has_lone = String::from_utf16(&units).is_err();
+        let value = parser.parse_lossy(&document).unwrap();
+        let member = value.get(&text).unwrap();
+        assert_eq!(member.as_str().unwrap(), text);
+        assert_eq!(member.char_count(), Some(text.chars().count()));
+        let low = Some(units[0]).filter(|unit| (0xDC00..0xE000).contains(unit));
+        let high = Some(units[3]).filter(|unit| (0xD800..0xDC00).contains(unit));
+        assert_eq!(member.lone_surrogates(), has_lone.then_some(LoneSurrogates { low, high }));
+        let other = value.get("").unwrap();
+        assert_eq!(other.as_str().unwrap(), r"\ud83d");
+        assert_eq!(other.lone_surrogates(), has_lone.then(LoneSurrogates::default));
+        assert_eq!(parser.parse(&document).is_err(), has_lone);
+    }
+    for bad in [r#""\ud83d"#, r#""\ud83"#, r#""\ud83d\x""#, r#""\ud83d\u12""#, r#"["\ude00"}"#] {
+        assert!(parser.parse_lossy(bad).is_err(), "{bad}");
+    }
+    let error = parser.parse_lossy("\"\\ud83d\t\"").unwrap_err();
+    assert_eq!(error.offset, 7);
 }

@@ -7,7 +7,7 @@ use tokenline_core::{
 
 use super::AnswerEvent;
 use super::outbox::Outbox;
-use super::text::{Loss, Place, Text};
+use super::text::{Place, Text};
 use crate::FinishReason;
 
 pub(super) struct Choice {
@@ -74,7 +74,7 @@ impl Choice {
         if !self.is_ended {
             self.has_lost = true;
             for text in &mut self.texts {
-                text.loss = Loss::Here;
+                text.has_gap = true;
             }
             self.calls.cut();
             self.take_calls(out);
@@ -125,7 +125,7 @@ impl Choice {
             }
         };
         if found.is_none() && std::mem::take(&mut self.has_lost) {
-            self.texts[at].loss = Loss::Here;
+            self.texts[at].has_gap = true;
         }
         Some(at)
     }

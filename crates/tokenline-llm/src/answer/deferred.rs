@@ -71,6 +71,7 @@ impl Deferred {
                 let (path, value) = (part.path.to_owned(), value.to_owned());
                 Held::Argument { choice, block, path, value, is_text, goes_on: part.goes_on }
             }
+            Delta::LoneSurrogates(lone) => Held::Plain(Delta::LoneSurrogates(lone)),
             Delta::BlockStop { choice, block, completion } => {
                 Held::Plain(Delta::BlockStop { choice, block, completion })
             }

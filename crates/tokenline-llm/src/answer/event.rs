@@ -1,6 +1,6 @@
 //! What an answer yields, and what its text is read as.
 
-use tokenline_core::{Code, Diagnostic, Record, RejectedCall, Severity, ToolCall};
+use tokenline_core::{Code, CountAs, Diagnostic, Record, RejectedCall, Severity, ToolCall};
 
 use crate::{FinishReason, Usage};
 
@@ -122,6 +122,24 @@ impl<T> AnswerEvent<T> {
             | Self::Refusal { .. }
             | Self::Finish { .. }
             | Self::Usage(_) => None,
+        }
+    }
+
+    pub(super) fn diagnostic_mut(&mut self) -> Option<&mut Diagnostic> {
+        match self {
+            Self::RejectedCall { call, .. } => Some(&mut call.diagnostic),
+            Self::Rejected { diagnostic, .. } | Self::Note { diagnostic, .. } => Some(diagnostic),
+            _ => None,
+        }
+    }
+
+    /// What the event counts as.
+    #[inline]
+    pub(super) fn count_as(&self) -> CountAs<'_> {
+        match self {
+            Self::Record { record, .. } => CountAs::Record(record.recovered),
+            Self::ToolCall { call, .. } => CountAs::ToolCall(call.recovered),
+            event => event.diagnostic().map_or(CountAs::Other, CountAs::Diagnostic),
         }
     }
 

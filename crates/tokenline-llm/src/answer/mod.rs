@@ -1,18 +1,16 @@
 //! A model's answer, from the wire's bytes to records and tool calls.
 
 mod array;
-mod beside;
 mod choice;
 mod deferred;
 mod element;
 mod event;
-mod halves;
 mod lines;
 mod outbox;
 mod parser;
 mod provider;
-mod repair;
 mod state;
+mod surrogates;
 mod text;
 mod wire;
 

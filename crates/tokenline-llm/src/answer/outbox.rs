@@ -4,14 +4,13 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::{Raw, Value};
+use tokenline_core::json::{Parser, Raw, Step, Value};
 use tokenline_core::{
-    Code, Completion, Diagnostic, Event, LentEvent, Record, Recovered, Recovery, Rejected, RejectedCall,
-    ToolCall, Validate, ValidateCall,
+    Code, Completion, Diagnostic, Event, LentEvent, Limits, Record, Recovered, Recovery, Rejected,
+    RejectedCall, RepairHook, ToolCall, Validate, ValidateCall,
 };
 
-use super::beside::{self, Beside, Hidden};
-use super::repair::Repair;
+use super::text::TextOf;
 use super::{AnswerEvent, TextAs};
 
 pub(super) struct Outbox<T> {
@@ -21,7 +20,8 @@ pub(super) struct Outbox<T> {
     pub(super) joins_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
-    pub(super) repair: Option<Repair>,
+    pub(super) repair: Option<RepairHook>,
+    pub(super) limits: Limits,
     pub(super) events: VecDeque<AnswerEvent<T>>,
 }
 
@@ -34,6 +34,7 @@ impl<T> Default for Outbox<T> {
             tools: None,
             validator: None,
             repair: None,
+            limits: Limits::default(),
             events: VecDeque::new(),
         }
     }
@@ -45,8 +46,9 @@ const KEEP: usize = 64;
 impl<T> Outbox<T> {
     /// The same settings, for records of another type.
     pub(super) fn typed<U>(self) -> Outbox<U> {
-        let Self { text_as, wants_fragments, joins_texts, tools, validator, repair, .. } = self;
-        Outbox { text_as, wants_fragments, joins_texts, tools, validator, repair, events: VecDeque::new() }
+        let Self { text_as, wants_fragments, joins_texts, tools, validator, repair, limits, .. } = self;
+        let events = VecDeque::new();
+        Outbox { text_as, wants_fragments, joins_texts, tools, validator, repair, limits, events }
     }
 
     pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
@@ -73,7 +75,7 @@ impl<T> Outbox<T> {
         let &Diagnostic { line, span, column, .. } = diagnostic;
         let (completion, recovered) = (Completion::EndOfInput, Recovered::default());
         let place = Record { value: (), line, column, span, completion, recovered };
-        repair.read(rejected, place, |record| {
+        place.repaired(&repair(rejected)?, &self.limits, |record| {
             if let Some(tools) = &self.tools {
                 tools.validate_call(name, record.value).ok()?;
             }
@@ -81,35 +83,36 @@ impl<T> Outbox<T> {
             (repaired.call_id, repaired.has_minted_id) = (call.call_id.clone(), call.has_minted_id);
             repaired.recovered = record.recovered;
             Some(repaired)
-        })
+        })?
     }
 
     /// Text that is part of nothing else.
     pub(super) fn text(&mut self, choice: u64, block: u64, text: &str) {
-        if self.wants_fragments {
+        if self.wants_fragments && !text.is_empty() {
             self.events.push_back(AnswerEvent::Text { choice, block, text: text.to_owned() });
         }
     }
 
-    /// The text beside records, as far as it is sorted, and what only looks like a call.
-    pub(super) fn beside(&mut self, choice: u64, block: u64, beside: &mut Beside) {
-        if !self.wants_fragments {
-            beside.discard();
-        } else if let Some(text) = beside.take() {
-            self.events.push_back(AnswerEvent::Text { choice, block, text });
+    /// A reject of a text, which may be a call that cannot be read. If not, it stays text.
+    pub(super) fn rejected_text(
+        &mut self,
+        choice: u64,
+        block: u64,
+        diagnostic: Diagnostic,
+        text: &str,
+    ) -> bool {
+        match call_in(text).filter(|_| self.text_as == TextAs::ToolCalls) {
+            Some(name) => {
+                let mut call = Box::new(RejectedCall::new(diagnostic, text));
+                call.name = name;
+                self.events.push_back(AnswerEvent::RejectedCall { choice, block, call });
+                false
+            }
+            None => {
+                self.finding(Some(choice), block, diagnostic);
+                true
+            }
         }
-        while let Some(Hidden { line, column, span, text }) = beside.take_hidden() {
-            let message = "looks like a tool call, but is not JSON";
-            let diagnostic = Diagnostic::new(Code::MalformedJson, line, span, column, message);
-            self.rejected_call(choice, block, diagnostic, text);
-        }
-    }
-
-    /// A call in a text that could not be read, of which this was received.
-    fn rejected_call(&mut self, choice: u64, block: u64, diagnostic: Diagnostic, received: String) {
-        let mut call = Box::new(RejectedCall::new(diagnostic, received));
-        call.name = beside::name_in(&call.received);
-        self.events.push_back(AnswerEvent::RejectedCall { choice, block, call });
     }
 
     pub(super) fn take(&mut self) -> Option<AnswerEvent<T>> {
@@ -123,47 +126,36 @@ impl<T> Outbox<T> {
 }
 
 impl<T: DeserializeOwned> Outbox<T> {
-    /// What a text yields; `beside` has it up to there. `lost` is what a repair hook is given about
+    /// What a text yields, and what it says of the text beside records. `lost` is what a repair hook is given about
     /// it, if it is a reject.
     pub(super) fn text_event(
         &mut self,
         choice: u64,
         block: u64,
-        beside: Option<&mut Beside>,
         event: LentEvent<'_>,
         lost: Option<(Rejected, Record<()>)>,
-    ) {
-        let event = match event {
-            Event::Record(record) => return self.record(choice, block, beside, &record),
-            Event::Note(diagnostic) => AnswerEvent::from_diagnostic(Some(choice), block, diagnostic),
+    ) -> TextOf {
+        match event {
+            Event::Record(record) => return self.record(choice, block, &record),
+            Event::Text(span) => return TextOf::Text(span),
+            Event::Markup(span) => return TextOf::Markup(span),
+            Event::Note(diagnostic) => self.finding(Some(choice), block, diagnostic),
             Event::Rejected(diagnostic) => {
                 if let Some((rejected, place)) = lost
                     && let Some(event) = self.repaired(choice, block, rejected, place)
                 {
-                    if let Some(beside) = beside {
-                        beside.repaired(place.span);
-                        self.beside(choice, block, beside);
-                    }
                     self.events.push_back(event);
-                    return;
+                    return TextOf::Record;
                 }
-                let received = beside.and_then(|beside| {
-                    let received = beside.rejected()?;
-                    self.beside(choice, block, beside);
-                    Some(received)
-                });
-                match received {
-                    Some(received) => return self.rejected_call(choice, block, diagnostic, received),
-                    None => AnswerEvent::from_diagnostic(Some(choice), block, diagnostic),
-                }
+                return TextOf::Rejected(diagnostic);
             }
             other => unreachable!("a record decoder does not yield it unasked: {other:?}"),
-        };
-        self.events.push_back(event);
+        }
+        TextOf::None
     }
 
     /// What a record yields: itself, or the calls in it.
-    fn record(&mut self, choice: u64, block: u64, beside: Option<&mut Beside>, record: &Record<Value<'_>>) {
+    fn record(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) -> TextOf {
         let first = self.events.len();
         self.read(choice, block, record);
         if self.repair.is_some() && self.events.len() == first + 1 {
@@ -178,14 +170,7 @@ impl<T: DeserializeOwned> Outbox<T> {
         // What is neither delivered nor a call stays text; a list of no calls is none.
         let mut events = self.events.range(first..);
         let is_text = events.len() > 0 && events.all(|event| matches!(event, AnswerEvent::Rejected { .. }));
-        if !is_text && let Some(beside) = beside {
-            beside.record(record.span);
-            let end = self.events.len();
-            self.beside(choice, block, beside);
-            // The text stood before the record.
-            let before = self.events.len() - end;
-            self.events.make_contiguous()[first..].rotate_right(before);
-        }
+        if is_text { TextOf::NoCall(record.span) } else { TextOf::Record }
     }
 
     /// Adds the events of a record: itself, the calls in it, or why not.
@@ -217,14 +202,9 @@ impl<T: DeserializeOwned> Outbox<T> {
         rejected: Rejected,
         place: Record<()>,
     ) -> Option<AnswerEvent<T>> {
-        let mut repair = self.repair.take()?;
-        let first = self.events.len();
-        let read = repair.read(rejected, place, |record| {
-            self.read(choice, block, record);
-            Some(())
-        });
-        self.repair = Some(repair);
-        read?;
+        let replacement = self.repair.as_mut()?(rejected)?;
+        let (first, limits) = (self.events.len(), self.limits);
+        place.repaired(&replacement, &limits, |record| self.read(choice, block, record))?;
         let mut events = self.events.split_off(first);
         // It takes the place of one; and a call may be rejected once more.
         let event = events.pop_front().filter(|_| events.is_empty())?;
@@ -257,4 +237,30 @@ fn call_event<T>(
         }
         Err(call) => AnswerEvent::RejectedCall { choice, block, call },
     }
+}
+
+/// Whether a text that could not be read looks like a call: an object with a member of its own that has one of the names
+/// that a call's have. Its name, as far as it was read.
+fn call_in(text: &str) -> Option<Option<String>> {
+    const NAMES: [&str; 2] = ["name", "parameters"];
+    let object = &text[text.find('{')?..];
+    let mut parser = Parser::new();
+    let read = match parser.resume(object) {
+        Step::Malformed(error) => {
+            parser.reset();
+            // Up to there it is not malformed.
+            let _ = parser.resume(&object[..error.offset]);
+            &object[..error.offset]
+        }
+        _ => object,
+    };
+    let open =
+        parser.cut().filter(|_| parser.open_containers().count() == 1).map_or("", |cut| &read[cut.member..]);
+    let is_open_member = NAMES.iter().any(|name| {
+        let quoted = format!("\"{name}\"");
+        open.starts_with(&quoted) || (open.len() > 1 && quoted.starts_with(open))
+    });
+    let value = parser.snapshot(read)?;
+    let is_call = is_open_member || NAMES.iter().any(|name| value.get(name).is_some());
+    is_call.then(|| Some(value.get("name")?.as_str()?.into_owned()))
 }

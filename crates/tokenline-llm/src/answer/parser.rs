@@ -1,21 +1,19 @@
 //! The wire's bytes in, the answer's events out.
 
-mod hooks;
+mod machine;
+mod settings;
 
 use std::fmt;
-use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{
-    Code, Diagnostic, Options, Quota, Record, Recovery, Report, TooManyRejected, Validate, ValidateCall,
-};
+use tokenline_core::{Code, Diagnostic, Report, SourceEnd, Tally};
 
+use super::AnswerEvent;
 use super::outbox::Outbox;
 use super::provider::{Decoder, Provider};
 use super::state::Answer;
 use super::wire::Wire;
-use super::{AnswerEvent, TextAs};
 use crate::providers::error_of_body;
 use crate::{FinishReason, Unknown, Usage};
 
@@ -122,18 +120,9 @@ pub struct AnswerParser<T = Raw> {
     unread: Vec<u8>,
     /// How much of that was read.
     read: usize,
-    report: Report,
-    quota: Quota,
-    too_many: Option<TooManyRejected>,
-    ending: Option<Ending>,
+    tally: Tally,
+    ending: Option<SourceEnd>,
     stage: Stage,
-}
-
-/// How the source came to its end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Ending {
-    Ended,
-    Failed,
 }
 
 /// How much of the end was looked at.
@@ -149,83 +138,6 @@ enum Stage {
 const MAX_BODY: usize = 4096;
 /// Events that wait to be taken before more is read.
 const MAX_READY: usize = 1024;
-
-// Construction.
-impl<T> AnswerParser<T> {
-    /// A parser at the start of an answer.
-    #[must_use]
-    pub fn new(provider: Provider, options: Options) -> Self {
-        Self {
-            wire: Wire::new(provider, &options),
-            provider,
-            decoder: Decoder::new(provider, &options),
-            beginning: Vec::new(),
-            unread: Vec::new(),
-            read: 0,
-            report: Report::new(&options.limits),
-            answer: Answer::new(options, provider.needs_terminator(), Outbox::default()),
-            quota: Quota::default(),
-            too_many: None,
-            ending: None,
-            stage: Stage::Open,
-        }
-    }
-
-    /// Sets what the text is read as; [`TextAs::Records`] unless it is set.
-    #[must_use]
-    pub fn text_as(mut self, text_as: TextAs) -> Self {
-        self.answer.out.text_as = text_as;
-        self
-    }
-
-    /// Holds each tool call, native or not, against the definitions of tools.
-    #[must_use]
-    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
-        self.answer.out.tools = Some(Arc::new(tools));
-        self
-    }
-
-    /// Holds each record of the text against a validator.
-    #[must_use]
-    pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.answer.out.validator = Some(Box::new(validator));
-        self
-    }
-
-    /// Sets how to read: mode, emission and limits. To be called before the first push.
-    #[must_use]
-    pub fn with_options(self, options: Options) -> Self {
-        let mut with = Self::new(self.provider, options);
-        with.answer.out = self.answer.out;
-        with.answer.secrets = self.answer.secrets;
-        with.with_hooks(self.quota)
-    }
-
-    /// Reads the records into another type. To be called before the first push.
-    #[must_use]
-    pub fn typed<U>(self) -> AnswerParser<U> {
-        let Answer { options, out, secrets, .. } = self.answer;
-        let mut typed = AnswerParser::new(self.provider, options);
-        typed.answer.out = out.typed();
-        typed.answer.secrets = secrets;
-        typed.with_hooks(self.quota)
-    }
-
-    /// Masks what must not be shown where the provider repeats it.
-    #[cfg(feature = "client")]
-    #[must_use]
-    pub(crate) fn with_secrets(mut self, secrets: crate::secrets::Secrets) -> Self {
-        self.answer.secrets = secrets;
-        self
-    }
-
-    /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
-    #[must_use]
-    pub fn with_fragments(mut self) -> Self {
-        self.answer.out.wants_fragments = true;
-        self
-    }
-}
 
 // Bytes in, events out.
 impl<T: DeserializeOwned> AnswerParser<T> {
@@ -260,37 +172,12 @@ impl<T: DeserializeOwned> AnswerParser<T> {
             self.read_on();
         }
         let mut event = self.answer.out.take()?;
-        let finding = match &mut event {
-            AnswerEvent::Record { record: Record { recovered, .. }, .. } => {
-                self.report.count_record();
-                if recovered.contains(Recovery::Repaired) {
-                    self.report.count_repaired();
-                }
-                None
-            }
-            AnswerEvent::ToolCall { call, .. } => {
-                self.report.count_tool_call();
-                if call.recovered.contains(Recovery::Repaired) {
-                    self.report.count_repaired();
-                }
-                None
-            }
-            AnswerEvent::RejectedCall { call, .. } => Some(&mut call.diagnostic),
-            AnswerEvent::Rejected { diagnostic, .. } | AnswerEvent::Note { diagnostic, .. } => {
-                Some(diagnostic)
-            }
-            AnswerEvent::Text { .. }
-            | AnswerEvent::Reasoning { .. }
-            | AnswerEvent::Refusal { .. }
-            | AnswerEvent::Finish { .. }
-            | AnswerEvent::Usage(_) => None,
-        };
-        if let Some(diagnostic) = finding {
+        if let Some(diagnostic) = event.diagnostic_mut() {
             // It may name a tool, and that name is whatever the server sent.
             self.answer.secrets.mask(&mut diagnostic.message);
-            self.report.add(diagnostic.clone());
         }
-        self.end_with(&event);
+        self.tally.count(event.count_as());
+        self.stop_if_over();
         Some(event)
     }
 
@@ -298,16 +185,16 @@ impl<T: DeserializeOwned> AnswerParser<T> {
     ///
     /// An event without its end counts if it is whole.
     pub fn finish(&mut self) {
-        self.end(Ending::Ended);
+        self.end(SourceEnd::Clean);
     }
 
     /// Says that the source has failed: no more will come, and what is open is not whole. The
     /// finding about it is left to the caller's error, and to the [report](Self::report).
     pub fn interrupt(&mut self) {
-        self.end(Ending::Failed);
+        self.end(SourceEnd::Failed);
     }
 
-    fn end(&mut self, ending: Ending) {
+    fn end(&mut self, ending: SourceEnd) {
         self.ending.get_or_insert(ending);
         while self.stage != Stage::Ended && !self.answer.has_backlog() && self.unread.is_empty() {
             self.read_on();
@@ -350,8 +237,8 @@ impl<T: DeserializeOwned> AnswerParser<T> {
         }
     }
 
-    fn end_wire(&mut self, ending: Ending) {
-        if ending == Ending::Ended {
+    fn end_wire(&mut self, ending: SourceEnd) {
+        if ending == SourceEnd::Clean {
             self.wire.finish(&mut self.decoder, &mut self.answer);
             if !self.answer.has_begun
                 && let Some(message) = error_of_body(&String::from_utf8_lossy(&self.beginning))
@@ -362,14 +249,14 @@ impl<T: DeserializeOwned> AnswerParser<T> {
         self.beginning = Vec::new();
     }
 
-    fn end_answer(&mut self, ending: Ending) {
+    fn end_answer(&mut self, ending: SourceEnd) {
         let how = match ending {
-            Ending::Ended => "the stream ended",
-            Ending::Failed => "the source failed",
+            SourceEnd::Clean => "the stream ended",
+            SourceEnd::Failed => "the source failed",
         };
         match (self.close(how), ending) {
-            (Some(diagnostic), Ending::Ended) => self.answer.out.finding(None, 0, diagnostic),
-            (Some(diagnostic), Ending::Failed) => self.report.add(diagnostic),
+            (Some(diagnostic), SourceEnd::Clean) => self.answer.out.finding(None, 0, diagnostic),
+            (Some(diagnostic), SourceEnd::Failed) => self.tally.report_mut().add(diagnostic),
             (None, _) => {}
         }
     }
@@ -378,7 +265,7 @@ impl<T: DeserializeOwned> AnswerParser<T> {
     fn close(&mut self, how: &str) -> Option<Diagnostic> {
         self.answer.close();
         if self.answer.is_complete() {
-            self.report.set_complete();
+            self.tally.report_mut().set_complete();
             return None;
         }
         if self.answer.has_failed {
@@ -406,7 +293,7 @@ impl<T> AnswerParser<T> {
         let Answer { options, out, secrets, .. } = &mut self.answer;
         let out = Outbox { events: Default::default(), ..std::mem::take(out) };
         let secrets = std::mem::take(secrets);
-        self.report = Report::new(&options.limits);
+        self.tally.reset(&options.limits);
         self.answer = Answer::new(options.clone(), self.provider.needs_terminator(), out);
         self.answer.secrets = secrets;
         self.wire.reset();
@@ -415,42 +302,14 @@ impl<T> AnswerParser<T> {
         self.unread.clear();
         self.read = 0;
         (self.ending, self.stage) = (None, Stage::Open);
-        self.too_many = None;
-        self.begin();
-    }
-
-    pub(crate) fn text_is_read(&self) -> bool {
-        self.answer.out.text_as != TextAs::Text
-    }
-
-    pub(crate) fn set_text_as(&mut self, text_as: TextAs) {
-        self.answer.out.text_as = text_as;
+        self.stop_if_over();
     }
 
     pub(crate) fn provider(&self) -> Provider {
         self.provider
     }
 
-    /// Sets it to yield the text as it is, each of a choice's texts from the start of a line.
-    pub(crate) fn set_text_alone(&mut self) {
-        let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.answer.out;
-        (*text_as, *wants_fragments, *joins_texts) = (TextAs::Text, true, true);
-        // Of what is counted nothing is yielded.
-        self.quota.max_records = None;
-    }
-
-    /// Whether the event has come with which the provider ends the stream.
-    pub(crate) fn is_terminated(&self) -> bool {
-        self.answer.is_terminated && self.is_complete()
-    }
-
-    /// Whether nothing of the answer can be behind that event. Messages of Anthropic's and responses may
-    /// be begun anew there, by a proxy.
-    pub(crate) fn is_over(&self) -> bool {
-        self.is_terminated() && matches!(self.provider, Provider::OpenAiChat | Provider::Ollama)
-    }
-
-    pub(crate) fn has_events(&self) -> bool {
+    fn has_events(&self) -> bool {
         !self.answer.out.events.is_empty() || self.has_unread()
     }
 }
@@ -462,13 +321,13 @@ impl<T> AnswerParser<T> {
     /// [was ended](Report::ended_by) before.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.answer.is_complete() && self.unread.is_empty() && self.report.ended_by().is_none()
+        self.answer.is_complete() && self.unread.is_empty() && !self.tally.is_over()
     }
 
     /// What was delivered and rejected, as far as the events are taken.
     #[must_use]
     pub fn report(&self) -> &Report {
-        &self.report
+        self.tally.report()
     }
 
     /// Why the choice ended, if a reason was given.

@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::SyntaxError;
+use tokenline_core::json::{LoneSurrogates, SyntaxError};
 use tokenline_core::{CallDelta, Code, Completion, Diagnostic, Options, Origin, Span};
 
 use super::choice::Choice;
 use super::deferred::{Deferred, SLICE};
-use super::halves::Halves;
 use super::outbox::Outbox;
+use super::surrogates::SurrogateJoiner;
 use super::{AnswerEvent, TextAs};
 use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, Unknown, Usage};
@@ -20,7 +20,7 @@ pub(super) struct Answer<T> {
     pub(super) out: Outbox<T>,
     /// What has come and waits until the events before it are taken.
     backlog: VecDeque<Deferred>,
-    halves: Halves,
+    joiner: SurrogateJoiner,
     /// Whether the provider ends with an event of its own, and nothing else will do.
     needs_terminator: bool,
     pub(super) choices: Vec<Choice>,
@@ -59,11 +59,12 @@ const MAX_MESSAGE: usize = 500;
 
 impl<T> Answer<T> {
     pub(super) fn new(options: Options, needs_terminator: bool, out: Outbox<T>) -> Self {
+        let out = Outbox { limits: options.limits, ..out };
         Self {
             options,
             out,
             backlog: VecDeque::new(),
-            halves: Halves::default(),
+            joiner: SurrogateJoiner::default(),
             needs_terminator,
             choices: Vec::new(),
             usage: None,
@@ -161,7 +162,11 @@ impl<T: DeserializeOwned> Answer<T> {
     /// Says that the event is over.
     pub(super) fn end_event(&mut self) {
         if self.has_error_reason && !self.has_failed {
-            self.take(Delta::Error { message: "the provider ended the answer with an error".into() }, false);
+            self.take(
+                Delta::Error { message: "the provider ended the answer with an error".into() },
+                None,
+                false,
+            );
         }
     }
 
@@ -189,25 +194,22 @@ impl<T: DeserializeOwned> Answer<T> {
         }
     }
 
-    /// Takes in what an event of the wire came to.
+    /// Takes in what an event of the wire came to. `lone` tells what its text begins and ends with, in an
+    /// event with halves of surrogate pairs.
     #[inline]
-    pub(super) fn take(&mut self, delta: Delta<'_>, lossy: bool) {
-        match self.halves.is_empty() {
-            true => self.take_joined(delta, lossy),
-            false => self.join(delta, false, lossy),
+    pub(super) fn take(&mut self, delta: Delta<'_>, lone: Option<LoneSurrogates>, lossy: bool) {
+        if lone.is_none() && self.joiner.is_empty() {
+            self.take_joined(delta, lossy);
+        } else {
+            self.join(delta, lone, lossy);
         }
     }
 
-    /// As [`take`](Self::take), of an event that has halves of characters.
     #[cold]
-    pub(super) fn take_mended(&mut self, delta: Delta<'_>, lossy: bool) {
-        self.join(delta, true, lossy);
-    }
-
-    fn join(&mut self, delta: Delta<'_>, is_mended: bool, lossy: bool) {
-        let mut halves = mem::take(&mut self.halves);
-        halves.join(delta, is_mended, lossy, |delta, lossy| self.take_joined(delta, lossy));
-        self.halves = halves;
+    fn join(&mut self, delta: Delta<'_>, lone: Option<LoneSurrogates>, lossy: bool) {
+        let mut joiner = mem::take(&mut self.joiner);
+        joiner.join(delta, lone, lossy, |delta, lossy| self.take_joined(delta, lossy));
+        self.joiner = joiner;
     }
 
     /// A long text is read in slices, each once the events of the one before are taken, so that it does
@@ -275,6 +277,8 @@ impl<T: DeserializeOwned> Answer<T> {
                 let Some(at) = self.choice(choice) else { return };
                 self.choices[at].push_argument(block, part, lossy, &mut self.out);
             }
+            // The event's, not the answer's.
+            Delta::LoneSurrogates(_) => {}
             Delta::BlockStop { choice, block, completion } => {
                 let Some(at) = self.choice(choice) else { return };
                 self.choices[at].end_block(block, completion, &mut self.out);

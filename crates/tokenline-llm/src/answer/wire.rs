@@ -9,10 +9,10 @@ use tokenline_core::{Code, Diagnostic, Limits, Options, Origin, Span};
 
 use super::array::ArrayDecoder;
 use super::element::Element;
-use super::halves;
 use super::lines::LineDecoder;
 use super::provider::{Decoder, Provider, may_be_whole};
 use super::state::Answer;
+use crate::Delta;
 
 /// The framing of a stream, as far as it has come.
 #[derive(Debug)]
@@ -141,7 +141,7 @@ impl Wire {
         };
         // What is kept back until the stream has ended is none of one that was cut off.
         if is_whole {
-            decoder.finish(|delta| answer.take(delta, false));
+            decoder.finish(|delta| answer.take(delta, None, false));
             answer.end_event();
         }
     }
@@ -197,14 +197,11 @@ fn decode<T: DeserializeOwned>(
     decoder: &mut Decoder,
     answer: &mut Answer<T>,
 ) -> Result<(), SyntaxError> {
-    let decoded = decoder.decode(event, data, |delta| answer.take(delta, lossy));
-    match decoded {
-        Err(error) => match halves::mend(data) {
-            Some(data) => decoder.decode(event, &data, |delta| answer.take_mended(delta, lossy)),
-            None => Err(error),
-        },
-        Ok(()) => Ok(()),
-    }
+    let mut lone = None;
+    decoder.decode(event, data, |delta| match delta {
+        Delta::LoneSurrogates(halves) => lone = Some(halves),
+        delta => answer.take(delta, lone, lossy),
+    })
 }
 
 /// `is_cut` tells that the stream ended in the element, so that it may not be whole. Answers whether it

@@ -9,11 +9,8 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{
-    Counted, Diagnostic, EndedBy, Event, Limits, Record, Recovery, Rejected, TooManyRejected,
-};
+use tokenline_core::{Counted, Diagnostic, Event, Limits, Quota, Record, Recovery, Rejected, Validate};
 
-use super::request::Hooks;
 use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
     ResponseEnd,
@@ -32,7 +29,7 @@ use crate::{AnswerError, AnswerStream, FinishReason, TextPieces};
 pub struct ContinuedEvents<T = Raw> {
     client: LlmClient,
     request: ChatRequest,
-    hooks: Hooks,
+    validator: Option<Box<dyn Validate + Send + Sync>>,
     limits: Limits,
     machine: RecordContinuation,
     state: State,
@@ -61,17 +58,16 @@ const QUIET_PIECES: usize = 256;
 
 impl<T> ContinuedEvents<T> {
     pub(super) fn new(request: ContinuedRequest<T>) -> Self {
-        let ContinuedRequest { client, request, continuation, options, mut hooks, kind } = request;
-        hooks.quota.counted = Counted::Records;
+        let ContinuedRequest { client, request, continuation, options, hooks, kind } = request;
         let limits = options.limits;
         let mut machine = RecordContinuation::new(continuation, options);
-        if let Some(repair) = hooks.repair.take() {
+        if let Some(repair) = hooks.repair {
             machine.repair_mut().set(repair);
         }
         let mut events = Self {
             client,
             request,
-            hooks,
+            validator: hooks.validator,
             limits,
             report: ContinuationReport::new(&limits),
             machine,
@@ -79,8 +75,10 @@ impl<T> ContinuedEvents<T> {
             fault: None,
             kind,
         };
+        let quota = Quota { counted: Counted::Records, ..hooks.quota };
+        events.report.tally_mut().set_quota(|own| *own = quota);
+        events.end_if_over();
         events.account();
-        events.end_if_full();
         events
     }
 
@@ -131,29 +129,19 @@ impl<T> ContinuedEvents<T> {
         self.state = State::Failing;
     }
 
-    fn end_if_full(&mut self) {
-        if self.hooks.quota.is_full(self.report.findings()) {
-            self.report.findings_mut().set_ended_by(EndedBy::MaxRecords);
-            // Now, not at the next poll, for which there may be no reason.
+    /// Now, not at the next poll, for which there may be no reason.
+    fn end_if_over(&mut self) {
+        let tally = self.report.tally_mut();
+        if let Some(error) = tally.too_many_rejected().cloned() {
+            self.fail(ContinuedError::Answer(Box::new(AnswerError::TooManyRejected(error))));
+        } else if tally.is_over() {
             self.state = State::Over;
-        }
-    }
-
-    fn reject(&mut self, diagnostic: &Diagnostic) {
-        self.report.findings_mut().add(diagnostic.clone());
-        if let Some(error) = self.hooks.quota.exceeded_by(diagnostic, self.report.findings()) {
-            self.report.findings_mut().set_ended_by(EndedBy::ErrorBudget);
-            self.fail(too_many(error));
         }
     }
 
     fn account(&mut self) {
         self.report.account(&self.machine);
     }
-}
-
-fn too_many(error: TooManyRejected) -> ContinuedError {
-    ContinuedError::Answer(Box::new(AnswerError::TooManyRejected(error)))
 }
 
 /// Whether it is by no fault of the request that the answer is not whole.
@@ -187,24 +175,15 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                 // None are asked for.
                 _ => continue,
             };
-            match &event {
-                Event::Rejected(diagnostic) | Event::Note(diagnostic) => self.reject(diagnostic),
-                Event::Record(record) => {
-                    self.report.findings_mut().count_record();
-                    if record.recovered.contains(Recovery::Repaired) {
-                        self.report.findings_mut().count_repaired();
-                    }
-                    self.end_if_full();
-                }
-                _ => {}
-            }
+            self.report.tally_mut().count(event.count_as());
+            self.end_if_over();
             return Some(event);
         }
     }
 
     /// What was asked for, of a record or of what a repair makes of it.
     fn read(&mut self, record: &Record<Raw>) -> Result<Record<T>, Box<Diagnostic>> {
-        let validator = self.hooks.validator.as_deref();
+        let validator = self.validator.as_deref();
         let read = |value: &Record<Value<'_>>| {
             if let Some(validator) = validator {
                 value.validate(validator)?;
@@ -225,7 +204,22 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
         place.repaired(&replacement, &self.limits, |value| read(value).ok()).flatten().ok_or(diagnostic)
     }
 
-    fn poll_event(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Event<T>, ContinuedError>>> {
+    /// The next thing that `pick` takes out of the events.
+    pub(super) fn poll_pick<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        pick: impl FnMut(Event<T>) -> Option<R>,
+    ) -> Poll<Option<Result<R, ContinuedError>>> {
+        let polled = self.poll_events(cx, pick);
+        self.account();
+        polled
+    }
+
+    fn poll_events<R>(
+        &mut self,
+        cx: &mut Context<'_>,
+        mut pick: impl FnMut(Event<T>) -> Option<R>,
+    ) -> Poll<Option<Result<R, ContinuedError>>> {
         for _ in 0..QUIET_PIECES {
             match &mut self.state {
                 State::Over => return Poll::Ready(None),
@@ -258,7 +252,10 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                 },
                 State::Reading(_) => {
                     if let Some(event) = self.take() {
-                        return Poll::Ready(Some(Ok(event)));
+                        match pick(event) {
+                            Some(item) => return Poll::Ready(Some(Ok(item))),
+                            None => continue,
+                        }
                     }
                     if !self.machine.wants_more() {
                         self.machine.finish(ResponseEnd::Cut);
@@ -276,7 +273,10 @@ impl<T: DeserializeOwned> ContinuedEvents<T> {
                 }
                 State::Draining => {
                     if let Some(event) = self.take() {
-                        return Poll::Ready(Some(Ok(event)));
+                        match pick(event) {
+                            Some(item) => return Poll::Ready(Some(Ok(item))),
+                            None => continue,
+                        }
                     }
                     self.state = if self.fault.is_some() { State::Failing } else { State::Ask };
                 }
@@ -293,10 +293,7 @@ impl<T: DeserializeOwned> Stream for ContinuedEvents<T> {
     type Item = Result<Event<T>, ContinuedError>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let this = self.get_mut();
-        let polled = this.poll_event(cx);
-        this.account();
-        polled
+        self.get_mut().poll_pick(cx, Some)
     }
 }
 

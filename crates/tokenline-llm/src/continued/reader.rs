@@ -157,7 +157,7 @@ impl Reader {
     /// Forgets what no open record can be part of.
     fn let_go(&mut self) {
         let decoder = self.parser.decoder();
-        let mut from = decoder.unsorted_from();
+        let mut from = decoder.open_from();
         if let Some(most) = self.kept_lines {
             let line = decoder.undecided_from().min(from);
             if decoder.position() - line <= most as u64 {
@@ -206,7 +206,7 @@ impl Reader {
             (false, _) => {
                 let at = |place: u64| (place.max(self.base) - self.base) as usize;
                 let decoder = self.parser.decoder();
-                let read = at(decoder.unsorted_from())..at(decoder.position());
+                let read = at(decoder.open_from())..at(decoder.position());
                 let open = self.held.get(read).unwrap_or(&self.held);
                 let open = open.trim_start_matches([' ', '\t', '\r', '\n', ',', '[']);
                 let is_open = open.starts_with('{') && Parser::new().resume(open) == Step::NeedMore;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::pin::Pin;
-use std::task::{Context, Poll, ready};
+use std::task::{Context, Poll};
 
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
@@ -53,9 +53,6 @@ pub struct ContinuedRecords<T = Raw> {
     events: ContinuedEvents<T>,
 }
 
-/// Rejects that one poll skips, for the sake of the other tasks of the thread.
-const SKIPPED_EVENTS: usize = 256;
-
 impl<T> ContinuedRecords<T> {
     pub(super) fn new(events: ContinuedEvents<T>) -> Self {
         Self { events }
@@ -85,16 +82,7 @@ impl<T: DeserializeOwned> Stream for ContinuedRecords<T> {
     type Item = Result<Record<T>, ContinuedError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        for _ in 0..SKIPPED_EVENTS {
-            match ready!(Pin::new(&mut self.events).poll_next(cx)) {
-                None => return Poll::Ready(None),
-                Some(Ok(Event::Record(record))) => return Poll::Ready(Some(Ok(record))),
-                Some(Ok(_)) => {}
-                Some(Err(error)) => return Poll::Ready(Some(Err(error))),
-            }
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        self.events.poll_pick(cx, Event::into_record)
     }
 }
 

@@ -3,17 +3,14 @@
 use std::collections::VecDeque;
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Limits, Record, Rejected};
+use tokenline_core::{Limits, Record, Rejected, RepairHook};
 
 use super::fingerprint::Fingerprint;
-
-/// Says what takes the place of something that was rejected.
-pub(super) type Hook = Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>;
 
 /// The hook, and what it said last of lines that were malformed.
 #[derive(Default)]
 pub(super) struct Repair {
-    hook: Option<Hook>,
+    hook: Option<RepairHook>,
     limits: Limits,
     said: VecDeque<(Fingerprint, Option<String>)>,
 }
@@ -29,7 +26,7 @@ impl Repair {
         Self { limits, ..Self::default() }
     }
 
-    pub(super) fn set(&mut self, hook: Hook) {
+    pub(super) fn set(&mut self, hook: RepairHook) {
         self.hook = Some(hook);
     }
 

@@ -1,6 +1,6 @@
 //! What became of a continued answer.
 
-use tokenline_core::{Limits, Report};
+use tokenline_core::{Limits, Report, Tally};
 
 use super::RecordContinuation;
 
@@ -8,7 +8,7 @@ use super::RecordContinuation;
 /// include those before a [checkpoint](super::Checkpoint).
 #[derive(Clone, Debug)]
 pub struct ContinuationReport {
-    report: Report,
+    tally: Tally,
     requests: u32,
     failures: u64,
     skipped: u64,
@@ -19,7 +19,7 @@ pub struct ContinuationReport {
 impl ContinuationReport {
     pub(super) fn new(limits: &Limits) -> Self {
         Self {
-            report: Report::new(limits),
+            tally: Tally::new(limits),
             requests: 0,
             failures: 0,
             skipped: 0,
@@ -28,8 +28,8 @@ impl ContinuationReport {
         }
     }
 
-    pub(super) fn findings_mut(&mut self) -> &mut Report {
-        &mut self.report
+    pub(super) fn tally_mut(&mut self) -> &mut Tally {
+        &mut self.tally
     }
 
     pub(super) fn count_output_tokens(&mut self, tokens: u64) {
@@ -38,7 +38,7 @@ impl ContinuationReport {
 
     pub(super) fn set_complete(&mut self) {
         self.is_complete = true;
-        self.report.set_complete();
+        self.tally.report_mut().set_complete();
     }
 
     /// Takes over what the machine counts.
@@ -51,19 +51,19 @@ impl ContinuationReport {
     /// Records delivered.
     #[must_use]
     pub fn records(&self) -> u64 {
-        self.report.records()
+        self.findings().records()
     }
 
     /// Rejects: what was malformed, or was not what was asked for. A cut is none.
     #[must_use]
     pub fn rejected(&self) -> u64 {
-        self.report.rejected()
+        self.findings().rejected()
     }
 
     /// All that was found in the texts; its places are those of single responses.
     #[must_use]
     pub fn findings(&self) -> &Report {
-        &self.report
+        self.tally.report()
     }
 
     /// Requests made.

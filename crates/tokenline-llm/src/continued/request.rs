@@ -5,9 +5,8 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{Options, Quota, Rejected, Validate};
+use tokenline_core::{Options, Quota, Rejected, RepairHook, Validate};
 
-use super::repair::Hook;
 use super::{Continuation, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;
 use crate::request::ChatRequest;
@@ -28,7 +27,7 @@ pub struct ContinuedRequest<T = Raw> {
 #[derive(Default)]
 pub(super) struct Hooks {
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
-    pub(super) repair: Option<Hook>,
+    pub(super) repair: Option<RepairHook>,
     pub(super) quota: Quota,
 }
 
@@ -58,28 +57,28 @@ impl<T> ContinuedRequest<T> {
         Self { options, ..self }
     }
 
-    /// Ends the answer once so many records were delivered, those before a [checkpoint](super::Checkpoint) not among
-    /// them: the connection closes, and nothing more is asked. That is no error;
-    /// [`Report::ended_by`](tokenline_core::Report::ended_by) tells of it. With 0 nothing is asked at all.
+    /// Ends the answer after this many records, not counting those before a
+    /// [checkpoint](super::Checkpoint): the connection closes, and nothing more is asked. This is not an
+    /// error; see [`Report::ended_by`](tokenline_core::Report::ended_by). With 0 nothing is asked at all.
     pub fn with_max_records(mut self, max_records: u64) -> Self {
         self.hooks.quota.max_records = Some(max_records);
         self
     }
 
-    /// Lives with so many rejects. At the next one the connection closes, and the stream ends with
-    /// [`AnswerError::TooManyRejected`](crate::AnswerError::TooManyRejected). Prose is no reject, nor is a cut.
+    /// Allows this many rejects. At the next one the connection closes, and the stream ends with
+    /// [`AnswerError::TooManyRejected`](crate::AnswerError::TooManyRejected). Prose is not a reject, nor is a cut.
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
         self.hooks.quota.error_budget = Some(rejects);
         self
     }
 
-    /// Gives what is rejected a second chance: the closure gets the text that was lost, with the finding, and may
-    /// return another one to take its place: one JSON object, held against the same rules.
+    /// Asks a closure for replacements of what is rejected: malformed lines, and records that break the schema or
+    /// the type; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A replacement is one JSON object
+    /// that passes the same rules.
     ///
-    /// It is asked about lines that are malformed, and records that are against the schema or the type; see
-    /// [`Code::is_repairable`](tokenline_core::Code::is_repairable). It is to say the same of the same text each time:
-    /// a model that starts over writes a malformed line again, which then counts as the record that it was made into.
-    /// What a cut leaves open is not for it: the model writes that again.
+    /// Give the same text the same replacement each time: a model that starts over writes a malformed line again,
+    /// which then counts as the record that replaced it. The closure is not asked about what a cut leaves open: the
+    /// model writes that again.
     ///
     /// ```
     /// # fn repaired(request: tokenline_llm::client::ContinuedRequest) -> tokenline_llm::client::ContinuedRequest {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{Completion, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, unknown};
 use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 
@@ -91,7 +91,7 @@ impl AnthropicDecoder {
             // Proxies that end every stream so do it here as well. It proves nothing.
             "" | "[DONE]" => {}
             _ if data.starts_with('{') => {
-                let value = self.json.parse(data)?;
+                let value = parse(&mut self.json, data, &mut sink)?;
                 let (mut deltas, mut is_piece) = (0, false);
                 self.message.event(event, value, &mut |delta: Delta<'_>| {
                     deltas += 1;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tokenline_core::json::{Number, Parser, Value};
+use tokenline_core::json::{Number, Parser, SyntaxError, Value};
 
 use crate::delta::Delta;
 
@@ -20,6 +20,27 @@ pub(crate) fn error_of_body(body: &str) -> Option<String> {
     let error =
         error.or_else(|| (is_error("object", "error") || is_error("type", "error")).then_some(body))?;
     Some(error_message(error).into_owned())
+}
+
+/// Reads an event's data. A text in it may begin or end with half a surrogate pair.
+pub(super) fn parse<'a>(
+    json: &'a mut Parser,
+    data: &'a str,
+    sink: &mut impl FnMut(Delta<'_>),
+) -> Result<Value<'a>, SyntaxError> {
+    let event = json.parse_lossy(data)?;
+    read_text(event, sink);
+    Ok(event)
+}
+
+/// The text of a string that other events go on with. In an event with halves of surrogate pairs, it
+/// says first what the text begins and ends with.
+#[inline]
+pub(super) fn read_text<'a>(value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Cow<'a, str>> {
+    if let Some(lone) = value.lone_surrogates() {
+        sink(Delta::LoneSurrogates(lone));
+    }
+    value.as_str()
 }
 
 /// Says of an event's data, which is no object, what it comes to. What is named an error need not be

@@ -6,7 +6,7 @@
 use tokenline_core::json::{Kind, Object, Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits, PartialArgument, PartialValue};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, text_of, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the chunks of a `streamGenerateContent` stream: the events of `alt=sse`, or the elements
@@ -89,7 +89,8 @@ impl GeminiDecoder {
             // The marker is no end of Gemini's: some proxies append it to whatever they pass on.
             "" | "[DONE]" => {}
             _ if data.starts_with('{') => {
-                self.candidates.chunk(self.json.parse(data)?, event == "error", &mut sink);
+                let chunk = parse(&mut self.json, data, &mut sink)?;
+                self.candidates.chunk(chunk, event == "error", &mut sink);
             }
             _ => no_object(&mut self.json, event, data, &mut sink),
         }
@@ -278,7 +279,7 @@ impl Candidate {
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }
         }
-        match text.map(|text| (text, text.as_str())) {
+        match text.map(|text| (text, read_text(text, sink))) {
             Some((_, Some(text))) if text.is_empty() => {}
             Some((_, Some(text))) if is_thought => sink(Delta::Reasoning { choice, text: &text }),
             Some((_, Some(text))) => sink(Delta::Text { choice, block: 0, text: &text }),
@@ -326,7 +327,8 @@ impl Candidate {
         if id.is_some() || tool.is_some() || arguments.is_some() {
             let header = CallDelta { index: Some(self.block), id: id.as_deref(), ..CallDelta::default() };
             // The array is printed over many lines.
-            let text = arguments.map(|value| value.as_str().unwrap_or_else(|| value.to_single_line()));
+            let text =
+                arguments.map(|value| read_text(value, sink).unwrap_or_else(|| value.to_single_line()));
             let text = text.unwrap_or_default();
             let is_whole = arguments.is_some() && !goes_on;
             let call = CallDelta { name: tool.as_deref(), arguments: &text, is_whole, ..header };
@@ -359,7 +361,7 @@ impl Candidate {
         for (name, value) in members {
             match (name, value.kind()) {
                 ("jsonPath", Kind::String) => path = value.as_str(),
-                ("stringValue", Kind::String) => text = value.as_str(),
+                ("stringValue", Kind::String) => text = read_text(value, sink),
                 ("numberValue", Kind::Number) | ("boolValue", Kind::Bool) => literal = Some(value.raw()),
                 // The one value of an enumeration, by name or as JSON.
                 ("nullValue", Kind::Null | Kind::String) => literal = Some("null"),

@@ -5,7 +5,7 @@
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, text_of, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, parse, read_text, text_of, unknown};
 use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 
@@ -78,7 +78,7 @@ impl OllamaDecoder {
             });
             return Ok(());
         }
-        let line = self.json.parse(line.trim())?;
+        let line = parse(&mut self.json, line.trim(), &mut sink)?;
         let (mut deltas, mut starts, mut piece) = (0, 0, None);
         self.calls.line(line, &mut |delta: Delta<'_>| {
             deltas += 1;
@@ -156,7 +156,7 @@ impl Calls {
     fn give(&mut self, place: &'static str, message: &Message<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let content = if place.is_empty() { "response" } else { "content" };
         for (name, value) in [("thinking", message.thinking), (content, message.content)] {
-            match value.map(|value| (value, value.as_str())) {
+            match value.map(|value| (value, read_text(value, sink))) {
                 Some((_, Some(text))) if text.is_empty() => {}
                 Some((_, Some(text))) => sink(match name {
                     "thinking" => Delta::Reasoning { choice: 0, text: &text },

@@ -5,7 +5,7 @@
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, text_of, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
 use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 
@@ -106,7 +106,7 @@ impl OpenAiChatDecoder {
             "" => {}
             "[DONE]" => sink(Delta::Terminator),
             _ if data.starts_with('{') => {
-                let value = self.json.parse(data)?;
+                let value = parse(&mut self.json, data, &mut sink)?;
                 let (mut deltas, mut piece) = (0, None);
                 chunk(value, event == "error", &mut |delta: Delta<'_>| {
                     deltas += 1;
@@ -292,7 +292,7 @@ fn read_delta(choice: u64, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     // Servers that send reasoning under both names send the same twice.
     let reasoning = reasoning.filter(|value| !is_nothing(*value)).or(other_reasoning);
     for (name, value) in [("reasoning", reasoning), ("content", text), ("refusal", refusal)] {
-        match value.map(|value| (value, value.as_str())) {
+        match value.map(|value| (value, read_text(value, sink))) {
             Some((_, Some(text))) if text.is_empty() => {}
             Some((_, Some(text))) => sink(match name {
                 "reasoning" => Delta::Reasoning { choice, text: &text },
@@ -321,7 +321,7 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
     let kind = part.get("type").and_then(Value::as_str).unwrap_or_default();
     match &*kind {
         "text" => {
-            if let Some(text) = part.get("text").and_then(Value::as_str) {
+            if let Some(text) = part.get("text").and_then(|text| read_text(text, sink)) {
                 sink(Delta::Text { choice, block: 0, text: &text });
             }
         }
@@ -329,7 +329,7 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
             let thinking = part.get("thinking");
             let parts = thinking.and_then(Value::as_array).into_iter().flatten();
             for part in parts.filter_map(|part| part.get("text")).chain(thinking) {
-                if let Some(text) = part.as_str() {
+                if let Some(text) = read_text(part, sink) {
                     sink(Delta::Reasoning { choice, text: &text });
                 }
             }
@@ -370,7 +370,7 @@ fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: 
     for (name, value) in members {
         match name {
             "name" => tool = value.as_str(),
-            "arguments" => arguments = text_of(value),
+            "arguments" => arguments = read_text(value, sink).or_else(|| text_of(value)),
             _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
         }
     }

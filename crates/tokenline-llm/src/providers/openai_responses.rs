@@ -11,7 +11,7 @@ mod members;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, text_of, unknown};
+use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
 use super::template::Templates;
 use crate::delta::{Delta, FinishReason, Usage};
 use items::call;
@@ -124,7 +124,7 @@ impl OpenAiResponsesDecoder {
             // The marker ends chat completions: some proxies append it to whatever they pass on.
             "" | "[DONE]" => {}
             _ if data.starts_with('{') => {
-                let data = self.json.parse(data)?;
+                let data = parse(&mut self.json, data, &mut sink)?;
                 let error = data.get("error").filter(|error| !is_nothing(*error));
                 match (data.get("type").and_then(Value::as_str), error) {
                     (Some(name), _) => {
@@ -226,7 +226,7 @@ impl Response {
     ) {
         let members = Members::read(event, sink);
         let part = Part { item: self.item_of(&members), number: members.number.unwrap_or(0), kind };
-        match members.text.map(|text| (text, text.as_str())) {
+        match members.text.map(|text| (text, read_text(text, sink))) {
             Some((_, Some(text))) => self.text(part, &text, is_whole, sink),
             Some((text, None)) => unknown("", "delta", text, sink),
             None => {}
@@ -236,9 +236,9 @@ impl Response {
     fn arguments_event(&mut self, event: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let members = Members::read(event, sink);
         self.has_calls = true;
-        let arguments = members.text.and_then(text_of).unwrap_or_default();
+        let arguments = members.text.and_then(|text| read_text(text, sink).or_else(|| text_of(text)));
         let header = CallDelta { index: Some(self.item_of(&members)), ..CallDelta::default() };
-        call(CallDelta { arguments: &arguments, is_whole, ..header }, sink);
+        call(CallDelta { arguments: arguments.as_deref().unwrap_or_default(), is_whole, ..header }, sink);
     }
 
     /// Takes in what an event that is like one before is read as.

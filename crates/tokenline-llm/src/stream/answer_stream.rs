@@ -7,11 +7,11 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_codec::observe::{Meter, Metered, Start};
+use tokenline_codec::observe::{Meter, Start};
+use tokenline_codec::{EventStream, Items, Pump, Reporting};
 use tokenline_core::json::Raw;
-use tokenline_core::{Counted, Rejected, Report};
+use tokenline_core::{Code, Counted, Record, Rejected, Report, ToolCall};
 
-use super::items::{self, Items, Records, ToolCalls};
 use super::{AnswerError, TextPieces};
 use crate::{AnswerEvent, AnswerParser, TextAs};
 
@@ -53,16 +53,15 @@ pin_project! {
     #[must_use = "streams do nothing unless polled"]
     pub struct AnswerStream<S: TryStream, T = Raw> {
         #[pin]
-        source: Option<S>,
-        parser: AnswerParser<T>,
-        error: Option<AnswerError<S::Error>>,
-        meter: Meter,
+        pump: Pump<S, AnswerParser<T>>,
     }
 }
 
-/// Pieces of the source that one poll looks at in search of an event: comments and empty deltas
-/// must not keep the other tasks of the thread waiting.
-const QUIET_PIECES: usize = 32;
+/// The records of an answer's text, of all its choices.
+pub type Records<S, T = Raw> = Items<AnswerStream<S, T>, Record<T>>;
+
+/// The tool calls of an answer, of all its choices.
+pub type ToolCalls<S, T = Raw> = Items<AnswerStream<S, T>, ToolCall>;
 
 impl<S: TryStream, T> AnswerStream<S, T> {
     /// The events of the answer that `source` gives the bytes of, read by `parser`.
@@ -73,197 +72,140 @@ impl<S: TryStream, T> AnswerStream<S, T> {
     /// The same for a request that was sent before: that is when it started.
     pub(crate) fn since(start: Start, source: S, parser: AnswerParser<T>) -> Self {
         let meter = Meter::new(parser.provider().as_str(), start);
-        Self { source: Some(source), parser, error: None, meter }
+        Self { pump: Pump::new(source, parser, meter) }
     }
 
-    /// Ends the stream once it has yielded so many records or tool calls. With the last of them, not when
-    /// the next is asked for, it lets go of the source: the connection closes, and no more tokens are
-    /// paid for. That is no error; [`Report::ended_by`] tells of it. With 0 nothing is read at all.
-    /// [Text](Self::text) is not counted.
-    ///
-    /// ```
-    /// use futures_util::StreamExt;
-    /// use tokenline_core::{EndedBy, Options, json::Raw};
-    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
-    ///
-    /// # #[tokio::main(flavor = "current_thread")]
-    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// # let body = futures_util::stream::iter([
-    /// #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n{\\\"a\\\":2}\\n\"}}]}\n\n",
-    /// # ].map(Ok::<_, std::io::Error>));
-    /// let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
-    /// let mut records =
-    ///     AnswerStream::new(body, parser).with_max_records(1).with_error_budget(3).records();
-    /// while let Some(record) = records.next().await {
-    ///     assert_eq!(record?.value, r#"{"a":1}"#);
-    /// }
-    /// assert_eq!(records.report().ended_by(), Some(EndedBy::MaxRecords));
-    /// # Ok(())
-    /// # }
-    /// ```
+    /// Ends the stream, and drops the source, with the last of this many records or tool calls; see the
+    /// [parser](AnswerParser::with_max_records). [Text](Self::text) is not counted.
     pub fn with_max_records(self, max_records: u64) -> Self {
-        Self { parser: self.parser.with_max_records(max_records), ..self }
+        Self { pump: self.pump.map(|parser| parser.with_max_records(max_records)) }
     }
 
-    /// Lives with so many rejects. At the next one the stream lets go of the source and ends with
-    /// [`AnswerError::TooManyRejected`]; of events, that comes after the reject itself. The
-    /// [parser](AnswerParser::with_error_budget) says what counts.
+    /// Allows this many rejects. At the next one the stream drops the source and ends with
+    /// [`AnswerError::TooManyRejected`], after the reject itself; see the
+    /// [parser](AnswerParser::with_error_budget).
     pub fn with_error_budget(self, rejects: u64) -> Self {
-        Self { parser: self.parser.with_error_budget(rejects), ..self }
+        Self { pump: self.pump.map(|parser| parser.with_error_budget(rejects)) }
     }
 
-    /// Gives what is rejected a second chance; see [the parser](AnswerParser::with_repair).
+    /// Asks a closure for replacements of what is rejected; see the [parser](AnswerParser::with_repair).
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
-        Self { parser: self.parser.with_repair(repair), ..self }
-    }
-
-    /// The records of the text. Rejects are left in the report.
-    pub fn records(mut self) -> Records<S, T> {
-        self.parser.set_text_as(TextAs::Records);
-        self.parser.set_counted(Counted::Records);
-        Items::new(self, items::record)
-    }
-
-    /// The tool calls, native or written in the text (unless that is read as
-    /// [`TextAs::Text`]). Rejects are left in the report, as findings alone: who has to answer a
-    /// [rejected call](AnswerEvent::RejectedCall), or to show a refusal, takes the events.
-    pub fn tool_calls(mut self) -> ToolCalls<S, T> {
-        if self.parser.text_is_read() {
-            self.parser.set_text_as(TextAs::ToolCalls);
-        }
-        self.parser.set_counted(Counted::ToolCalls);
-        Items::new(self, items::tool_call)
-    }
-
-    /// Lets go of the source, and the connection closes. What was complete until then is still
-    /// yielded, then the stream ends; the [report](Self::report) says that it was incomplete.
-    pub fn close(self: Pin<&mut Self>)
-    where
-        T: DeserializeOwned,
-    {
-        let mut this = self.project();
-        if this.source.is_some() {
-            this.parser.interrupt();
-            this.source.set(None);
-            this.meter.enter().gave_up();
-        }
-    }
-
-    /// The text of the first choice, in pieces as they arrive, nothing taken out of it.
-    pub fn text(mut self) -> TextPieces<S, T> {
-        self.parser.set_text_alone();
-        TextPieces::new(self)
-    }
-
-    /// Lets go of the source: nothing more will be asked of it.
-    pub(super) fn let_go(self: Pin<&mut Self>) {
-        self.project().source.set(None);
+        Self { pump: self.pump.map(|parser| parser.with_repair(repair)) }
     }
 
     /// What was delivered and rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {
-        self.parser.report()
+        self.pump.machine().report()
     }
 
     /// The parser, for what it knows beside the events: finish reasons, usage.
     #[must_use]
     pub fn parser(&self) -> &AnswerParser<T> {
-        &self.parser
+        self.pump.machine()
     }
 }
 
-impl<S, T> Stream for AnswerStream<S, T>
-where
-    S: TryStream<Ok: AsRef<[u8]>>,
-    T: DeserializeOwned,
-{
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> AnswerStream<S, T> {
+    /// The records of the text. Rejects are left in the report.
+    pub fn records(mut self) -> Records<S, T> {
+        let parser = self.pump.machine_mut();
+        parser.set_text_as(TextAs::Records);
+        parser.set_counted(Counted::Records);
+        Items::new(self, |event| match event {
+            AnswerEvent::Record { record, .. } => Some(record),
+            _ => None,
+        })
+    }
+
+    /// The tool calls, native or written in the text (unless that is read as
+    /// [`TextAs::Text`]). Rejects are left in the report, without their calls: to answer a
+    /// [rejected call](AnswerEvent::RejectedCall), or to show a refusal, take the events.
+    pub fn tool_calls(mut self) -> ToolCalls<S, T> {
+        let parser = self.pump.machine_mut();
+        if parser.text_is_read() {
+            parser.set_text_as(TextAs::ToolCalls);
+        }
+        parser.set_counted(Counted::ToolCalls);
+        Items::new(self, |event| match event {
+            AnswerEvent::ToolCall { call, .. } => Some(call),
+            _ => None,
+        })
+    }
+
+    /// The text of the first choice, in pieces as they arrive, nothing taken out of it.
+    pub fn text(mut self) -> TextPieces<S, T> {
+        self.pump.machine_mut().set_text_alone();
+        TextPieces::new(self)
+    }
+
+    /// Drops the source, and the connection closes. What was complete until then is still
+    /// yielded, then the stream ends; the [report](Self::report) says that it was incomplete.
+    pub fn close(self: Pin<&mut Self>) {
+        self.project().pump.close(AnswerParser::push);
+    }
+
+    /// Drops the source: nothing more will be asked of it.
+    pub(super) fn drop_source(self: Pin<&mut Self>) {
+        self.project().pump.drop_source();
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> EventStream for AnswerStream<S, T> {
+    type Event = AnswerEvent<T>;
+    type Error = AnswerError<S::Error>;
+    type Parser = AnswerParser<T>;
+
+    /// What the provider says of the answer as a whole is an error here.
+    fn poll_pick<R>(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        mut pick: impl FnMut(AnswerEvent<T>) -> Option<R>,
+    ) -> Poll<Option<Result<R, Self::Error>>> {
+        let polled = self.project().pump.poll_pick(cx, |event| match event {
+            AnswerEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
+                Some(Err(AnswerError::Provider(Box::new(diagnostic))))
+            }
+            AnswerEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::StreamIncomplete => {
+                Some(Err(AnswerError::Incomplete(Box::new(diagnostic))))
+            }
+            event => pick(event).map(Ok),
+        });
+        polled.map(|polled| Some(polled?.unwrap_or_else(|error| Err(error.into()))))
+    }
+
+    fn has_ended(&self) -> bool {
+        self.pump.is_terminated()
+    }
+
+    fn parser(&self) -> &AnswerParser<T> {
+        self.pump.machine()
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> Stream for AnswerStream<S, T> {
     type Item = Result<AnswerEvent<T>, AnswerError<S::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
-        let mut this = self.project();
-        let mut meter = this.meter.enter();
-        for _ in 0..QUIET_PIECES {
-            let event = this.parser.next_event();
-            if let Some(event) = &event {
-                count(&mut meter, event);
-            }
-            if this.source.is_some() && this.parser.report().ended_by().is_some() {
-                // Now, not at the next poll, for which there may be no reason.
-                this.source.set(None);
-                meter.close();
-            }
-            if let Some(event) = event {
-                if let Some(error) = this.parser.too_many_rejected() {
-                    *this.error = Some(AnswerError::TooManyRejected(error.clone()));
-                }
-                return Poll::Ready(Some(Ok(event)));
-            }
-            let Some(source) = this.source.as_mut().as_pin_mut() else {
-                meter.end(this.parser.report());
-                return Poll::Ready(this.error.take().map(Err));
-            };
-            match source.try_poll_next(cx) {
-                // Some servers and proxies keep the connection open behind the end.
-                Poll::Pending if this.parser.is_over() => {
-                    this.parser.finish();
-                    this.source.set(None);
-                }
-                Poll::Pending => return Poll::Pending,
-                Poll::Ready(Some(Ok(piece))) => {
-                    meter.chunk(&piece);
-                    this.parser.push(piece.as_ref());
-                }
-                // Or break it, which takes nothing from an answer that is whole.
-                Poll::Ready(Some(Err(_))) if this.parser.is_terminated() => {
-                    this.parser.finish();
-                    this.source.set(None);
-                }
-                Poll::Ready(Some(Err(error))) => {
-                    meter.source_failed();
-                    this.parser.interrupt();
-                    *this.error = Some(AnswerError::Source(error));
-                    this.source.set(None);
-                }
-                Poll::Ready(None) => {
-                    this.parser.finish();
-                    this.source.set(None);
-                }
-            }
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        let polled = self.project().pump.poll_pick(cx, Some);
+        polled.map(|polled| Some(polled?.map_err(AnswerError::from)))
     }
 }
 
-fn count<T>(meter: &mut Metered<'_>, event: &AnswerEvent<T>) {
-    meter.event();
-    match event {
-        AnswerEvent::Record { .. } => meter.record(),
-        AnswerEvent::ToolCall { .. } => meter.tool_call(),
-        event => {
-            if let Some(diagnostic) = event.diagnostic() {
-                meter.finding(diagnostic);
-            }
-        }
-    }
-}
-
-impl<S, T> FusedStream for AnswerStream<S, T>
-where
-    S: TryStream<Ok: AsRef<[u8]>>,
-    T: DeserializeOwned,
-{
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> FusedStream for AnswerStream<S, T> {
     fn is_terminated(&self) -> bool {
-        self.source.is_none() && self.error.is_none() && !self.parser.has_events()
+        self.has_ended()
+    }
+}
+
+impl<S: TryStream, T> Reporting for AnswerStream<S, T> {
+    fn report(&self) -> &Report {
+        self.pump.machine().report()
     }
 }
 
 impl<S: TryStream, T> fmt::Debug for AnswerStream<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerStream")
-            .field("parser", &self.parser)
-            .field("is_open", &self.source.is_some())
-            .finish_non_exhaustive()
+        f.debug_struct("AnswerStream").field("parser", self.pump.machine()).finish_non_exhaustive()
     }
 }

@@ -3,6 +3,7 @@
 use std::error::Error;
 use std::fmt;
 
+use tokenline_codec::StreamError;
 use tokenline_core::{Diagnostic, TooManyRejected};
 
 use crate::FinishReason;
@@ -36,6 +37,16 @@ impl<E> fmt::Display for AnswerError<E> {
                 write!(f, "the answer may not be whole: the provider ended it with `{reason}`")
             }
             Self::TooManyRejected(error) => error.fmt(f),
+        }
+    }
+}
+
+impl<E> From<StreamError<E>> for AnswerError<E> {
+    fn from(error: StreamError<E>) -> Self {
+        match error {
+            StreamError::TooManyRejected(error) => Self::TooManyRejected(error),
+            StreamError::Source(error) => Self::Source(error.into_inner()),
+            _ => unreachable!("a stream fails for no other reason"),
         }
     }
 }

@@ -2,10 +2,8 @@
 
 mod answer_stream;
 mod error;
-mod items;
 mod text;
 
-pub use answer_stream::AnswerStream;
+pub use answer_stream::{AnswerStream, Records, ToolCalls};
 pub use error::AnswerError;
-pub use items::{Items, Records, ToolCalls};
 pub use text::TextPieces;

@@ -7,12 +7,12 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_codec::{Infallible, Reporting};
+use tokenline_codec::{EventStream, Infallible, Reporting};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Report};
 
-use super::{AnswerError, AnswerStream, Items};
-use crate::{AnswerEvent, AnswerParser, FinishReason};
+use super::{AnswerError, AnswerStream};
+use crate::{AnswerEvent, AnswerParser};
 
 pin_project! {
     /// The text of an answer's first choice, in pieces as they arrive.
@@ -59,7 +59,7 @@ pin_project! {
     #[must_use = "streams do nothing unless polled"]
     pub struct TextPieces<S: TryStream, T = Raw> {
         #[pin]
-        parts: Items<S, T, Part>,
+        answer: AnswerStream<S, T>,
         // Why the text so far, or what is to follow, is not whole.
         lack: Option<AnswerError<S::Error>>,
         is_finished: bool,
@@ -69,41 +69,21 @@ pin_project! {
 
 /// The first choice: the only one, unless more were asked for.
 const FIRST: u64 = 0;
-/// Parts that are no text and that one poll skips, for the sake of the other tasks of the thread.
-const SKIPPED_PARTS: usize = 256;
 
-/// What concerns the text of the first choice.
-enum Part {
-    Text(String),
-    /// A part of it may be missing.
-    Lost(Diagnostic),
-    Finish(FinishReason),
-}
-
-impl Part {
-    fn of<T>(event: AnswerEvent<T>) -> Option<Self> {
-        match event {
-            AnswerEvent::Text { choice: FIRST, text, .. } => Some(Self::Text(text)),
-            AnswerEvent::Finish { choice: FIRST, reason } => Some(Self::Finish(reason)),
-            // An event that could not be read, of whichever choice it was. One that the end cut off is not the reason
-            // why an answer is incomplete, if it is.
-            AnswerEvent::Rejected { choice: None, diagnostic, .. } if diagnostic.code != Code::Truncated => {
-                Some(Self::Lost(diagnostic))
-            }
-            AnswerEvent::Rejected { choice: Some(FIRST), diagnostic, .. }
-                if diagnostic.code == Code::RecordTooLarge =>
-            {
-                Some(Self::Lost(diagnostic))
-            }
-            _ => None,
-        }
+/// Whether a part of the first choice's text may be missing.
+fn is_gap(choice: Option<u64>, diagnostic: &Diagnostic) -> bool {
+    match choice {
+        // An event that could not be read, of whichever choice it was. One that the end cut off is not the
+        // reason why an answer is incomplete, if it is.
+        None => diagnostic.code != Code::Truncated,
+        Some(choice) => choice == FIRST && diagnostic.code == Code::RecordTooLarge,
     }
 }
 
 impl<S: TryStream, T> TextPieces<S, T> {
     /// Of a stream whose parser is set to yield the text alone.
-    pub(super) fn new(stream: AnswerStream<S, T>) -> Self {
-        Self { parts: Items::new(stream, Part::of), lack: None, is_finished: false, is_ended: false }
+    pub(super) fn new(answer: AnswerStream<S, T>) -> Self {
+        Self { answer, lack: None, is_finished: false, is_ended: false }
     }
 
     /// The pieces themselves: an error ends the stream and is kept for who asks.
@@ -117,13 +97,13 @@ impl<S: TryStream, T> TextPieces<S, T> {
     /// What was rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {
-        self.parts.report()
+        self.answer.report()
     }
 
     /// The parser, for what it knows beside the text: finish reasons, usage.
     #[must_use]
     pub fn parser(&self) -> &AnswerParser<T> {
-        self.parts.parser()
+        self.answer.parser()
     }
 }
 
@@ -139,35 +119,39 @@ where
         if *this.is_ended {
             return Poll::Ready(None);
         }
-        for _ in 0..SKIPPED_PARTS {
-            let error = match ready!(this.parts.as_mut().poll_next(cx)) {
-                Some(Ok(Part::Text(text))) if this.lack.is_none() => {
+        let polled = this.answer.as_mut().poll_pick(cx, |event| match event {
+            AnswerEvent::Text { choice: FIRST, text, .. } => match this.lack.take() {
+                None => {
                     *this.is_finished = false;
-                    return Poll::Ready(Some(Ok(text)));
+                    Some(Ok(text))
                 }
-                Some(Ok(Part::Lost(diagnostic))) => {
-                    if !*this.is_finished {
-                        this.lack.get_or_insert(AnswerError::Incomplete(Box::new(diagnostic)));
-                    }
-                    continue;
+                Some(lack) => Some(Err(lack)),
+            },
+            AnswerEvent::Finish { choice: FIRST, reason } => {
+                *this.is_finished = true;
+                if !reason.is_clean() {
+                    // What is left may be worth its while: the usage.
+                    this.lack.get_or_insert(AnswerError::Cut(reason));
                 }
-                Some(Ok(Part::Finish(reason))) => {
-                    *this.is_finished = true;
-                    if !reason.is_clean() {
-                        // What is left may be worth its while: the usage.
-                        this.lack.get_or_insert(AnswerError::Cut(reason));
-                    }
-                    continue;
+                None
+            }
+            AnswerEvent::Rejected { choice, diagnostic, .. } if is_gap(choice, &diagnostic) => {
+                if !*this.is_finished {
+                    this.lack.get_or_insert(AnswerError::Incomplete(Box::new(diagnostic)));
                 }
-                Some(Ok(Part::Text(_))) | None => this.lack.take(),
-                Some(Err(error)) => Some(error),
-            };
+                None
+            }
+            _ => None,
+        });
+        let piece = match ready!(polled) {
+            Some(piece) => Some(piece.unwrap_or_else(Err)),
+            None => this.lack.take().map(Err),
+        };
+        if !matches!(piece, Some(Ok(_))) {
             *this.is_ended = true;
-            this.parts.let_go();
-            return Poll::Ready(error.map(Err));
+            this.answer.drop_source();
         }
-        cx.waker().wake_by_ref();
-        Poll::Pending
+        Poll::Ready(piece)
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -187,14 +171,14 @@ where
 
 impl<S: TryStream, T> Reporting for TextPieces<S, T> {
     fn report(&self) -> &Report {
-        self.parts.report()
+        self.answer.report()
     }
 }
 
 impl<S: TryStream, T> fmt::Debug for TextPieces<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TextPieces")
-            .field("parts", &self.parts)
+            .field("answer", &self.answer)
             .field("is_ended", &self.is_ended)
             .finish_non_exhaustive()
     }

@@ -3,7 +3,7 @@
 use tokenline_core::{Code, Limits, Options};
 use tokenline_llm::{AnswerParser, Provider, TextAs};
 
-use crate::common::{at_every_cut, call, chunk, chunk_of, decode, parser, text};
+use crate::common::{at_every_cut, call, chunk, chunk_of, decode, parser, parser_of, text};
 use crate::{DONE, codes, lines, seen_as};
 
 const LOST: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\x\"}}]}\n\n";
@@ -65,6 +65,56 @@ fn half_a_character_in_a_name_is_a_bad_name() {
         chunk(r#"{"content":"\ude00\"}\n"}"#, "stop"),
     ];
     assert_eq!(lines(TextAs::Records, &wire), ["1: finish stop", r#"newline {"a":"😀"}"#, "finish stop"]);
+}
+
+#[test]
+fn a_character_that_looks_like_half_of_one_is_left_as_it_is() {
+    // U+10F03D in place of X: beside halves, in a name, and as an escape.
+    let wire = [
+        chunk(r#"{"content":"{\"X\":\"\udbfc\udc3d\ud83d"}"#, ""),
+        chunk(r#"{"content":"\ude00X\"}\n"}"#, ""),
+        chunk(
+            r#"{"tool_calls":[{"index":0,"id":"X","function":{"name":"X","arguments":"{\"a\":\"\ud83d"}}]}"#,
+            "",
+        ),
+        chunk(r#"{"tool_calls":[{"index":0,"function":{"arguments":"\ude00X\"}"}}]}"#, "stop"),
+    ];
+    let wire = wire.map(|chunk| chunk.replace('X', "\u{10f03d}"));
+    let expected = [r#"newline {"X":"X😀X"}"#, r#"call finish_reason X {"a":"😀X"} X"#, "finish stop"];
+    assert_eq!(lines(TextAs::Records, &wire), expected.map(|line| line.replace('X', "\u{10f03d}")));
+}
+
+#[test]
+fn half_a_character_waits_until_its_block_or_the_answer_ends() {
+    let start = r#"{"type":"message_start","message":{"content":[]}}"#;
+    let summary = |events: &[&str]| {
+        let wire: String = [start].iter().chain(events).map(|data| format!("data: {data}\n\n")).collect();
+        decode(&mut parser_of(Provider::Anthropic, TextAs::Records), [wire.as_bytes()]).summary()
+    };
+    let delta = |index: u32, text: &str| {
+        format!(
+            r#"{{"type":"content_block_delta","index":{index},"delta":{{"type":"text_delta","text":"{text}"}}}}"#
+        )
+    };
+    let (high, low) = (&delta(0, r#"{\"a\":\"\ud83d"#), &delta(0, r#"\ude00\"}\n"#));
+    let stop = r#"{"type":"content_block_stop","index":0}"#;
+    let next = r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":""}}"#;
+    let end = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#;
+    let last = r#"{"type":"message_stop"}"#;
+    let seen = summary(&[high, r#"{"type":"ping"}"#, low, end, last]);
+    assert_eq!(seen[..2], [r#"newline {"a":"😀"}"#, "finish stop"]);
+    let in_another_block = &delta(1, r#"\ude00\"}\n"#);
+    for events in [
+        &[high, stop, next, low, end, last][..],
+        &[high, end, last],
+        &[high, last],
+        &[high, start, low, end, last],
+        &[high, in_another_block, end, last],
+    ] {
+        let seen = summary(events);
+        assert!(!seen.iter().any(|line| line.contains('😀')), "{seen:?}");
+        assert!(seen.iter().any(|line| line.starts_with("rejected invalid_utf8")), "{seen:?}");
+    }
 }
 
 #[test]

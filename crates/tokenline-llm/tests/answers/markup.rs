@@ -76,7 +76,7 @@ fn a_broken_call_on_several_lines_is_rejected_in_its_place() {
             "So.",
             &["rejected malformed_json"][..],
         ),
-        ("[{\"name\"\n", "[", &["rejected truncated"]),
+        ("[{\"name\"\n", "", &["rejected truncated"]),
         (
             "Hello\n{\"name\":\"w\",\n \"arguments\":{\"a\":1,}\n}\nBye\n",
             "Hello\nBye",

@@ -14,6 +14,7 @@ mod openai_responses;
 mod recorded;
 mod requests;
 mod stream;
+mod surrogates;
 mod text;
 #[path = "../../../tokenline-codec/tests/common/watched.rs"]
 mod watched;

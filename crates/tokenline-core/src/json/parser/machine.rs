@@ -17,7 +17,7 @@ impl Parser {
     /// whole. Nearly all bytes are read by the inner loop.
     pub(super) fn run<const SINGLE_LINE: bool>(&mut self, bytes: &[u8]) -> Stop {
         let mut len = self.tape.len;
-        let Tape { nodes, decoded, repeated_name, .. } = &mut self.tape;
+        let Tape { nodes, decoded, repeated_name, has_lone_surrogates, .. } = &mut self.tape;
         let nodes: &mut [Node] = nodes;
         let hashes: &mut [u32] = &mut self.name_hashes;
         let mut hashes_len = self.name_hashes_len;
@@ -78,7 +78,7 @@ impl Parser {
                 }
                 State::Unicode => {
                     let Some(&byte) = bytes.get(at) else { break Stop::NeedMore };
-                    match unicode_step(progress, &mut self.surrogate, byte) {
+                    match unicode_step(progress, &mut self.surrogate, byte, *has_lone_surrogates) {
                         Ok(unicode::WHOLE) => state = State::String,
                         Ok(next) => progress = next,
                         Err(expected) => break Stop::Fault(expected),

@@ -122,9 +122,15 @@ pub(super) fn number_flags(progress: u8) -> u32 {
     if progress >= number::FRACTION { FLOAT } else { 0 }
 }
 
-/// One byte of a `\u` escape; what progress it makes.
+/// One byte of a `\u` escape; what progress it makes. Where half a surrogate pair may stand alone,
+/// each half is an escape of its own.
 #[inline]
-pub(super) fn unicode_step(progress: u8, unit: &mut u32, byte: u8) -> Result<u8, Expected> {
+pub(super) fn unicode_step(
+    progress: u8,
+    unit: &mut u32,
+    byte: u8,
+    may_be_lone: bool,
+) -> Result<u8, Expected> {
     match progress {
         unicode::BACKSLASH if byte == b'\\' => return Ok(unicode::U),
         unicode::U if byte == b'u' => {
@@ -137,6 +143,7 @@ pub(super) fn unicode_step(progress: u8, unit: &mut u32, byte: u8) -> Result<u8,
     *unit = (*unit << 4) | hex_digit(byte).ok_or(Expected::HexDigit)?;
     match progress {
         3 => match *unit {
+            _ if may_be_lone => Ok(unicode::WHOLE),
             0xD800..0xDC00 => Ok(unicode::BACKSLASH),
             0xDC00..0xE000 => Err(Expected::Escape),
             _ => Ok(unicode::WHOLE),
@@ -151,7 +158,7 @@ pub(super) fn unicode_step(progress: u8, unit: &mut u32, byte: u8) -> Result<u8,
 pub(in crate::json) fn unicode_escape(bytes: &[u8]) -> Option<usize> {
     let (mut progress, mut unit) = (0, 0);
     for (len, &byte) in (3..).zip(bytes.get(2..)?) {
-        progress = unicode_step(progress, &mut unit, byte).ok()?;
+        progress = unicode_step(progress, &mut unit, byte, false).ok()?;
         if progress == unicode::WHOLE {
             return Some(len);
         }

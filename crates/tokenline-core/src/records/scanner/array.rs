@@ -305,7 +305,7 @@ impl Scanner {
     }
 
     #[inline(never)]
-    pub(super) fn array<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn array(&mut self, cursor: &mut Cursor<'_>) -> Step {
         while let Some(byte) = cursor.peek() {
             if let Some(array) = &mut self.array {
                 array.is_new = false;
@@ -356,7 +356,7 @@ impl Scanner {
     }
 
     /// The root value ends with the bracket at `bracket`.
-    fn end_array<'w>(&mut self, bracket: u64) -> Step<'w> {
+    fn end_array(&mut self, bracket: u64) -> Step {
         let array = self.array.take()?;
         if array.has_record()
             && let Some(segments) = &mut self.segments
@@ -406,7 +406,7 @@ impl Scanner {
         None
     }
 
-    fn array_fault<'w>(&mut self, cursor: &mut Cursor<'w>, byte: u8, expected: Expected) -> Step<'w> {
+    fn array_fault(&mut self, cursor: &mut Cursor<'_>, byte: u8, expected: Expected) -> Step {
         let fence = self.fence_kind();
         let offset = cursor.offset();
         let array = self.array.as_mut()?;

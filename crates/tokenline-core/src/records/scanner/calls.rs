@@ -103,12 +103,7 @@ impl Scanner {
 
     /// Reads on in what may be a call, which begins at `start`.
     #[inline(never)]
-    pub(super) fn call<'w>(
-        &mut self,
-        cursor: &mut Cursor<'w>,
-        mut start: u64,
-        end: Option<Completion>,
-    ) -> Step<'w> {
+    pub(super) fn call(&mut self, cursor: &mut Cursor<'_>, mut start: u64, end: Option<Completion>) -> Step {
         let is_end = end.is_some();
         loop {
             let text = cursor.text_between(cursor.index(start), cursor.end());
@@ -236,14 +231,14 @@ impl Scanner {
     }
 
     /// A whole call, if it counts as one; `from` is the offset of the text's first byte.
-    fn found_call<'w>(
+    fn found_call(
         &mut self,
         text: &str,
         from: u64,
         format: usize,
         call: CallText,
         end: Option<Completion>,
-    ) -> Step<'w> {
+    ) -> Step {
         self.pass_lines(text, from, 0, call.start);
         let span = Span::new(from + call.start as u64, from + call.end as u64);
         let (line, column) = (self.line.number, self.line.column(span.start));
@@ -278,18 +273,18 @@ impl Scanner {
         };
         let recovered = Recovered::NONE.with(Recovery::CallFormat);
         self.record = Record { value: (), line, column, span, completion, recovered };
-        Some(if is_converted { Outcome::Call } else { Outcome::Record { text: None } })
+        Some(if is_converted { Outcome::Call } else { Outcome::Record })
     }
 
     /// What is wrong with a call that cannot be read: its first byte, the one at fault, and its end.
-    fn call_fault<'w>(
+    fn call_fault(
         &mut self,
         text: &str,
         from: u64,
         code: Code,
         (start, fault, end): (usize, usize, usize),
         message: &str,
-    ) -> Outcome<'w> {
+    ) -> Outcome {
         self.pass_lines(text, from, 0, fault);
         let (line, column) = (self.line.number, self.line.column(from + fault as u64));
         self.pass_lines(text, from, fault, end);

@@ -124,13 +124,13 @@ impl Scanner {
     /// Decides whether a record was meant by the value that begins at `start`, looking ahead if necessary: at a fault in
     /// it, or before an array in it is scanned.
     #[cold]
-    pub(super) fn judge<'w>(
+    pub(super) fn judge(
         &mut self,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         start: u64,
         fault: Option<Fault>,
         is_end: bool,
-    ) -> Step<'w> {
+    ) -> Step {
         let from = cursor.index(start);
         cursor.at = from + fault.map_or(0, |fault| fault.offset);
         if fault.is_some() {
@@ -205,7 +205,7 @@ impl Scanner {
     }
 
     /// What began as a value is prose; the cursor is on the byte that is not allowed in it, and the text goes on from there.
-    fn pass_prose<'w>(&mut self, cursor: &mut Cursor<'_>) -> Step<'w> {
+    fn pass_prose(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let depth = self.json.depth() + u32::from(self.array.is_some());
         self.array = None;
         let Some(MultilineValue { line, end, .. }) = self.multiline.take() else {

@@ -154,7 +154,7 @@ impl Scanner {
     /// A line of a value that was given up begins with `byte`, or the first line behind it. `None` if that is read like
     /// any other.
     #[inline(never)]
-    pub(super) fn begin_line_again<'w>(&mut self, offset: u64, byte: u8) -> Option<Step<'w>> {
+    pub(super) fn begin_line_again(&mut self, offset: u64, byte: u8) -> Option<Step> {
         let rescan = self.rescan.as_ref()?;
         let is_deeper = offset - self.line.text_start > rescan.indent;
         if self.line.start < rescan.fault_line {
@@ -191,7 +191,7 @@ impl Scanner {
     /// A line's text begins at `offset`, with `byte` unless that is not UTF-8. Whether it belongs to what
     /// was rejected is then known; if not, that has ended, and there may be a diagnostic for it.
     #[inline(never)]
-    pub(super) fn begin_text<'w>(&mut self, offset: u64, byte: Option<u8>) -> Step<'w> {
+    pub(super) fn begin_text(&mut self, offset: u64, byte: Option<u8>) -> Step {
         let region = self.region.as_ref()?;
         let indent = offset - self.line.text_start;
         let belongs = match byte {
@@ -233,7 +233,7 @@ impl Scanner {
     }
 
     /// The rejected region has ended.
-    pub(super) fn end_region<'w>(&mut self) -> Step<'w> {
+    pub(super) fn end_region(&mut self) -> Step {
         let region = *self.region.take()?;
         let mut diagnostic = region.diagnostic?;
         diagnostic.span.end = region.end.max(diagnostic.span.start);
@@ -248,7 +248,7 @@ impl Scanner {
     }
 
     /// Reports a value on this line that was rejected and is over, before anything behind it.
-    pub(super) fn ended_fault<'w>(&mut self) -> Step<'w> {
+    pub(super) fn ended_fault(&mut self) -> Step {
         if !self.line.has_ended_fault() || self.region.is_some() {
             return None;
         }
@@ -257,7 +257,7 @@ impl Scanner {
     }
 
     /// The input has ended: reports a rejected value that ended on a line before the last.
-    pub(super) fn end_region_at_end<'w>(&mut self) -> Step<'w> {
+    pub(super) fn end_region_at_end(&mut self) -> Step {
         let region = self.region.as_mut().filter(|region| !region.is_new && !self.line.in_rejected_region)?;
         region.left_open = None;
         if region.diagnostic.as_ref().is_some_and(|diagnostic| diagnostic.code == Code::Truncated) {
@@ -268,7 +268,7 @@ impl Scanner {
     }
 
     #[inline(never)]
-    pub(super) fn skip<'w>(&mut self, cursor: &mut Cursor<'w>, mut skip: Skip) -> Step<'w> {
+    pub(super) fn skip(&mut self, cursor: &mut Cursor<'_>, mut skip: Skip) -> Step {
         let is_deeper = self.line.in_rejected_region
             && self.region.as_ref().is_some_and(|region| self.line.indent() > region.indent);
         for &byte in cursor.line() {
@@ -310,7 +310,7 @@ impl Scanner {
     }
 
     /// The brackets of the rejected value balance at `end`.
-    fn end_skip<'w>(&mut self, end: u64, start: u64) -> Step<'w> {
+    fn end_skip(&mut self, end: u64, start: u64) -> Step {
         self.end_fault(start, end);
         self.state = State::AfterRejected { start };
         if self.array.is_some() {
@@ -328,7 +328,7 @@ impl Scanner {
     }
 
     #[inline(never)]
-    pub(super) fn after_rejected<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64) -> Step<'w> {
+    pub(super) fn after_rejected(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
         while let Some(byte) = cursor.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b',' => cursor.at += 1,

@@ -4,8 +4,12 @@ use super::rejected::{Skip, SkipTo};
 use super::{Outcome, Scanner, State, Step};
 use crate::json::{Kind, parser::RawStep};
 use crate::records::cursor::Cursor;
+use crate::records::decoder::Gap;
 use crate::records::line::{Fault, FenceKind};
 use crate::{Code, Completion, Mode, Record, Recovery, Span};
+
+const MISSING: &str =
+    "a part of the line may be missing: what came before it was cut off or could not be read";
 
 impl Scanner {
     /// Where the content of the line ends whose line feed, or the end of the input, is next.
@@ -37,13 +41,13 @@ impl Scanner {
         content_end
     }
 
-    pub(super) fn release_unless<'w>(
+    pub(super) fn release_unless(
         &mut self,
         released: bool,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         (start, end): (u64, u64),
         completion: Completion,
-    ) -> Step<'w> {
+    ) -> Step {
         if !released {
             return self.release(cursor, start, end, completion);
         }
@@ -53,13 +57,13 @@ impl Scanner {
 
     /// Releases a balanced object, if it is within the limit. On a fault the state says how to go on.
     #[inline]
-    pub(super) fn release<'w>(
+    pub(super) fn release(
         &mut self,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         start: u64,
         end: u64,
         completion: Completion,
-    ) -> Step<'w> {
+    ) -> Step {
         if self.json.root_kind() != Kind::Object && !self.options.whole_values {
             self.not_an_object(start, end);
             return None;
@@ -77,9 +81,8 @@ impl Scanner {
             self.too_long(cursor);
             return None;
         }
-        let text = cursor.checked_text(cursor.index(start));
         if let Some(calls) = &mut self.calls {
-            let text = text.unwrap_or_else(|| cursor.text_between(cursor.index(start), cursor.index(end)));
+            let text = cursor.text_between(cursor.index(start), cursor.index(end));
             if !calls.detector.reads_objects() {
                 // The calls are in another format: this is text.
                 self.multiline = None;
@@ -117,7 +120,7 @@ impl Scanner {
             completion,
             recovered,
         };
-        Some(Outcome::Record { text })
+        Some(Outcome::Record)
     }
 
     /// Whether the value, which is balanced, is text: `{}` or `[1]` in a sentence, or in code.
@@ -156,7 +159,7 @@ impl Scanner {
 
     /// The next byte of the text is not UTF-8.
     #[cold]
-    pub(super) fn bad_byte<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn bad_byte(&mut self, cursor: &mut Cursor<'_>) -> Step {
         if self.is_unlimited() && !self.is_skipping_element() {
             self.drop_unclosed();
             return None;
@@ -191,19 +194,23 @@ impl Scanner {
     /// The byte at the index `bad` is not UTF-8.
     #[cold]
     pub(super) fn bad_utf8(&mut self, cursor: &mut Cursor<'_>, bad: usize) {
-        const MESSAGE: &str = "the line is not UTF-8";
+        let (code, message) = match self.gap {
+            Some(Gap::Missing) => (Code::MalformedJson, MISSING),
+            Some(Gap::Replaced) | None => (Code::InvalidUtf8, "the line is not UTF-8"),
+        };
         let bad = cursor.offset_of(bad);
         if self.multiline.is_some()
             && let Some(start) = self.open_start()
         {
-            return self.give_up(cursor, start, Code::InvalidUtf8, bad, MESSAGE.to_owned());
+            return self.give_up(cursor, start, code, bad, message.to_owned());
         }
         // Nor does it end a fence, however much of it was read before.
         self.line.lead.add(b"?");
         // The whole line is rejected, not just the value.
         let start = *self.line.first.get_or_insert(bad);
-        self.fault(Code::InvalidUtf8, start, bad, MESSAGE.to_owned());
+        self.fault(code, start, bad, message.to_owned());
         self.reject_line_of_array();
+        self.keeps_discarded = self.gap.is_some() && self.segments.is_some();
         self.state = State::Discard;
     }
 

@@ -14,7 +14,7 @@ use crate::{Code, Completion, Emit, Mode, Recovered, Recovery};
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
 impl Scanner {
-    pub(super) fn line_start<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn line_start(&mut self, cursor: &mut Cursor<'_>) -> Step {
         while let Some(byte) = cursor.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' => cursor.at += 1,
@@ -47,7 +47,7 @@ impl Scanner {
 
     /// The line's text begins with `byte`.
     #[inline(never)]
-    fn begin_line<'w>(&mut self, cursor: &mut Cursor<'w>, byte: u8) -> Step<'w> {
+    fn begin_line(&mut self, cursor: &mut Cursor<'_>, byte: u8) -> Step {
         let offset = cursor.offset();
         if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
             if !matches!(byte, b',' | b']') {
@@ -122,7 +122,7 @@ impl Scanner {
     }
 
     #[inline(never)]
-    pub(super) fn fence<'w>(&mut self, cursor: &mut Cursor<'w>, marker: u8, mut count: u8) -> Step<'w> {
+    pub(super) fn fence(&mut self, cursor: &mut Cursor<'_>, marker: u8, mut count: u8) -> Step {
         while let Some(byte) = cursor.peek() {
             if byte != marker {
                 if count < 3 {
@@ -144,13 +144,13 @@ impl Scanner {
         None
     }
 
-    pub(super) fn text<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
-        let line = cursor.line();
+    pub(super) fn text(&mut self, cursor: &mut Cursor<'_>) -> Step {
+        let rest = cursor.rest();
         let stop = match self.calls {
-            None => memchr3(b'{', b'[', b'\n', line),
-            Some(_) => self.next_opener(line),
+            None => memchr3(b'{', b'[', b'\n', rest),
+            Some(_) => self.next_opener(rest),
         };
-        let text = &line[..stop.unwrap_or(line.len())];
+        let text = cursor.valid(stop.unwrap_or(rest.len()));
         cursor.at += text.len();
         if !text.is_empty() {
             self.line.add_text(text);
@@ -168,7 +168,7 @@ impl Scanner {
                 }
             }
         }
-        match stop.map(|stop| line[stop]) {
+        match stop.filter(|stop| *stop == text.len()).map(|stop| rest[stop]) {
             None => {}
             Some(b'\n') => return self.line_end(cursor),
             Some(byte) if self.calls.is_some() && self.may_begin_call(cursor.offset(), byte) => {}
@@ -181,7 +181,7 @@ impl Scanner {
         None
     }
 
-    pub(super) fn value<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64) -> Step<'w> {
+    pub(super) fn value(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
         let from = cursor.index(start);
         loop {
             let bytes = cursor.from(from);
@@ -221,7 +221,7 @@ impl Scanner {
     }
 
     /// The value from `start` to the cursor is balanced.
-    fn complete<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64) -> Step<'w> {
+    fn complete(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
         let end = cursor.offset();
         let is_object = self.json.root_kind() == Kind::Object;
         self.state = State::Sealing { start, end, comma: false, released: false };
@@ -256,7 +256,7 @@ impl Scanner {
 
     /// The cursor is on a line feed within the open value. Goes past it.
     #[inline(never)]
-    fn pass_line_feed<'w>(&mut self, cursor: &mut Cursor<'w>, expected: Expected) -> Step<'w> {
+    fn pass_line_feed(&mut self, cursor: &mut Cursor<'_>, expected: Expected) -> Step {
         let content_end = self.content_end(cursor);
         let end = cursor.offset();
         self.json.pass_line_feed();
@@ -273,7 +273,7 @@ impl Scanner {
 
     /// The value at `start`, by which a record was meant, is malformed; the cursor is on the byte at fault.
     #[cold]
-    pub(super) fn malformed<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64, fault: Fault) -> Step<'w> {
+    pub(super) fn malformed(&mut self, cursor: &mut Cursor<'_>, start: u64, fault: Fault) -> Step {
         let byte = cursor.rest()[0];
         let is_strict = self.options.mode == Mode::Strict;
         let code = match fault.expected {
@@ -307,13 +307,13 @@ impl Scanner {
         other.map(|other| self.found_before(other))
     }
 
-    pub(super) fn sealing<'w>(
+    pub(super) fn sealing(
         &mut self,
-        cursor: &mut Cursor<'w>,
+        cursor: &mut Cursor<'_>,
         (start, end): (u64, u64),
         mut comma: bool,
         released: bool,
-    ) -> Step<'w> {
+    ) -> Step {
         if self.is_scalar() {
             return self.after_scalar(cursor, start, end);
         }
@@ -321,8 +321,6 @@ impl Scanner {
         let in_array = self.array.is_some();
         // Of what is read again it is known that the value was whole.
         let is_known = self.is_read_again(start);
-        // Behind an array there is nothing that it could go on with.
-        let may_conflict = !is_known && self.json.root_kind() != Kind::Array;
         while let Some(byte) = cursor.peek() {
             let completion = match byte {
                 b' ' | b'\t' | b'\r' => {
@@ -338,7 +336,9 @@ impl Scanner {
                     let found = self.release_unless(released, cursor, (start, end), Completion::Newline);
                     if found.is_some() && self.line.is_clean() && !self.line.has_fence {
                         let next = cursor.offset() + 1;
-                        self.end_segments(self.line.kind(), next);
+                        if self.segments.is_some() {
+                            self.end_segments(self.line.kind(), next);
+                        }
                         self.line.end_clean(next);
                         self.counted_from = next;
                         self.state = State::LineStart;
@@ -355,11 +355,11 @@ impl Scanner {
                 }
                 b'{' | b'[' if lenient => Completion::NextItem,
                 b'}' | b']' if lenient && self.line.prose_depth > 0 => Completion::Text,
-                b':' | b'}' | b']' if lenient && may_conflict => {
+                b':' | b'}' | b']' if lenient && !is_known && !self.is_array() => {
                     self.conflict(cursor, start);
                     return None;
                 }
-                b'"' if lenient && may_conflict && (comma || in_array) => {
+                b'"' if lenient && !is_known && (comma || in_array) && !self.is_array() => {
                     self.conflict(cursor, start);
                     return None;
                 }
@@ -415,7 +415,7 @@ impl Scanner {
         };
     }
 
-    pub(super) fn discard<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn discard(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let rest = cursor.rest();
         match memchr(b'\n', rest) {
             Some(found) => {

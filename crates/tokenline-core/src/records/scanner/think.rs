@@ -60,7 +60,7 @@ impl Scanner {
     }
 
     #[inline(never)]
-    pub(super) fn tag<'w>(&mut self, cursor: &mut Cursor<'w>) -> Step<'w> {
+    pub(super) fn tag(&mut self, cursor: &mut Cursor<'_>) -> Step {
         while let Some(byte) = cursor.peek() {
             let thinking = &mut self.thinking;
             let len = thinking.len;
@@ -105,7 +105,7 @@ impl Scanner {
     }
 
     #[inline(never)]
-    pub(super) fn think<'w>(&mut self, cursor: &mut Cursor<'w>, mut matched: u8) -> Step<'w> {
+    pub(super) fn think(&mut self, cursor: &mut Cursor<'_>, mut matched: u8) -> Step {
         let closer = self.thinking.closer;
         let bytes = if self.thinking.is_raw { cursor.rest() } else { cursor.line() };
         let mut at = 0;
@@ -184,7 +184,7 @@ impl Scanner {
     }
 
     /// The input has ended inside the tags.
-    pub(super) fn unclosed_thinking<'w>(&mut self, end: u64) -> Outcome<'w> {
+    pub(super) fn unclosed_thinking(&mut self, end: u64) -> Outcome {
         let Thinking { start, line, column, .. } = self.thinking;
         let message = "the input ends while the model is still thinking";
         self.line.first = None;

@@ -25,6 +25,11 @@ impl Scanner {
         self.options.whole_values && !matches!(self.json.root_kind(), Kind::Object | Kind::Array)
     }
 
+    /// Whether the balanced value is a root array. There is nothing behind it that it could go on with.
+    pub(super) fn is_array(&self) -> bool {
+        self.options.whole_values && self.json.root_kind() == Kind::Array
+    }
+
     /// Whether nothing stands beside the balanced value on its lines.
     pub(super) fn is_alone(&self, start: u64, completion: Completion) -> bool {
         let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
@@ -34,7 +39,7 @@ impl Scanner {
     }
 
     /// Behind a scalar. Outside of fences it is a value only if nothing else comes.
-    pub(super) fn after_scalar<'w>(&mut self, cursor: &mut Cursor<'w>, start: u64, end: u64) -> Step<'w> {
+    pub(super) fn after_scalar(&mut self, cursor: &mut Cursor<'_>, start: u64, end: u64) -> Step {
         while let Some(byte) = cursor.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' => cursor.at += 1,

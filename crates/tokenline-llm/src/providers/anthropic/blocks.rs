@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tokenline_core::json::{Object, Value};
 use tokenline_core::{CallDelta, Completion};
 
-use super::super::envelope::{as_u64, text_of, unknown};
+use super::super::envelope::{as_u64, read_text, text_of, unknown};
 use super::{Block, Kind, MAX_BLOCKS, Message, Piece};
 use crate::delta::Delta;
 
@@ -68,7 +68,7 @@ impl Message {
             }
         }
         let Some(value) = fragment.filter(|_| kind != Kind::Aside) else { return };
-        match value.as_str() {
+        match read_text(value, sink) {
             Some(text) => self.piece(Piece { index, kind }, &text, sink),
             None => unknown(PLACE, carrier, value, sink),
         }
@@ -181,7 +181,7 @@ impl<'a> BlockStart<'a> {
             match name {
                 "id" => start.id = text_of(value),
                 "name" => start.name = value.as_str(),
-                "text" | "thinking" => match value.as_str() {
+                "text" | "thinking" => match read_text(value, sink) {
                     Some(text) => start.text = Some(text),
                     None => unknown(PLACE, name, value, sink),
                 },

@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use tokenline_core::json::Value;
 use tokenline_core::{CallDelta, Completion};
 
-use super::super::envelope::unknown;
+use super::super::envelope::{read_text, unknown};
 use super::members::Item;
 use super::{MAX_PARTS, Part, PartKind, Response};
 use crate::delta::Delta;
@@ -129,7 +129,7 @@ impl Response {
         for (name, value) in members {
             match name {
                 "type" => of_type = value.as_str(),
-                "text" | "refusal" => text = value.as_str(),
+                "text" | "refusal" => text = read_text(value, sink),
                 "annotations" | "logprobs" => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }

@@ -45,7 +45,7 @@ impl Scanner {
     }
 
     /// The array proves to be one of records: says that an element before was none.
-    pub(in super::super) fn found_before<'w>(&mut self, other: NonObject) -> Outcome<'w> {
+    pub(in super::super) fn found_before(&mut self, other: NonObject) -> Outcome {
         let NonObject { line, column, span, message } = other;
         self.line.is_markup_only = true;
         let diagnostic = Diagnostic::new(Code::NotAnObject, line, span, column, message);

@@ -9,7 +9,7 @@ use crate::{Code, Diagnostic, Span};
 impl Scanner {
     /// A line begins inside an array. `None` if it is no part of that, and read like any other.
     #[inline(never)]
-    pub(in super::super) fn begin_line_of_array<'w>(&mut self, offset: u64, byte: u8) -> Option<Step<'w>> {
+    pub(in super::super) fn begin_line_of_array(&mut self, offset: u64, byte: u8) -> Option<Step> {
         let array = self.array.as_ref()?;
         let is_deeper = offset - self.line.text_start > array.indent;
         let is_part = match byte {
@@ -28,19 +28,19 @@ impl Scanner {
 
     /// What follows an element shows that the array was left open before it: reads its line again.
     #[cold]
-    pub(in super::super) fn read_held<'w>(&mut self, cursor: &mut Cursor<'_>) -> Step<'w> {
+    pub(in super::super) fn read_held(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let held = self.array.as_mut()?.held.take()?;
         self.read_line_again(held.line, held.start, cursor)
     }
 
     /// The array was left open before the line whose text begins at `start`: reads that again.
     #[cold]
-    pub(in super::super) fn read_line_again<'w>(
+    pub(in super::super) fn read_line_again(
         &mut self,
         line: ElementLine,
         start: u64,
         cursor: &mut Cursor<'_>,
-    ) -> Step<'w> {
+    ) -> Step {
         self.line = Line::new(line.number, line.start);
         self.line.text_start = line.text_start;
         self.counted_from = line.text_start;
@@ -49,7 +49,7 @@ impl Scanner {
     }
 
     /// The array is left open: the line being read is no part of it.
-    pub(super) fn abandon<'w>(&mut self) -> Step<'w> {
+    pub(super) fn abandon(&mut self) -> Step {
         let array = self.array.take()?;
         self.state = State::LineStart;
         self.line.first = None;

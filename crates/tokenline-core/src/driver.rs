@@ -1,0 +1,356 @@
+//! The driver under all streams of text: records in, judged, repaired and counted.
+
+mod rules;
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use crate::json::Raw;
+use crate::{
+    Completion, CountAs, Diagnostic, Event, Options, Quota, Record, RecordDecoder, RejectBuffer, Rejected,
+    RepairHook, Report, SourceEnd, StreamMachine, StreamStep, Tally, ToolCall, Validate, ValidateCall,
+};
+use rules::{HookOutcome, Rules};
+
+/// Typed records or tool calls out of a text: everything that a stream does but I/O.
+///
+/// Under `JsonlStreamParser` and `JsonlCodec` of `tokenline-codec`, for adapters to other kinds of
+/// streams. It decodes records, holds them against a validator or tools, reads them into `T`, asks a
+/// repair hook about rejects, counts in a [`Report`], and ends early where a quota says so. To read a
+/// text that is at hand, [`JsonlParser`](crate::JsonlParser) is simpler.
+///
+/// ```
+/// use tokenline_core::json::Raw;
+/// use tokenline_core::{Driver, Event, Options, SourceEnd, StreamMachine, StreamStep};
+///
+/// let mut driver = Driver::<Raw>::new(Options::lenient())
+///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")))
+///     .with_quota(|quota| quota.max_records = Some(3));
+/// let mut chunks = ["{\"a\":1}\n{\"a\":N", "aN}\n{\"a\":3}\n{\"a\":4}\n"].into_iter();
+/// let (mut chunk, mut records) = ("", Vec::new());
+/// loop {
+///     let (consumed, step) = driver.step(chunk.as_bytes());
+///     chunk = &chunk[consumed..];
+///     match step {
+///         StreamStep::Event(Event::Record(record)) => records.push(record.value.to_string()),
+///         StreamStep::Event(_) => {}
+///         StreamStep::NeedInput => match chunks.next() {
+///             Some(next) => chunk = next,
+///             None => driver.finish(SourceEnd::Clean),
+///         },
+///         StreamStep::Done => break,
+///         StreamStep::Repair(_) => unreachable!("the hook answers at once"),
+///     }
+/// }
+/// assert_eq!(records, ["{\"a\":1}", "{\"a\":null}", "{\"a\":3}"]);
+/// assert_eq!(driver.report().repaired(), 1);
+/// ```
+pub struct Driver<T = Raw> {
+    options: Options,
+    decoder: RecordDecoder,
+    rules: Rules<T>,
+    tally: Tally,
+    /// Boxed and only if there is a hook, so that others pay one branch.
+    repair: Option<Box<Repair>>,
+    end: Option<SourceEnd>,
+    is_done: bool,
+}
+
+struct Repair {
+    /// `None`: the caller is asked, with [`StreamStep::Repair`].
+    hook: Option<RepairHook>,
+    buffer: RejectBuffer,
+    asked: Option<(Diagnostic, Record<()>)>,
+}
+
+impl<T: DeserializeOwned> Driver<T> {
+    /// A driver at the start of a text, that reads records into `T`. There are no partials: its events are
+    /// owned, and whole.
+    #[must_use]
+    pub fn new(options: Options) -> Self {
+        let options = options.partials(false);
+        let (decoder, tally) = (RecordDecoder::new(options.clone()), Tally::new(&options.limits));
+        Self { options, decoder, rules: Rules::records(), tally, repair: None, end: None, is_done: false }
+    }
+}
+
+impl<T> Driver<T> {
+    /// Starts over, as the options and the rules say.
+    fn restarted(mut self) -> Self {
+        self.decoder = RecordDecoder::new(self.options.clone());
+        if self.rules.yields_calls()
+            && let Some(tools) = &self.rules.tools
+        {
+            self.decoder = self.decoder.with_tools(Arc::clone(tools));
+        }
+        if let Some(repair) = &mut self.repair {
+            repair.buffer = RejectBuffer::new(&self.options.limits);
+        }
+        self.reset();
+        self
+    }
+
+    /// Sets how to read: mode, emission and limits. Forgets what was read before.
+    #[must_use]
+    pub fn with_options(mut self, options: Options) -> Self {
+        self.options = options.partials(false);
+        if self.rules.yields_calls() {
+            self.options = self.options.or_any_calls();
+        }
+        self.restarted()
+    }
+
+    /// Reads each record as tool calls, under the same rules. Calls in tags and brackets are found too;
+    /// [`Options::calls`] says which, all unless it was given. Forgets what was read before.
+    #[must_use]
+    pub fn tool_calls(self) -> Driver<ToolCall> {
+        let Self { options, decoder, rules, tally, repair, end, is_done } = self;
+        let (options, rules) = (options.or_any_calls(), rules.tool_calls());
+        Driver { options, decoder, rules, tally, repair, end, is_done }.restarted()
+    }
+
+    /// Holds each record against a validator before it is read into `T`.
+    #[must_use]
+    pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        self.rules.validator = Some(Arc::new(validator));
+        self
+    }
+
+    /// Holds each [tool call](Self::tool_calls) against the definitions of tools.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.rules.tools = Some(Arc::new(tools));
+        if self.rules.yields_calls() { self.restarted() } else { self }
+    }
+
+    /// Changes how much is delivered and rejected before it ends.
+    #[must_use]
+    pub fn with_quota(mut self, set: impl FnOnce(&mut Quota)) -> Self {
+        self.tally.set_quota(set);
+        self.is_done |= self.tally.is_over();
+        self
+    }
+
+    /// Asks a closure for replacements of what is rejected, if its code
+    /// [is repairable](crate::Code::is_repairable). A replacement is one JSON object that passes the same
+    /// rules; otherwise the reject stands. It takes the place of what it replaces, and is
+    /// [marked](crate::Recovery::Repaired).
+    #[must_use]
+    pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
+        self.with_hook(Some(Box::new(repair)))
+    }
+
+    /// Like [`with_repair`](Self::with_repair), but asks with [`StreamStep::Repair`] and waits for
+    /// [`resume`](StreamMachine::resume).
+    #[must_use]
+    pub fn with_repair_steps(self) -> Self {
+        self.with_hook(None)
+    }
+
+    fn with_hook(mut self, hook: Option<RepairHook>) -> Self {
+        let buffer = RejectBuffer::new(&self.options.limits);
+        self.repair = Some(Box::new(Repair { hook, buffer, asked: None }));
+        self
+    }
+
+    /// Forgets everything that was read and counted, the end too, and starts with the next text.
+    pub fn reset(&mut self) {
+        self.decoder.reset();
+        self.rules.queued.clear();
+        self.tally.reset(&self.options.limits);
+        if let Some(repair) = &mut self.repair {
+            repair.buffer.reset();
+            repair.asked = None;
+        }
+        self.end = None;
+        self.is_done = self.tally.is_over();
+    }
+
+    /// Ends here: nothing more is read or yielded.
+    pub fn stop(&mut self) {
+        self.is_done = true;
+    }
+
+    /// What was delivered and rejected so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        self.tally.report()
+    }
+
+    /// Decodes from `at` up to the next event, and judges it. Behind the end there is no input.
+    #[inline]
+    fn decode(&mut self, input: &[u8], at: &mut usize) -> Option<HookOutcome<T>> {
+        let from = *at;
+        let (event, end) = match self.end {
+            None => {
+                let decoded = self.decoder.decode(&input[from..]);
+                *at += decoded.consumed;
+                (decoded.event, SourceEnd::Clean)
+            }
+            Some(end) => (self.decoder.finish(), end),
+        };
+        let Some(repair) = &mut self.repair else {
+            return event.map(|event| self.rules.read(event, end, None));
+        };
+        let mut outcome = event.map(|event| self.rules.read(event, end, Some(&mut repair.buffer)));
+        if let Some(HookOutcome::Rejected(diagnostic)) = &outcome {
+            let start = self.decoder.position() - (*at - from) as u64;
+            let completion = self.end.map_or(Completion::Newline, |_| Completion::EndOfInput);
+            if let Some(rejected) = repair.buffer.rejected(diagnostic, completion, &input[from..], start) {
+                outcome = Some(HookOutcome::Ask(Box::new(rejected)));
+            }
+        }
+        repair.buffer.keep(&self.decoder, &input[from..*at]);
+        outcome
+    }
+
+    /// Asks the hook. Returns what to ask the caller instead, if there is none.
+    #[cold]
+    fn ask(&mut self, rejected: Rejected, place: Record<()>) -> Option<Rejected> {
+        let repair = self.repair.as_mut()?;
+        repair.asked = Some((rejected.diagnostic.clone(), place));
+        let Some(hook) = &mut repair.hook else { return Some(rejected) };
+        let replacement = hook(rejected);
+        self.resume(replacement);
+        None
+    }
+
+    #[inline]
+    fn count(&mut self, event: &Event<T>) {
+        self.tally.count(self.rules.count_as(event));
+        self.is_done |= self.tally.is_over();
+    }
+}
+
+impl<T> StreamMachine for Driver<T> {
+    type Event = Event<T>;
+
+    #[inline]
+    fn step(&mut self, input: &[u8]) -> (usize, StreamStep<Event<T>>) {
+        if self.repair.as_ref().is_some_and(|repair| repair.asked.is_some()) {
+            self.resume(None);
+        }
+        let mut at = 0;
+        while !self.is_done {
+            if self.end.is_some() {
+                at = input.len();
+            }
+            let event = match self.rules.queued.pop_front() {
+                Some(event) => event,
+                None => match self.decode(input, &mut at) {
+                    Some(HookOutcome::Event(event)) => event,
+                    Some(HookOutcome::Rejected(diagnostic)) => Event::Rejected(diagnostic),
+                    Some(HookOutcome::Ask(rejected)) => {
+                        let (rejected, place) = *rejected;
+                        match self.ask(rejected, place) {
+                            Some(rejected) => return (at, StreamStep::Repair(Box::new(rejected))),
+                            None => continue,
+                        }
+                    }
+                    Some(HookOutcome::Nothing) => continue,
+                    None if self.end.is_none() => return (at, StreamStep::NeedInput),
+                    None => {
+                        self.is_done = true;
+                        continue;
+                    }
+                },
+            };
+            self.count(&event);
+            return (at, StreamStep::Event(event));
+        }
+        (input.len(), StreamStep::Done)
+    }
+
+    fn finish(&mut self, end: SourceEnd) {
+        if !self.is_done && *self.end.get_or_insert(end) == SourceEnd::Clean {
+            self.tally.report_mut().set_complete();
+        }
+    }
+
+    fn resume(&mut self, replacement: Option<String>) {
+        let Some((diagnostic, place)) = self.repair.as_mut().and_then(|repair| repair.asked.take()) else {
+            return;
+        };
+        let record = replacement.and_then(|replacement| {
+            place.repaired(&replacement, &self.options.limits, |record| self.rules.read_one(record))?
+        });
+        let event = record.map_or_else(|| Event::from_diagnostic(diagnostic), Event::Record);
+        self.rules.queued.push_back(event);
+    }
+
+    fn count_as<'a>(&self, event: &'a Event<T>) -> CountAs<'a> {
+        self.rules.count_as(event)
+    }
+
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    fn is_done(&self) -> bool {
+        self.is_done
+    }
+}
+
+/// Places and counts only: what is buffered may be private.
+impl<T> fmt::Debug for Driver<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Driver")
+            .field("position", &self.decoder.position())
+            .field("report", self.report())
+            .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    type Step = StreamStep<Event<Raw>>;
+
+    fn asking(text: &str) -> (Driver<Raw>, usize) {
+        let mut driver = Driver::new(Options::lenient()).with_repair_steps();
+        let (consumed, step) = driver.step(text.as_bytes());
+        let StreamStep::Repair(rejected) = step else { panic!("{step:?}") };
+        assert_eq!(rejected.text, "{\"a\":x}");
+        (driver, consumed)
+    }
+
+    #[test]
+    fn a_question_without_an_answer_leaves_the_reject() {
+        let text = "{\"a\":x}\n{\"a\":2}\n";
+        for answer in [None, Some(None), Some(Some("[]".to_owned()))] {
+            let (mut driver, at) = asking(text);
+            if let Some(answer) = answer {
+                driver.resume(answer);
+            }
+            let (consumed, step) = driver.step(&text.as_bytes()[at..]);
+            assert!(matches!(step, Step::Event(Event::Rejected(_))), "{step:?}");
+            let (_, step) = driver.step(&text.as_bytes()[at + consumed..]);
+            assert!(matches!(step, Step::Event(Event::Record(_))), "{step:?}");
+        }
+    }
+
+    #[test]
+    fn an_answer_to_no_question_is_ignored() {
+        let (mut driver, _) = asking("{\"a\":x}\n");
+        driver.reset();
+        driver.resume(Some("{}".to_owned()));
+        assert_eq!(driver.step(b""), (0, Step::NeedInput));
+    }
+
+    #[test]
+    fn nothing_is_read_behind_the_end() {
+        for end in [Driver::stop, |driver: &mut Driver<Raw>| driver.finish(SourceEnd::Clean)] {
+            let mut driver = Driver::<Raw>::new(Options::lenient());
+            assert_eq!(driver.step(b"{\"a\":1}"), (7, Step::NeedInput));
+            end(&mut driver);
+            while !driver.is_done() {
+                assert_eq!(driver.step(b"{}\n").0, 3);
+            }
+            assert_eq!(driver.step(b"{}\n"), (3, Step::Done));
+            assert!(driver.report().records() <= 1);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! What a decoded record is held against, and read into.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+
+use crate::json::Value;
+use crate::{
+    Code, Completion, CountAs, Diagnostic, Event, LentEvent, Record, RejectBuffer, Rejected, SourceEnd,
+    ToolCall, Validate, ValidateCall,
+};
+
+/// Turns lent records into owned ones of `T`.
+pub(super) struct Rules<T> {
+    pub(super) validator: Option<Arc<dyn Validate + Send + Sync>>,
+    pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
+    target: Target<T>,
+    /// Events that are known and not yet yielded: a record may hold several calls.
+    pub(super) queued: VecDeque<Event<T>>,
+}
+
+type Read<T> = Result<Record<T>, Box<Diagnostic>>;
+
+/// Reads the first call, and queues the others.
+type ReadCalls<T> = fn(&mut Rules<T>, &Record<Value<'_>>, SourceEnd) -> Option<Read<T>>;
+
+/// What a record is read into. Function pointers, so that a driver of calls need not name the type of
+/// its records.
+enum Target<T> {
+    Records(fn(&Record<Value<'_>>) -> Read<T>),
+    ToolCalls(ReadCalls<T>),
+}
+
+/// What becomes of an event of the decoder.
+pub(super) enum HookOutcome<T> {
+    /// It is yielded.
+    Event(Event<T>),
+    /// The decoder rejected it, and did not keep its text.
+    Rejected(Diagnostic),
+    /// A hook is asked for a replacement at this place.
+    Ask(Box<(Rejected, Record<()>)>),
+    /// There is nothing in it: a list without calls.
+    Nothing,
+}
+
+impl<T: DeserializeOwned> Rules<T> {
+    /// No rule but the type.
+    pub(super) fn records() -> Self {
+        let target = Target::Records(|record| record.deserialize());
+        Self { validator: None, tools: None, target, queued: VecDeque::new() }
+    }
+}
+
+impl Rules<ToolCall> {
+    /// Reads the calls of a record: returns the first, and queues the others.
+    fn read_calls(&mut self, record: &Record<Value<'_>>, end: SourceEnd) -> Option<Read<ToolCall>> {
+        let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
+        let mut calls = ToolCall::all_from_record(record, tools).map(|call| {
+            let call = call.map_err(|call| Box::new(call.diagnostic))?;
+            if end == SourceEnd::Failed && record.completion == Completion::EndOfInput {
+                return Err(unsealed(record));
+            }
+            Ok(record.map(|_| call))
+        });
+        let first = calls.next();
+        self.queued.extend(calls.map(event));
+        first
+    }
+}
+
+#[cold]
+fn unsealed(record: &Record<Value<'_>>) -> Box<Diagnostic> {
+    let message = "the tool call is balanced, but the source failed before it was known to be whole";
+    Box::new(Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message))
+}
+
+#[inline]
+fn event<T>(read: Read<T>) -> Event<T> {
+    match read {
+        Ok(record) => Event::Record(record),
+        Err(diagnostic) => Event::from_diagnostic(*diagnostic),
+    }
+}
+
+impl<T> Rules<T> {
+    /// The same rules for tool calls.
+    pub(super) fn tool_calls(self) -> Rules<ToolCall> {
+        let Self { validator, tools, .. } = self;
+        let target = Target::ToolCalls(Rules::<ToolCall>::read_calls);
+        Rules { validator, tools, target, queued: VecDeque::new() }
+    }
+
+    pub(super) fn yields_calls(&self) -> bool {
+        matches!(self.target, Target::ToolCalls(_))
+    }
+
+    /// Judges an event, and makes it an owned one. With a buffer, a hook is asked about rejects.
+    #[inline]
+    pub(super) fn read(
+        &mut self,
+        lent: LentEvent<'_>,
+        end: SourceEnd,
+        buffer: Option<&mut RejectBuffer>,
+    ) -> HookOutcome<T> {
+        let record = match lent {
+            Event::Record(record) => record,
+            Event::Rejected(diagnostic) => return HookOutcome::Rejected(diagnostic),
+            Event::Note(diagnostic) => return HookOutcome::Event(Event::Note(diagnostic)),
+            other => unreachable!("a decoder yields it only if asked to: {other:?}"),
+        };
+        let read = self.read_record(&record, end);
+        if let Some(buffer) = buffer {
+            buffer.release(record.span);
+            // Of several calls each stands for itself: a replacement would take the place of all.
+            if let Some(Err(diagnostic)) = &read
+                && diagnostic.code.is_repairable()
+                && self.queued.is_empty()
+            {
+                let rejected = Rejected::new(record.value.raw(), (**diagnostic).clone());
+                return HookOutcome::Ask(Box::new((rejected, record.map(|_| ()))));
+            }
+        }
+        read.map_or(HookOutcome::Nothing, |read| HookOutcome::Event(event(read)))
+    }
+
+    /// Reads a replacement. `None` if it breaks a rule, or is not one record: it takes the place of one.
+    pub(super) fn read_one(&mut self, record: &Record<Value<'_>>) -> Option<Record<T>> {
+        // It is whole by itself, however the source ended.
+        let read = self.read_record(record, SourceEnd::Clean);
+        let is_one = self.queued.is_empty();
+        self.queued.clear();
+        read.filter(|_| is_one)?.ok()
+    }
+
+    #[inline]
+    fn read_record(&mut self, record: &Record<Value<'_>>, end: SourceEnd) -> Option<Read<T>> {
+        if let Some(validator) = &self.validator
+            && let Err(diagnostic) = record.validate(validator)
+        {
+            return Some(Err(diagnostic));
+        }
+        match self.target {
+            Target::Records(read) => Some(read(record)),
+            Target::ToolCalls(read) => read(self, record, end),
+        }
+    }
+
+    #[inline]
+    pub(super) fn count_as<'a>(&self, event: &'a Event<T>) -> CountAs<'a> {
+        match event.count_as() {
+            CountAs::Record(recovered) if self.yields_calls() => CountAs::ToolCall(recovered),
+            count_as => count_as,
+        }
+    }
+}

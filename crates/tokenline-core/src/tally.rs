@@ -1,0 +1,105 @@
+//! The counts of a stream, and the early end that follows from them.
+
+use crate::{CountAs, EndedBy, Limits, Quota, Recovered, Recovery, Report, TooManyRejected};
+
+/// The [`Report`] of a stream, and the [`Quota`] that ends the stream early.
+///
+/// For authors of stream adapters: count each event as it is yielded, and stop once
+/// [`is_over`](Self::is_over).
+#[derive(Clone, Debug)]
+pub struct Tally {
+    quota: Quota,
+    report: Report,
+    too_many: Option<TooManyRejected>,
+}
+
+impl Tally {
+    /// Nothing counted, and no quota.
+    #[must_use]
+    pub fn new(limits: &Limits) -> Self {
+        Self { quota: Quota::default(), report: Report::new(limits), too_many: None }
+    }
+
+    /// Starts with an empty report. Keeps the quota.
+    pub fn reset(&mut self, limits: &Limits) {
+        self.report = Report::new(limits);
+        self.too_many = None;
+        self.end_if_full();
+    }
+
+    /// How much is delivered and rejected before the stream ends.
+    #[must_use]
+    pub fn quota(&self) -> Quota {
+        self.quota
+    }
+
+    /// Changes how much is delivered and rejected before the stream ends. With `max_records: Some(0)` it is
+    /// over at once.
+    pub fn set_quota(&mut self, set: impl FnOnce(&mut Quota)) {
+        set(&mut self.quota);
+        self.end_if_full();
+    }
+
+    /// Counts an event.
+    #[inline]
+    pub fn count(&mut self, event: CountAs<'_>) {
+        match event {
+            CountAs::Record(recovered) => {
+                self.report.count_record();
+                self.delivered(recovered);
+            }
+            CountAs::ToolCall(recovered) => {
+                self.report.count_tool_call();
+                self.delivered(recovered);
+            }
+            CountAs::Diagnostic(diagnostic) => {
+                self.report.note(diagnostic);
+                if self.too_many.is_none()
+                    && let Some(error) = self.quota.exceeded_by(diagnostic, &self.report)
+                {
+                    self.too_many = Some(error);
+                    self.report.set_ended_by(EndedBy::ErrorBudget);
+                }
+            }
+            CountAs::Other => {}
+        }
+    }
+
+    #[inline]
+    fn delivered(&mut self, recovered: Recovered) {
+        if recovered.contains(Recovery::Repaired) {
+            self.report.count_repaired();
+        }
+        self.end_if_full();
+    }
+
+    fn end_if_full(&mut self) {
+        if self.quota.is_full(&self.report) {
+            self.report.set_ended_by(EndedBy::MaxRecords);
+        }
+    }
+
+    /// Whether the stream ends here: it delivered as much as it was asked for, or rejected more than it
+    /// may.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.report.ended_by().is_some()
+    }
+
+    /// The error to end the stream with, if more was rejected than the error budget allows.
+    #[must_use]
+    pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
+        self.too_many.as_ref()
+    }
+
+    /// What was delivered and rejected so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        &self.report
+    }
+
+    /// The report, to say more about the stream than its events do.
+    pub fn report_mut(&mut self) -> &mut Report {
+        &mut self.report
+    }
+}

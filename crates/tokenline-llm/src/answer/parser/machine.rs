@@ -1,0 +1,51 @@
+//! The parser as the machine under a stream.
+
+use serde::de::DeserializeOwned;
+use tokenline_core::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
+
+use super::AnswerParser;
+use crate::answer::AnswerEvent;
+use crate::answer::provider::Provider;
+
+impl<T: DeserializeOwned> StreamMachine for AnswerParser<T> {
+    type Event = AnswerEvent<T>;
+
+    // An event of the wire, with its JSON, takes as long as 8 KiB of records.
+    const CHUNK_COST: usize = 8 * 1024;
+
+    fn step(&mut self, input: &[u8]) -> (usize, StreamStep<AnswerEvent<T>>) {
+        if let Some(event) = self.next_event() {
+            return (0, StreamStep::Event(event));
+        }
+        if self.ending.is_some() {
+            return (input.len(), StreamStep::Done);
+        }
+        self.push(input);
+        (input.len(), self.next_event().map_or(StreamStep::NeedInput, StreamStep::Event))
+    }
+
+    fn finish(&mut self, end: SourceEnd) {
+        self.end(end);
+    }
+
+    fn count_as<'a>(&self, event: &'a AnswerEvent<T>) -> CountAs<'a> {
+        event.count_as()
+    }
+
+    fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    fn is_done(&self) -> bool {
+        self.ending.is_some() && !self.has_events()
+    }
+
+    fn is_terminated(&self) -> bool {
+        self.answer.is_terminated && self.is_complete()
+    }
+
+    // Messages of Anthropic's and Responses may be begun anew behind their last event, by a proxy.
+    fn expects_nothing(&self) -> bool {
+        self.is_terminated() && matches!(self.provider, Provider::OpenAiChat | Provider::Ollama)
+    }
+}

@@ -1,0 +1,193 @@
+//! How a response is read, what ends it early, and what repairs its rejects.
+
+use std::sync::Arc;
+
+use tokenline_core::{
+    Counted, Options, Quota, Rejected, SourceEnd, Tally, TooManyRejected, Validate, ValidateCall,
+};
+
+use super::{AnswerParser, Stage};
+use crate::answer::TextAs;
+use crate::answer::outbox::Outbox;
+use crate::answer::provider::{Decoder, Provider};
+use crate::answer::state::Answer;
+use crate::answer::wire::Wire;
+
+impl<T> AnswerParser<T> {
+    /// A parser at the start of an answer.
+    #[must_use]
+    pub fn new(provider: Provider, options: Options) -> Self {
+        Self {
+            wire: Wire::new(provider, &options),
+            provider,
+            decoder: Decoder::new(provider, &options),
+            beginning: Vec::new(),
+            unread: Vec::new(),
+            read: 0,
+            tally: Tally::new(&options.limits),
+            answer: Answer::new(options, provider.needs_terminator(), Outbox::default()),
+            ending: None,
+            stage: Stage::Open,
+        }
+    }
+
+    /// Sets what the text is read as; [`TextAs::Records`] unless it is set.
+    #[must_use]
+    pub fn text_as(mut self, text_as: TextAs) -> Self {
+        self.answer.out.text_as = text_as;
+        self
+    }
+
+    /// Holds each tool call, native or not, against the definitions of tools.
+    #[must_use]
+    pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
+        self.answer.out.tools = Some(Arc::new(tools));
+        self
+    }
+
+    /// Holds each record of the text against a validator.
+    #[must_use]
+    pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        self.answer.out.validator = Some(Box::new(validator));
+        self
+    }
+
+    /// Sets how to read: mode, emission and limits. To be called before the first push.
+    #[must_use]
+    pub fn with_options(self, options: Options) -> Self {
+        let mut with = Self::new(self.provider, options);
+        with.answer.out = self.answer.out;
+        with.answer.secrets = self.answer.secrets;
+        with.set_quota(|quota| *quota = self.tally.quota());
+        with
+    }
+
+    /// Reads the records into another type. To be called before the first push.
+    #[must_use]
+    pub fn typed<U>(self) -> AnswerParser<U> {
+        let Answer { options, out, secrets, .. } = self.answer;
+        let mut typed = AnswerParser::new(self.provider, options);
+        typed.answer.out = out.typed();
+        typed.answer.secrets = secrets;
+        typed.set_quota(|quota| *quota = self.tally.quota());
+        typed
+    }
+
+    /// Masks what must not be shown where the provider repeats it.
+    #[cfg(feature = "client")]
+    #[must_use]
+    pub(crate) fn with_secrets(mut self, secrets: crate::secrets::Secrets) -> Self {
+        self.answer.secrets = secrets;
+        self
+    }
+
+    /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
+    #[must_use]
+    pub fn with_fragments(mut self) -> Self {
+        self.answer.out.wants_fragments = true;
+        self
+    }
+
+    /// Ends the response after this many records and tool calls: no event follows the last of them, and
+    /// nothing more is read. An [`AnswerStream`](crate::AnswerStream) then drops its source, so that no
+    /// more tokens are paid for, and counts only what it yields: [`records`](crate::AnswerStream::records)
+    /// counts records. This is not an error; see [`Report::ended_by`](tokenline_core::Report::ended_by).
+    #[must_use]
+    pub fn with_max_records(mut self, max_records: u64) -> Self {
+        self.set_quota(|quota| quota.max_records = Some(max_records));
+        self
+    }
+
+    /// Allows this many rejects. The next one is the last event; then there is the
+    /// [error](Self::too_many_rejected), which an [`AnswerStream`](crate::AnswerStream) ends with.
+    ///
+    /// Prose is not a reject, nor is what was [repaired](Self::with_repair), nor an error of the
+    /// provider, nor a response without an end: the last two are errors of their own.
+    #[must_use]
+    pub fn with_error_budget(mut self, rejects: u64) -> Self {
+        self.set_quota(|quota| quota.error_budget = Some(rejects));
+        self
+    }
+
+    /// Asks a closure for replacements of what is rejected. It gets the rejected text with the diagnostic.
+    ///
+    /// It is asked about records and calls that are malformed, truncated, not UTF-8, or break the schema,
+    /// the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A
+    /// replacement is one JSON object that passes the same rules. It takes the place of what it replaces,
+    /// and is [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not
+    /// asked again.
+    ///
+    /// Of a native call it gets the arguments as far as they came, and replaces the arguments;
+    /// [`Rejected::tool`] names the tool. Only the closure knows that such a call is complete: it counts as
+    /// completed by the [end of its input](tokenline_core::Completion::EndOfInput).
+    ///
+    /// The closure is called while bytes are pushed, before the events in front of the replacement are
+    /// taken.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{AnswerEvent, AnswerParser, Provider};
+    ///
+    /// let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient())
+    ///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")));
+    /// parser.push(b"{\"message\":{\"content\":\"{\\\"a\\\":NaN}\\n\"},\"done\":true}\n");
+    /// let Some(AnswerEvent::Record { record, .. }) = parser.next_event() else { panic!() };
+    /// assert_eq!(record.value, r#"{"a":null}"#);
+    /// assert!(!record.recovered.is_empty());
+    /// ```
+    #[must_use]
+    pub fn with_repair(
+        mut self,
+        repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
+    ) -> Self {
+        self.answer.out.repair = Some(Box::new(repair));
+        self
+    }
+
+    /// The error to end with, if more was rejected than the [error budget](Self::with_error_budget) allows.
+    #[must_use]
+    pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
+        self.tally.too_many_rejected()
+    }
+
+    /// Sets what counts for the most records.
+    pub(crate) fn set_counted(&mut self, counted: Counted) {
+        self.set_quota(|quota| quota.counted = counted);
+    }
+
+    fn set_quota(&mut self, set: impl FnOnce(&mut Quota)) {
+        self.tally.set_quota(set);
+        self.stop_if_over();
+    }
+
+    /// Drops what is left, if the quota ends the response here.
+    #[inline]
+    pub(super) fn stop_if_over(&mut self) {
+        if self.tally.is_over() {
+            self.stop();
+        }
+    }
+
+    #[cold]
+    fn stop(&mut self) {
+        self.answer.forget();
+        (self.beginning, self.unread, self.read) = (Vec::new(), Vec::new(), 0);
+        (self.ending, self.stage) = (Some(SourceEnd::Failed), Stage::Ended);
+    }
+
+    pub(crate) fn text_is_read(&self) -> bool {
+        self.answer.out.text_as != TextAs::Text
+    }
+
+    pub(crate) fn set_text_as(&mut self, text_as: TextAs) {
+        self.answer.out.text_as = text_as;
+    }
+
+    /// Sets it to yield the text as it is, each of a choice's texts from the start of a line.
+    pub(crate) fn set_text_alone(&mut self) {
+        let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.answer.out;
+        (*text_as, *wants_fragments, *joins_texts) = (TextAs::Text, true, true);
+        // Text is not counted.
+        self.set_quota(|quota| quota.max_records = None);
+    }
+}
