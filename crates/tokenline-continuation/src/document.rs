@@ -1,13 +1,13 @@
 //! A cut JSON text that grows: at its end as it arrives, or by merging.
 
-mod seek;
+mod finder;
 
 use std::borrow::Cow;
 
-use tokenline_core::json::{Cut, Expected, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
+use tokenline_core::json::{Cut, Kind, OpenContainer, OpenToken, Parser, Step, SyntaxError};
 
-use crate::text::{ClosingFence, is_followed, is_in_string, tail, trim_end, trim_start};
-use seek::{Found, Seek};
+use crate::text::{ClosingFence, is_in_string, tail, trim_end, trim_start};
+use finder::{Finder, Found};
 
 /// What there is of a [`Document`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,8 +24,9 @@ pub enum Status {
 
 /// A JSON text that was cut off, with the parser that has read it.
 ///
-/// It is made for the answers of models: prose and code fences around the JSON are not part of it. What
-/// is appended, by [`push`](Self::push) or [`merge`](Self::merge), is read once, however long the document is
+/// It is made for the responses of models: prose, think blocks and code fences around the JSON are not part of it. Where
+/// the JSON is, the core's scanner says, as it does for records. What is appended, by [`push`](Self::push) or
+/// [`merge`](Self::merge), is read once as it comes, and once more when the value is whole, however long the document is
 /// by then.
 ///
 /// ```
@@ -39,35 +40,59 @@ pub enum Status {
 /// assert_eq!(document.status(), Status::Complete);
 /// assert_eq!(document.text(), r#"{"rows":[{"a":1},{"a":2}]}"#);
 /// ```
-#[derive(Clone, Debug, Default)]
+#[derive(Debug)]
 pub struct Document {
     /// All that came, prose included.
     pub(crate) raw: String,
     /// Where the JSON begins in it.
     pub(crate) start: usize,
     pub(crate) parser: Parser,
+    /// Until it is known where the value is.
+    finder: Option<Box<Finder>>,
+    /// How many bytes the finder looked at, once it is gone.
+    sought: u64,
     stage: Stage,
 }
 
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// For the beginning.
-    Seeking(Seek),
+    /// For the beginning. The value at `start` may be none, because of what stands before this offset.
+    Seeking { doubted: Option<usize> },
     /// In the value.
-    Reading { is_fresh: bool },
+    Reading,
     /// Behind the value, which ends there; what follows is white space up to `seen`.
-    Ended { is_fresh: bool, end: usize, seen: usize },
+    Ended { end: usize, seen: usize },
     /// Behind the value and in what is none of it.
     Left { end: usize },
     /// The value is cut, but its fence was closed, or may be, behind `end`, which the parser stands at.
-    Fenced { is_fresh: bool, end: usize, fence: ClosingFence, fault: SyntaxError },
+    Fenced { end: usize, fence: ClosingFence, fault: usize },
     /// Not JSON.
     Failed(SyntaxError),
 }
 
-impl Default for Stage {
+impl Default for Document {
     fn default() -> Self {
-        Self::Seeking(Seek::default())
+        Self {
+            raw: String::new(),
+            start: 0,
+            parser: Parser::new(),
+            finder: Some(Box::new(Finder::new())),
+            sought: 0,
+            stage: Stage::Seeking { doubted: None },
+        }
+    }
+}
+
+impl Clone for Document {
+    fn clone(&self) -> Self {
+        Self {
+            raw: self.raw.clone(),
+            start: self.start,
+            parser: self.parser.clone(),
+            finder: self.finder.as_ref().map(|finder| Box::new(finder.again(&self.raw))),
+            sought: self.sought,
+            stage: self.stage,
+        }
     }
 }
 
@@ -104,7 +129,7 @@ impl Document {
     /// assert_eq!(document.text(), "{\"a\":[1,2]}");
     /// ```
     pub fn push_value(&mut self, text: &str) -> Option<usize> {
-        let Stage::Reading { is_fresh } = self.stage else {
+        let Stage::Reading = self.stage else {
             if self.status() == Status::Complete {
                 return Some(0);
             }
@@ -117,11 +142,11 @@ impl Document {
             Step::NeedMore => None,
             Step::Complete { end } => {
                 self.raw.truncate(self.start + end);
-                self.stage = Stage::Ended { is_fresh, end, seen: end };
+                self.stage = Stage::Ended { end, seen: end };
                 Some(self.raw.len() - before)
             }
             Step::Malformed(fault) => {
-                self.stage = self.faulty(is_fresh, fault);
+                self.doubt(fault.offset);
                 while self.step() {}
                 None
             }
@@ -132,9 +157,9 @@ impl Document {
     #[must_use]
     pub fn status(&self) -> Status {
         match self.stage {
-            Stage::Seeking(_) => Status::Empty,
-            Stage::Reading { .. } | Stage::Fenced { .. } if self.is_lone_number() => Status::Complete,
-            Stage::Reading { .. } | Stage::Fenced { .. } => Status::Open,
+            Stage::Seeking { .. } => Status::Empty,
+            Stage::Reading | Stage::Fenced { .. } if self.is_lone_number() => Status::Complete,
+            Stage::Reading | Stage::Fenced { .. } => Status::Open,
             Stage::Ended { .. } | Stage::Left { .. } => Status::Complete,
             Stage::Failed(fault) => Status::Malformed(fault),
         }
@@ -144,7 +169,7 @@ impl Document {
     #[must_use]
     pub fn text(&self) -> &str {
         match self.stage {
-            Stage::Seeking(_) => "",
+            Stage::Seeking { .. } => "",
             Stage::Left { end } | Stage::Fenced { end, .. } => &self.raw[self.start..self.start + end],
             // White space is kept, so that what is pushed and what is there are the same.
             Stage::Ended { seen, .. } => &self.raw[self.start..self.start + seen],
@@ -188,17 +213,16 @@ impl Document {
         (!closed.is_empty()).then_some(Cow::Owned(closed))
     }
 
-    /// How many bytes the parser has looked at: the measure of its work.
+    /// How many bytes were looked at, by the parser and to find the value: the measure of its work.
     #[must_use]
     pub fn examined(&self) -> u64 {
-        self.parser.examined()
+        let seeking = self.finder.as_ref().map_or(0, |finder| finder.examined());
+        self.parser.examined() + self.sought + seeking
     }
 
     /// Where it is cut; `None` unless it is open.
     pub(crate) fn cut(&self) -> Option<Cut> {
-        matches!(self.stage, Stage::Reading { .. } | Stage::Fenced { .. })
-            .then(|| self.parser.cut())
-            .flatten()
+        matches!(self.stage, Stage::Reading | Stage::Fenced { .. }).then(|| self.parser.cut()).flatten()
     }
 
     /// The open containers, the outermost first.
@@ -210,9 +234,9 @@ impl Document {
 
     /// Leaves out what followed the cut text, and goes on from there.
     pub(crate) fn drop_what_follows(&mut self) {
-        if let Stage::Fenced { is_fresh, end, .. } = self.stage {
+        if let Stage::Fenced { end, .. } = self.stage {
             self.raw.truncate(self.start + end);
-            self.stage = Stage::Reading { is_fresh };
+            self.stage = Stage::Reading;
         }
     }
 
@@ -227,91 +251,100 @@ impl Document {
     /// One step on; whether there may be another.
     fn step(&mut self) -> bool {
         match self.stage {
-            Stage::Seeking(seek) => match seek.find(&self.raw) {
-                Found::Nothing(seek) => {
-                    self.stage = Stage::Seeking(seek);
-                    false
-                }
-                Found::Start { at, is_fresh } => {
-                    self.start = at;
-                    self.parser.reset();
-                    self.stage = Stage::Reading { is_fresh };
-                    true
-                }
-            },
-            Stage::Reading { is_fresh } => match self.parser.resume(&self.raw[self.start..]) {
+            Stage::Seeking { doubted } => self.find(doubted),
+            Stage::Reading => match self.parser.resume(&self.raw[self.start..]) {
                 Step::NeedMore => false,
                 Step::Complete { end } => {
-                    self.stage = Stage::Ended { is_fresh, end, seen: end };
+                    self.stage = Stage::Ended { end, seen: end };
                     true
                 }
-                Step::Malformed(fault) => {
-                    let json = &self.raw[self.start..];
-                    let mut fence = ClosingFence::new(json, fault.offset, is_in_string(fault.expected));
-                    self.stage = match fence.read(json) {
-                        Some(end) => {
-                            // The parser stands behind its fault: once more, without it.
-                            self.parser.reset();
-                            let _ = self.parser.resume(&json[..end]);
-                            Stage::Fenced { is_fresh, end, fence, fault }
-                        }
-                        None => self.faulty(is_fresh, fault),
-                    };
-                    matches!(self.stage, Stage::Seeking(_))
-                }
+                Step::Malformed(fault) => self.fence_or_fault(fault),
             },
-            Stage::Ended { is_fresh, end, seen } => {
+            Stage::Ended { end, seen } => {
                 let rest = trim_start(&self.raw[self.start + seen..]);
-                let seen = self.raw.len() - self.start - rest.len();
-                let is_scalar = !self.raw[self.start..].starts_with(['{', '[']);
-                self.stage = match rest.as_bytes().first() {
-                    None => Stage::Ended { is_fresh, end, seen },
-                    Some(_) if is_fresh && is_scalar && "```".starts_with(rest) => {
-                        Stage::Ended { is_fresh, end, seen }
-                    }
-                    // `12 rows follow:` is prose.
-                    Some(_) if is_fresh && is_scalar && !rest.starts_with("```") => {
-                        Stage::Seeking(Seek::in_prose(self.start + 1))
-                    }
-                    Some(&byte) if is_followed(byte) => self.trailing(seen),
-                    Some(_) => Stage::Left { end },
-                };
-                matches!(self.stage, Stage::Seeking(_))
+                let (is_all, seen) = (rest.is_empty(), self.raw.len() - self.start - rest.len());
+                self.stage = Stage::Ended { end, seen };
+                if self.finder.is_some() {
+                    return self.find(Some(self.start + end));
+                }
+                if !is_all {
+                    self.stage = Stage::Left { end };
+                }
+                false
             }
-            Stage::Fenced { is_fresh, mut fence, fault, .. } => {
+            Stage::Fenced { mut fence, fault, .. } => {
                 // A fence may have been a back quote or two at the end, and prove to be none.
-                self.stage = match fence.read(&self.raw[self.start..]) {
-                    Some(end) => Stage::Fenced { is_fresh, end, fence, fault },
-                    None => self.faulty(is_fresh, fault),
-                };
-                matches!(self.stage, Stage::Seeking(_))
+                match fence.read(&self.raw[self.start..]) {
+                    Some(end) => {
+                        self.stage = Stage::Fenced { end, fence, fault };
+                        false
+                    }
+                    None => self.doubt(fault),
+                }
             }
             Stage::Left { .. } | Stage::Failed(_) => false,
         }
     }
 
-    /// What a fault means that is not the end of the fence: prose that is no JSON, or JSON that is none.
-    fn faulty(&self, is_fresh: bool, fault: SyntaxError) -> Stage {
+    /// The value is cut and its fence is closed, or it is malformed.
+    fn fence_or_fault(&mut self, fault: SyntaxError) -> bool {
         let json = &self.raw[self.start..];
-        let before = &json.as_bytes()[..fault.offset];
-        let is_scalar = !json.starts_with(['{', '[']);
-        if is_scalar && is_fresh {
-            return Stage::Seeking(Seek::in_prose(self.start + 1));
+        let mut fence = ClosingFence::new(json, fault.offset, is_in_string(fault.expected));
+        match fence.read(json).filter(|_| json.starts_with(['{', '['])) {
+            Some(end) => {
+                // The parser stands behind its fault: once more, without it.
+                self.parser.reset();
+                let _ = self.parser.resume(&json[..end]);
+                self.stage = Stage::Fenced { end, fence, fault: fault.offset };
+                false
+            }
+            None => self.doubt(fault.offset),
         }
-        let is_too_large = matches!(fault.expected, Expected::LessDepth | Expected::ShorterDocument);
-        // `{x}` and `[see below]`: no name or value of it is whole.
-        if !is_too_large && !before.iter().any(|byte| matches!(byte, b'"' | b',')) {
-            return Stage::Seeking(Seek::behind(self.start));
-        }
-        Stage::Failed(fault)
     }
 
-    /// The value is followed by what cannot follow it.
-    fn trailing(&self, at: usize) -> Stage {
-        let json = &self.raw[self.start..];
-        match Parser::new().parse(&json[..(at + 1).min(json.len())]) {
-            Err(fault) => Stage::Failed(fault),
-            Ok(_) => Stage::Left { end: at },
+    /// The value has a fault there: it is malformed, or prose.
+    fn doubt(&mut self, fault: usize) -> bool {
+        self.stage = Stage::Seeking { doubted: Some(self.start + fault + 1) };
+        true
+    }
+
+    /// Looks for the value, or for whether the one that was read up to an offset is one.
+    fn find(&mut self, known_to: Option<usize>) -> bool {
+        let Some(finder) = &mut self.finder else { return false };
+        match finder.find(&self.raw, known_to.map(|end| self.start..end)) {
+            Found::Pending => false,
+            Found::Nothing => {
+                self.stage = Stage::Seeking { doubted: None };
+                false
+            }
+            Found::Open(start) => {
+                self.start = start;
+                self.parser.reset();
+                self.stage = Stage::Reading;
+                true
+            }
+            Found::Whole(start) => {
+                self.drop_finder();
+                if !matches!(self.stage, Stage::Ended { .. }) || self.start != start {
+                    self.start = start;
+                    self.parser.reset();
+                    self.stage = Stage::Reading;
+                }
+                true
+            }
+            Found::Rejected(start) => {
+                self.drop_finder();
+                self.start = start;
+                self.stage = match Parser::new().parse(&self.raw[start..]) {
+                    Err(fault) => Stage::Failed(fault),
+                    Ok(value) => Stage::Left { end: value.raw().len() },
+                };
+                false
+            }
         }
+    }
+
+    fn drop_finder(&mut self) {
+        self.sought += self.finder.take().map_or(0, |finder| finder.examined());
     }
 }

@@ -3,11 +3,11 @@
 use std::error::Error;
 use std::fmt;
 
+use tokenline_core::Diagnostic;
 use tokenline_core::json::DeserializeError;
-use tokenline_core::{Code, Diagnostic, Span, Violation};
 
 use crate::ResponseType;
-use crate::template::{Fault, end_of};
+use crate::template::Fault;
 
 /// Why a prompt could not be rendered, or its response not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -209,31 +209,13 @@ struct Finding {
 }
 
 impl ResponseError {
-    /// No JSON value: at `offset` of the response, in a value from `start` on.
-    pub(crate) fn json_parse(
-        response: &str,
-        code: Code,
-        start: usize,
-        offset: usize,
-        reason: impl Into<String>,
-    ) -> Self {
-        let (line, column) = end_of(&response[..offset]);
-        let span = Span::new(start as u64, offset as u64);
-        let diagnostic = Diagnostic::new(code, line as u64, span, column as u64, reason);
-        Self(Box::new(Finding { kind: ResponseErrorKind::JsonParse, offset, diagnostic }))
-    }
-
-    /// A broken rule. The value is `span` of the response, in the document that begins at `start`.
-    pub(crate) fn schema_validation(response: &str, span: Span, start: usize, violation: Violation) -> Self {
-        let offset = start + violation.offset;
-        let (line, column) = end_of(&response[..offset]);
-        let diagnostic = Diagnostic::new(violation.code, line as u64, span, column as u64, violation.message);
-        let diagnostic = Diagnostic {
-            instance_path: Some(violation.instance_path),
-            schema_path: Some(violation.schema_path).filter(|path| !path.is_empty()),
-            ..diagnostic
-        };
-        Self(Box::new(Finding { kind: ResponseErrorKind::SchemaValidation, offset, diagnostic }))
+    /// What is wrong with the response, at the line and column of the diagnostic.
+    pub(crate) fn new(response: &str, kind: ResponseErrorKind, diagnostic: Diagnostic) -> Self {
+        let text = response.strip_prefix('\u{feff}').unwrap_or(response);
+        let lines = text.split_inclusive('\n').take(diagnostic.line as usize - 1);
+        let offset = response.len() - text.len() + lines.map(str::len).sum::<usize>();
+        let offset = offset + diagnostic.column as usize - 1;
+        Self(Box::new(Finding { kind, offset, diagnostic }))
     }
 
     /// What is wrong.
@@ -248,8 +230,8 @@ impl ResponseError {
         self.0.offset
     }
 
-    /// The finding: its code, the line and column of the fault, the span from the start of the value,
-    /// and where a schema is broken, the paths into the value and the schema.
+    /// The finding: its code, the line and column of the fault, the span of the value, and where a schema is broken,
+    /// the paths into the value and the schema.
     #[must_use]
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.0.diagnostic

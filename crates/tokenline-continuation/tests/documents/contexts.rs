@@ -47,7 +47,7 @@ fn every_cut() {
             pushed = at;
             assert_eq!(growing.contexts(&options), contexts);
         }
-        assert!(growing.examined() <= text.len() as u64);
+        assert!(growing.examined() <= 2 * text.len() as u64 + 2);
     }
 }
 
@@ -105,7 +105,16 @@ fn a_fence_and_prose_are_no_part_of_it() {
         ("true enough, 12 rows:\n\n```\n", open, "", Status::Open),
         ("12 rows: ", closed, "\n\nThat is \"all\".", Status::Complete),
         ("```json\n", closed, "\n```\nThat is [all] {there} is.", Status::Complete),
-        ("```{not}\n```\n", "12", "\n```\n", Status::Complete),
+        ("```{not}\n```\nNow:\n```\n", "12", "\n```\n", Status::Complete),
+        ("<think>{\"plan\":1}</think>", open, "", Status::Open),
+        ("<think>\n[1]\n</think>\n", closed, "\n", Status::Complete),
+        ("\n[THINK]{\"plan\":[/THINK]", open, "", Status::Open),
+        ("Okay.\n<thinking>{</thinking>\n```json\n", open, "\n```", Status::Open),
+        ("", closed, ",\nand so on", Status::Complete),
+        ("", closed, "\n{\"b\":2}", Status::Complete),
+        ("", closed, "{\"b\":", Status::Complete),
+        ("As [1] says: ", closed, ".", Status::Complete),
+        ("{\n  like this\n", closed, "", Status::Complete),
         ("\u{feff} ", closed, "  ", Status::Complete),
     ] {
         let all = [before, text, after].concat();
@@ -140,11 +149,24 @@ fn what_comes_in_pieces_is_the_same() {
         "``` [1]\n```",
         "```json {\"a\":1",
         "{x}} [1",
+        "12\n\nrows: [{\"a\":1}, 2]",
+        "\"a\n```",
+        "```json\n42\n43",
+        "<think>{\"a\":1}</think>[1",
+        "[THINK][1[/THINK]{\"a\":1},",
+        "{\"a\":1},\"b\":2}",
+        "{\"a\":1,\n\"b\":x\n",
+        "[\nsee\n[1]\n",
+        "{\"a\": [ {\"b\" x",
+        "{ // so\n a: 1",
+        "[1]\n\n] x",
+        "{} {} [] {\"a\"",
     ] {
         let mut growing = Document::new();
         for character in text.chars() {
             growing.push(character.encode_utf8(&mut [0; 4]));
             let _ = growing.contexts(&ContextOptions::default());
+            growing = growing.clone();
         }
         let document = Document::of(text);
         assert_eq!(growing.status(), document.status(), "{text:?}");
@@ -158,10 +180,10 @@ fn what_is_no_json() {
     for text in [
         r#"{"a":1,"b"x"#,
         r#"{"query":"x"},"limit":10}"#,
-        "[1]]",
-        "[1][2]",
+        "[{\"a\":1},{\"b\":x}]",
+        "```json\n[1, x",
+        "{\n  \"a\": 1,\n  \"b\": x\n}\n{\"c\":2}",
         "{\"a\":\"raw\nline\"}",
-        r#"{"a":1}{"b":2}"#,
     ] {
         let document = Document::of(text);
         assert!(matches!(document.status(), Status::Malformed(_)), "{text}: {:?}", document.status());
@@ -170,7 +192,21 @@ fn what_is_no_json() {
         assert_eq!((contexts.overlap_context, &*contexts.complete_part), ("", ""));
     }
     // What is inside of brackets that are no JSON is not taken for the document.
-    assert_eq!(Document::of(r#"{a:{"c":1}}"#).status(), Status::Empty);
+    assert_ne!(Document::of(r#"{a:{"c":1}}"#).status(), Status::Complete);
+    // Nor is what is prose, or what the model thinks.
+    for text in [
+        "[1]]",
+        "[1][2]",
+        "As in [1]",
+        "an {} or {x}",
+        "12 rows",
+        "<think>{\"a\":1}",
+        "</think",
+        "[THINK][1",
+        "null or",
+    ] {
+        assert_eq!(Document::of(text).status(), Status::Empty, "{text}");
+    }
 }
 
 #[test]

@@ -160,6 +160,12 @@ impl RecordDecoder {
         self.scanner.open_start()
     }
 
+    /// Offset in the stream of the first byte of a value that is malformed and not over yet: it will be rejected.
+    #[must_use]
+    pub fn rejected_value(&self) -> Option<u64> {
+        self.scanner.rejected_start()
+    }
+
     /// Offset in the stream of the first byte that an event to come may be about. Who wants the text of
     /// what is rejected keeps what comes from there on.
     #[must_use]

@@ -194,6 +194,11 @@ impl Line {
         self.may_close_fence && self.lead.is_empty() && !self.has_record
     }
 
+    /// Where the rejected value begins, if there is one on it.
+    pub(super) fn fault_start(&self) -> Option<u64> {
+        self.fault.as_ref().filter(|fault| fault.alone.is_none()).map(|fault| fault.start)
+    }
+
     /// Whether a value on it is rejected and over.
     #[inline]
     pub(super) fn has_ended_fault(&self) -> bool {

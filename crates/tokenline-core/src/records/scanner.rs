@@ -214,6 +214,11 @@ impl Scanner {
         }
     }
 
+    /// Offset in the stream of the first byte of a rejected value that is not reported yet.
+    pub(super) fn rejected_start(&self) -> Option<u64> {
+        self.region.as_ref().map(|region| region.start).or_else(|| self.line.fault_start())
+    }
+
     /// Offset in the stream of the first byte that an event to come may be about.
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.multiline.as_ref().map_or(self.line.start, |value| value.line.start);

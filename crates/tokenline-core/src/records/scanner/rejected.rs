@@ -23,7 +23,7 @@ pub(super) struct Rescan {
 /// skipped, so that inner objects never pass for records.
 #[derive(Debug)]
 pub(super) struct RejectedRegion {
-    start: u64,
+    pub(super) start: u64,
     /// Where its first line starts.
     pub(super) line_start: u64,
     /// White space before the text of its first line, in bytes.
