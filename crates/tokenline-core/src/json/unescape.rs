@@ -12,6 +12,27 @@ pub struct LoneSurrogates {
     pub high: Option<u16>,
 }
 
+impl LoneSurrogates {
+    /// Those of `raw`, the text between the quotes.
+    #[cold]
+    pub(crate) fn of(raw: &str) -> Self {
+        let mut lone = Self::default();
+        let mut end = 0;
+        while let Some(at) = next_escape(&raw.as_bytes()[end..]) {
+            let start = end + at;
+            let bytes = &raw.as_bytes()[start..];
+            end = start + escape(bytes).1;
+            // The halves of a pair are one escape.
+            match (end - start, hex(bytes, 2) as u16) {
+                (6, low @ 0xDC00..0xE000) if start == 0 => lone.low = Some(low),
+                (6, high @ 0xD800..0xDC00) if end == raw.len() => lone.high = Some(high),
+                _ => {}
+            }
+        }
+        lone
+    }
+}
+
 /// Decodes the escapes of `raw`, the text between the quotes of a valid JSON string.
 pub(crate) fn unescape(raw: &str) -> String {
     let mut out = String::with_capacity(raw.len());
@@ -19,25 +40,17 @@ pub(crate) fn unescape(raw: &str) -> String {
     out
 }
 
-/// As [`unescape`], appended to `out`. Returns the halves at the ends.
-pub(crate) fn unescape_into(raw: &str, out: &mut String) -> LoneSurrogates {
+/// As [`unescape`], appended to `out`.
+pub(crate) fn unescape_into(raw: &str, out: &mut String) {
     out.reserve(raw.len());
-    let mut lone = LoneSurrogates::default();
     let mut rest = raw;
     while let Some(at) = next_escape(rest.as_bytes()) {
         out.push_str(&rest[..at]);
         let (character, used) = escape(&rest.as_bytes()[at..]);
-        let is_at_start = at == 0 && rest.len() == raw.len();
+        out.push(character);
         rest = &rest[at + used..];
-        out.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
-        match character {
-            Err(low @ 0xDC00..) if is_at_start => lone.low = Some(low),
-            Err(high @ ..0xDC00) if rest.is_empty() => lone.high = Some(high),
-            _ => {}
-        }
     }
     out.push_str(rest);
-    lone
 }
 
 /// Where the next escape begins. In a few bytes, such as a token's, a loop finds it sooner.
@@ -46,32 +59,33 @@ fn next_escape(bytes: &[u8]) -> Option<usize> {
     if bytes.len() < 16 { bytes.iter().position(|&byte| byte == b'\\') } else { memchr::memchr(b'\\', bytes) }
 }
 
-/// The character that an escape stands for, or the half of a surrogate pair, and the length of the
-/// escape, its backslash included.
-fn escape(bytes: &[u8]) -> (Result<char, u16>, usize) {
-    let character = match bytes.get(1) {
-        Some(b'b') => '\u{8}',
-        Some(b'f') => '\u{c}',
-        Some(b'n') => '\n',
-        Some(b'r') => '\r',
-        Some(b't') => '\t',
+/// The character that an escape stands for, and the length of the escape, its backslash included.
+fn escape(bytes: &[u8]) -> (char, usize) {
+    match bytes.get(1) {
+        Some(b'b') => ('\u{8}', 2),
+        Some(b'f') => ('\u{c}', 2),
+        Some(b'n') => ('\n', 2),
+        Some(b'r') => ('\r', 2),
+        Some(b't') => ('\t', 2),
         Some(b'u') => {
-            let next = if bytes.get(6..8) == Some(br"\u") { hex(bytes, 8) } else { 0 };
-            return match char::decode_utf16([hex(bytes, 2), next]).next() {
-                Some(Err(half)) => (Err(half.unpaired_surrogate()), 6),
-                Some(Ok(character)) => (Ok(character), 6 * character.len_utf16()),
-                None => unreachable!("there are two units"),
-            };
+            let high = hex(bytes, 2);
+            if (0xD800..0xDC00).contains(&high) && bytes.get(6..8) == Some(br"\u") {
+                let low = hex(bytes, 8).wrapping_sub(0xDC00);
+                if low < 0x400 {
+                    let code = 0x1_0000 + ((high - 0xD800) << 10) + low;
+                    return (char::from_u32(code).unwrap_or(char::REPLACEMENT_CHARACTER), 12);
+                }
+            }
+            // Half a pair has no character.
+            (char::from_u32(high).unwrap_or(char::REPLACEMENT_CHARACTER), 6)
         }
-        Some(&byte) => char::from(byte),
-        None => return (Ok(char::REPLACEMENT_CHARACTER), 1),
-    };
-    (Ok(character), 2)
+        Some(&byte) => (char::from(byte), 2),
+        None => (char::REPLACEMENT_CHARACTER, 1),
+    }
 }
 
-fn hex(bytes: &[u8], at: usize) -> u16 {
-    let digits = bytes.iter().skip(at).take(4).map(|&digit| hex_digit(digit).unwrap_or(0));
-    digits.fold(0, |unit, digit| (unit << 4) | digit as u16)
+fn hex(bytes: &[u8], at: usize) -> u32 {
+    bytes.iter().skip(at).take(4).fold(0, |value, &digit| (value << 4) | hex_digit(digit).unwrap_or(0))
 }
 
 /// The value of a hexadecimal digit.

@@ -7,7 +7,7 @@ use super::delta::Key;
 use super::number::Number;
 use super::pointer::push_key;
 use super::tape::{ESCAPED, FLOAT, Node, NodeKind, OPEN, REPEATED, Tape};
-use super::unescape::{LoneSurrogates, unescape, unescape_into};
+use super::unescape::{LoneSurrogates, unescape};
 
 /// The six kinds of JSON value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -160,12 +160,12 @@ impl<'a> Value<'a> {
     }
 
     /// The halves of surrogate pairs that a string begins and ends with, in a document that has such
-    /// halves anywhere; see [`Parser::parse_lossy`](super::Parser::parse_lossy). Decodes the string.
+    /// halves anywhere; see [`Parser::parse_lossy`](super::Parser::parse_lossy).
     #[inline]
     #[must_use]
     pub fn lone_surrogates(self) -> Option<LoneSurrogates> {
-        let decode = |(raw, _)| unescape_into(raw, &mut String::new());
-        self.tape.has_lone_surrogates.then(|| self.raw_str().map(decode).unwrap_or_default())
+        let of = |(raw, _)| LoneSurrogates::of(raw);
+        self.tape.has_lone_surrogates.then(|| self.raw_str().map(of).unwrap_or_default())
     }
 
     /// The text between the quotes as it came, if it is a string; and whether it has escapes.

@@ -49,4 +49,5 @@ mod parts;
 mod scanner;
 mod segments;
 
-pub use decoder::{Decoded, Gap, RecordDecoder};
+pub use decoder::{Decoded, RecordDecoder};
+pub use scanner::Gap;

@@ -4,11 +4,26 @@
 //! that the text is there when it is lent.
 
 use super::carry::Carry;
-use super::decoder::{Decoded, RecordDecoder, UnlentEvent};
 use super::scanner::Scanner;
 use super::segments::{Segment, Segments};
-use crate::json::{Delta, Kind, Parser, Value};
-use crate::{Completion, Options, Partial};
+use crate::json::{Delta, Parser};
+use crate::{Diagnostic, Options, Partial, Span};
+
+/// An event that is not lent yet: where its text is.
+#[derive(Debug)]
+pub(crate) enum UnlentEvent<'i> {
+    /// The scanner's record, which lies in the input.
+    InInput(&'i str),
+    /// The scanner's record, which lies in the carry.
+    InCarry,
+    /// The scanner's record, a call that was not written as JSON.
+    Call,
+    /// The next delta of the record that is open, or waits.
+    Delta,
+    Text(Span),
+    Markup(Span),
+    Diagnostic(Box<Diagnostic>),
+}
 
 /// What waits until the parts before it are told.
 #[derive(Debug, Default)]
@@ -29,116 +44,67 @@ impl Parts {
     pub(super) fn clear(&mut self) {
         (self.due, self.event) = (None, None);
     }
-}
 
-impl RecordDecoder {
-    /// The open record as far as it has come, if there is one, as if it ended here; see
-    /// [`json::Parser::snapshot`](crate::json::Parser::snapshot).
-    ///
-    /// Ask once [`decode`](Self::decode) has no more events; whether
-    /// [partials](crate::Options::partials) are asked for does not matter. The record may still be
-    /// rejected.
-    pub fn snapshot(&mut self) -> Option<Partial<Value<'_>>> {
-        let waiting = self.parts.as_deref().filter(|parts| parts.event.is_some()).and_then(|parts| parts.due);
-        let place = waiting.or_else(|| self.scanner.open_place())?;
-        let text = self.carry.open_text(place.start)?;
-        let value = self.scanner.json_mut().snapshot(text)?;
-        // What is no object is no record.
-        (value.kind() == Kind::Object).then(|| place.map(|()| value))
+    /// The place of the record that waits.
+    pub(super) fn waiting(&self) -> Option<Partial<()>> {
+        self.due.filter(|_| self.event.is_some())
     }
 
-    /// Apart from `decode`, where one more copy of the event is a tenth of the work for a token.
-    #[inline(never)]
-    pub(super) fn decode_in_parts<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
-        let (consumed, event) = self.step_in_parts(input);
-        Decoded { consumed, event: event.map(|event| self.lend(event)) }
-    }
-
-    #[inline(never)]
-    pub(super) fn step_in_parts(&mut self, input: &[u8]) -> (usize, Option<UnlentEvent<'static>>) {
-        if let Some(event) = self.next_part() {
-            return (0, Some(event));
-        }
-        let (consumed, event) = self.read(input);
-        let event = event.map(|event| match event {
-            UnlentEvent::InInput(_) => unreachable!("all is read in the carry"),
-            UnlentEvent::InCarry => UnlentEvent::InCarry,
-            UnlentEvent::Call => UnlentEvent::Call,
-            UnlentEvent::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),
-            UnlentEvent::Delta | UnlentEvent::Text(_) | UnlentEvent::Markup(_) => unreachable!("added here"),
-        });
-        (consumed, self.add_parts(event))
-    }
-
-    #[inline(never)]
-    pub(super) fn finish_step_in_parts(&mut self, completion: Completion) -> Option<UnlentEvent<'static>> {
-        self.next_part().or_else(|| {
-            let event = self.read_end(completion);
-            self.add_parts(event)
-        })
-    }
-
-    /// Puts the parts before an event, or those there are where there is none.
-    fn add_parts(&mut self, event: Option<UnlentEvent<'static>>) -> Option<UnlentEvent<'static>> {
+    /// Puts the parts before an event, or those there are where there is none; returns the first.
+    pub(super) fn add(
+        &mut self,
+        event: Option<UnlentEvent<'static>>,
+        scanner: &mut Scanner,
+        carry: &Carry,
+    ) -> Option<UnlentEvent<'static>> {
         let place = match event {
             Some(UnlentEvent::InCarry | UnlentEvent::Call) => {
-                let record = self.scanner.record();
+                let record = scanner.record();
                 let (line, column, start) = (record.line, record.column, record.span.start);
                 Some(Partial { value: (), line, column, start })
             }
             Some(_) => None,
-            None => self.scanner.open_place(),
+            None => scanner.open_place(),
         };
-        let parts = self.parts.as_deref_mut()?;
-        parts.due = place.filter(|_| parts.tells_partials);
-        parts.event = event;
-        self.next_part()
+        self.due = place.filter(|_| self.tells_partials);
+        self.event = event;
+        self.next(scanner, carry)
     }
 
     /// What is to come before anything else is read.
-    fn next_part(&mut self) -> Option<UnlentEvent<'static>> {
-        match self.scanner.segments().and_then(Segments::pop) {
+    pub(super) fn next(&mut self, scanner: &mut Scanner, carry: &Carry) -> Option<UnlentEvent<'static>> {
+        match scanner.segments().and_then(Segments::pop) {
             Some(Segment::Text(span)) => return Some(UnlentEvent::Text(span)),
             Some(Segment::Markup(span)) => return Some(UnlentEvent::Markup(span)),
             None => {}
         }
-        let parts = self.parts.as_deref_mut()?;
-        if parts.due.is_some() {
-            let (text, json) = due_text(parts, &self.carry, &mut self.scanner);
+        if self.due.is_some() {
+            let (json, call) = scanner.json_and_call();
+            let text = self.due_text(carry, call);
             if json.is_object() && text.is_some_and(|text| json.advance_deltas(text)) {
                 return Some(UnlentEvent::Delta);
             }
         }
-        parts.due = None;
-        if parts.event.is_some()
-            && let Some(segments) = self.scanner.segments()
+        self.due = None;
+        if self.event.is_some()
+            && let Some(segments) = scanner.segments()
         {
             segments.pass_event();
         }
-        parts.event.take()
+        self.event.take()
     }
 
     /// The delta that was found last.
-    pub(super) fn lend_delta(&self) -> Partial<Delta<'_>> {
-        let parts = self.parts.as_deref().expect("partials are asked for");
-        let text = match (parts.due, &parts.event) {
-            (_, Some(UnlentEvent::Call)) => Some(self.scanner.call_text()),
-            (due, _) => due.and_then(|due| self.carry.open_text(due.start)),
-        };
-        let delta = self.scanner.json().last_delta(text.expect("the delta was found in it"));
-        parts.due.expect("a delta is of a record").map(|()| delta)
+    pub(super) fn delta<'a>(&self, json: &'a Parser, call: &'a str, carry: &'a Carry) -> Partial<Delta<'a>> {
+        let text = self.due_text(carry, call).expect("the delta was found in it");
+        self.due.expect("a delta is of a record").map(|()| json.last_delta(text))
     }
-}
 
-/// The text of the record that waits, or else of the open one, and its parser.
-fn due_text<'a>(
-    parts: &Parts,
-    carry: &'a Carry,
-    scanner: &'a mut Scanner,
-) -> (Option<&'a str>, &'a mut Parser) {
-    let (json, call) = scanner.json_and_call();
-    match (parts.due, &parts.event) {
-        (_, Some(UnlentEvent::Call)) => (Some(call), json),
-        (due, _) => (due.and_then(|due| carry.open_text(due.start)), json),
+    /// The text of the record that waits, or else of the open one.
+    fn due_text<'a>(&self, carry: &'a Carry, call: &'a str) -> Option<&'a str> {
+        match self.event {
+            Some(UnlentEvent::Call) => Some(call),
+            _ => carry.open_text(self.due?.start),
+        }
     }
 }

@@ -5,19 +5,21 @@ mod calls;
 mod meant;
 mod rejected;
 mod release;
+mod state;
 mod steps;
 mod think;
 mod whole;
 
 use super::cursor::Cursor;
-use super::decoder::Gap;
 use super::line::{FenceKind, Line, LineKind};
 use super::segments::Segments;
 use crate::json::{Parser, Value, error, parser::RawStep};
 use crate::{Code, Completion, Diagnostic, Mode, Options, Partial, Record, Recovered, Span};
 use array::ArrayScan;
 use calls::Calls;
-use rejected::{RejectedRegion, Rescan, Skip};
+use rejected::{RejectedRegion, Rescan};
+pub use state::Gap;
+use state::{MultilineValue, Place, State};
 use think::Thinking;
 
 /// What [`Scanner::advance`] stopped at.
@@ -32,57 +34,6 @@ pub(super) enum Outcome {
 
 /// What a step of the scanner found; `None` if it has to go on, or needs more.
 type Step = Option<Outcome>;
-
-#[derive(Clone, Copy, Debug)]
-enum State {
-    /// Nothing but white space on the line so far.
-    LineStart,
-    /// Counting the marks that may make a code fence.
-    Fence { marker: u8, count: u8 },
-    /// In what may become a tag around thinking.
-    Tag,
-    /// Inside such tags.
-    Think { matched: u8 },
-    /// Text, up to the next opener.
-    Text,
-    /// Inside a value.
-    Value { start: u64 },
-    /// Whether a record was meant takes more of the text: at a fault in a value, or before an array in it is scanned.
-    Judge { start: u64, fault: Option<error::Fault> },
-    /// A value is balanced; what follows decides whether it was whole.
-    Sealing { start: u64, end: u64, comma: bool, released: bool },
-    /// In what may be a tool call that is no JSON object, or several.
-    Call { start: u64 },
-    /// Between the elements of an array, or the members that lead to one.
-    Array,
-    /// After a fault: up to where the brackets of the rejected value balance.
-    Skip(Skip),
-    /// After a rejected value whose brackets balance.
-    AfterRejected { start: u64 },
-    /// After a fault: up to the end of the line.
-    Discard,
-    /// After the end of the input.
-    Ended,
-}
-
-/// Where the open value begins, and what it would be recovered from.
-#[derive(Clone, Copy, Debug, Default)]
-struct Place {
-    line: u64,
-    column: u64,
-    recovered: Recovered,
-}
-
-/// The first line of an open value that goes on behind it.
-#[derive(Debug)]
-struct MultilineValue {
-    line: Line,
-    /// Offset of its line feed.
-    end: u64,
-    /// What the grammar allowed there, and how many containers were open.
-    expected: error::Expected,
-    depth: u32,
-}
 
 /// The state of decoding, apart from who holds the bytes.
 #[derive(Debug)]

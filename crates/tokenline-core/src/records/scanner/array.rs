@@ -3,7 +3,7 @@
 mod elements;
 mod lines;
 
-use super::rejected::{Skip, SkipTo};
+use super::state::{Skip, SkipTo};
 use super::{Scanner, State, Step};
 use crate::json::error::{self, Expected};
 use crate::records::cursor::Cursor;

@@ -1,32 +1,10 @@
 //! What is rejected with a value that proves malformed: as much as belongs to it, and nothing more.
 
-use super::{MultilineValue, Scanner, State, Step};
+use super::state::{MultilineValue, Skip, SkipTo, State};
+use super::{Scanner, Step};
 use crate::json::error;
 use crate::records::cursor::Cursor;
 use crate::{Code, Diagnostic, Span};
-
-/// On the way to where the brackets of a rejected value balance, or to the end of the line.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Skip {
-    /// Where the rejected value starts.
-    pub(super) start: u64,
-    pub(super) depth: u32,
-    pub(super) in_string: bool,
-    pub(super) escaped: bool,
-    pub(super) end: SkipTo,
-}
-
-/// Where a rejected value ends on its line.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) enum SkipTo {
-    /// Where its brackets balance.
-    #[default]
-    Balance,
-    /// At a comma or the bracket of what is around it.
-    Separator,
-    /// With the line.
-    LineEnd,
-}
 
 /// A value on several lines that was rejected. What is whole in it, and began a line at or left of its column, is read
 /// again.

@@ -1,10 +1,9 @@
 //! Releasing a record, and what is reported instead: not UTF-8, too long, no object.
 
-use super::rejected::{Skip, SkipTo};
-use super::{Outcome, Scanner, State, Step};
+use super::state::{Gap, Skip, SkipTo, State};
+use super::{Outcome, Scanner, Step};
 use crate::json::{Kind, parser::RawStep};
 use crate::records::cursor::Cursor;
-use crate::records::decoder::Gap;
 use crate::records::line::{Fault, FenceKind};
 use crate::{Code, Completion, Mode, Record, Recovery, Span};
 

@@ -2,7 +2,7 @@
 
 use memchr::{memchr, memchr3};
 
-use super::rejected::{Skip, SkipTo};
+use super::state::{Skip, SkipTo};
 use super::{MultilineValue, Place, Scanner, State, Step};
 use crate::json::error::{self, Expected};
 use crate::json::parser::RawStep;

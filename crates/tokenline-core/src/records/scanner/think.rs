@@ -2,7 +2,7 @@
 
 use memchr::memchr2;
 
-use super::rejected::Skip;
+use super::state::Skip;
 use super::{Outcome, Scanner, State, Step};
 use crate::json::error;
 use crate::records::cursor::Cursor;
