@@ -29,8 +29,8 @@ fn contexts_are_one_object_with_five_members() {
     assert_eq!(none.err, "stdin: there is no JSON\n");
     let err = |text: &str| tokenline(&["continuation", "contexts"], text).err;
     assert_eq!(err("tru"), "stdin: no value is whole yet\n");
-    let malformed = "stdin: the JSON is malformed: expected a value, found `}` at line 1 column 4 of it\n";
-    assert_eq!(err("Here:\n[1,}"), malformed);
+    let malformed = "stdin: the JSON is malformed: expected a value, found `}` at line 1 column 10 of it\n";
+    assert_eq!(err("Here:\n[{\"a\":1},}"), malformed);
     let rows = format!("[{}", (0..1000).map(|at| format!("{{\"id\":{at}}},")).collect::<String>());
     let run = tokenline(&["continuation", "contexts", "--budget", "100"], &rows);
     let contexts: Value = serde_json::from_str(&run.out).expect("JSON");

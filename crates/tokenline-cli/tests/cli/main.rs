@@ -1,5 +1,6 @@
 //! The program, run as a user runs it.
 
+mod agreement;
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;

@@ -31,12 +31,14 @@ impl Finder {
 
     /// Reads on in `text`, of which it has read the beginning, up to the next thing found. Of the value that opens at the
     /// start of `known`, this much is known.
-    pub(super) fn find(&mut self, text: &str, known: Option<Range<usize>>) -> Found {
+    pub(super) fn find(&mut self, text: &str, mut known: Option<Range<usize>>) -> Found {
         let bytes = text.as_bytes();
         loop {
             let at = self.0.position() as usize;
             let end = match &known {
                 Some(known) if at < known.end => known.end.min(bytes.len()),
+                // The byte that decides may make what was read text, with other values in it.
+                Some(_) if at < bytes.len() => at + 1,
                 _ => memchr::memchr2(b'{', b'[', &bytes[at..]).map_or(bytes.len(), |found| at + found + 1),
             };
             let event = self.0.decode(&bytes[at..end]).event;
@@ -54,7 +56,8 @@ impl Finder {
                 Some(start) if !is_known(start) => return Found::Open(start),
                 Some(_) if end == bytes.len() => return Found::Pending,
                 None if end == bytes.len() => return Found::Nothing,
-                _ => {}
+                None => known = None,
+                Some(_) => {}
             }
         }
     }

@@ -4,4 +4,5 @@ mod common;
 mod contexts;
 mod cuts;
 mod disturbed;
+mod found;
 mod iteration;

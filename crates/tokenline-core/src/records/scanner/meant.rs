@@ -208,6 +208,7 @@ impl Scanner {
     fn pass_prose(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let depth = self.json.depth() + u32::from(self.array.is_some());
         self.array = None;
+        self.has_content |= self.options.whole_values;
         let Some(MultilineValue { line, end, .. }) = self.multiline.take() else {
             self.read_as_text(cursor, depth);
             return None;

@@ -134,6 +134,7 @@ impl Scanner {
     /// The balanced value is text, and so is what follows.
     pub(super) fn pass_balanced_text(&mut self) {
         self.multiline = None;
+        self.has_content |= self.options.whole_values;
         self.line.add_text(b"{");
         self.state = State::Text;
     }

@@ -1,0 +1,113 @@
+//! Where the value is does not depend on how the text came, and is where the scanner says.
+
+use tokenline_continuation::{ContextOptions, Document, Status};
+use tokenline_core::{Code, Event, JsonlParser, Options};
+
+const PARTS: [&str; 42] = [
+    "{",
+    "}",
+    "[",
+    "]",
+    ",",
+    ":",
+    "\"",
+    "\"a\"",
+    "\"a\":1",
+    "1",
+    "-",
+    "12.5",
+    "tru",
+    "true",
+    "null",
+    " ",
+    "  ",
+    "\n",
+    "\n",
+    "\n",
+    "\r\n",
+    "```",
+    "```json\n",
+    "\n```\n",
+    "```py\n",
+    "<think>",
+    "</think>",
+    "[THINK]",
+    "[/THINK]",
+    "{\"a\":1}",
+    "[1]",
+    "[{\"a\":1}]",
+    "[]",
+    "{}",
+    "- ",
+    "1. ",
+    "text ",
+    "é",
+    "\\",
+    "{x}",
+    "{a: 1}",
+    "[\n{\"a\":\n",
+];
+
+#[derive(Debug, PartialEq)]
+enum Found {
+    Nothing,
+    Whole(String),
+    Cut,
+    Rejected,
+}
+
+/// What the scanner says of a text that is over.
+fn found(text: &str) -> Found {
+    let mut parser = JsonlParser::new(Options::lenient().whole_values(true));
+    parser.push(text.to_owned());
+    parser.finish();
+    while let Some(event) = parser.next_event() {
+        match event {
+            Event::Record(record) => return Found::Whole(record.value.raw().to_owned()),
+            Event::Rejected(reject) if reject.code == Code::Truncated => return Found::Cut,
+            Event::Rejected(_) => return Found::Rejected,
+            _ => {}
+        }
+    }
+    Found::Nothing
+}
+
+#[test]
+fn the_value_is_where_the_scanner_says() {
+    let mut state = 7_u64;
+    let mut below = |bound: usize| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) as usize % bound
+    };
+    let options = ContextOptions::default();
+    for _ in 0..30_000 {
+        let len = 1 + below(12);
+        let text: String = (0..len).map(|_| PARTS[below(PARTS.len())]).collect();
+        let document = Document::of(&text);
+        let mut growing = Document::new();
+        for character in text.chars() {
+            growing.push(character.encode_utf8(&mut [0; 4]));
+            if below(4) == 0 {
+                growing = growing.clone();
+            }
+        }
+        assert_eq!(growing.status(), document.status(), "{text:?}");
+        assert_eq!(growing.contexts(&options), document.contexts(&options), "{text:?}");
+        // A think block may go on, and behind what is cut its fence is closed.
+        if text.contains("<think>") || text.contains("[THINK]") || text.contains("``") {
+            continue;
+        }
+        let status = document.status();
+        let fits = match found(&text) {
+            // White space may begin the line of a fence that ends what is cut before it.
+            Found::Nothing | Found::Rejected if status == Status::Open => {
+                text.trim_end().ends_with(document.text().trim_end())
+            }
+            Found::Nothing => status == Status::Empty,
+            Found::Whole(raw) => status == Status::Complete && document.text().trim_end() == raw,
+            Found::Cut => status == Status::Open,
+            Found::Rejected => matches!(status, Status::Malformed(_)),
+        };
+        assert!(fits, "{text:?}: {status:?} {:?} and {:?}", document.text(), found(&text));
+    }
+}
