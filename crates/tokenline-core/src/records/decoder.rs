@@ -185,8 +185,8 @@ impl RecordDecoder {
     /// [text](Options::text) is asked for; else it is empty.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
-        let is_kept = self.scanner.tells_text() && span.end - span.start <= self.scanner.limit_bytes();
-        if is_kept { self.carry.get(span).unwrap_or_default() } else { "" }
+        let text = self.carry.get(span).filter(|_| self.scanner.tells_text());
+        text.unwrap_or_default()
     }
 
     /// How many bytes were looked at, by the parser and by the search for lines and openers, since

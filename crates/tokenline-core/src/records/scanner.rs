@@ -182,15 +182,14 @@ impl Scanner {
         self.segments.is_some()
     }
 
-    /// Most bytes of a line or a record.
-    pub(super) fn limit_bytes(&self) -> u64 {
-        self.limit
-    }
-
     /// Offset of the first byte that text may be lent from.
     pub(super) fn text_held_from(&self) -> Option<u64> {
         let segments = self.segments.as_ref()?;
-        let is_dropped = self.is_discarding() || self.is_skipping_element();
+        let is_large =
+            |region: &RejectedRegion| self.line.start.saturating_sub(region.line_start) > self.limit;
+        let is_dropped = self.is_discarding()
+            || self.is_skipping_element()
+            || self.region.as_deref().is_some_and(is_large);
         (!is_dropped || !segments.is_empty()).then(|| segments.held_from())
     }
 
@@ -473,6 +472,9 @@ impl Scanner {
     fn line_end(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let content_end = self.check_length(cursor);
         cursor.at += 1;
+        if let Some(segments) = self.segments.as_mut().filter(|_| matches!(self.state, State::Discard)) {
+            segments.discard_line();
+        }
         self.state = State::LineStart;
         self.keeps_discarded = false;
         self.end_line_at(content_end, cursor.offset())

@@ -93,6 +93,11 @@ impl Segments {
         self.sorted_to = self.sorted_to.max(span.end);
     }
 
+    /// The line that ends is rejected: its line feed goes with it.
+    pub(super) fn discard_line(&mut self) {
+        (self.has_text, self.has_other) = (false, true);
+    }
+
     /// A line has ended, outside what may still be rejected.
     pub(super) fn end_line(&mut self, kind: LineKind, next: u64) {
         match kind {

@@ -5,7 +5,7 @@ pub mod cases;
 
 use std::borrow::Borrow;
 
-use tokenline_core::{Diagnostic, Event, JsonlParser, LentEvent, Options, Record, RecordDecoder};
+use tokenline_core::{Diagnostic, Event, JsonlParser, LentEvent, Options, Record, RecordDecoder, Span};
 
 /// An event as plain data.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -83,6 +83,80 @@ pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item 
     seen
 }
 
+/// A part of the text that is no record: whether it is text for people or markup, and where it is.
+pub type Segment = (bool, Span);
+
+/// As [`decode`], with the text and markup beside the events: those that follow each other are joined.
+pub fn decode_with_text<'a>(
+    options: &Options,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> (Vec<Seen>, Vec<Segment>) {
+    let mut decoder = RecordDecoder::new(options.clone().text(true));
+    let (mut seen, mut segments) = (Vec::new(), Vec::<Segment>::new());
+    let mut input = Vec::new();
+    let mut take = |decoder: &RecordDecoder, event: Told, input: &[u8]| match event {
+        Told::Event(event) => seen.push(event),
+        Told::Segment(is_text, span) => {
+            let text = decoder.text(span);
+            if is_text {
+                assert_eq!(text.as_bytes(), &input[span.start as usize..span.end as usize], "it is kept");
+            }
+            match segments.last_mut() {
+                Some((was_text, last)) if *was_text == is_text && last.end == span.start => {
+                    last.end = span.end
+                }
+                _ => segments.push((is_text, span)),
+            }
+        }
+    };
+    for piece in pieces {
+        input.extend_from_slice(piece);
+        let mut rest = piece;
+        loop {
+            let decoded = decoder.decode(rest);
+            rest = &rest[decoded.consumed..];
+            let Some(event) = decoded.event.map(Told::new) else { break };
+            take(&decoder, event, &input);
+        }
+    }
+    while let Some(event) = decoder.finish().map(Told::new) {
+        take(&decoder, event, &input);
+    }
+    (seen, segments)
+}
+
+enum Told {
+    Event(Seen),
+    Segment(bool, Span),
+}
+
+impl Told {
+    fn new(event: LentEvent<'_>) -> Self {
+        match event {
+            Event::Text(span) => Self::Segment(true, span),
+            Event::Markup(span) => Self::Segment(false, span),
+            event => Self::Event(Seen::new(event)),
+        }
+    }
+}
+
+/// Text, markup and records are parts of the input in its order; where nothing is rejected they are all of it.
+fn covers_the_input((seen, segments): &(Vec<Seen>, Vec<Segment>), input: &[u8]) {
+    let records = seen.iter().filter_map(|event| match event {
+        Seen::Record { record, .. } => Some(record.span),
+        _ => None,
+    });
+    let mut spans: Vec<Span> = records.chain(segments.iter().map(|(_, span)| *span)).collect();
+    spans.sort_by_key(|span| span.start);
+    let context = || format!("{spans:?} of {}", String::from_utf8_lossy(input));
+    assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "twice: {}", context());
+    if !seen.iter().any(|event| matches!(event, Seen::Rejected(_))) {
+        let mark = if input.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
+        let told: u64 = spans.iter().map(|span| span.end - span.start).sum();
+        assert!(told + mark >= input.len() as u64, "not all: {}", context());
+    }
+}
+
 /// What follows one that nothing closes is read again.
 const THINK_TAGS: [&[u8]; 5] = [b"<think>", b"<thinking>", b"<thought>", b"<reasoning>", b"[THINK]"];
 
@@ -107,6 +181,13 @@ pub fn at_every_cut(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
     for seed in 0..RANDOM_CHUNKINGS {
         let pieces = random_pieces(seed, input);
         check(decode(options, pieces), &format!("in random pieces, seed {seed}"));
+    }
+    let told = decode_with_text(options, [input]);
+    check(told.0.clone(), "with text");
+    covers_the_input(&told, input);
+    for size in [1, 5, 16] {
+        let pieces = decode_with_text(options, input.chunks(size));
+        assert_eq!(pieces, told, "text in pieces of {size}: {}", String::from_utf8_lossy(input));
     }
     check(push(options, input.chunks(3), true), "pushed and drained");
     check(push(options, input.chunks(3), false), "pushed at once");
