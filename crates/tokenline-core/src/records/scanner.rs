@@ -271,10 +271,14 @@ impl Scanner {
         matches!(self.state, State::Skip(_)) && self.array.is_some()
     }
 
+    /// Whether bytes that are not UTF-8 are passed over.
+    fn passes_bad_bytes(&self) -> bool {
+        matches!(self.state, State::Discard | State::Think { .. } | State::Ended)
+    }
+
     /// Whether what is read may be of any length.
     fn is_unlimited(&self) -> bool {
-        matches!(self.state, State::Discard | State::Think { .. } | State::Ended)
-            || self.is_skipping_element()
+        self.passes_bad_bytes() || self.is_skipping_element()
     }
 
     /// Goes on by `len` plain ASCII bytes, up to the offset `end`, if a string is open and the line
@@ -330,7 +334,7 @@ impl Scanner {
                 } else if let Some(found) = self.bad_byte(cursor) {
                     return Some(found);
                 }
-                if cursor.is_bad() && cursor.at == cursor.len() && self.is_unlimited() {
+                if cursor.is_bad() && cursor.at == cursor.len() && self.passes_bad_bytes() {
                     return None;
                 }
                 continue;

@@ -107,7 +107,9 @@ impl Scanner {
     ) {
         let Some(MultilineValue { line, end, expected, depth }) = self.multiline.take() else { return };
         let (fault_line, column) = (self.line.start, self.line.column(fault));
-        let open = self.json.open_at((fault - start) as usize);
+        // Nothing that ends on a line with a bad byte is whole.
+        let whole_to = if code == Code::InvalidUtf8 || self.gap.is_some() { self.line.start } else { fault };
+        let open = self.json.open_at((whole_to - start) as usize);
         let open = open.into_iter().map(|open| start + open as u64).collect();
         let number = std::mem::replace(&mut self.line, line).number;
         self.element_is_over();

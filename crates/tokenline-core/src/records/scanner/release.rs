@@ -160,7 +160,7 @@ impl Scanner {
     /// The next byte of the text is not UTF-8.
     #[cold]
     pub(super) fn bad_byte(&mut self, cursor: &mut Cursor<'_>) -> Step {
-        if self.is_unlimited() && !self.is_skipping_element() {
+        if self.passes_bad_bytes() {
             self.drop_unclosed();
             return None;
         }
