@@ -31,10 +31,11 @@
 //!   what was merged on a guess says so ([`Confidence`]).
 //! - **Nothing is spoiled.** A fragment that cannot be joined leaves the document as it was.
 //! - **The bytes stay.** Number literals, escapes, the order of members and white space are the model's. Only
-//!   prose and fences around the document are left out.
-//! - **Linear.** Text is read once, by the core's parser, also if it arrives in pieces; a fragment is merged in
-//!   time in proportion to it, however long the document is. (The white space or fence behind a cut text can make
-//!   it be read twice.)
+//!   prose, think blocks and fences around the document are left out: where it is, the core's scanner says, as it
+//!   does for records.
+//! - **Linear.** Text is read once, by the core's parser, also if it arrives in pieces, and once more by the scanner
+//!   when the value is whole; a fragment is merged in time in proportion to it, however long the document is. (The
+//!   white space or fence behind a cut text can make it be read once more.)
 //! - **Private.** Errors tell what went wrong, never what the document says.
 //!
 //! What it is not for: JSON with faults *before* its end. A document that is malformed there is reported, not
@@ -78,7 +79,7 @@
 //! # What the description of the flow leaves open
 //!
 //! **The missing step.** The steps are numbered 1, 2, 4, 5 and 6. What lies between calling the model and merging is
-//! taking its answer out of what surrounds it: fences and prose. [`Document`] and [`Document::merge`] do that.
+//! taking its answer out of what surrounds it: fences, think blocks and prose. [`Document`] and [`Document::merge`] do that.
 //!
 //! **The normalised result.** A result that is "normalised" might be printed anew, with other numbers, another order
 //! of members, or other escapes. Here it is the text as the model wrote it, without fences and prose and without

@@ -300,9 +300,9 @@ impl PromptManager {
     /// gave.
     ///
     /// - `text`: as it is.
-    /// - `json`: the first of these that there is: the response as a whole, which may be any JSON value;
-    ///   what is in its first code fence; the first whole object or array in its prose. It is held against
-    ///   the schema.
+    /// - `json`: the first whole value in a code fence, or else the first in the response. A think block holds none, nor
+    ///   does prose: `[1]` in a sentence is a citation, and a string, number or literal counts if it stands alone.
+    ///   Nothing inside a value that was cut, or left open, is taken for it. It is held against the schema.
     /// - `jsonl`: each object that is whole and fits the schema; the rest are
     ///   [warnings](crate::Objects::warnings).
     ///

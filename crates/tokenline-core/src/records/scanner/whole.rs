@@ -74,7 +74,7 @@ impl Scanner {
         }
         match cursor.from(cursor.index(start)) {
             [b'[', b'T', ..] if self.line.first == Some(start) && fault.offset == 1 => {
-                self.begin_tag(start, b"[")
+                self.begin_tag(start, b"[");
             }
             [b'{' | b'[', ..] => return false,
             _ => self.read_scalar_as_text(cursor, start),
