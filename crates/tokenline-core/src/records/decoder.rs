@@ -316,6 +316,7 @@ impl RecordDecoder {
         loop {
             let text = std::mem::take(&mut self.carry.text);
             let base = if self.carry.is_active() { self.carry.base } else { self.position };
+            self.scanner.keep_from(base);
             let mut cursor = Cursor::checked(&text, base, text.len(), false);
             let cut = self.carry.cut_character();
             let found = self.scanner.finish(&mut cursor, completion, cut);
@@ -406,6 +407,7 @@ impl RecordDecoder {
             return None;
         }
         let text = std::mem::take(&mut self.carry.text);
+        self.scanner.keep_from(self.carry.base);
         let mut cursor = Cursor::checked(&text, self.carry.base, self.carry.at, self.carry.ends_bad);
         let event = self.scanner.advance(&mut cursor).map(carried);
         let at = cursor.at;
@@ -437,7 +439,7 @@ impl RecordDecoder {
             if event.is_some() || self.scanner.has_segments() {
                 return event;
             }
-            if self.scanner.keeps_discarded() {
+            if self.scanner.has_passed_gap() {
                 self.carry.end_gap();
             }
             if !self.carry.ends_bad {

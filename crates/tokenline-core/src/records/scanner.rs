@@ -74,8 +74,8 @@ pub(super) struct Scanner {
     scanned: u64,
     /// The bad byte that is read stands for this.
     gap: Option<Gap>,
-    /// The line being discarded has a gap, and its text may be lent.
-    keeps_discarded: bool,
+    /// The text of the line being discarded is not kept: it is too long, or not UTF-8.
+    drops_line: bool,
 }
 
 impl Scanner {
@@ -111,7 +111,7 @@ impl Scanner {
             last_return: None,
             scanned: 0,
             gap: None,
-            keeps_discarded: false,
+            drops_line: false,
         }
     }
 
@@ -169,8 +169,9 @@ impl Scanner {
         self.gap = gap;
     }
 
-    pub(super) fn keeps_discarded(&self) -> bool {
-        self.keeps_discarded
+    /// Whether a gap was passed, and what follows it can be read.
+    pub(super) fn has_passed_gap(&self) -> bool {
+        matches!(self.state, State::Discard) && !self.is_discarding()
     }
 
     pub(super) fn has_segments(&self) -> bool {
@@ -258,7 +259,7 @@ impl Scanner {
     /// Whether what comes is dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
         match self.state {
-            State::Discard => !self.keeps_discarded,
+            State::Discard => self.segments.is_none() || self.drops_line,
             State::Ended => true,
             State::Think { .. } => self.thinking.is_raw,
             _ => false,
@@ -476,7 +477,7 @@ impl Scanner {
             segments.discard_line();
         }
         self.state = State::LineStart;
-        self.keeps_discarded = false;
+        self.drops_line = false;
         self.end_line_at(content_end, cursor.offset())
     }
 
@@ -504,13 +505,22 @@ impl Scanner {
         found
     }
 
+    /// The text from this offset on can be lent.
+    pub(super) fn keep_from(&mut self, offset: u64) {
+        if let Some(segments) = &mut self.segments {
+            segments.kept_from = offset;
+        }
+    }
+
     /// A line has ended: sorts what is left of it, unless it may still be rejected.
     fn end_segments(&mut self, kind: LineKind, next: u64) {
         if let Some(segments) = &mut self.segments {
-            if self.region.is_none() && self.array.is_none() {
-                segments.end_line(kind, next);
-            } else {
+            if self.region.is_some() {
                 segments.begin_line();
+            } else if self.array.is_some() {
+                segments.end_line_of_array(next);
+            } else {
+                segments.end_line(kind, next);
             }
         }
     }

@@ -23,6 +23,8 @@ pub(super) struct Segments {
     /// Offset up to which everything is sorted.
     sorted_to: u64,
     fence: Fence,
+    /// Offset from which text can be lent: what was discarded before is markup.
+    pub(super) kept_from: u64,
     /// There is text on the line.
     has_text: bool,
     /// There is a record or a reject on the line.
@@ -75,6 +77,7 @@ impl Segments {
         if self.fence == Fence::Pending {
             self.fence = Fence::Text;
         }
+        self.push(end.min(self.kept_from), Segment::Markup);
         self.push(end, Segment::Text);
     }
 
@@ -91,6 +94,11 @@ impl Segments {
     pub(super) fn pass(&mut self, span: Span) {
         self.markup(span.start);
         self.sorted_to = self.sorted_to.max(span.end);
+    }
+
+    /// A rejected region has ended before the line that starts here: so have its lines.
+    pub(super) fn end_region(&mut self, line_start: u64) {
+        self.push(line_start, Segment::Markup);
     }
 
     /// The line that ends is rejected: its line feed goes with it.
@@ -113,6 +121,14 @@ impl Segments {
         }
         if kind == LineKind::ClosesFence {
             self.fence = Fence::None;
+        }
+        self.begin_line();
+    }
+
+    /// A line has ended inside an array, which may still be rejected or prove to be text.
+    pub(super) fn end_line_of_array(&mut self, next: u64) {
+        if self.has_other {
+            self.push(next, Segment::Markup);
         }
         self.begin_line();
     }

@@ -224,7 +224,11 @@ impl Scanner {
             (diagnostic.line, diagnostic.column) = (left_open.line, left_open.column);
             diagnostic.message = left_open.message;
         }
-        Some(self.report(with_size(*diagnostic)))
+        let found = self.report(with_size(*diagnostic));
+        if let Some(segments) = &mut self.segments {
+            segments.end_region(self.line.start);
+        }
+        Some(found)
     }
 
     /// Reports a value on this line that was rejected and is over, before anything behind it.

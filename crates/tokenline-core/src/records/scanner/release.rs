@@ -161,6 +161,7 @@ impl Scanner {
     #[cold]
     pub(super) fn bad_byte(&mut self, cursor: &mut Cursor<'_>) -> Step {
         if self.passes_bad_bytes() {
+            self.drops_line = true;
             self.drop_unclosed();
             return None;
         }
@@ -210,7 +211,7 @@ impl Scanner {
         let start = *self.line.first.get_or_insert(bad);
         self.fault(code, start, bad, message.to_owned());
         self.reject_line_of_array();
-        self.keeps_discarded = self.gap.is_some() && self.segments.is_some();
+        self.drops_line = self.gap.is_none();
         self.state = State::Discard;
     }
 
@@ -248,6 +249,7 @@ impl Scanner {
                 self.fault(Code::LineTooLong, start, limit_at, message);
                 self.line.first.get_or_insert(start);
                 self.reject_line_of_array();
+                self.drops_line = true;
                 self.state = State::Discard;
             }
         }
@@ -265,7 +267,8 @@ impl Scanner {
     /// The rejected value from `start` on ends at `end`.
     pub(super) fn end_fault(&mut self, start: u64, end: u64) {
         let is_reported = self.line.end_fault(start, end);
-        if let Some(segments) = self.segments.as_mut().filter(|_| is_reported) {
+        // Of what is passed over in an array nothing is kept.
+        if let Some(segments) = self.segments.as_mut().filter(|_| is_reported || self.array.is_some()) {
             segments.pass(Span::new(start, end));
         }
     }

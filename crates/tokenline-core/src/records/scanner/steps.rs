@@ -7,6 +7,7 @@ use super::{MultilineValue, Place, Scanner, State, Step};
 use crate::json::error::{self, Expected};
 use crate::json::parser::RawStep;
 use crate::json::{Kind, error::Fault};
+use crate::records::carry::incomplete_suffix;
 use crate::records::cursor::Cursor;
 use crate::records::line::FenceKind;
 use crate::{Code, Completion, Emit, Mode, Recovered, Recovery};
@@ -162,9 +163,10 @@ impl Scanner {
                 && !self.line.has_fence
                 && !self.line.lead.may_be_list_marker()
             {
-                let blank = text.len() - text.trim_ascii_end().len();
-                if blank < text.len() {
-                    segments.text(cursor.offset() - blank as u64);
+                // The limit may have cut a character.
+                let shown = text[..text.len() - incomplete_suffix(text)].trim_ascii_end();
+                if !shown.is_empty() {
+                    segments.text(cursor.offset() - (text.len() - shown.len()) as u64);
                 }
             }
         }
