@@ -4,11 +4,13 @@
 mod common;
 
 use common::cases::{Case, check};
-use common::{Seen, at_every_cut, decode};
+use common::{Seen, at_every_cut, decode, text_at_every_cut};
 use tokenline_core::{Code, Mode, Options};
 
 fn events(case: &Case) -> Vec<Seen> {
-    at_every_cut(&case.options, &case.input)
+    let seen = at_every_cut(&case.options, &case.input);
+    text_at_every_cut(&case.options, &case.input, &seen);
+    seen
 }
 
 fn is_rejected(event: &Seen) -> bool {

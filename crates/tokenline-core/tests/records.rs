@@ -4,11 +4,14 @@ mod common;
 
 use std::borrow::Borrow;
 
-use common::{Seen, at_every_cut, decode};
+use common::{Seen, at_every_cut, decode, text_at_every_cut};
 use tokenline_core::{Code, Diagnostic, Emit, Limits, Options};
 
 fn summaries(options: impl Borrow<Options>, input: impl AsRef<[u8]>) -> Vec<String> {
-    at_every_cut(options, input.as_ref()).iter().map(Seen::summary).collect()
+    let options = options.borrow();
+    let seen = at_every_cut(options, input.as_ref());
+    text_at_every_cut(options, input.as_ref(), &seen);
+    seen.iter().map(Seen::summary).collect()
 }
 
 fn lenient(input: impl AsRef<[u8]>) -> Vec<String> {

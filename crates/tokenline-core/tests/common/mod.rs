@@ -103,7 +103,7 @@ pub fn decode_with_text<'a>(
             }
             match segments.last_mut() {
                 Some((was_text, last)) if *was_text == is_text && last.end == span.start => {
-                    last.end = span.end
+                    last.end = span.end;
                 }
                 _ => segments.push((is_text, span)),
             }
@@ -125,9 +125,14 @@ pub fn decode_with_text<'a>(
     (seen, segments)
 }
 
-/// The events, and the text for people. What is discarded is not all markup, so that is left out.
-fn shown((seen, segments): &(Vec<Seen>, Vec<Segment>)) -> (&[Seen], Vec<Span>) {
-    (seen, segments.iter().filter(|(is_text, _)| *is_text).map(|(_, span)| *span).collect())
+/// The events, and the text for people. White space around what is rejected need not be kept.
+fn shown<'a>((seen, segments): &'a (Vec<Seen>, Vec<Segment>), input: &[u8]) -> (&'a [Seen], Vec<Span>) {
+    let without_space = |span: &Span| {
+        let text = &input[span.start as usize..span.end as usize];
+        Span::new(span.end - text.trim_ascii_start().len() as u64, span.end)
+    };
+    let texts = segments.iter().filter(|(is_text, _)| *is_text).map(|(_, span)| without_space(span));
+    (seen, texts.filter(|span| span.start < span.end).collect())
 }
 
 enum Told {
@@ -187,8 +192,16 @@ pub fn at_every_cut(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
         let pieces = random_pieces(seed, input);
         check(decode(options, pieces), &format!("in random pieces, seed {seed}"));
     }
+    check(push(options, input.chunks(3), true), "pushed and drained");
+    check(push(options, input.chunks(3), false), "pushed at once");
+    whole
+}
+
+/// Text and markup beside the events, which stay the same: whole and in pieces.
+pub fn text_at_every_cut(options: impl Borrow<Options>, input: &[u8], whole: &[Seen]) {
+    let options = options.borrow();
     let told = decode_with_text(options, [input]);
-    check(told.0.clone(), "with text");
+    assert_eq!(told.0, whole, "with text: {}", String::from_utf8_lossy(input));
     covers_the_input(&told, input);
     // Of what is beyond a limit not everything is kept.
     let is_large = |event: &Seen| match event {
@@ -198,15 +211,12 @@ pub fn at_every_cut(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
     for size in [1, 5, 16].into_iter().filter(|_| !whole.iter().any(is_large)) {
         let pieces = decode_with_text(options, input.chunks(size));
         assert_eq!(
-            shown(&pieces),
-            shown(&told),
+            shown(&pieces, input),
+            shown(&told, input),
             "text in pieces of {size}: {}",
             String::from_utf8_lossy(input)
         );
     }
-    check(push(options, input.chunks(3), true), "pushed and drained");
-    check(push(options, input.chunks(3), false), "pushed at once");
-    whole
 }
 
 const RANDOM_CHUNKINGS: u64 = 16;
