@@ -1,4 +1,4 @@
-//! The decoder: which bytes the machine reads, and lending what it finds.
+//! The decoder: which bytes the scanner reads, and lending what it finds.
 
 use std::sync::Arc;
 

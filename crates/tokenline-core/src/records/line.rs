@@ -209,9 +209,9 @@ impl Line {
     /// Takes out the fault of that value.
     pub(super) fn take_ended_fault(&mut self) -> Option<Diagnostic> {
         let end = self.fault.as_ref()?.end?;
-        let finding = self.take_fault(end)?;
+        let diagnostic = self.take_fault(end)?;
         self.is_markup_only = true;
-        Some(finding)
+        Some(diagnostic)
     }
 
     /// Takes out the fault that is to be reported whatever else the line yields.

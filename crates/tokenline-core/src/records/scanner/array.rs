@@ -47,7 +47,7 @@ pub(super) struct ArrayScan {
     is_new: bool,
     /// The array of records was there.
     was_found: bool,
-    /// A line of it is lost as a whole, and was told of: where the array ends is not known for certain.
+    /// A line of it is rejected as a whole, and was reported: where the array ends is not known for certain.
     pub(super) is_damaged: bool,
 }
 

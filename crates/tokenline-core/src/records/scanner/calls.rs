@@ -339,7 +339,7 @@ fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: 
 }
 
 /// Where the line begins that the byte at fault is on, if that is not the first and begins with an opener: it is no part
-/// of what is lost.
+/// of what is rejected.
 fn call_line(calls: &Calls, text: &str, fault: usize) -> Option<usize> {
     // Where openers have words, those were looked for before.
     if !calls.word.is_empty() {
