@@ -173,6 +173,7 @@ impl Scanner {
                 return Some(found);
             }
             if self.line.in_rejected_region {
+                self.drops_line = true;
                 self.state = State::Discard;
                 return None;
             }
