@@ -2,6 +2,7 @@
 
 mod array;
 mod calls;
+mod lines;
 mod meant;
 mod rejected;
 mod release;
@@ -11,7 +12,7 @@ mod think;
 mod whole;
 
 use super::cursor::Cursor;
-use super::line::{FenceKind, Line, LineKind};
+use super::line::{FenceKind, Line};
 use super::segments::Segments;
 use crate::json::{Parser, Value, error, parser::RawStep};
 use crate::{Code, Completion, Diagnostic, Mode, Options, Partial, Record, Recovered, Span};
@@ -172,6 +173,13 @@ impl Scanner {
     /// Whether a gap was passed, and what follows it can be read.
     pub(super) fn has_passed_gap(&self) -> bool {
         matches!(self.state, State::Discard) && !self.is_discarding()
+    }
+
+    /// The text from this offset on can be lent.
+    pub(super) fn keep_from(&mut self, offset: u64) {
+        if let Some(segments) = &mut self.segments {
+            segments.kept_from = offset;
+        }
     }
 
     pub(super) fn has_segments(&self) -> bool {
@@ -459,81 +467,6 @@ impl Scanner {
             segments.text(end);
         }
         Ok(found)
-    }
-
-    /// What the code fence is around that the text is in.
-    fn fence_kind(&self) -> Option<FenceKind> {
-        if self.line.has_fence && !self.line.may_close_fence {
-            return Some(self.line.lead.fence_kind());
-        }
-        self.fence
-    }
-
-    /// The next byte is a line feed. Goes on to the next line.
-    fn line_end(&mut self, cursor: &mut Cursor<'_>) -> Step {
-        let content_end = self.check_length(cursor);
-        cursor.at += 1;
-        if let Some(segments) = self.segments.as_mut().filter(|_| matches!(self.state, State::Discard)) {
-            segments.discard_line();
-        }
-        self.state = State::LineStart;
-        self.drops_line = false;
-        self.end_line_at(content_end, cursor.offset())
-    }
-
-    /// Goes on to the line that starts at `next`.
-    fn end_line_at(&mut self, content_end: u64, next: u64) -> Step {
-        self.counted_from = next;
-        let line = self.line.go_on(next);
-        self.has_content |= line.first.is_some();
-        if line.has_fence {
-            if line.closes_fence() {
-                self.fence = None;
-            } else if !line.may_close_fence
-                && let Some(fence) = &mut self.fence
-            {
-                *fence = line.lead.fence_kind();
-            }
-        }
-        let in_region = line.in_rejected_region;
-        let kind = self.segments.as_ref().map(|_| line.kind());
-        let diagnostic = line.diagnostic(content_end);
-        let found = self.end_line_of_region(in_region, content_end, diagnostic).map(|it| self.report(it));
-        if let Some(kind) = kind {
-            self.end_segments(kind, next);
-        }
-        found
-    }
-
-    /// The text from this offset on can be lent.
-    pub(super) fn keep_from(&mut self, offset: u64) {
-        if let Some(segments) = &mut self.segments {
-            segments.kept_from = offset;
-        }
-    }
-
-    /// A line has ended: sorts what is left of it, unless it may still be rejected.
-    fn end_segments(&mut self, kind: LineKind, next: u64) {
-        if let Some(segments) = &mut self.segments {
-            if self.region.is_some() {
-                segments.begin_line();
-            } else if self.array.is_some() {
-                segments.end_line_of_array(next);
-            } else {
-                segments.end_line(kind, next);
-            }
-        }
-    }
-
-    /// The outcome that tells of a diagnostic.
-    fn report(&mut self, diagnostic: Diagnostic) -> Outcome {
-        if let Some(segments) = &mut self.segments {
-            if diagnostic.code != Code::Prose {
-                segments.pass(diagnostic.span);
-            }
-            segments.push_event();
-        }
-        Outcome::Diagnostic(Box::new(diagnostic))
     }
 }
 

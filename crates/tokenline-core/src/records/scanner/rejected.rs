@@ -2,9 +2,9 @@
 
 use super::state::{MultilineValue, Skip, SkipTo, State};
 use super::{Scanner, Step};
-use crate::json::error;
+use crate::json::error::{self, Expected, Fault};
 use crate::records::cursor::Cursor;
-use crate::{Code, Diagnostic, Span};
+use crate::{Code, Diagnostic, Mode, Span};
 
 /// A value on several lines that was rejected. What is whole in it, and began a line at or left of its column, is read
 /// again.
@@ -92,6 +92,42 @@ impl Scanner {
                 *region = Some(Box::new(RejectedRegion { is_new: true, ..new }));
             }
         }
+    }
+
+    /// The value at `start`, by which a record was meant, is malformed; the cursor is on the byte at fault.
+    #[cold]
+    pub(super) fn malformed(&mut self, cursor: &mut Cursor<'_>, start: u64, fault: Fault) -> Step {
+        let byte = cursor.rest()[0];
+        let is_strict = self.options.mode == Mode::Strict;
+        let code = match fault.expected {
+            Expected::LessDepth => Code::TooDeep,
+            _ => Code::MalformedJson,
+        };
+        let mut message = error::describe(fault.expected, error::Found::classify(byte));
+        if is_strict && self.line.first == Some(start) && cursor.from(cursor.index(start))[0] != b'{' {
+            message = format!("expected an object at the start of the line; {message}");
+        } else if is_strict && byte == b'\n' && !fault.expected.is_in_string() {
+            message.push_str("; a record stands on one line");
+        }
+        let (start, depth, other) = self.reject_element(start);
+        let in_string = fault.expected.is_in_string();
+        if self.multiline.is_some() {
+            self.give_up(cursor, start, code, cursor.offset(), message);
+        } else {
+            self.fault(code, start, cursor.offset(), message);
+            self.state = match byte {
+                _ if is_strict => State::Discard,
+                b'\n' => {
+                    self.reject(start, depth, in_string);
+                    State::Text
+                }
+                _ => {
+                    let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
+                    State::Skip(Skip { start, depth, in_string, escaped: false, end })
+                }
+            };
+        }
+        other.map(|other| self.found_before(other))
     }
 
     /// Gives up the value at `start`, which goes on behind its first line, because of what is at `fault`.

@@ -4,9 +4,9 @@ use memchr::{memchr, memchr3};
 
 use super::state::{Skip, SkipTo};
 use super::{MultilineValue, Place, Scanner, State, Step};
+use crate::json::Kind;
 use crate::json::error::{self, Expected};
 use crate::json::parser::RawStep;
-use crate::json::{Kind, error::Fault};
 use crate::records::carry::incomplete_suffix;
 use crate::records::cursor::Cursor;
 use crate::records::line::FenceKind;
@@ -271,42 +271,6 @@ impl Scanner {
         let diagnostic = line.take_fault(content_end);
         self.multiline = Some(MultilineValue { line, end, expected, depth: self.json.depth() });
         diagnostic.map(|diagnostic| self.report(diagnostic))
-    }
-
-    /// The value at `start`, by which a record was meant, is malformed; the cursor is on the byte at fault.
-    #[cold]
-    pub(super) fn malformed(&mut self, cursor: &mut Cursor<'_>, start: u64, fault: Fault) -> Step {
-        let byte = cursor.rest()[0];
-        let is_strict = self.options.mode == Mode::Strict;
-        let code = match fault.expected {
-            Expected::LessDepth => Code::TooDeep,
-            _ => Code::MalformedJson,
-        };
-        let mut message = error::describe(fault.expected, error::Found::classify(byte));
-        if is_strict && self.line.first == Some(start) && cursor.from(cursor.index(start))[0] != b'{' {
-            message = format!("expected an object at the start of the line; {message}");
-        } else if is_strict && byte == b'\n' && !fault.expected.is_in_string() {
-            message.push_str("; a record stands on one line");
-        }
-        let (start, depth, other) = self.reject_element(start);
-        let in_string = fault.expected.is_in_string();
-        if self.multiline.is_some() {
-            self.give_up(cursor, start, code, cursor.offset(), message);
-        } else {
-            self.fault(code, start, cursor.offset(), message);
-            self.state = match byte {
-                _ if is_strict => State::Discard,
-                b'\n' => {
-                    self.reject(start, depth, in_string);
-                    State::Text
-                }
-                _ => {
-                    let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
-                    State::Skip(Skip { start, depth, in_string, escaped: false, end })
-                }
-            };
-        }
-        other.map(|other| self.found_before(other))
     }
 
     pub(super) fn sealing(

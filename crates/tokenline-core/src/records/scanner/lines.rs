@@ -1,0 +1,76 @@
+//! The end of a line, and of what is reported with it.
+
+use super::{Outcome, Scanner, State, Step};
+use crate::records::cursor::Cursor;
+use crate::records::line::{FenceKind, LineKind};
+use crate::{Code, Diagnostic};
+
+impl Scanner {
+    /// What the code fence is around that the text is in.
+    pub(super) fn fence_kind(&self) -> Option<FenceKind> {
+        if self.line.has_fence && !self.line.may_close_fence {
+            return Some(self.line.lead.fence_kind());
+        }
+        self.fence
+    }
+
+    /// The next byte is a line feed. Goes on to the next line.
+    pub(super) fn line_end(&mut self, cursor: &mut Cursor<'_>) -> Step {
+        let content_end = self.check_length(cursor);
+        cursor.at += 1;
+        if let Some(segments) = self.segments.as_mut().filter(|_| matches!(self.state, State::Discard)) {
+            segments.discard_line();
+        }
+        self.state = State::LineStart;
+        self.drops_line = false;
+        self.end_line_at(content_end, cursor.offset())
+    }
+
+    /// Goes on to the line that starts at `next`.
+    pub(super) fn end_line_at(&mut self, content_end: u64, next: u64) -> Step {
+        self.counted_from = next;
+        let line = self.line.go_on(next);
+        self.has_content |= line.first.is_some();
+        if line.has_fence {
+            if line.closes_fence() {
+                self.fence = None;
+            } else if !line.may_close_fence
+                && let Some(fence) = &mut self.fence
+            {
+                *fence = line.lead.fence_kind();
+            }
+        }
+        let in_region = line.in_rejected_region;
+        let kind = self.segments.as_ref().map(|_| line.kind());
+        let diagnostic = line.diagnostic(content_end);
+        let found = self.end_line_of_region(in_region, content_end, diagnostic).map(|it| self.report(it));
+        if let Some(kind) = kind {
+            self.end_segments(kind, next);
+        }
+        found
+    }
+
+    /// A line has ended: sorts what is left of it, unless it may still be rejected.
+    pub(super) fn end_segments(&mut self, kind: LineKind, next: u64) {
+        if let Some(segments) = &mut self.segments {
+            if self.region.is_some() {
+                segments.begin_line();
+            } else if self.array.is_some() {
+                segments.end_line_of_array(next);
+            } else {
+                segments.end_line(kind, next);
+            }
+        }
+    }
+
+    /// The outcome that tells of a diagnostic.
+    pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Outcome {
+        if let Some(segments) = &mut self.segments {
+            if diagnostic.code != Code::Prose {
+                segments.pass(diagnostic.span);
+            }
+            segments.push_event();
+        }
+        Outcome::Diagnostic(Box::new(diagnostic))
+    }
+}
