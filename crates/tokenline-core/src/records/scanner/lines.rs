@@ -43,8 +43,15 @@ impl Scanner {
         let in_region = line.in_rejected_region;
         let kind = self.segments.as_ref().map(|_| line.kind());
         let diagnostic = line.diagnostic(content_end);
-        let found = self.end_line_of_region(in_region, content_end, diagnostic).map(|it| self.report(it));
-        if let Some(kind) = kind {
+        let diagnostic = self.end_line_of_region(in_region, content_end, diagnostic);
+        let Some(kind) = kind else { return diagnostic.map(|diagnostic| self.report(diagnostic)) };
+        // A note is about the whole line, its line feed included; a reject is before that.
+        let is_reject = diagnostic.as_ref().is_some_and(|diagnostic| diagnostic.code != Code::Prose);
+        if !is_reject {
+            self.end_segments(kind, next);
+        }
+        let found = diagnostic.map(|diagnostic| self.report(diagnostic));
+        if is_reject {
             self.end_segments(kind, next);
         }
         found
