@@ -72,12 +72,35 @@ impl Document {
     /// assert_eq!(document.text(), r#"{"text":"It was the best of times"}"#);
     /// ```
     pub fn merge(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
-        self.join(fragment, options, false)
+        self.join_or_restore(fragment, options, false)
     }
 
     /// The same, but what brings no progress is not appended.
     pub(crate) fn merge_progress(&mut self, fragment: &str, options: &MergeOptions) -> MergeReport {
-        self.join(fragment, options, true)
+        self.join_or_restore(fragment, options, true)
+    }
+
+    /// Joins, unless what follows shows that the value was prose: `see [` and then `1]`. Then nothing was joined.
+    fn join_or_restore(
+        &mut self,
+        fragment: &str,
+        options: &MergeOptions,
+        only_progress: bool,
+    ) -> MergeReport {
+        /// What is as long as this is no bracket in a sentence.
+        const MAX_PROSE: usize = 64 * 1024;
+        let before = (self.text().len() <= MAX_PROSE && self.status() == Status::Open).then(|| self.clone());
+        let report = self.join(fragment, options, only_progress);
+        match before {
+            Some(before) if self.status() != Status::Empty && self.text().starts_with(before.text()) => {
+                report
+            }
+            Some(before) => {
+                *self = before;
+                MergeReport::failed(MergeFailure::NoSeam)
+            }
+            None => report,
+        }
     }
 
     fn join(&mut self, fragment: &str, options: &MergeOptions, only_progress: bool) -> MergeReport {
