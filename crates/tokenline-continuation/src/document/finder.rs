@@ -41,12 +41,14 @@ impl Finder {
                 Some(_) if at < bytes.len() => at + 1,
                 _ => memchr::memchr2(b'{', b'[', &bytes[at..]).map_or(bytes.len(), |found| at + found + 1),
             };
-            let event = self.0.decode(&bytes[at..end]).event;
-            match event {
-                Some(Event::Record(record)) => return Found::Whole(record.span.start as usize),
-                Some(Event::Rejected(reject)) => return Found::Rejected(reject.span.start as usize),
-                Some(_) => continue,
-                None => {}
+            // Events first, up to `end`: what is open there must not depend on how many came before it.
+            loop {
+                match self.0.decode(&bytes[self.0.position() as usize..end]).event {
+                    Some(Event::Record(record)) => return Found::Whole(record.span.start as usize),
+                    Some(Event::Rejected(reject)) => return Found::Rejected(reject.span.start as usize),
+                    Some(_) => {}
+                    None => break,
+                }
             }
             if let Some(start) = self.0.rejected_value() {
                 return Found::Rejected(start as usize);

@@ -111,3 +111,16 @@ fn the_value_is_where_the_scanner_says() {
         assert!(fits, "{text:?}: {status:?} {:?} and {:?}", document.text(), found(&text));
     }
 }
+
+/// The scanner finds prose, and then a value, in what the first parser has read already.
+#[test]
+fn a_value_behind_an_event_is_found_in_any_pieces() {
+    let text = "[\n\"{\"{\n";
+    for size in 1..=text.len() {
+        let mut growing = Document::new();
+        for piece in text.as_bytes().chunks(size) {
+            growing.push(std::str::from_utf8(piece).unwrap());
+        }
+        assert_eq!(growing.status(), Document::of(text).status(), "{size}");
+    }
+}
