@@ -22,9 +22,9 @@ pub struct Options {
     pub emit: Emit,
     /// Caps on memory.
     pub limits: Limits,
-    /// Whether it tells how the open record grows.
+    /// Emit the changes to the open record as they arrive.
     pub partials: bool,
-    /// Whether it tells the text beside records.
+    /// Emit the text between records.
     pub text: bool,
     /// Whether a root array is one record, and a scalar that stands alone.
     pub(crate) whole_values: bool,

@@ -98,8 +98,8 @@ pub type RepairHook = Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>;
 
 /// The bytes of a text that may still be rejected, so that a repair hook can be given them.
 ///
-/// For authors of stream adapters. A [`RecordDecoder`] lends the text of its records, but only the
-/// place of its rejects. At most [`Limits::line_bytes`] are kept; of what is longer, nothing.
+/// For authors of stream adapters: a [`RecordDecoder`] does not keep the text of what it rejects. Holds at most
+/// [`Limits::line_bytes`]; nothing of a text that is longer.
 #[derive(Debug)]
 pub struct RejectBuffer {
     kept: Vec<u8>,

@@ -1,60 +1,13 @@
 //! Any value as a record: hostile texts, at every cut.
 
 mod common;
-#[path = "prose/random.rs"]
+#[path = "common/random.rs"]
 #[allow(dead_code, reason = "a part is enough here")]
 mod random;
 
 use common::{Seen, at_every_cut};
-use random::Random;
+use random::{Random, VALUE_PARTS};
 use tokenline_core::Options;
-
-const PARTS: [&str; 44] = [
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    ":",
-    "\"",
-    "\"a\"",
-    "\"a\":1",
-    "1",
-    "-",
-    "12.5",
-    "tru",
-    "true",
-    "null",
-    " ",
-    "  ",
-    "\n",
-    "\n",
-    "\n",
-    "\r\n",
-    "```",
-    "```json\n",
-    "\n```\n",
-    "```py\n",
-    "<think>",
-    "</think>",
-    "[THINK]",
-    "[/THINK]",
-    "{\"a\":1}",
-    "[1]",
-    "[{\"a\":1}]",
-    "[]",
-    "{}",
-    "- ",
-    "1. ",
-    "text ",
-    "\u{feff}",
-    "é",
-    "\\",
-    "{x}",
-    "[see]",
-    "{a: 1}",
-    "[\n{\"a\":\n",
-];
 
 #[test]
 fn what_is_found_does_not_depend_on_the_cuts() {
@@ -62,7 +15,7 @@ fn what_is_found_does_not_depend_on_the_cuts() {
     let options = Options::lenient().whole_values(true);
     for _ in 0..3000 {
         let len = 1 + random.below(14);
-        let text: String = (0..len).map(|_| *random.pick(&PARTS)).collect();
+        let text: String = (0..len).map(|_| *random.pick(&VALUE_PARTS)).collect();
         let mut end = 0;
         for event in at_every_cut(&options, text.as_bytes()) {
             if let Seen::Record { raw, record } = event {

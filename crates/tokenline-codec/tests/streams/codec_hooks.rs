@@ -1,14 +1,13 @@
 //! `JsonlCodec` does what the stream does: tool calls, repair, quotas, a report.
 
 use crate::common::{INPUTS, chunkings, summary};
+use crate::repair::OnlyGood;
 use bytes::BytesMut;
 use futures_util::stream;
 use futures_util::{FutureExt, StreamExt};
 use tokenline_codec::{JsonlCodec, JsonlStreamParser, StreamError};
-use tokenline_core::json::{Raw, Value};
-use tokenline_core::{
-    Code, EndedBy, Event, Options, Recovery, Rejected, Report, TooManyRejected, ValidateCall, Violation,
-};
+use tokenline_core::json::Raw;
+use tokenline_core::{EndedBy, Event, Options, Recovery, Rejected, Report, TooManyRejected};
 use tokio_util::codec::{Decoder, FramedRead};
 
 /// What `FramedRead` would get out of pieces: events, then the error if there is one.
@@ -75,17 +74,6 @@ fn it_yields_what_the_stream_yields() {
                     }
                 }
             }
-        }
-    }
-}
-
-struct OnlyGood;
-
-impl ValidateCall for OnlyGood {
-    fn validate_call(&self, name: &str, _: Value<'_>) -> Result<(), Box<Violation>> {
-        match name {
-            "good" => Ok(()),
-            _ => Err(Box::new(Violation::new(Code::UnknownTool, 0, "there is no such tool"))),
         }
     }
 }

@@ -317,7 +317,8 @@ fn a_replacement_is_held_against_the_schema_and_the_type() {
     }
 }
 
-struct OnlyGood;
+/// A catalog whose one tool is `good`.
+pub(crate) struct OnlyGood;
 
 impl ValidateCall for OnlyGood {
     fn validate_call(&self, name: &str, _: Value<'_>) -> Result<(), Box<Violation>> {

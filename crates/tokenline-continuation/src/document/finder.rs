@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use tokenline_core::{Event, Limits, Options, RecordDecoder};
 
-/// The core's scanner, which tells data from prose, think blocks and fences. It reads up to where a value opens, and
-/// on from there once that is over.
+/// Finds the value with the core scanner, which tells data from prose, think blocks and fences. It stops where a value
+/// opens, and continues from there once that value has ended.
 #[derive(Debug)]
 pub(super) struct Finder(RecordDecoder);
 

@@ -1,52 +1,8 @@
 //! Where the value is does not depend on how the text came, and is where the scanner says.
 
+use crate::random::{Random, VALUE_PARTS};
 use tokenline_continuation::{ContextOptions, Document, Status};
 use tokenline_core::{Code, Event, JsonlParser, Options};
-
-const PARTS: [&str; 42] = [
-    "{",
-    "}",
-    "[",
-    "]",
-    ",",
-    ":",
-    "\"",
-    "\"a\"",
-    "\"a\":1",
-    "1",
-    "-",
-    "12.5",
-    "tru",
-    "true",
-    "null",
-    " ",
-    "  ",
-    "\n",
-    "\n",
-    "\n",
-    "\r\n",
-    "```",
-    "```json\n",
-    "\n```\n",
-    "```py\n",
-    "<think>",
-    "</think>",
-    "[THINK]",
-    "[/THINK]",
-    "{\"a\":1}",
-    "[1]",
-    "[{\"a\":1}]",
-    "[]",
-    "{}",
-    "- ",
-    "1. ",
-    "text ",
-    "é",
-    "\\",
-    "{x}",
-    "{a: 1}",
-    "[\n{\"a\":\n",
-];
 
 #[derive(Debug, PartialEq)]
 enum Found {
@@ -74,20 +30,17 @@ fn found(text: &str) -> Found {
 
 #[test]
 fn the_value_is_where_the_scanner_says() {
-    let mut state = 7_u64;
-    let mut below = |bound: usize| {
-        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (state >> 33) as usize % bound
-    };
+    let mut random = Random::new(7);
     let options = ContextOptions::default();
-    for _ in 0..30_000 {
-        let len = 1 + below(12);
-        let text: String = (0..len).map(|_| PARTS[below(PARTS.len())]).collect();
+    let mut undecided = 0;
+    for _ in 0..100_000 {
+        let len = 1 + random.below(12);
+        let text: String = (0..len).map(|_| *random.pick(&VALUE_PARTS)).collect();
         let document = Document::of(&text);
         let mut growing = Document::new();
         for character in text.chars() {
             growing.push(character.encode_utf8(&mut [0; 4]));
-            if below(4) == 0 {
+            if random.once_in(4) {
                 growing = growing.clone();
             }
         }
@@ -99,6 +52,11 @@ fn the_value_is_where_the_scanner_says() {
         }
         let status = document.status();
         let fits = match found(&text) {
+            // What looks like prose before the value is not known to be before its line ends.
+            Found::Whole(_) | Found::Cut if status == Status::Empty && !text.ends_with('\n') => {
+                undecided += 1;
+                true
+            }
             // White space may begin the line of a fence that ends what is cut before it.
             Found::Nothing | Found::Rejected if status == Status::Open => {
                 text.trim_end().ends_with(document.text().trim_end())
@@ -110,6 +68,7 @@ fn the_value_is_where_the_scanner_says() {
         };
         assert!(fits, "{text:?}: {status:?} {:?} and {:?}", document.text(), found(&text));
     }
+    assert!(undecided < 5, "{undecided}");
 }
 
 /// The scanner finds prose, and then a value, in what the first parser has read already.

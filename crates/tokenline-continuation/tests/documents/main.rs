@@ -6,3 +6,6 @@ mod cuts;
 mod disturbed;
 mod found;
 mod iteration;
+#[path = "../../../tokenline-core/tests/common/random.rs"]
+#[allow(dead_code, reason = "a part is enough here")]
+mod random;

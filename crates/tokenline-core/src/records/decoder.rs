@@ -166,8 +166,8 @@ impl RecordDecoder {
         self.scanner.rejected_start()
     }
 
-    /// Offset in the stream of the first byte that an event to come may be about. Who wants the text of
-    /// what is rejected keeps what comes from there on.
+    /// Offset in the stream of the first byte that a later event may refer to. To quote rejected text, keep the input
+    /// from here on.
     #[must_use]
     pub fn undecided_from(&self) -> u64 {
         self.scanner.undecided_from().min(self.position)
@@ -185,7 +185,7 @@ impl RecordDecoder {
     /// [text](Options::text) is asked for; else it is empty.
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
-        let text = self.carry.get(span).filter(|_| self.scanner.tells_text());
+        let text = self.carry.get(span).filter(|_| self.scanner.emits_text());
         text.unwrap_or_default()
     }
 

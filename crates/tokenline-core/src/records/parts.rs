@@ -1,7 +1,7 @@
-//! What comes between the events where it is asked for: the text beside records, and partial records.
+//! Optional events between the others: the text beside records, and partial records.
 //!
-//! A wrapper around the decoder's usual way, which it does not make slower. With it everything is read in the carry, so
-//! that the text is there when it is lent.
+//! It wraps the decoder, and costs nothing where neither is asked for. Where one is, all input is copied to the carry, so
+//! that its text can be lent later.
 
 use super::carry::Carry;
 use super::scanner::Scanner;
@@ -18,19 +18,18 @@ pub(crate) enum UnlentEvent<'i> {
     InCarry,
     /// The scanner's record, a call that was not written as JSON.
     Call,
-    /// The next delta of the record that is open, or waits.
+    /// The next delta of the open record, or of the complete one that waits.
     Delta,
     Text(Span),
     Markup(Span),
     Diagnostic(Box<Diagnostic>),
 }
 
-/// What waits until the parts before it are told.
+/// An event, and the parts that have to be emitted before it.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    tells_partials: bool,
-    /// The place of the record that may have deltas which were not told: that which waits, or else the
-    /// open one.
+    emits_partials: bool,
+    /// The place of the record that may have deltas left to emit: the one that waits, or else the open one.
     due: Option<Partial<()>>,
     event: Option<UnlentEvent<'static>>,
 }
@@ -38,7 +37,7 @@ pub(super) struct Parts {
 impl Parts {
     pub(super) fn asked_for(options: &Options) -> Option<Self> {
         let is_asked_for = options.partials || options.text;
-        is_asked_for.then(|| Self { tells_partials: options.partials, ..Self::default() })
+        is_asked_for.then(|| Self { emits_partials: options.partials, ..Self::default() })
     }
 
     pub(super) fn clear(&mut self) {
@@ -66,7 +65,7 @@ impl Parts {
             Some(_) => None,
             None => scanner.open_place(),
         };
-        self.due = place.filter(|_| self.tells_partials);
+        self.due = place.filter(|_| self.emits_partials);
         self.event = event;
         self.next(scanner, carry)
     }

@@ -186,8 +186,8 @@ impl Scanner {
         self.segments.as_ref().is_some_and(|segments| !segments.is_empty())
     }
 
-    /// Whether text and markup are told.
-    pub(super) fn tells_text(&self) -> bool {
+    /// Whether text and markup are emitted.
+    pub(super) fn emits_text(&self) -> bool {
         self.segments.is_some()
     }
 
@@ -227,7 +227,7 @@ impl Scanner {
         self.region.as_ref().map(|region| region.start).or_else(|| self.line.fault_start())
     }
 
-    /// Offset in the stream of the first byte that an event to come may be about.
+    /// Offset in the stream of the first byte that a later event may refer to.
     pub(super) fn undecided_from(&self) -> u64 {
         let line = self.multiline.as_ref().map_or(self.line.start, |value| value.line.start);
         self.region.as_ref().map_or(line, |region| region.line_start.min(line))

@@ -1,4 +1,4 @@
-//! What of a text is for people, and what is markup around records.
+//! Splits what lies beside records into text for people and markup.
 
 use std::collections::VecDeque;
 
@@ -54,7 +54,7 @@ impl Segments {
         self.queue.push_back(None);
     }
 
-    /// The event that waited is told.
+    /// The event that waited was emitted.
     pub(super) fn pass_event(&mut self) {
         self.queue.pop_front();
     }

@@ -8,6 +8,7 @@ mod documents;
 mod faults;
 mod garbage;
 mod pool;
+#[path = "../common/random.rs"]
 mod random;
 mod recorded;
 mod regions;

@@ -194,8 +194,7 @@ impl<T: DeserializeOwned> Answer<T> {
         }
     }
 
-    /// Takes in what an event of the wire came to. `lone` tells what its text begins and ends with, in an
-    /// event with halves of surrogate pairs.
+    /// Applies the delta of a wire event. `lone` says whether its text begins or ends with half a surrogate pair.
     #[inline]
     pub(super) fn take(&mut self, delta: Delta<'_>, lone: Option<LoneSurrogates>, lossy: bool) {
         if lone.is_none() && self.joiner.is_empty() {

@@ -20,7 +20,7 @@ pub(super) struct SurrogateJoiner {
 struct Place {
     choice: u64,
     block: Option<u64>,
-    /// The delta that half a character becomes which waits in vain.
+    /// What to emit if the other half never arrives.
     bad: Delta<'static>,
 }
 
@@ -35,7 +35,7 @@ impl SurrogateJoiner {
     }
 
     /// Hands the delta on with its halves joined, and whether a U+FFFD in it may stand for what was lost.
-    /// `lone` tells what its text begins and ends with, in an event with halves.
+    /// `lone` says whether its text begins or ends with a half.
     pub(super) fn join(
         &mut self,
         delta: Delta<'_>,

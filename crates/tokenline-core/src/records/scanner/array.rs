@@ -374,9 +374,9 @@ impl Scanner {
                 (Code::NotAnObject, "expected an object, found an array".to_owned())
             }
             _ => {
-                // `[]` says that there is nothing.
+                // `[]` is an empty list of records, and no reject.
                 self.line.is_markup_only |= array.is_first || array.line < self.line.number;
-                // No record came that told of it.
+                // No record has reported it.
                 return array.other.map(|other| self.found_before(other));
             }
         };

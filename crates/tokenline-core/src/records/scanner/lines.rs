@@ -70,7 +70,7 @@ impl Scanner {
         }
     }
 
-    /// The outcome that tells of a diagnostic.
+    /// Turns a diagnostic into an outcome, and puts it in its place among the segments.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Outcome {
         if let Some(segments) = &mut self.segments {
             if diagnostic.code != Code::Prose {
