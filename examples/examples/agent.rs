@@ -13,7 +13,7 @@ use tokenline::ToolCall;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{Recording, ReplayServer};
 use tokenline::llm::request::{ChatRequest, Message};
-use tokenline::llm::{AnswerEvent, Provider, TextAs};
+use tokenline::llm::{Provider, ResponseEvent, TextAs};
 use tokenline::schema::ToolSet;
 
 const TOOLS: &str = r#"[{
@@ -75,28 +75,28 @@ async fn turn(
     let mut answer = request.send().await?;
     while let Some(event) = answer.next().await {
         match event? {
-            AnswerEvent::Text { text, .. } => {
+            ResponseEvent::Text { text, .. } => {
                 print!("{text}");
                 std::io::stdout().flush()?;
                 said.push_str(&text);
             }
-            AnswerEvent::ToolCall { call, .. } => {
+            ResponseEvent::ToolCall { call, .. } => {
                 println!("\n[{} {}]", call.name, call.parameters);
                 results.push(Message::tool_result(&call, run(&call)?));
                 calls.push(call);
             }
             // The model is told, so that it can try again.
-            AnswerEvent::RejectedCall { call, .. } => {
+            ResponseEvent::RejectedCall { call, .. } => {
                 eprintln!("{}", call.diagnostic);
                 if let Some((call, why)) = Message::rejected(&call) {
                     calls.push(call);
                     results.push(why);
                 }
             }
-            AnswerEvent::Refusal { text, .. } => println!("refused: {text}"),
+            ResponseEvent::Refusal { text, .. } => println!("refused: {text}"),
             // Among them the provider's own errors.
-            AnswerEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
-            AnswerEvent::Finish { reason, .. } => println!("({reason})"),
+            ResponseEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
+            ResponseEvent::Finish { reason, .. } => println!("({reason})"),
             _ => {}
         }
     }

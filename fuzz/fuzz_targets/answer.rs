@@ -4,10 +4,10 @@
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::json::Raw;
 use tokenline_core::{Emit, Limits, Options};
-use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+use tokenline_llm::{ResponseEvent, ResponseParser, Provider, TextAs};
 
 /// What the first byte chooses.
-fn parser(mut settings: usize) -> AnswerParser<Raw> {
+fn parser(mut settings: usize) -> ResponseParser<Raw> {
     let mut choose = |among: usize| {
         let choice = settings % among;
         settings /= among;
@@ -22,13 +22,13 @@ fn parser(mut settings: usize) -> AnswerParser<Raw> {
         _ => Limits { line_bytes: 48, depth: 6, sse_line_bytes: 400, sse_event_bytes: 410, diagnostics: 4 },
     };
     let options = if choose(2) == 0 { Options::lenient() } else { Options::strict() };
-    let parser = AnswerParser::new(provider, options.emit(emit).limits(limits)).text_as(text_as);
+    let parser = ResponseParser::new(provider, options.emit(emit).limits(limits)).text_as(text_as);
     if has_fragments { parser.with_fragments() } else { parser }
 }
 
 /// Takes the events after each piece, or all of them at the end.
 fn decode<'a>(
-    parser: &mut AnswerParser<Raw>,
+    parser: &mut ResponseParser<Raw>,
     pieces: impl IntoIterator<Item = &'a [u8]>,
     takes_at_once: bool,
 ) -> Vec<String> {
@@ -47,9 +47,9 @@ fn decode<'a>(
     seen
 }
 
-fn take(parser: &mut AnswerParser<Raw>, seen: &mut Vec<String>) {
+fn take(parser: &mut ResponseParser<Raw>, seen: &mut Vec<String>) {
     while let Some(event) = parser.next_event() {
-        if let AnswerEvent::ToolCall { call, .. } = &event {
+        if let ResponseEvent::ToolCall { call, .. } = &event {
             assert!(call.parameters.as_str().starts_with('{'));
         }
         seen.push(format!("{event:?}"));

@@ -22,16 +22,16 @@ use naive::Reader;
 pub const CALLS: &[Contender] = &[
     Contender { name: "`eventsource-stream` + serde_json", prepare: eventsource_stream::<naive::Calls> },
     Contender { name: "`sse-stream` + serde_json", prepare: sse_stream::<naive::Calls> },
-    Contender { name: "tokenline `AnswerParser`", prepare: tokenline::parsed_calls },
-    Contender { name: "tokenline `AnswerStream`", prepare: tokenline::streamed_calls },
+    Contender { name: "tokenline `ResponseParser`", prepare: tokenline::parsed_calls },
+    Contender { name: "tokenline `ResponseStream`", prepare: tokenline::streamed_calls },
 ];
 
 /// To records of a type, out of the answers' text.
 pub const RECORDS: &[Contender] = &[
     Contender { name: "`eventsource-stream` + serde_json", prepare: eventsource_stream::<naive::Records> },
     Contender { name: "`sse-stream` + serde_json", prepare: sse_stream::<naive::Records> },
-    Contender { name: "tokenline `AnswerParser`", prepare: tokenline::parsed_records },
-    Contender { name: "tokenline `AnswerStream`", prepare: tokenline::streamed_records },
+    Contender { name: "tokenline `ResponseParser`", prepare: tokenline::parsed_records },
+    Contender { name: "tokenline `ResponseStream`", prepare: tokenline::streamed_records },
 ];
 
 /// The group over answers of `bytes` bytes that call tools.

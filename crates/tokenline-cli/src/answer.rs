@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokenline::Code;
 use tokenline::json::Raw;
-use tokenline::llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextAs};
 
 use crate::args::What;
 use crate::emit::{Emitter, Of};
@@ -20,7 +20,7 @@ pub(crate) fn parse(
     source: &mut Source,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    let mut parser = configure(AnswerParser::new(provider, rules.options.clone()), rules);
+    let mut parser = configure(ResponseParser::new(provider, rules.options.clone()), rules);
     let mut beginning = Vec::new();
     while let Some(chunk) = source.read()? {
         if beginning.len() < guess::LOOKED_AT {
@@ -48,7 +48,7 @@ pub(crate) fn parse(
 }
 
 /// Has a parser, which has their options already, read as the rules say.
-pub(crate) fn configure(parser: AnswerParser<Raw>, rules: &Rules) -> AnswerParser<Raw> {
+pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
     let text_as = if rules.wants_calls() { TextAs::ToolCalls } else { TextAs::Records };
     let mut parser = parser.text_as(text_as);
     if rules.what == What::Events {
@@ -64,7 +64,7 @@ pub(crate) fn configure(parser: AnswerParser<Raw>, rules: &Rules) -> AnswerParse
 }
 
 /// Writes what there is, unless that is more than was asked for.
-fn take(parser: &mut AnswerParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
+fn take(parser: &mut ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     while let Some(event) = parser.next_event() {
         handle(&event, emitter)?;
         if emitter.is_done() {
@@ -75,38 +75,40 @@ fn take(parser: &mut AnswerParser<Raw>, emitter: &mut Emitter) -> Result<(), Fai
 }
 
 /// Writes one event of an answer.
-pub(crate) fn handle(event: &AnswerEvent<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
+pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
-        AnswerEvent::Record { choice, block, record } => {
+        ResponseEvent::Record { choice, block, record } => {
             emitter.owned_record(Of::Block(*choice, *block), record)
         }
-        AnswerEvent::ToolCall { choice, block, call, record } => {
+        ResponseEvent::ToolCall { choice, block, call, record } => {
             emitter.tool_call(Of::Block(*choice, *block), call, record.as_ref())
         }
-        AnswerEvent::RejectedCall { choice, block, call } => {
+        ResponseEvent::RejectedCall { choice, block, call } => {
             emitter.rejected_call(Of::Block(*choice, *block), call)
         }
-        AnswerEvent::Rejected { choice, block, diagnostic }
-        | AnswerEvent::Note { choice, block, diagnostic } => {
+        ResponseEvent::Rejected { choice, block, diagnostic }
+        | ResponseEvent::Note { choice, block, diagnostic } => {
             let of = choice.map_or(Of::Input, |choice| Of::Block(choice, *block));
             emitter.finding(of, diagnostic)
         }
-        AnswerEvent::Refusal { choice, text } => {
+        ResponseEvent::Refusal { choice, text } => {
             emitter.refusal(text);
             emitter.fragment("refusal", Of::Block(*choice, 0), text)
         }
-        AnswerEvent::Text { choice, block, text } => {
+        ResponseEvent::Text { choice, block, text } => {
             emitter.fragment("text", Of::Block(*choice, *block), text)
         }
-        AnswerEvent::Reasoning { choice, text } => emitter.fragment("reasoning", Of::Block(*choice, 0), text),
-        AnswerEvent::Finish { choice, reason } => emitter.finish(*choice, reason),
-        AnswerEvent::Usage(usage) => emitter.usage(usage),
+        ResponseEvent::Reasoning { choice, text } => {
+            emitter.fragment("reasoning", Of::Block(*choice, 0), text)
+        }
+        ResponseEvent::Finish { choice, reason } => emitter.finish(*choice, reason),
+        ResponseEvent::Usage(usage) => emitter.usage(usage),
         other => unreachable!("an event this program does not ask for: {other:?}"),
     }
 }
 
 /// Whether the provider came to its own end; the finding that says otherwise is out already.
-pub(crate) fn complete(parser: &AnswerParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
+pub(crate) fn complete(parser: &ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     let unknown = parser.unknown();
     if !unknown.is_empty() {
         emitter.remark(&format!("not known and left out: {unknown}"));

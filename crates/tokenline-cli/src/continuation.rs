@@ -10,7 +10,7 @@ use tokenline::continuation::{
     ContextOptions, Document, Finish, Finished, IterationOptions, Join, MergeFailure, MergeOptions, Status,
     merge_with,
 };
-use tokenline::llm::AnswerError;
+use tokenline::llm::ResponseError;
 
 use crate::args::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
 use crate::failure::{Failure, Verdict};
@@ -100,7 +100,7 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
             }
             Ok(Verdict::Rejected)
         }
-        Err(AskContinuedError::Llm(AnswerError::Source(error))) => Err(model::failure(&error)),
+        Err(AskContinuedError::Llm(ResponseError::Source(error))) => Err(model::failure(&error)),
         Err(AskContinuedError::Iteration(error)) => {
             say(format_args!("{}: {}", args.model.model, with_causes(&error)));
             Ok(Verdict::Rejected)

@@ -8,7 +8,7 @@ use futures_util::StreamExt as _;
 use tokenline::llm::client::{ClientError, LlmClient, reqwest};
 use tokenline::llm::replay::{self, ReplayServer};
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{AnswerError, AnswerEvent, Provider, TextAs};
+use tokenline::llm::{Provider, ResponseError, ResponseEvent, TextAs};
 
 use crate::args::{DemoArgs, What};
 use crate::emit::Emitter;
@@ -55,10 +55,10 @@ async fn request(client: &LlmClient, model: &str, text_as: TextAs) -> Result<(),
     let mut emitter = Emitter::new(what, model);
     while let Some(event) = answer.next().await {
         let event = event.map_err(|error| match error {
-            AnswerError::Source(error) => failed(&error),
+            ResponseError::Source(error) => failed(&error),
             error => Failure::Source(error.to_string()),
         })?;
-        if let AnswerEvent::Record { .. } | AnswerEvent::ToolCall { .. } = &event {
+        if let ResponseEvent::Record { .. } | ResponseEvent::ToolCall { .. } = &event {
             // On one line with what follows on standard output, where both go to one terminal.
             let _ = write!(std::io::stderr(), "{:>8.1} ms  ", first_byte.elapsed().as_secs_f64() * 1e3);
         }

@@ -5,7 +5,7 @@ mod continued;
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
-use tokenline::llm::AnswerError;
+use tokenline::llm::ResponseError;
 use tokenline::llm::client::StreamRequest;
 use tokenline::llm::request::{ChatRequest, ResponseFormat};
 
@@ -88,7 +88,7 @@ async fn ask(
         };
         match event {
             Some(Ok(event)) => answer::handle(&event, emitter)?,
-            Some(Err(AnswerError::Source(error))) => return Err(model::failure(&error)),
+            Some(Err(ResponseError::Source(error))) => return Err(model::failure(&error)),
             Some(Err(error)) => return Err(Failure::Source(error.to_string())),
             None => break,
         }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 use tokenline::json::Raw;
-use tokenline::llm::AnswerParser;
+use tokenline::llm::ResponseParser;
 use tokenline::llm::client::ContinuationReport;
 
 use crate::emit::count;
@@ -48,7 +48,7 @@ impl Progress {
     }
 
     /// Shows how far it is.
-    pub(crate) fn update(&self, parser: &AnswerParser<Raw>) {
+    pub(crate) fn update(&self, parser: &ResponseParser<Raw>) {
         if self.bar.is_hidden() {
             return;
         }

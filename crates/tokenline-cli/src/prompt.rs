@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap as _, Serializer};
 use serde_json::Value;
 use tokenline::Options;
 use tokenline::json::Raw;
-use tokenline::llm::AnswerError;
+use tokenline::llm::ResponseError;
 use tokenline::llm::request::ChatRequest;
 use tokenline::prompt::{
     Prompt, PromptError, PromptManager, RenderedPrompt, Response, ResponseType, Warning,
@@ -144,8 +144,8 @@ async fn answer(args: &ModelArgs, request: &ChatRequest, is_shown: bool) -> Resu
                 )));
             }
             Ok(piece) => text.push_str(&piece),
-            Err(error @ AnswerError::Cut(_)) => say(format_args!("{}: {error}", args.model)),
-            Err(AnswerError::Source(error)) => return Err(model::failure(&error)),
+            Err(error @ ResponseError::Cut(_)) => say(format_args!("{}: {error}", args.model)),
+            Err(ResponseError::Source(error)) => return Err(model::failure(&error)),
             Err(error) => return Err(Failure::Source(error.to_string())),
         }
     }

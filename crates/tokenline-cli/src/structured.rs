@@ -8,11 +8,11 @@ use std::pin::pin;
 use futures_util::StreamExt as _;
 use tokenline::json::Raw;
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{AnswerError, AnswerEvent, AnswerParser, TextAs};
+use tokenline::llm::{ResponseError, ResponseEvent, ResponseParser, TextAs};
 use tokenline::structured::{
-    AttachmentStore as _, CheckError, Checked, FileStore, LlmResponse, RESPONSE_SCHEMA,
-    RESPONSE_SCHEMA_TYPESCRIPT, ResponseError, ResponseEvent, ResponseStream, Review, StructuredRequest,
-    ToChatRequest as _, Warning, XmlError, review,
+    AnalysisError, AnalysisEvent, AnalysisStream, AttachmentStore as _, CheckError, Checked, FileStore,
+    LlmResponse, RESPONSE_SCHEMA, RESPONSE_SCHEMA_TYPESCRIPT, Review, StructuredRequest, ToChatRequest as _,
+    Warning, XmlError, review,
 };
 use tokenline::{Diagnostic, Options};
 
@@ -80,27 +80,27 @@ async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
     request.temperature = temperature;
     let answer = model::client(&args.model)?.stream(&request).map_err(|error| model::failure(&error))?;
     let answer = answer.send().await.map_err(|error| model::failure(&error))?;
-    let mut events = pin!(ResponseStream::new(answer.text()));
+    let mut events = pin!(AnalysisStream::new(answer.text()));
     let source = &args.model.model;
     while let Some(event) = events.next().await {
         match event {
             // A terminal would do what control characters say.
-            Ok(ResponseEvent::Text(text)) if std::io::stdout().is_terminal() => {
+            Ok(AnalysisEvent::Text(text)) if std::io::stdout().is_terminal() => {
                 write(&printable(&text, &['\n', '\t']))?
             }
-            Ok(ResponseEvent::Text(text)) => write(&text)?,
-            Ok(ResponseEvent::Response(checked)) => {
+            Ok(AnalysisEvent::Text(text)) => write(&text)?,
+            Ok(AnalysisEvent::Response(checked)) => {
                 write("\n")?;
                 warn(source, &checked.warnings);
                 return keep(source, attachment, &checked.response);
             }
             Ok(_) => Verdict::Good,
-            Err(ResponseError::Check(error)) => return Ok(rejected(told(source, &error))),
-            Err(ResponseError::Source { error: AnswerError::Source(error), .. }) => {
+            Err(AnalysisError::Check(error)) => return Ok(rejected(told(source, &error))),
+            Err(AnalysisError::Source { error: ResponseError::Source(error), .. }) => {
                 return Err(model::failure(&error));
             }
             // The source is whole, the answer is not.
-            Err(ResponseError::Source { error: error @ AnswerError::Cut(_), .. }) => {
+            Err(AnalysisError::Source { error: error @ ResponseError::Cut(_), .. }) => {
                 return Ok(rejected(format_args!("{source}: {error}")));
             }
             Err(error) => return Err(Failure::Source(error.to_string())),
@@ -141,14 +141,14 @@ fn answer(args: &InputArgs) -> Result<(String, Option<String>), Failure> {
     };
     let (source, body) = load::response(&args.file)?;
     let mut parser =
-        AnswerParser::<Raw>::new(provider, Options::lenient()).text_as(TextAs::Text).with_fragments();
+        ResponseParser::<Raw>::new(provider, Options::lenient()).text_as(TextAs::Text).with_fragments();
     parser.push(body.as_bytes());
     parser.finish();
     let mut text = String::new();
     while let Some(event) = parser.next_event() {
         match event {
-            AnswerEvent::Text { choice: 0, text: piece, .. } => text.push_str(&piece),
-            AnswerEvent::Rejected { choice: None, diagnostic, .. } => {
+            ResponseEvent::Text { choice: 0, text: piece, .. } => text.push_str(&piece),
+            ResponseEvent::Rejected { choice: None, diagnostic, .. } => {
                 return Err(Failure::Source(format!("{source}:{diagnostic}")));
             }
             _ => {}

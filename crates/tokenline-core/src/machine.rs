@@ -4,7 +4,7 @@ use crate::{Diagnostic, Recovered, Rejected, Tally};
 
 /// A machine without I/O under a stream: chunks in, events out.
 ///
-/// For authors of stream adapters. [`Driver`](crate::Driver) is one for text, `AnswerParser` in
+/// For authors of stream adapters. [`Driver`](crate::Driver) is one for text, `ResponseParser` in
 /// `tokenline-llm` one for the wire formats of providers. The loop around it is the same for both:
 /// call [`step`](Self::step) until it asks for input, then read the next chunk, or call
 /// [`finish`](Self::finish) at the end of the source; stop at [`StreamStep::Done`].

@@ -1,7 +1,7 @@
 //! Language model providers for tokenline: the bytes of a streamed answer in, records and tool calls
 //! out.
 //!
-//! [`AnswerParser`] is the machine, sans-IO; [`AnswerStream`] puts it behind any stream of bytes,
+//! [`ResponseParser`] is the machine, sans-IO; [`ResponseStream`] puts it behind any stream of bytes,
 //! such as an HTTP response's body. Both read the text of an answer as records or as tool calls,
 //! and native tool calls beside it, whichever [`Provider`] it comes from:
 //!
@@ -15,14 +15,14 @@
 //!
 //! ```
 //! use tokenline_core::Options;
-//! use tokenline_llm::{AnswerEvent, AnswerParser, Provider};
+//! use tokenline_llm::{ResponseEvent, ResponseParser, Provider};
 //!
 //! #[derive(serde::Deserialize)]
 //! struct Definition {
 //!     entity: String,
 //! }
 //!
-//! let mut parser = AnswerParser::<Definition>::new(Provider::OpenAiChat, Options::lenient());
+//! let mut parser = ResponseParser::<Definition>::new(Provider::OpenAiChat, Options::lenient());
 //! let mut entities = Vec::new();
 //! # let body = [
 //! #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"entity\\\":\\\"DNA\\\"}\\n\"}}]}\n\n",
@@ -32,8 +32,8 @@
 //!     parser.push(chunk.as_bytes());
 //!     while let Some(event) = parser.next_event() {
 //!         match event {
-//!             AnswerEvent::Record { record, .. } => entities.push(record.value.entity),
-//!             AnswerEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
+//!             ResponseEvent::Record { record, .. } => entities.push(record.value.entity),
+//!             ResponseEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
 //!             _ => {}
 //!         }
 //!     }
@@ -44,7 +44,7 @@
 //!
 //! The bytes may come from whichever HTTP client is at hand; [`request`] writes what a provider is
 //! asked. With the feature `client` the module of that name sends it: one call from a prompt to a stream.
-//! Nothing here mends what a model wrote, unless it is given a [hook](AnswerParser::with_repair) that does, or releases
+//! Nothing here mends what a model wrote, unless it is given a [hook](ResponseParser::with_repair) that does, or releases
 //! what may have been cut.
 //!
 //! With the feature `replay`, the module of that name serves recorded model streams over real HTTP: for tests, for the
@@ -52,7 +52,6 @@
 //! `reqwest-eventsource`, the module `event_source` reads answers that come over that crate.
 #![forbid(unsafe_code)]
 
-mod answer;
 #[cfg(feature = "client")]
 pub mod client;
 mod continued;
@@ -63,13 +62,13 @@ mod providers;
 #[cfg(feature = "replay")]
 pub mod replay;
 pub mod request;
+mod response;
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 mod retry_after;
 mod secrets;
 mod stream;
 mod unknown;
 
-pub use answer::{AnswerEvent, AnswerParser, Provider, TextAs};
 pub use continued::{
     Checkpoint, Continuation, ContinuationError, ContinuationFailure, ContinuationStep, RecordContinuation,
     ResponseEnd,
@@ -78,6 +77,7 @@ pub use delta::{Delta, FinishReason, Usage};
 pub use providers::{
     AnthropicDecoder, GeminiDecoder, OllamaDecoder, OpenAiChatDecoder, OpenAiResponsesDecoder,
 };
-pub use stream::{AnswerError, AnswerStream, Records, TextPieces, ToolCalls};
+pub use response::{Provider, ResponseEvent, ResponseParser, TextAs};
+pub use stream::{Records, ResponseError, ResponseStream, TextPieces, ToolCalls};
 pub use tokenline_codec::Items;
 pub use unknown::Unknown;

@@ -11,11 +11,11 @@ use futures_util::{Stream, StreamExt, stream};
 use observed::{Observed, observed, observed_from};
 use tokenline_core::json::Value;
 use tokenline_core::{Code, ValidateCall, Violation};
-use tokenline_llm::{AnswerEvent, AnswerStream, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseStream, TextAs};
 use tracing::level_filters::LevelFilter;
 
 type Piece = Result<Vec<u8>, &'static str>;
-type Answer = AnswerStream<stream::Iter<std::vec::IntoIter<Piece>>>;
+type Answer = ResponseStream<stream::Iter<std::vec::IntoIter<Piece>>>;
 
 const DONE: &str = "data: [DONE]\n\n";
 const ERROR: &str = "data: {\"error\":{\"message\":\"SECRET-VALUE\"}}\n\n";
@@ -27,7 +27,7 @@ fn pieces(wire: &[u8]) -> Vec<Piece> {
 /// An OpenAI chat whose wire is this, and the source's error after it if there is one.
 fn answer(wire: &[&str], error: Option<&'static str>) -> Answer {
     let pieces = pieces(wire.concat().as_bytes()).into_iter().chain(error.map(Err));
-    AnswerStream::new(stream::iter(pieces.collect::<Vec<_>>()), parser(TextAs::Records))
+    ResponseStream::new(stream::iter(pieces.collect::<Vec<_>>()), parser(TextAs::Records))
 }
 
 fn block_on<R>(future: impl Future<Output = R>) -> R {
@@ -55,7 +55,7 @@ fn the_counts_of_every_fixture_are_those_of_its_report() {
                 let parser = parser_of(*provider, text_as);
                 let mut events = 0;
                 let (report, seen) = observed(|| {
-                    let mut answer = AnswerStream::new(stream::iter(pieces(&wire)), parser);
+                    let mut answer = ResponseStream::new(stream::iter(pieces(&wire)), parser);
                     events = drain(&mut answer);
                     answer.report().clone()
                 });
@@ -116,7 +116,7 @@ fn a_stream_that_is_closed_counts_what_its_report_counts() {
     let (report, seen) = observed(|| {
         let mut answer = answer(&[&open, &text(":2}\n"), DONE], None);
         let first = block_on(answer.next()).expect("the record");
-        assert!(matches!(first, Ok(AnswerEvent::Record { .. })));
+        assert!(matches!(first, Ok(ResponseEvent::Record { .. })));
         Pin::new(&mut answer).close();
         drain(&mut answer);
         answer.report().clone()
@@ -216,10 +216,10 @@ fn nothing_of_the_input_is_told() {
                 stream::iter(pieces.collect::<Vec<_>>())
             };
             let (report, seen) = observed(|| {
-                drain(AnswerStream::new(source(), parser()).records());
-                let mut events = AnswerStream::new(source(), parser());
+                drain(ResponseStream::new(source(), parser()).records());
+                let mut events = ResponseStream::new(source(), parser());
                 drain(&mut events);
-                drain(AnswerStream::new(source(), parser()).tool_calls().infallible());
+                drain(ResponseStream::new(source(), parser()).tool_calls().infallible());
                 events.report().clone()
             });
             assert!(report.rejected() > 0);

@@ -102,7 +102,7 @@ impl fmt::Debug for Received {
 /// Why a streamed answer did not come, or does not pass.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum ResponseError<E> {
+pub enum AnalysisError<E> {
     /// The source failed, or says that what it gave is not whole: a connection that broke, a token limit.
     Source {
         /// What it says.
@@ -114,7 +114,7 @@ pub enum ResponseError<E> {
     Check(CheckError),
 }
 
-impl<E> ResponseError<E> {
+impl<E> AnalysisError<E> {
     /// What was there, if the answer did not come whole.
     #[must_use]
     pub fn received(&self) -> Option<&Received> {
@@ -125,7 +125,7 @@ impl<E> ResponseError<E> {
     }
 }
 
-impl<E: fmt::Display> fmt::Display for ResponseError<E> {
+impl<E: fmt::Display> fmt::Display for AnalysisError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source { error, .. } => write!(f, "the answer did not come whole: {error}"),
@@ -134,7 +134,7 @@ impl<E: fmt::Display> fmt::Display for ResponseError<E> {
     }
 }
 
-impl<E: Error + 'static> Error for ResponseError<E> {
+impl<E: Error + 'static> Error for AnalysisError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             // Its own message is in this one.
@@ -144,7 +144,7 @@ impl<E: Error + 'static> Error for ResponseError<E> {
     }
 }
 
-impl<E> From<CheckError> for ResponseError<E> {
+impl<E> From<CheckError> for AnalysisError<E> {
     fn from(error: CheckError) -> Self {
         Self::Check(error)
     }

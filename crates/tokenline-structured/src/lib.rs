@@ -27,7 +27,7 @@
 //! |---|---|
 //! | ask | [`StructuredRequest`]: the body for Ollama's `/api/chat`, with the [schema](RESPONSE_SCHEMA) as its `format`, the [system prompt](SYSTEM_PROMPT) and temperature 0 |
 //! | read | the text out of the body that comes back: what `tokenline::llm` is for, which also knows whether it came whole |
-//! | show | [`ResponseStream`], or [`ResponseReader`] without I/O: the text of `response` as it grows |
+//! | show | [`AnalysisStream`], or [`ResponseReader`] without I/O: the text of `response` as it grows |
 //! | check | both of them in the end, or [`check`] and [`review`] for a whole answer |
 //! | store | [`LlmResponse::to_xml`], into an [`AttachmentStore`] such as [`FileStore`] |
 //! | read again | [`LlmResponse::from_xml`] |
@@ -88,11 +88,11 @@ mod stream;
 mod xml;
 
 pub use check::{Checked, Review, Warning, check, review};
-pub use error::{CheckError, Received, ResponseError};
+pub use error::{AnalysisError, CheckError, Received};
 pub use reader::ResponseReader;
 pub use request::{Role, SYSTEM_PROMPT, StructuredRequest};
 pub use response::{Confidence, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject, NoConfidence};
 pub use schema::{RESPONSE_SCHEMA, RESPONSE_SCHEMA_TYPESCRIPT, validator};
 pub use store::{AttachmentStore, FileStore, StoreError};
-pub use stream::{ResponseEvent, ResponseStream};
+pub use stream::{AnalysisEvent, AnalysisStream};
 pub use xml::{NoXmlCharacter, XmlError};

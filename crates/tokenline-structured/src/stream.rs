@@ -7,12 +7,12 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 
-use crate::{Checked, Received, ResponseError, ResponseReader};
+use crate::{AnalysisError, Checked, Received, ResponseReader};
 
-/// What a [`ResponseStream`] yields.
+/// What a [`AnalysisStream`] yields.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
-pub enum ResponseEvent {
+pub enum AnalysisEvent {
     /// More of the response's text, to be shown. Never empty.
     Text(String),
     /// The whole answer, checked. Nothing comes after it.
@@ -27,7 +27,7 @@ pin_project! {
     ///
     /// ```
     /// use futures_util::{StreamExt, stream};
-    /// use tokenline_structured::{ResponseEvent, ResponseStream};
+    /// use tokenline_structured::{AnalysisEvent, AnalysisStream};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -38,12 +38,12 @@ pin_project! {
     ///     "aryUpdate\": \"User asked about college savings.\"}}",
     /// ].map(Ok::<_, std::io::Error>));
     ///
-    /// let mut answer = ResponseStream::new(text);
+    /// let mut answer = AnalysisStream::new(text);
     /// let mut shown = Vec::new();
     /// while let Some(event) = answer.next().await {
     ///     match event? {
-    ///         ResponseEvent::Text(text) => shown.push(text),
-    ///         ResponseEvent::Response(checked) => assert!(checked.response.analysis.subjects.is_empty()),
+    ///         AnalysisEvent::Text(text) => shown.push(text),
+    ///         AnalysisEvent::Response(checked) => assert!(checked.response.analysis.subjects.is_empty()),
     ///         _ => {}
     ///     }
     /// }
@@ -52,7 +52,7 @@ pin_project! {
     /// # }
     /// ```
     #[must_use = "streams do nothing unless polled"]
-    pub struct ResponseStream<S> {
+    pub struct AnalysisStream<S> {
         #[pin]
         source: Option<S>,
         reader: Option<ResponseReader>,
@@ -63,7 +63,7 @@ pin_project! {
 /// while the analysis comes there is nothing to show.
 const QUIET_PIECES: usize = 64;
 
-impl<S> ResponseStream<S> {
+impl<S> AnalysisStream<S> {
     /// The answer of which `source` yields the text.
     pub fn new(source: S) -> Self {
         Self { source: Some(source), reader: Some(ResponseReader::new()) }
@@ -76,11 +76,11 @@ impl<S> ResponseStream<S> {
     }
 }
 
-impl<S> Stream for ResponseStream<S>
+impl<S> Stream for AnalysisStream<S>
 where
     S: TryStream<Ok: AsRef<str>>,
 {
-    type Item = Result<ResponseEvent, ResponseError<S::Error>>;
+    type Item = Result<AnalysisEvent, AnalysisError<S::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
@@ -98,15 +98,15 @@ where
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(Ok(piece))) => match reader.push(piece.as_ref()) {
                     Ok("") => continue,
-                    Ok(text) => return Poll::Ready(Some(Ok(ResponseEvent::Text(text.to_owned())))),
+                    Ok(text) => return Poll::Ready(Some(Ok(AnalysisEvent::Text(text.to_owned())))),
                     Err(error) => Err(error.into()),
                 },
                 Poll::Ready(Some(Err(error))) => {
                     let received = this.reader.take().map(ResponseReader::into_received).unwrap_or_default();
-                    Err(ResponseError::Source { error, received })
+                    Err(AnalysisError::Source { error, received })
                 }
                 Poll::Ready(None) => match this.reader.take().map(ResponseReader::finish) {
-                    Some(Ok(checked)) => Ok(ResponseEvent::Response(checked)),
+                    Some(Ok(checked)) => Ok(AnalysisEvent::Response(checked)),
                     Some(Err(error)) => Err(error.into()),
                     None => return Poll::Ready(None),
                 },
@@ -120,7 +120,7 @@ where
     }
 }
 
-impl<S> FusedStream for ResponseStream<S>
+impl<S> FusedStream for AnalysisStream<S>
 where
     S: TryStream<Ok: AsRef<str>>,
 {
@@ -129,9 +129,9 @@ where
     }
 }
 
-impl<S> fmt::Debug for ResponseStream<S> {
+impl<S> fmt::Debug for AnalysisStream<S> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ResponseStream")
+        f.debug_struct("AnalysisStream")
             .field("reader", &self.reader)
             .field("is_open", &self.source.is_some())
             .finish_non_exhaustive()

@@ -5,7 +5,7 @@ use std::pin::pin;
 
 use futures_core::Stream as _;
 use tokenline_core::{Code, Diagnostic, Span};
-use tokenline_llm::AnswerError;
+use tokenline_llm::ResponseError;
 use tokenline_llm::client::{ClientError, LlmClient};
 use tokenline_llm::request::ChatRequest;
 
@@ -17,9 +17,9 @@ const MAX_BYTES: usize = 64 << 20;
 pub(crate) async fn answer_text(
     client: &LlmClient,
     request: &ChatRequest,
-    is_enough: impl Fn(&AnswerError<ClientError>, &str) -> bool,
-) -> Result<String, AnswerError<ClientError>> {
-    let source = AnswerError::Source;
+    is_enough: impl Fn(&ResponseError<ClientError>, &str) -> bool,
+) -> Result<String, ResponseError<ClientError>> {
+    let source = ResponseError::Source;
     let answer = client.stream(request).map_err(source)?.send().await.map_err(source)?;
     let mut pieces = pin!(answer.text());
     let mut text = String::new();
@@ -37,8 +37,8 @@ pub(crate) async fn answer_text(
     Ok(text)
 }
 
-fn too_large() -> AnswerError<ClientError> {
+fn too_large() -> ResponseError<ClientError> {
     let message = format!("its text has more than {} MiB, the limit", MAX_BYTES >> 20);
     let span = Span::new(MAX_BYTES as u64, MAX_BYTES as u64);
-    AnswerError::Incomplete(Box::new(Diagnostic::new(Code::StreamIncomplete, 1, span, 1, message)))
+    ResponseError::Incomplete(Box::new(Diagnostic::new(Code::StreamIncomplete, 1, span, 1, message)))
 }

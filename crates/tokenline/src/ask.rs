@@ -2,15 +2,15 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use tokenline_llm::client::{AnswerBody, ClientError, LlmClient};
+use tokenline_llm::client::{ClientError, LlmClient, ResponseBody};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{AnswerError, AnswerStream};
+use tokenline_llm::{ResponseError, ResponseStream};
 use tokenline_prompt::{InvokeError, PromptError, PromptManager, RenderedPrompt, Response, ResponseType};
 
 use crate::answer_text::answer_text;
 
 /// What goes wrong where a model is asked: the prompt, or the client and its provider.
-type Failure = InvokeError<AnswerError<ClientError>>;
+type Failure = InvokeError<ResponseError<ClientError>>;
 
 /// Puts the prompts of a [`PromptManager`] to a model through an [`LlmClient`].
 ///
@@ -51,7 +51,7 @@ pub trait Ask {
     ) -> impl Future<Output = Result<Response, Failure>> + Send;
 
     /// Renders a `jsonl` prompt, asks the model, and gives its answer: each valid object is an event of it
-    /// as soon as it is complete, and [`records`](AnswerStream::records) yields those alone.
+    /// as soon as it is complete, and [`records`](ResponseStream::records) yields those alone.
     ///
     /// # Errors
     ///
@@ -62,7 +62,7 @@ pub trait Ask {
         input: impl Serialize + Send,
         client: &LlmClient,
         request: &ChatRequest,
-    ) -> impl Future<Output = Result<AnswerStream<AnswerBody, T>, Failure>> + Send;
+    ) -> impl Future<Output = Result<ResponseStream<ResponseBody, T>, Failure>> + Send;
 }
 
 impl Ask for PromptManager {
@@ -76,7 +76,7 @@ impl Ask for PromptManager {
         let request = asked(request, self.render(id, input)?);
         let is_text = self.prompt(id).is_some_and(|prompt| prompt.response_type() == ResponseType::Text);
         // A text does not show that it was cut.
-        let is_enough = |error: &_, _: &str| matches!(error, AnswerError::Cut(_)) && !is_text;
+        let is_enough = |error: &_, _: &str| matches!(error, ResponseError::Cut(_)) && !is_text;
         let text = answer_text(client, &request, is_enough).await.map_err(InvokeError::Llm)?;
         Ok(self.apply(id, text)?)
     }
@@ -87,7 +87,7 @@ impl Ask for PromptManager {
         input: impl Serialize + Send,
         client: &LlmClient,
         request: &ChatRequest,
-    ) -> Result<AnswerStream<AnswerBody, T>, Failure> {
+    ) -> Result<ResponseStream<ResponseBody, T>, Failure> {
         let prompt = self.render(id, input)?;
         if let Some(prompt) = self.prompt(id)
             && prompt.response_type() != ResponseType::Jsonl
@@ -114,5 +114,5 @@ fn asked(request: &ChatRequest, prompt: RenderedPrompt) -> ChatRequest {
 }
 
 fn failed(error: ClientError) -> Failure {
-    InvokeError::Llm(AnswerError::Source(error))
+    InvokeError::Llm(ResponseError::Source(error))
 }

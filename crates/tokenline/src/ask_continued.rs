@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 use tokenline_continuation::{Decision, Finished, Iteration, IterationError, IterationOptions};
-use tokenline_llm::AnswerError;
+use tokenline_llm::ResponseError;
 use tokenline_llm::client::{ClientError, LlmClient};
 use tokenline_llm::request::{ChatRequest, Message};
 
@@ -52,7 +52,7 @@ pub enum AskContinuedError {
     /// The last message is not one of the user.
     NoPrompt,
     /// A request or its answer failed, and no more of the answer is to be had.
-    Llm(AnswerError<ClientError>),
+    Llm(ResponseError<ClientError>),
     /// Too many responses were of no use before there was anything.
     Iteration(IterationError),
 }
@@ -103,10 +103,10 @@ impl AskContinued for LlmClient {
 }
 
 /// Whether an answer that ended so is to be gone on with.
-fn goes_on(error: &AnswerError<ClientError>, text: &str) -> bool {
+fn goes_on(error: &ResponseError<ClientError>, text: &str) -> bool {
     match error {
-        AnswerError::Cut(_) => true,
-        AnswerError::Source(_) | AnswerError::Incomplete(_) => !text.is_empty(),
+        ResponseError::Cut(_) => true,
+        ResponseError::Source(_) | ResponseError::Incomplete(_) => !text.is_empty(),
         _ => false,
     }
 }

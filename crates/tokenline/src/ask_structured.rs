@@ -1,8 +1,8 @@
 //! Chat answers with their analysis, asked for through the client.
 
 use tokenline_llm::TextPieces;
-use tokenline_llm::client::{AnswerBody, ClientError, LlmClient};
-use tokenline_structured::ResponseStream;
+use tokenline_llm::client::{ClientError, LlmClient, ResponseBody};
+use tokenline_structured::AnalysisStream;
 
 use crate::structured::{StructuredRequest, ToChatRequest as _};
 
@@ -12,7 +12,7 @@ use crate::structured::{StructuredRequest, ToChatRequest as _};
 /// use futures_util::StreamExt;
 /// use tokenline::AskStructured;
 /// use tokenline::llm::client::LlmClient;
-/// use tokenline::structured::{AttachmentStore, FileStore, ResponseEvent, StructuredRequest};
+/// use tokenline::structured::{AttachmentStore, FileStore, AnalysisEvent, StructuredRequest};
 ///
 /// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = LlmClient::ollama("http://127.0.0.1:11434")?;
@@ -20,8 +20,8 @@ use crate::structured::{StructuredRequest, ToChatRequest as _};
 /// let mut answer = client.ask_structured(&request).await?;
 /// while let Some(event) = answer.next().await {
 ///     match event? {
-///         ResponseEvent::Text(text) => print!("{text}"),
-///         ResponseEvent::Response(checked) => {
+///         AnalysisEvent::Text(text) => print!("{text}"),
+///         AnalysisEvent::Response(checked) => {
 ///             FileStore::new("attachments").store("college", "message-7", &checked.response.to_xml()?)?;
 ///         }
 ///         _ => {}
@@ -43,15 +43,15 @@ pub trait AskStructured {
     fn ask_structured(
         &self,
         request: &StructuredRequest,
-    ) -> impl Future<Output = Result<ResponseStream<TextPieces<AnswerBody>>, ClientError>> + Send;
+    ) -> impl Future<Output = Result<AnalysisStream<TextPieces<ResponseBody>>, ClientError>> + Send;
 }
 
 impl AskStructured for LlmClient {
     async fn ask_structured(
         &self,
         request: &StructuredRequest,
-    ) -> Result<ResponseStream<TextPieces<AnswerBody>>, ClientError> {
+    ) -> Result<AnalysisStream<TextPieces<ResponseBody>>, ClientError> {
         let answer = self.stream(&request.to_chat_request())?.send().await?;
-        Ok(ResponseStream::new(answer.text()))
+        Ok(AnalysisStream::new(answer.text()))
     }
 }

@@ -4,7 +4,7 @@ use futures_core::TryStream;
 use schemars::JsonSchema;
 use tokenline_codec::{JsonlCodec, JsonlStreamParser};
 #[cfg(feature = "llm")]
-use tokenline_llm::AnswerParser;
+use tokenline_llm::ResponseParser;
 #[cfg(feature = "client")]
 use tokenline_llm::client::StreamRequest;
 use tokenline_schema::{SchemaError, SchemaValidator};
@@ -65,7 +65,7 @@ impl<T: JsonSchema> Validated for StreamRequest<T> {
 }
 
 #[cfg(feature = "llm")]
-impl<T: JsonSchema> Validated for AnswerParser<T> {
+impl<T: JsonSchema> Validated for ResponseParser<T> {
     fn validated(self) -> Result<Self, SchemaError> {
         Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
     }

@@ -13,7 +13,7 @@ use tokenline::json::Raw;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{Gate, Pace, Recording, ReplayServer};
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{AnswerError, Provider};
+use tokenline::llm::{Provider, ResponseError};
 use tokenline::prompt::tools::{NativeShape, ToolCallParser, ToolCalling, ToolPrompter, native_tools};
 use tokenline::prompt::{
     Definition, InvokeError, Objects, Prompt, PromptError, PromptManager, Response, ResponseType,
@@ -121,7 +121,7 @@ async fn what_a_token_limit_cuts_costs_the_open_line_alone() {
 
         // A text does not show that it was cut.
         let cut = prompts.ask("chat", text(), &client, &request).await;
-        assert!(matches!(cut, Err(InvokeError::Llm(AnswerError::Cut(_)))), "{cut:?}");
+        assert!(matches!(cut, Err(InvokeError::Llm(ResponseError::Cut(_)))), "{cut:?}");
         let streamed = prompts.ask_stream::<Raw>("value", text(), &client, &request).await.map(drop);
         let expected = |error: &_| {
             matches!(
@@ -184,6 +184,8 @@ async fn a_text_that_does_not_end_is_incomplete() {
     let prompts = PromptManager::new().with_prompt("say", Prompt::text("Say a.")).expect("a prompt");
     let asked =
         prompts.ask("say", text(), &client(Provider::Ollama, &server), &ChatRequest::new("endless")).await;
-    let Err(InvokeError::Llm(AnswerError::Incomplete(why))) = asked else { panic!("more than is gathered") };
+    let Err(InvokeError::Llm(ResponseError::Incomplete(why))) = asked else {
+        panic!("more than is gathered")
+    };
     assert_eq!(why.message, "its text has more than 64 MiB, the limit");
 }

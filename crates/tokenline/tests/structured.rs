@@ -13,16 +13,16 @@ use tokenline::AskStructured;
 use tokenline::llm::client::{ClientError, LlmClient};
 use tokenline::llm::replay::{Fault, Gate, Pace, Recording, ReplayServer};
 use tokenline::llm::request::ResponseFormat;
-use tokenline::llm::{AnswerError, FinishReason, Provider};
+use tokenline::llm::{FinishReason, Provider, ResponseError};
 use tokenline::structured::{
-    AttachmentStore, CheckError, FileStore, LlmResponse, RESPONSE_SCHEMA, ResponseError, ResponseEvent,
+    AnalysisError, AnalysisEvent, AttachmentStore, CheckError, FileStore, LlmResponse, RESPONSE_SCHEMA,
     SYSTEM_PROMPT, StructuredRequest, ToChatRequest, check,
 };
 
 const ANSWER: &str = include_str!("../../tokenline-structured/tests/examples/college-savings.json");
 const XML: &str = include_str!("../../tokenline-structured/tests/examples/college-savings.xml");
 
-type Failure = ResponseError<AnswerError<ClientError>>;
+type Failure = AnalysisError<ResponseError<ClientError>>;
 
 /// An answer as Ollama streams it, so many characters in each line, ended for this reason.
 fn streamed(answer: &str, characters: usize, reason: Option<&str>) -> String {
@@ -47,8 +47,8 @@ async fn ask(client: &LlmClient) -> (String, Result<LlmResponse, Failure>) {
     let mut shown = String::new();
     loop {
         match answer.next().await.expect("an end") {
-            Ok(ResponseEvent::Text(text)) => shown.push_str(&text),
-            Ok(ResponseEvent::Response(checked)) => {
+            Ok(AnalysisEvent::Text(text)) => shown.push_str(&text),
+            Ok(AnalysisEvent::Response(checked)) => {
                 assert!(answer.next().await.is_none());
                 return (shown, Ok(checked.response));
             }
@@ -72,7 +72,7 @@ async fn an_answer_is_shown_while_it_grows_checked_and_stored() {
     let mut shown = String::new();
     while shown.len() < 20 {
         match answer.next().await.expect("more").expect("of the answer") {
-            ResponseEvent::Text(text) => shown.push_str(&text),
+            AnalysisEvent::Text(text) => shown.push_str(&text),
             other => panic!("{other:?}"),
         }
     }
@@ -83,8 +83,8 @@ async fn an_answer_is_shown_while_it_grows_checked_and_stored() {
     let mut whole = None;
     while let Some(event) = answer.next().await {
         match event.expect("of the answer") {
-            ResponseEvent::Text(text) => shown.push_str(&text),
-            ResponseEvent::Response(checked) => whole = Some(checked),
+            AnalysisEvent::Text(text) => shown.push_str(&text),
+            AnalysisEvent::Response(checked) => whole = Some(checked),
             other => panic!("{other:?}"),
         }
     }
@@ -107,8 +107,8 @@ async fn a_token_limit_is_an_error_with_what_was_there() {
         let (server, client) =
             serve(Recording::new("recorded", streamed(&ANSWER[..cut], 7, Some("length")))).await;
         let (shown, end) = ask(&client).await;
-        let Err(ResponseError::Source { error, received }) = end else { panic!("{end:?}") };
-        assert!(matches!(error, AnswerError::Cut(FinishReason::Length)), "{error:?}");
+        let Err(AnalysisError::Source { error, received }) = end else { panic!("{end:?}") };
+        assert!(matches!(error, ResponseError::Cut(FinishReason::Length)), "{error:?}");
         assert_eq!(received.text, ANSWER[..cut]);
         assert_eq!(received.response, shown);
         assert_eq!(server.traffic().requests, 1, "nothing is asked for twice");
@@ -122,10 +122,10 @@ async fn a_connection_that_breaks_is_an_error_with_what_was_there() {
         for fault in [Fault::BreakAfter(at), Fault::EndAfter(at)] {
             let (server, client) = serve(Recording::new("recorded", body.clone()).fault(fault)).await;
             let (shown, end) = ask(&client).await;
-            let Err(ResponseError::Source { error, received }) = end else { panic!("{end:?}") };
+            let Err(AnalysisError::Source { error, received }) = end else { panic!("{end:?}") };
             match fault {
-                Fault::BreakAfter(_) => assert!(matches!(error, AnswerError::Source(_)), "{error:?}"),
-                Fault::EndAfter(_) => assert!(matches!(error, AnswerError::Incomplete(_)), "{error:?}"),
+                Fault::BreakAfter(_) => assert!(matches!(error, ResponseError::Source(_)), "{error:?}"),
+                Fault::EndAfter(_) => assert!(matches!(error, ResponseError::Incomplete(_)), "{error:?}"),
             }
             assert!(received.text.len() > 50 && ANSWER.starts_with(&received.text));
             assert_eq!(received.response, shown);
@@ -150,7 +150,7 @@ async fn an_answer_that_does_not_pass_is_an_error() {
     ] {
         let (server, client) = serve(Recording::new("recorded", streamed(&answer, 11, Some("stop")))).await;
         let (_, end) = ask(&client).await;
-        let Err(ResponseError::Check(error)) = &end else { panic!("{end:?}") };
+        let Err(AnalysisError::Check(error)) = &end else { panic!("{end:?}") };
         assert!(is_expected(error), "{error:?}");
         assert_eq!(server.traffic().requests, 1, "nothing is asked for twice");
         if let Some(received) = error.received() {

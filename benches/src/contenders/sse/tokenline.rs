@@ -5,7 +5,7 @@ use std::hint::black_box;
 use bytes::Bytes;
 use serde::de::DeserializeOwned;
 use tokenline::json::Raw;
-use tokenline::llm::{AnswerEvent, AnswerParser, AnswerStream, Provider};
+use tokenline::llm::{Provider, ResponseEvent, ResponseParser, ResponseStream};
 use tokenline::{Options, ToolCall};
 
 use super::naive::Definition;
@@ -17,7 +17,7 @@ pub(super) fn parsed_calls(corpus: &Corpus) -> Run<'_> {
     let mut parser = parser::<Raw>();
     answers(corpus, move |answer| {
         parsed(&mut parser, answer, |event| match event {
-            AnswerEvent::ToolCall { call, .. } => found_call(call),
+            ResponseEvent::ToolCall { call, .. } => found_call(call),
             _ => Found::default(),
         })
     })
@@ -27,7 +27,7 @@ pub(super) fn parsed_records(corpus: &Corpus) -> Run<'_> {
     let mut parser = parser::<Definition>();
     answers(corpus, move |answer| {
         parsed(&mut parser, answer, |event| match event {
-            AnswerEvent::Record { record, .. } => record.value.found(),
+            ResponseEvent::Record { record, .. } => record.value.found(),
             _ => Found::default(),
         })
     })
@@ -36,7 +36,7 @@ pub(super) fn parsed_records(corpus: &Corpus) -> Run<'_> {
 pub(super) fn streamed_calls(corpus: &Corpus) -> Run<'_> {
     answers(corpus, |answer| {
         let mut found = Found::default();
-        let calls = AnswerStream::new(source(answer), parser::<Raw>()).tool_calls();
+        let calls = ResponseStream::new(source(answer), parser::<Raw>()).tool_calls();
         drive(calls, |call| found = found + found_call(call.expect("a whole answer")));
         found
     })
@@ -45,21 +45,21 @@ pub(super) fn streamed_calls(corpus: &Corpus) -> Run<'_> {
 pub(super) fn streamed_records(corpus: &Corpus) -> Run<'_> {
     answers(corpus, |answer| {
         let mut found = Found::default();
-        let records = AnswerStream::new(source(answer), parser::<Definition>()).records();
+        let records = ResponseStream::new(source(answer), parser::<Definition>()).records();
         drive(records, |record| found = found + record.expect("a whole answer").value.found());
         found
     })
 }
 
-fn parser<T>() -> AnswerParser<T> {
-    AnswerParser::new(Provider::OpenAiChat, Options::lenient())
+fn parser<T>() -> ResponseParser<T> {
+    ResponseParser::new(Provider::OpenAiChat, Options::lenient())
 }
 
 /// One answer pushed to the parser, which is then made ready for the next.
 fn parsed<T: DeserializeOwned>(
-    parser: &mut AnswerParser<T>,
+    parser: &mut ResponseParser<T>,
     answer: &[Bytes],
-    mut found_in: impl FnMut(AnswerEvent<T>) -> Found,
+    mut found_in: impl FnMut(ResponseEvent<T>) -> Found,
 ) -> Found {
     let mut found = Found::default();
     for chunk in answer {

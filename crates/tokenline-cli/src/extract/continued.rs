@@ -5,7 +5,7 @@ use tokenline::Event;
 use tokenline::json::Raw;
 use tokenline::llm::client::{ContinuedError, ContinuedEvents};
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{AnswerError, Continuation};
+use tokenline::llm::{Continuation, ResponseError};
 
 use crate::args::ExtractArgs;
 use crate::emit::{Emitter, Of};
@@ -86,7 +86,7 @@ fn failure(error: ContinuedError) -> Failure {
     match error {
         ContinuedError::Client(error) => model::failure(&error),
         ContinuedError::Answer(error) => match *error {
-            AnswerError::Source(error) => model::failure(&error),
+            ResponseError::Source(error) => model::failure(&error),
             error => Failure::Source(error.to_string()),
         },
         error => Failure::Source(error.to_string()),

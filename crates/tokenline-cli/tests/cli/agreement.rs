@@ -13,7 +13,7 @@
 
 use serde_json::{Value, json};
 use tokenline::json::Raw;
-use tokenline::llm::{AnswerEvent, AnswerParser, Provider};
+use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
 use tokenline::{Options, Origin};
 
 use crate::common::{file, folder, tokenline};
@@ -173,7 +173,7 @@ fn parse(text: &str) -> Vec<Event> {
 
 /// The records and rejects of a response stream.
 fn stream(text: &str) -> Vec<Event> {
-    let mut parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
     let mut found = Vec::new();
     let delta = json!({"choices": [{"delta": {"content": text}}]});
     let stop = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
@@ -181,10 +181,10 @@ fn stream(text: &str) -> Vec<Event> {
     parser.finish();
     while let Some(event) = parser.next_event() {
         match event {
-            AnswerEvent::Record { record, .. } => {
+            ResponseEvent::Record { record, .. } => {
                 found.push((record.span.start as usize, record.span.end as usize, true));
             }
-            AnswerEvent::Rejected { diagnostic, .. }
+            ResponseEvent::Rejected { diagnostic, .. }
                 if diagnostic.origin == Origin::Text && !diagnostic.message.contains("thinking") =>
             {
                 found.push((diagnostic.span.start as usize, diagnostic.span.end as usize, false));

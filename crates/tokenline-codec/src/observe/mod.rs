@@ -10,7 +10,7 @@
 //! clock is read, and neither crate is depended on.
 //!
 //! What is seen is the stream at the bottom, [`JsonlStreamParser`](crate::JsonlStreamParser) or
-//! `tokenline-llm`'s `AnswerStream`, once, whichever adaptors it is read through. Machines without I/O,
+//! `tokenline-llm`'s `ResponseStream`, once, whichever adaptors it is read through. Machines without I/O,
 //! and [`JsonlCodec`](crate::JsonlCodec), are not seen. The counts are those of the stream's
 //! [`Report`](tokenline_core::Report).
 //!

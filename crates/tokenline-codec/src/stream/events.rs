@@ -15,7 +15,7 @@ pub trait Reporting {
 }
 
 /// A stream of events that [`Items`](crate::Items) picks from: a
-/// [`JsonlStreamParser`](crate::JsonlStreamParser), or `AnswerStream` in `tokenline-llm`.
+/// [`JsonlStreamParser`](crate::JsonlStreamParser), or `ResponseStream` in `tokenline-llm`.
 pub trait EventStream: Reporting {
     /// What there is to pick from.
     type Event;

@@ -64,22 +64,22 @@
 //! [`continued`](LlmClient::continued) asks on when an answer was cut off; [`stream`](LlmClient::stream) does not. It
 //! does not run tools, or upload files. [`http`](LlmClientBuilder::http) sets what else reqwest can do.
 
-mod answer_body;
 mod api_key;
 mod builder;
 mod endpoint;
 mod error;
 mod llm_client;
 mod refusal;
+mod response_body;
 mod retry;
 mod stream_request;
 mod tls;
 
-pub use answer_body::AnswerBody;
 pub use api_key::ApiKey;
 pub use builder::LlmClientBuilder;
 pub use error::{ClientError, ClientErrorKind};
 pub use llm_client::LlmClient;
+pub use response_body::ResponseBody;
 pub use stream_request::StreamRequest;
 pub use tls::install_crypto_provider;
 

@@ -9,8 +9,8 @@ use tokenline_codec::observe::Start;
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate, ValidateCall};
 
-use super::{AnswerBody, ClientError, LlmClient};
-use crate::{AnswerParser, AnswerStream};
+use super::{ClientError, LlmClient, ResponseBody};
+use crate::{ResponseParser, ResponseStream};
 
 /// A request that is ready to be sent, and how its answer is to be read.
 ///
@@ -37,18 +37,18 @@ pub struct StreamRequest<T = Raw> {
     client: LlmClient,
     url: Url,
     body: Bytes,
-    parser: AnswerParser<T>,
+    parser: ResponseParser<T>,
 }
 
 impl StreamRequest {
     pub(super) fn new(client: LlmClient, url: Url, body: Bytes) -> Self {
-        let parser = AnswerParser::new(client.provider(), Options::lenient());
+        let parser = ResponseParser::new(client.provider(), Options::lenient());
         Self { client, url, body, parser }
     }
 
     /// Reads the records of the answer into a type. Call it before what is to hold for these records.
     pub fn typed<T: DeserializeOwned>(self) -> StreamRequest<T> {
-        self.map_parser(AnswerParser::typed)
+        self.map_parser(ResponseParser::typed)
     }
 }
 
@@ -62,7 +62,10 @@ impl<T> StreamRequest<T> {
     /// request.map_parser(|parser| parser.text_as(TextAs::ToolCalls).with_fragments())
     /// # }
     /// ```
-    pub fn map_parser<U>(self, change: impl FnOnce(AnswerParser<T>) -> AnswerParser<U>) -> StreamRequest<U> {
+    pub fn map_parser<U>(
+        self,
+        change: impl FnOnce(ResponseParser<T>) -> ResponseParser<U>,
+    ) -> StreamRequest<U> {
         let Self { client, url, body, parser } = self;
         StreamRequest { client, url, body, parser: change(parser) }
     }
@@ -78,17 +81,17 @@ impl<T> StreamRequest<T> {
     }
 
     /// Ends the answer, and closes its connection, with so many records or tool calls; see
-    /// [`AnswerStream::with_max_records`].
+    /// [`ResponseStream::with_max_records`].
     pub fn with_max_records(self, max_records: u64) -> Self {
         self.map_parser(|parser| parser.with_max_records(max_records))
     }
 
-    /// Lives with so many rejects of the answer; see [`AnswerStream::with_error_budget`].
+    /// Lives with so many rejects of the answer; see [`ResponseStream::with_error_budget`].
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map_parser(|parser| parser.with_error_budget(rejects))
     }
 
-    /// Gives what is rejected of the answer a second chance; see [`AnswerParser::with_repair`].
+    /// Gives what is rejected of the answer a second chance; see [`ResponseParser::with_repair`].
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
         self.map_parser(|parser| parser.with_repair(repair))
     }
@@ -100,13 +103,13 @@ impl<T> StreamRequest<T> {
     /// # Errors
     ///
     /// If there is no answer; [`ClientError::kind`] says what went wrong.
-    pub async fn send(self) -> Result<AnswerStream<AnswerBody, T>, ClientError> {
+    pub async fn send(self) -> Result<ResponseStream<ResponseBody, T>, ClientError> {
         let Self { client, url, body, parser } = self;
         let start = Start::now();
         let (response, attempts) = client.send(&url, &body).await?;
         let parser = parser.with_secrets(client.0.secrets.clone());
-        let body = AnswerBody::new(response, &client.0, attempts);
-        Ok(AnswerStream::since(start, body, parser))
+        let body = ResponseBody::new(response, &client.0, attempts);
+        Ok(ResponseStream::since(start, body, parser))
     }
 }
 

@@ -4,7 +4,7 @@ use std::error::Error;
 use std::fmt;
 
 #[cfg(feature = "client")]
-use crate::AnswerError;
+use crate::ResponseError;
 #[cfg(feature = "client")]
 use crate::client::ClientError;
 
@@ -99,7 +99,7 @@ pub enum ContinuedError {
     Client(ClientError),
     /// An answer ended in a way that asking again does not mend: the provider failed, a filter cut in, or more
     /// was rejected than is allowed.
-    Answer(Box<AnswerError<ClientError>>),
+    Answer(Box<ResponseError<ClientError>>),
     /// It is not continued any further.
     Continuation(ContinuationError),
 }

@@ -15,9 +15,9 @@ use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
     ResponseEnd,
 };
-use crate::client::{AnswerBody, ClientError, ClientErrorKind, LlmClient};
+use crate::client::{ClientError, ClientErrorKind, LlmClient, ResponseBody};
 use crate::request::{ChatRequest, Message};
-use crate::{AnswerError, AnswerStream, FinishReason, TextPieces};
+use crate::{FinishReason, ResponseError, ResponseStream, TextPieces};
 
 /// What an answer and its continuations hold: each record once, in order, and between them what was rejected.
 ///
@@ -39,13 +39,13 @@ pub struct ContinuedEvents<T = Raw> {
     kind: PhantomData<fn() -> T>,
 }
 
-type Sending = dyn Future<Output = Result<AnswerStream<AnswerBody>, ClientError>> + Send;
+type Sending = dyn Future<Output = Result<ResponseStream<ResponseBody>, ClientError>> + Send;
 
 enum State {
     /// There is no response.
     Ask,
     Sending(Pin<Box<Sending>>),
-    Reading(Pin<Box<TextPieces<AnswerBody>>>),
+    Reading(Pin<Box<TextPieces<ResponseBody>>>),
     /// The response has ended, and may have more events.
     Draining,
     /// Nothing more is read; what went wrong is still to be told.
@@ -107,14 +107,14 @@ impl<T> ContinuedEvents<T> {
     }
 
     /// The response is over, for this reason.
-    fn over(&mut self, error: Option<AnswerError<ClientError>>, tokens: Option<u64>) {
+    fn over(&mut self, error: Option<ResponseError<ClientError>>, tokens: Option<u64>) {
         if let Some(tokens) = tokens {
             self.machine.count_output_tokens(tokens);
             self.report.count_output_tokens(tokens);
         }
         let end = match &error {
             None => ResponseEnd::Clean,
-            Some(AnswerError::Cut(_)) => ResponseEnd::Cut,
+            Some(ResponseError::Cut(_)) => ResponseEnd::Cut,
             Some(_) => ResponseEnd::Broken,
         };
         // A filter, a refusal and a failure of the provider are answers: to ask again would be to argue.
@@ -133,7 +133,7 @@ impl<T> ContinuedEvents<T> {
     fn end_if_over(&mut self) {
         let tally = self.report.tally_mut();
         if let Some(error) = tally.too_many_rejected().cloned() {
-            self.fail(ContinuedError::Answer(Box::new(AnswerError::TooManyRejected(error))));
+            self.fail(ContinuedError::Answer(Box::new(ResponseError::TooManyRejected(error))));
         } else if tally.is_over() {
             self.state = State::Over;
         }
@@ -145,19 +145,19 @@ impl<T> ContinuedEvents<T> {
 }
 
 /// Whether it is by no fault of the request that the answer is not whole.
-fn is_accident(error: &AnswerError<ClientError>) -> bool {
+fn is_accident(error: &ResponseError<ClientError>) -> bool {
     match error {
-        AnswerError::Source(error) => {
+        ResponseError::Source(error) => {
             matches!(error.kind(), ClientErrorKind::Transport | ClientErrorKind::Timeout)
         }
-        AnswerError::Incomplete(_) => true,
-        AnswerError::Cut(reason) => match reason {
+        ResponseError::Incomplete(_) => true,
+        ResponseError::Cut(reason) => match reason {
             FinishReason::Length | FinishReason::Other(_) | FinishReason::Stop | FinishReason::ToolCalls => {
                 true
             }
             FinishReason::ContentFilter | FinishReason::MalformedCall | FinishReason::Error => false,
         },
-        AnswerError::Provider(_) | AnswerError::TooManyRejected(_) => false,
+        ResponseError::Provider(_) | ResponseError::TooManyRejected(_) => false,
     }
 }
 

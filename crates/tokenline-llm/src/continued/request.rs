@@ -66,7 +66,7 @@ impl<T> ContinuedRequest<T> {
     }
 
     /// Allows this many rejects. At the next one the connection closes, and the stream ends with
-    /// [`AnswerError::TooManyRejected`](crate::AnswerError::TooManyRejected). Prose is not a reject, nor is a cut.
+    /// [`ResponseError::TooManyRejected`](crate::ResponseError::TooManyRejected). Prose is not a reject, nor is a cut.
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
         self.hooks.quota.error_budget = Some(rejects);
         self

@@ -15,7 +15,7 @@ use super::failure::failure;
 
 /// The messages of an [`EventSource`], as the bytes of the event stream that they came in.
 ///
-/// To be given to an [`AnswerStream`](crate::AnswerStream); the [module](super) says what for. Each item is one
+/// To be given to an [`ResponseStream`](crate::ResponseStream); the [module](super) says what for. Each item is one
 /// message. Comments, ids and `retry` are not in it: nothing reads them.
 ///
 /// It is pulled, starts nothing in the background, and sends its request when it is first polled. Dropping it closes

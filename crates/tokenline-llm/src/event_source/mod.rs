@@ -1,7 +1,7 @@
 //! An answer that comes over the crate [`reqwest_eventsource`] 0.6: an [`EventSource`] as a body.
 //!
 //! An `EventSource` is made for feeds that go on for ever. Where one ends or breaks it asks again, and the POST for a
-//! model's answer is paid for each time. [`EventSourceBody`] puts it behind an [`AnswerStream`](crate::AnswerStream),
+//! model's answer is paid for each time. [`EventSourceBody`] puts it behind an [`ResponseStream`](crate::ResponseStream),
 //! which reads records, tool calls and text from it as from any other body:
 //!
 //! ```
@@ -12,7 +12,7 @@
 //! use tokenline_codec::JsonlStreamParser;
 //! use tokenline_core::{Options, json::Raw};
 //! use tokenline_llm::event_source::EventSourceBody;
-//! use tokenline_llm::{AnswerParser, AnswerStream, Provider};
+//! use tokenline_llm::{ResponseParser, ResponseStream, Provider};
 //!
 //! #[derive(Deserialize)]
 //! struct Definition {
@@ -22,8 +22,8 @@
 //! // The request as for any client, with `"stream": true` in it.
 //! async fn definitions(request: reqwest::RequestBuilder) -> Result<(), Box<dyn std::error::Error>> {
 //!     let body = EventSourceBody::new(request.eventsource()?);
-//!     let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
-//!     let text = AnswerStream::new(body, parser).text();
+//!     let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+//!     let text = ResponseStream::new(body, parser).text();
 //!     let mut definitions = JsonlStreamParser::<_, Definition>::new(text).values();
 //!     while let Some(definition) = definitions.next().await {
 //!         println!("{}", definition?.entity);
@@ -32,7 +32,7 @@
 //! }
 //! ```
 //!
-//! `AnswerStream::new(body, parser).records()` yields the same records, and knows more about how each one ended.
+//! `ResponseStream::new(body, parser).records()` yields the same records, and knows more about how each one ended.
 //!
 //! This is for programs that have an `EventSource` already. Any other is served better by the response's own bytes,
 //! `response.bytes_stream()`, which the decoder of this project reads: it has none of the faults below, and needs no

@@ -90,7 +90,7 @@ impl Message {
         Self::Tool(ToolResult { call_id, name: None, content, is_error: false })
     }
 
-    /// A call that was [rejected](crate::AnswerEvent::RejectedCall), as it stands in the conversation, and
+    /// A call that was [rejected](crate::ResponseEvent::RejectedCall), as it stands in the conversation, and
     /// the message that tells the model why it was not run. The call goes into the message
     /// of the [assistant](Self::assistant), with the parameters that were received if they are an object, else with none.
     ///
@@ -99,14 +99,14 @@ impl Message {
     /// ```
     /// use tokenline_core::{Options, json::Raw};
     /// use tokenline_llm::request::Message;
-    /// use tokenline_llm::{AnswerEvent, AnswerParser, Provider};
+    /// use tokenline_llm::{ResponseEvent, ResponseParser, Provider};
     ///
-    /// let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient());
+    /// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient());
     /// parser.push(br#"{"message":{"tool_calls":[{"function":{"name":"ls","arguments":7}}]},"done":true}"#);
     /// parser.finish();
     /// let (mut calls, mut results) = (Vec::new(), Vec::new());
     /// while let Some(event) = parser.next_event() {
-    ///     if let AnswerEvent::RejectedCall { call, .. } = event
+    ///     if let ResponseEvent::RejectedCall { call, .. } = event
     ///         && let Some((call, why)) = Message::rejected(&call)
     ///     {
     ///         calls.push(call);

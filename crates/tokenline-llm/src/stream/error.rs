@@ -11,23 +11,23 @@ use crate::FinishReason;
 /// Why an answer is not whole. What was complete before was delivered before.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum AnswerError<E> {
+pub enum ResponseError<E> {
     /// The source of the bytes failed: a connection that broke.
     Source(E),
     /// The provider sent an error inside the stream: `data: {"error":{"message":"overloaded"}}`.
     Provider(Box<Diagnostic>),
     /// The source ended as if that were all, but the provider had not: a silent close. Of the
-    /// [text](super::AnswerStream::text), also that a part of it could not be read.
+    /// [text](super::ResponseStream::text), also that a part of it could not be read.
     Incomplete(Box<Diagnostic>),
     /// The provider came to its end, but for a reason that does not prove the
-    /// [text](super::AnswerStream::text) to be whole: `length`, `content_filter`. Only of that: a
+    /// [text](super::ResponseStream::text) to be whole: `length`, `content_filter`. Only of that: a
     /// record or a call says for itself whether it is whole.
     Cut(FinishReason),
-    /// More was rejected than the [error budget](crate::AnswerParser::with_error_budget) allows.
+    /// More was rejected than the [error budget](crate::ResponseParser::with_error_budget) allows.
     TooManyRejected(TooManyRejected),
 }
 
-impl<E> fmt::Display for AnswerError<E> {
+impl<E> fmt::Display for ResponseError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Source(_) => f.write_str("the source of the answer failed"),
@@ -41,7 +41,7 @@ impl<E> fmt::Display for AnswerError<E> {
     }
 }
 
-impl<E> From<StreamError<E>> for AnswerError<E> {
+impl<E> From<StreamError<E>> for ResponseError<E> {
     fn from(error: StreamError<E>) -> Self {
         match error {
             StreamError::TooManyRejected(error) => Self::TooManyRejected(error),
@@ -51,7 +51,7 @@ impl<E> From<StreamError<E>> for AnswerError<E> {
     }
 }
 
-impl<E: Error + 'static> Error for AnswerError<E> {
+impl<E: Error + 'static> Error for ResponseError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Source(error) => Some(error),

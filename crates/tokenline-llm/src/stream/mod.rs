@@ -1,9 +1,9 @@
 //! Answers as streams, over whatever gives their bytes.
 
-mod answer_stream;
 mod error;
+mod response_stream;
 mod text;
 
-pub use answer_stream::{AnswerStream, Records, ToolCalls};
-pub use error::AnswerError;
+pub use error::ResponseError;
+pub use response_stream::{Records, ResponseStream, ToolCalls};
 pub use text::TextPieces;

@@ -11,8 +11,8 @@ use tokenline_codec::{EventStream, Infallible, Reporting};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Report};
 
-use super::{AnswerError, AnswerStream};
-use crate::{AnswerEvent, AnswerParser};
+use super::{ResponseError, ResponseStream};
+use crate::{ResponseEvent, ResponseParser};
 
 pin_project! {
     /// The text of an answer's first choice, in pieces as they arrive.
@@ -31,7 +31,7 @@ pin_project! {
     /// use futures_util::StreamExt;
     /// use tokenline_codec::JsonlStreamParser;
     /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
+    /// use tokenline_llm::{ResponseParser, ResponseStream, Provider};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
@@ -41,8 +41,8 @@ pin_project! {
     ///     "ta: {\"choices\":[{\"delta\":{\"content\":\":2}\\n{\"}}]}\n\n",
     /// ].map(Ok::<_, std::io::Error>));
     ///
-    /// let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
-    /// let text = AnswerStream::new(body, parser).text();
+    /// let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let text = ResponseStream::new(body, parser).text();
     /// let mut values = JsonlStreamParser::<_, serde_json::Value>::new(text).values();
     /// assert_eq!(values.next().await.unwrap().unwrap()["a"], 1);
     /// assert_eq!(values.next().await.unwrap().unwrap()["a"], 2);
@@ -53,15 +53,15 @@ pin_project! {
     /// # }
     /// ```
     ///
-    /// [`records`](AnswerStream::records) and [`tool_calls`](AnswerStream::tool_calls) read the same text and know
+    /// [`records`](ResponseStream::records) and [`tool_calls`](ResponseStream::tool_calls) read the same text and know
     /// more of it. There a part that is missing, or a character that was bad bytes (here it comes as U+FFFD), spoils
     /// its line and not the rest.
     #[must_use = "streams do nothing unless polled"]
     pub struct TextPieces<S: TryStream, T = Raw> {
         #[pin]
-        answer: AnswerStream<S, T>,
+        answer: ResponseStream<S, T>,
         // Why the text so far, or what is to follow, is not whole.
-        lack: Option<AnswerError<S::Error>>,
+        lack: Option<ResponseError<S::Error>>,
         is_finished: bool,
         is_ended: bool,
     }
@@ -82,7 +82,7 @@ fn is_gap(choice: Option<u64>, diagnostic: &Diagnostic) -> bool {
 
 impl<S: TryStream, T> TextPieces<S, T> {
     /// Of a stream whose parser is set to yield the text alone.
-    pub(super) fn new(answer: AnswerStream<S, T>) -> Self {
+    pub(super) fn new(answer: ResponseStream<S, T>) -> Self {
         Self { answer, lack: None, is_finished: false, is_ended: false }
     }
 
@@ -102,7 +102,7 @@ impl<S: TryStream, T> TextPieces<S, T> {
 
     /// The parser, for what it knows beside the text: finish reasons, usage.
     #[must_use]
-    pub fn parser(&self) -> &AnswerParser<T> {
+    pub fn parser(&self) -> &ResponseParser<T> {
         self.answer.parser()
     }
 }
@@ -112,7 +112,7 @@ where
     S: TryStream<Ok: AsRef<[u8]>>,
     T: DeserializeOwned,
 {
-    type Item = Result<String, AnswerError<S::Error>>;
+    type Item = Result<String, ResponseError<S::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
@@ -120,24 +120,24 @@ where
             return Poll::Ready(None);
         }
         let polled = this.answer.as_mut().poll_pick(cx, |event| match event {
-            AnswerEvent::Text { choice: FIRST, text, .. } => match this.lack.take() {
+            ResponseEvent::Text { choice: FIRST, text, .. } => match this.lack.take() {
                 None => {
                     *this.is_finished = false;
                     Some(Ok(text))
                 }
                 Some(lack) => Some(Err(lack)),
             },
-            AnswerEvent::Finish { choice: FIRST, reason } => {
+            ResponseEvent::Finish { choice: FIRST, reason } => {
                 *this.is_finished = true;
                 if !reason.is_clean() {
                     // What is left may be worth its while: the usage.
-                    this.lack.get_or_insert(AnswerError::Cut(reason));
+                    this.lack.get_or_insert(ResponseError::Cut(reason));
                 }
                 None
             }
-            AnswerEvent::Rejected { choice, diagnostic, .. } if is_gap(choice, &diagnostic) => {
+            ResponseEvent::Rejected { choice, diagnostic, .. } if is_gap(choice, &diagnostic) => {
                 if !*this.is_finished {
-                    this.lack.get_or_insert(AnswerError::Incomplete(Box::new(diagnostic)));
+                    this.lack.get_or_insert(ResponseError::Incomplete(Box::new(diagnostic)));
                 }
                 None
             }

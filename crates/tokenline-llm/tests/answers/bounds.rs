@@ -1,7 +1,7 @@
 //! What is held at once.
 
 use tokenline_core::{Code, json};
-use tokenline_llm::{AnswerEvent, AnswerParser, TextAs};
+use tokenline_llm::{ResponseEvent, ResponseParser, TextAs};
 
 use crate::common::{decode, parser, text};
 use crate::{DONE, codes};
@@ -42,7 +42,7 @@ fn an_event_of_tiny_records_is_read_as_they_are_taken() {
     }
     parser.push(DONE.as_bytes());
     parser.finish();
-    let waiting = |parser: &AnswerParser<json::Raw>| {
+    let waiting = |parser: &ResponseParser<json::Raw>| {
         let debug = format!("{parser:?}");
         let count = debug.split_once("events: ").expect("it is told").1;
         count
@@ -55,7 +55,7 @@ fn an_event_of_tiny_records_is_read_as_they_are_taken() {
     let mut records = 0;
     let mut most = waiting(&parser);
     while let Some(event) = parser.next_event() {
-        records += usize::from(matches!(event, AnswerEvent::Record { .. }));
+        records += usize::from(matches!(event, ResponseEvent::Record { .. }));
         if records % 1000 == 0 {
             most = most.max(waiting(&parser));
             assert!(records == 900_000 || !parser.is_complete());

@@ -1,7 +1,7 @@
 //! What is said of an answer: where, and without its text.
 
 use tokenline_core::{Code, Example};
-use tokenline_llm::{AnswerEvent, TextAs};
+use tokenline_llm::{ResponseEvent, TextAs};
 
 use crate::common::{call, chunk, parser, text};
 use crate::{codes, seen_as};
@@ -25,10 +25,10 @@ fn places_are_those_of_the_text_of_the_arguments_or_of_the_wire() {
         .events
         .iter()
         .filter_map(|event| match event {
-            AnswerEvent::Record { choice, record, .. } => {
+            ResponseEvent::Record { choice, record, .. } => {
                 Some((Some(*choice), record.line, record.column, record.span.start, record.span.end))
             }
-            AnswerEvent::Rejected { choice, diagnostic, .. } => Some((
+            ResponseEvent::Rejected { choice, diagnostic, .. } => Some((
                 *choice,
                 diagnostic.line,
                 diagnostic.column,
@@ -52,7 +52,7 @@ fn all_of_a_text_is_in_its_events() {
         let deltas: Vec<String> = wire.split('|').map(text).chain([chunk("{}", "stop")]).collect();
         let seen = seen_as(TextAs::ToolCalls, &deltas);
         let received = seen.events.iter().filter_map(|event| match event {
-            AnswerEvent::RejectedCall { call, .. } => {
+            ResponseEvent::RejectedCall { call, .. } => {
                 Some(format!("{}={}", call.name.as_deref().unwrap_or("?"), call.received))
             }
             _ => None,

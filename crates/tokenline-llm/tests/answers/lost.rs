@@ -1,7 +1,7 @@
 //! What is cut off, lost or no UTF-8 harms its line or its call, and makes nothing up.
 
 use tokenline_core::{Code, Limits, Options};
-use tokenline_llm::{AnswerParser, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseParser, TextAs};
 
 use crate::common::{at_every_cut, call, chunk, chunk_of, decode, parser, parser_of, text};
 use crate::{DONE, codes, lines, seen_as};
@@ -180,7 +180,7 @@ fn an_event_beyond_the_limit_is_a_lost_event() {
     let wire =
         [text("{\"a\":1}\n{\"b\":\""), text(&"x".repeat(300)), text("\"}\n{\"c\":3}\n"), chunk("{}", "stop")]
             .concat();
-    let seen = at_every_cut(AnswerParser::new(Provider::OpenAiChat, options), wire.as_bytes());
+    let seen = at_every_cut(ResponseParser::new(Provider::OpenAiChat, options), wire.as_bytes());
     assert_eq!(codes(&seen), [Code::RecordTooLarge, Code::MalformedJson]);
     assert_eq!(seen.report.records(), 2);
 }

@@ -14,7 +14,7 @@ mod shapes;
 
 use common::{Seen, at_every_cut, parser};
 use tokenline_core::{Code, Severity, json};
-use tokenline_llm::{AnswerEvent, TextAs};
+use tokenline_llm::{ResponseEvent, TextAs};
 
 const DONE: &str = "data: [DONE]\n\n";
 
@@ -30,7 +30,7 @@ fn lines(text_as: TextAs, wire: &[String]) -> Vec<String> {
 }
 
 fn codes(seen: &Seen) -> Vec<Code> {
-    let code = |event: &AnswerEvent<json::Raw>| {
+    let code = |event: &ResponseEvent<json::Raw>| {
         let diagnostic = event.diagnostic()?;
         (diagnostic.severity() == Severity::Error).then_some(diagnostic.code)
     };

@@ -2,7 +2,7 @@
 
 use tokenline_core::Options;
 use tokenline_core::json::Raw;
-use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
 
 use crate::common::random;
 
@@ -11,18 +11,18 @@ fn events(content: &str, size: usize) -> (String, Vec<String>) {
     let body = format!(
         "{{\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"stop\"}}\n"
     );
-    let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient())
+    let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
         .text_as(TextAs::ToolCalls)
         .with_fragments();
     let (mut shown, mut calls) = (String::new(), Vec::new());
-    let mut take = |parser: &mut AnswerParser<Raw>| {
+    let mut take = |parser: &mut ResponseParser<Raw>| {
         while let Some(event) = parser.next_event() {
             match event {
-                AnswerEvent::Text { text, .. } => shown += &text,
-                AnswerEvent::ToolCall { call, .. } => {
+                ResponseEvent::Text { text, .. } => shown += &text,
+                ResponseEvent::ToolCall { call, .. } => {
                     calls.push(format!("{} {}", call.name, call.parameters));
                 }
-                AnswerEvent::RejectedCall { call, .. } => {
+                ResponseEvent::RejectedCall { call, .. } => {
                     calls.push(format!("rejected {}", call.diagnostic.code));
                 }
                 _ => {}

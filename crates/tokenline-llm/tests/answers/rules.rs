@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tokenline_core::{Code, Options, Validate, ValidateCall, Violation, json};
-use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
 
 use crate::common::{at_every_cut, call, chunk, parser, text};
 use crate::{DONE, codes};
@@ -67,14 +67,14 @@ fn records_are_read_into_a_type() {
     struct Item {
         a: u8,
     }
-    let mut parser = AnswerParser::<Item>::new(Provider::OpenAiChat, Options::lenient());
+    let mut parser = ResponseParser::<Item>::new(Provider::OpenAiChat, Options::lenient());
     parser.push([text("{\"a\":1}\n{\"a\":\"x\"}\n{\"a\":3}\n"), DONE.to_owned()].concat().as_bytes());
     parser.finish();
     let mut items = Vec::new();
     while let Some(event) = parser.next_event() {
         match event {
-            AnswerEvent::Record { record, .. } => items.push(record.value),
-            AnswerEvent::Rejected { diagnostic, .. } => assert_eq!(diagnostic.code, Code::SchemaViolation),
+            ResponseEvent::Record { record, .. } => items.push(record.value),
+            ResponseEvent::Rejected { diagnostic, .. } => assert_eq!(diagnostic.code, Code::SchemaViolation),
             other => panic!("{other:?}"),
         }
     }

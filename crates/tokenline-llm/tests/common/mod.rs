@@ -5,27 +5,27 @@ use std::path::{Path, PathBuf};
 
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Report};
-use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
 
 /// What a stream came to.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
-    pub events: Vec<AnswerEvent<Raw>>,
+    pub events: Vec<ResponseEvent<Raw>>,
     pub is_complete: bool,
     pub unknown: String,
     pub report: Report,
 }
 
-pub fn parser(text_as: TextAs) -> AnswerParser<Raw> {
+pub fn parser(text_as: TextAs) -> ResponseParser<Raw> {
     parser_of(Provider::OpenAiChat, text_as)
 }
 
-pub fn parser_of(provider: Provider, text_as: TextAs) -> AnswerParser<Raw> {
-    AnswerParser::new(provider, Options::lenient()).text_as(text_as).with_fragments()
+pub fn parser_of(provider: Provider, text_as: TextAs) -> ResponseParser<Raw> {
+    ResponseParser::new(provider, Options::lenient()).text_as(text_as).with_fragments()
 }
 
 /// Decodes an answer that arrives in these pieces.
-pub fn decode<'a>(parser: &mut AnswerParser<Raw>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
+pub fn decode<'a>(parser: &mut ResponseParser<Raw>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
     parser.reset();
     let mut events = Vec::new();
     for piece in pieces {
@@ -44,7 +44,7 @@ pub fn decode<'a>(parser: &mut AnswerParser<Raw>, pieces: impl IntoIterator<Item
 
 /// Decodes whole, in pieces of several sizes, and in two at every cut (or at 1,500 of them), with
 /// LF and with CRLF; all must agree.
-pub fn at_every_cut(mut parser: AnswerParser<Raw>, input: &[u8]) -> Seen {
+pub fn at_every_cut(mut parser: ResponseParser<Raw>, input: &[u8]) -> Seen {
     let whole = decode(&mut parser, [input]);
     every_cut(&mut parser, input, &whole);
     let crlf = String::from_utf8_lossy(input).replace('\n', "\r\n");
@@ -60,7 +60,7 @@ pub fn at_every_cut(mut parser: AnswerParser<Raw>, input: &[u8]) -> Seen {
     whole
 }
 
-fn every_cut(parser: &mut AnswerParser<Raw>, input: &[u8], whole: &Seen) {
+fn every_cut(parser: &mut ResponseParser<Raw>, input: &[u8], whole: &Seen) {
     let check = |seen: Seen, how: &str| {
         assert_eq!(&seen, whole, "{how}: {}", String::from_utf8_lossy(&input[..input.len().min(2000)]));
     };
@@ -87,32 +87,32 @@ impl Seen {
         let of = |choice: &u64| if *choice == 0 { String::new() } else { format!("{choice}: ") };
         for event in &self.events {
             match event {
-                AnswerEvent::Record { choice, record, .. } => {
+                ResponseEvent::Record { choice, record, .. } => {
                     lines.push(format!("{}{} {}", of(choice), record.completion.as_str(), record.value));
                 }
-                AnswerEvent::ToolCall { choice, call, record, .. } => {
+                ResponseEvent::ToolCall { choice, call, record, .. } => {
                     let minted = if call.has_minted_id { " minted" } else { "" };
                     let id = call.call_id.as_deref().map_or(String::new(), |id| format!("{minted} {id}"));
                     let kind = if record.is_some() { "textual call" } else { "call" };
                     let (name, completion) = (&call.name, call.completion.as_str());
                     lines.push(format!("{}{kind} {completion} {name} {}{id}", of(choice), call.parameters));
                 }
-                AnswerEvent::RejectedCall { choice, call, .. } => {
+                ResponseEvent::RejectedCall { choice, call, .. } => {
                     let (at, code) = (of(choice), call.diagnostic.code);
                     lines.push(format!("{at}rejected {code}: {}", call.diagnostic.message));
                 }
-                AnswerEvent::Rejected { choice, diagnostic, .. } => {
+                ResponseEvent::Rejected { choice, diagnostic, .. } => {
                     let (at, code) = (of(&choice.unwrap_or_default()), diagnostic.code);
                     lines.push(format!("{at}rejected {code}: {}", diagnostic.message));
                 }
-                AnswerEvent::Note { diagnostic, .. } => lines.push(format!("note {}", diagnostic.code)),
-                AnswerEvent::Text { choice, text, .. } => join(format!("{}text", of(choice)), text),
-                AnswerEvent::Reasoning { choice, text } => join(format!("{}reasoning", of(choice)), text),
-                AnswerEvent::Refusal { choice, text } => join(format!("{}refusal", of(choice)), text),
-                AnswerEvent::Finish { choice, reason } => {
+                ResponseEvent::Note { diagnostic, .. } => lines.push(format!("note {}", diagnostic.code)),
+                ResponseEvent::Text { choice, text, .. } => join(format!("{}text", of(choice)), text),
+                ResponseEvent::Reasoning { choice, text } => join(format!("{}reasoning", of(choice)), text),
+                ResponseEvent::Refusal { choice, text } => join(format!("{}refusal", of(choice)), text),
+                ResponseEvent::Finish { choice, reason } => {
                     lines.push(format!("{}finish {reason}", of(choice)));
                 }
-                AnswerEvent::Usage(usage) => {
+                ResponseEvent::Usage(usage) => {
                     let tokens = [usage.input_tokens, usage.output_tokens, usage.total_tokens];
                     let tokens =
                         tokens.map(|tokens| tokens.map_or("?".to_owned(), |tokens| tokens.to_string()));
@@ -191,8 +191,8 @@ pub fn call(id: &str, name: &str, arguments: &str) -> String {
 /// Records and calls, without why they count as complete.
 pub fn delivered(seen: &Seen) -> Vec<String> {
     let delivered = seen.events.iter().filter_map(|event| match event {
-        AnswerEvent::Record { choice, block, record } => Some(format!("{choice} {block} {}", record.value)),
-        AnswerEvent::ToolCall { choice, call, .. } => {
+        ResponseEvent::Record { choice, block, record } => Some(format!("{choice} {block} {}", record.value)),
+        ResponseEvent::ToolCall { choice, call, .. } => {
             Some(format!("{choice} {} {} {:?}", call.name, call.parameters, call.call_id))
         }
         _ => None,

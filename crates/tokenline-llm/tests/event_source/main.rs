@@ -22,7 +22,7 @@ use tokenline_codec::{JsonlStreamParser, StreamError};
 use tokenline_core::json::Raw;
 use tokenline_llm::event_source::{EventSourceBody, EventSourceError};
 use tokenline_llm::replay::{ContentType, Fault, Gate, Pace, Recording, ReplayServer};
-use tokenline_llm::{AnswerError, AnswerStream, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseError, ResponseStream, TextAs};
 use tokio::net::TcpListener;
 
 const REQUEST: &str = "{\"model\":\"any\",\"stream\":true}";
@@ -48,8 +48,8 @@ fn event_source(url: &str) -> EventSource {
     request(url).eventsource().expect("a request that can be cloned")
 }
 
-fn answer(url: &str) -> AnswerStream<EventSourceBody> {
-    AnswerStream::new(EventSourceBody::new(event_source(url)), parser(TextAs::Records))
+fn answer(url: &str) -> ResponseStream<EventSourceBody> {
+    ResponseStream::new(EventSourceBody::new(event_source(url)), parser(TextAs::Records))
 }
 
 /// Two records, the second one without the end of its line.
@@ -88,7 +88,7 @@ async fn read<I, E: Error + 'static>(
 }
 
 /// The records' text, and the error of the source or the answer.
-async fn records(url: &str) -> (Vec<String>, Option<AnswerError<EventSourceError>>) {
+async fn records(url: &str) -> (Vec<String>, Option<ResponseError<EventSourceError>>) {
     let (records, error) = read(answer(url).records()).await;
     (records.into_iter().map(|record| record.value.to_string()).collect(), error)
 }
@@ -133,7 +133,7 @@ async fn a_silent_close_is_no_success() {
     // Nothing behind the text takes it for success either.
     let (seen, error) = read(JsonlStreamParser::<_, Raw>::new(answer(&server.url()).text()).values()).await;
     assert_eq!(seen.len(), 2);
-    assert!(matches!(error.and_then(StreamError::into_source), Some(AnswerError::Incomplete(_))));
+    assert!(matches!(error.and_then(StreamError::into_source), Some(ResponseError::Incomplete(_))));
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn a_connection_that_breaks() {
         serve(Recording::new("broken", wire).fault(Fault::BreakAfter(two_records().len() + 9))).await;
     let (seen, error) = records(&server.url()).await;
     assert_eq!(seen, ["{\"n\":1}", "{\"n\":2}"]);
-    let Some(AnswerError::Source(error @ EventSourceError::Broken(_))) = error else { panic!("{error:?}") };
+    let Some(ResponseError::Source(error @ EventSourceError::Broken(_))) = error else { panic!("{error:?}") };
     assert!(
         chain(&error).starts_with("the connection broke before the answer was over: "),
         "{}",
@@ -186,7 +186,7 @@ async fn a_server_that_says_when_to_come_back() {
     let server = serve(Recording::new("feed", wire)).await;
     let (seen, error) = records(&server.url()).await;
     assert_eq!(seen.len(), 2);
-    assert!(matches!(error, Some(AnswerError::Incomplete(_))), "{error:?}");
+    assert!(matches!(error, Some(ResponseError::Incomplete(_))), "{error:?}");
     assert_eq!(server.traffic().requests, 1);
 }
 
@@ -207,7 +207,9 @@ async fn bytes_that_are_not_utf_8() {
     let server = serve(Recording::new("mangled", wire).pace(Pace::events())).await;
     let (seen, error) = records(&server.url()).await;
     assert_eq!(seen, ["{\"n\":1}", "{\"n\":2}"]);
-    let Some(AnswerError::Source(EventSourceError::NotUtf8 { unread })) = error else { panic!("{error:?}") };
+    let Some(ResponseError::Source(EventSourceError::NotUtf8 { unread })) = error else {
+        panic!("{error:?}")
+    };
     assert_eq!(unread, b"\xFF\n\n".len() + rest.len());
     assert_eq!(server.traffic().requests, 1);
 }
@@ -286,8 +288,8 @@ async fn a_source_that_was_asked_before() {
     let mut closed = event_source(&server.url());
     closed.close();
     let (records, error) =
-        read(AnswerStream::new(EventSourceBody::new(closed), parser(TextAs::Text)).records()).await;
-    assert!(records.is_empty() && matches!(error, Some(AnswerError::Incomplete(_))));
+        read(ResponseStream::new(EventSourceBody::new(closed), parser(TextAs::Text)).records()).await;
+    assert!(records.is_empty() && matches!(error, Some(ResponseError::Incomplete(_))));
     assert_eq!(server.traffic().requests, 1);
 }
 
@@ -312,7 +314,7 @@ async fn every_fixture_comes_to_the_same() {
             let direct = decode(&mut parser_of(provider, TextAs::Records), [&recording.bytes()[..]]);
             let server = serve(recording.content_type(ContentType::EventStream)).await;
             let body = EventSourceBody::new(event_source(&server.url()));
-            let mut answer = AnswerStream::new(body, parser_of(provider, TextAs::Records));
+            let mut answer = ResponseStream::new(body, parser_of(provider, TextAs::Records));
             let mut events = Vec::new();
             while let Some(Ok(event)) = soon(answer.next()).await {
                 events.push(event);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use futures_util::StreamExt;
-use tokenline_llm::AnswerError;
+use tokenline_llm::ResponseError;
 use tokenline_llm::event_source::{EventSourceBody, EventSourceError};
 use tokenline_llm::replay::{ContentType, Recording, StatusCode};
 
@@ -26,7 +26,7 @@ async fn too_many_requests() {
     let server = Server::start(response, Then::Close).await;
     let (seen, error) = records(&server.url()).await;
     assert!(seen.is_empty());
-    let Some(AnswerError::Source(error)) = error else { panic!("{error:?}") };
+    let Some(ResponseError::Source(error)) = error else { panic!("{error:?}") };
     assert_eq!(
         chain(&error),
         "the server answered with status 429 Too Many Requests: Rate limit reached (it asks to wait 20s)"

@@ -5,7 +5,7 @@ use tokenline_core::Options;
 use tokenline_core::json::Raw;
 use tokenline_llm::replay::{ContentType, Pace, Recording, ReplayServer};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{AnswerParser, Provider};
+use tokenline_llm::{Provider, ResponseParser};
 
 use crate::common::{decode, fixture, fixtures};
 use crate::server::{ScriptedServer, Step, chunk, end, events, head, response};
@@ -81,7 +81,7 @@ async fn every_fixture_is_the_same_over_http() {
             let request = client.stream(&ChatRequest::new(name(at)).user("?")).expect("a request");
             let answer = soon(request.send()).await.expect("an answer");
             let events: Vec<_> = soon(answer.map(|event| event.expect("an event")).collect()).await;
-            let mut parser = AnswerParser::<Raw>::new(*provider, Options::lenient());
+            let mut parser = ResponseParser::<Raw>::new(*provider, Options::lenient());
             let expected = decode(&mut parser, [&*std::fs::read(path).expect("it can be read")]).events;
             assert_eq!(events, expected, "{}", path.display());
         }

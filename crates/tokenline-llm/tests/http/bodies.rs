@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use serde_json::json;
 use tokenline_llm::client::ClientErrorKind;
-use tokenline_llm::{AnswerError, Provider};
+use tokenline_llm::{Provider, ResponseError};
 
 use crate::server::{ScriptedServer, Step, chunk, head, refusal, response};
 use crate::{client, fail, send, soon};
@@ -66,7 +66,7 @@ async fn an_error_with_success_is_an_error_of_the_stream_too() {
                 .await;
         let mut records = send(client(provider, &server.url())).await.expect("an answer").records();
         let error = soon(records.next()).await.expect("an error").expect_err("an error");
-        assert!(matches!(error, AnswerError::Provider(_)), "{error:?}");
+        assert!(matches!(error, ResponseError::Provider(_)), "{error:?}");
         assert_eq!(error.to_string(), "the provider failed: Internal error");
         assert!(soon(records.next()).await.is_none());
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::StreamExt;
 use futures_util::stream::FusedStream;
 use tokenline_llm::client::{ClientError, ClientErrorKind};
-use tokenline_llm::{AnswerError, AnswerEvent, Provider};
+use tokenline_llm::{Provider, ResponseError, ResponseEvent};
 use tokio::net::TcpListener;
 
 use crate::common::{call, text};
@@ -117,7 +117,7 @@ fn begun() -> Vec<Step> {
 }
 
 /// How many records an answer delivers, and the error that ends it.
-async fn ends(server: &ScriptedServer) -> (usize, AnswerError<ClientError>) {
+async fn ends(server: &ScriptedServer) -> (usize, ResponseError<ClientError>) {
     let client = client(Provider::OpenAiChat, &server.url()).read_timeout(PATIENCE).retries(5);
     let mut records = send(client).await.expect("an answer").records();
     let mut delivered = 0;
@@ -149,7 +149,7 @@ async fn an_answer_that_breaks_is_delivered_as_far_as_it_came() {
         let (delivered, error) = ends(&server).await;
         assert_eq!(delivered, 2);
         assert_eq!(error.to_string(), "the source of the answer failed");
-        let AnswerError::Source(error) = error else { panic!("{error:?}") };
+        let ResponseError::Source(error) = error else { panic!("{error:?}") };
         assert_eq!((error.kind(), error.status()), (ClientErrorKind::Transport, Some(200)));
         assert_eq!((error.attempts(), error.is_retryable()), (1, false));
         let text = error.to_string();
@@ -173,7 +173,7 @@ async fn an_answer_shorter_than_its_length_is_broken() {
     .await;
     let (delivered, error) = ends(&server).await;
     assert_eq!(delivered, 1);
-    let AnswerError::Source(error) = error else { panic!("{error:?}") };
+    let ResponseError::Source(error) = error else { panic!("{error:?}") };
     assert_eq!((error.kind(), error.request_id()), (ClientErrorKind::Transport, Some("req_7")));
     assert!(error.to_string().ends_with(", 88 bytes into the answer (request id req_7)"), "{error}");
 }
@@ -183,7 +183,7 @@ async fn a_provider_that_goes_silent_is_given_up() {
     let server = ScriptedServer::always(|| begun().into_iter().chain([Step::Hold]).collect()).await;
     let (delivered, error) = ends(&server).await;
     assert_eq!(delivered, 2);
-    let AnswerError::Source(error) = error else { panic!("{error:?}") };
+    let ResponseError::Source(error) = error else { panic!("{error:?}") };
     assert_eq!(error.kind(), ClientErrorKind::Timeout);
     assert!(error.to_string().starts_with("the provider was silent for 1 s, "), "{error}");
 }
@@ -215,7 +215,7 @@ async fn a_limit_of_the_http_clients_own_is_not_taken_for_silence() {
     // By then it goes on for longer than there may be silence.
     let limited = client_of(&server).read_timeout(PATIENCE).http(|http| http.timeout(PATIENCE * 2));
     let mut records = send(limited).await.expect("an answer").records();
-    let Some(Err(AnswerError::Source(error))) = soon(records.next()).await else { panic!("no error") };
+    let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
     assert_eq!(error.kind(), ClientErrorKind::Timeout);
     let expected = "the answer took longer than the HTTP client was given, ";
     assert!(error.to_string().starts_with(expected), "{error}");
@@ -231,7 +231,7 @@ async fn a_silent_close_is_told_from_an_end() {
     let server = ScriptedServer::always(|| begun().into_iter().chain([end()]).collect()).await;
     let (delivered, error) = ends_with(&server).await;
     assert_eq!(delivered, 2);
-    let AnswerError::Incomplete(diagnostic) = &error else { panic!("{error:?}") };
+    let ResponseError::Incomplete(diagnostic) = &error else { panic!("{error:?}") };
     assert_eq!(diagnostic.code.as_str(), "stream_incomplete");
     let expected = "the answer is incomplete: the stream ended without a finish reason or `[DONE]`";
     assert_eq!(error.to_string(), expected);
@@ -249,7 +249,8 @@ async fn an_answer_that_ends_with_its_connection_is_whole_if_the_provider_says_s
         let mut records =
             send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
         let items: Vec<_> = soon(records.by_ref().collect()).await;
-        let incomplete = items.iter().filter(|item| matches!(item, Err(AnswerError::Incomplete(_)))).count();
+        let incomplete =
+            items.iter().filter(|item| matches!(item, Err(ResponseError::Incomplete(_)))).count();
         assert_eq!((items.len(), incomplete), if is_whole { (1, 0) } else { (2, 1) });
         assert_eq!((records.report().is_complete(), server.requests()), (is_whole, 1));
     }
@@ -279,12 +280,12 @@ async fn an_error_inside_the_stream_is_the_providers() {
     let server = ScriptedServer::always(move || events(&(text("{\"n\":0}\n") + error))).await;
     let (delivered, error) = ends_with(&server).await;
     assert_eq!(delivered, 1);
-    assert!(matches!(error, AnswerError::Provider(_)), "{error:?}");
+    assert!(matches!(error, ResponseError::Provider(_)), "{error:?}");
     assert_eq!(error.to_string(), "the provider failed: The server is overloaded");
 }
 
 /// As [`ends`], of answers whose connection ends well: it stays open for the next.
-async fn ends_with(server: &ScriptedServer) -> (usize, AnswerError<ClientError>) {
+async fn ends_with(server: &ScriptedServer) -> (usize, ResponseError<ClientError>) {
     let mut records =
         send(client(Provider::OpenAiChat, &server.url()).retries(5)).await.expect("an answer").records();
     let items: Vec<_> = soon(records.by_ref().collect()).await;
@@ -301,7 +302,7 @@ async fn the_events_end_with_the_error_as_well() {
     let answer = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer");
     let events: Vec<_> = soon(answer.collect()).await;
     let errors = events.iter().filter(|event| event.is_err()).count();
-    let records = events.iter().filter(|event| matches!(event, Ok(AnswerEvent::Record { .. }))).count();
+    let records = events.iter().filter(|event| matches!(event, Ok(ResponseEvent::Record { .. }))).count();
     assert_eq!((records, errors), (2, 1));
     assert!(events.last().is_some_and(Result::is_err));
 }

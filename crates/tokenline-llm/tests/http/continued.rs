@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokenline_core::{EndedBy, Event, Options};
 use tokenline_llm::client::{ContinuedError, ContinuedRecords, LlmClient};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{AnswerError, Checkpoint, Continuation, ContinuationError, Provider};
+use tokenline_llm::{Checkpoint, Continuation, ContinuationError, Provider, ResponseError};
 
 fn client(server: &ScriptedServer) -> LlmClient {
     let client = LlmClient::builder(Provider::OpenAiChat).base_url(server.url()).without_api_key();
@@ -257,7 +257,7 @@ async fn enough_is_enough_and_too_much_is_too_much() {
     };
     assert_eq!(seen, [1, 0, 0]);
     assert!(
-        matches!(error, ContinuedError::Answer(error) if matches!(*error, AnswerError::TooManyRejected(_)))
+        matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::TooManyRejected(_)))
     );
     assert!(soon(stream.next()).await.is_none());
     assert_eq!(stream.report().findings().ended_by(), Some(EndedBy::ErrorBudget));
@@ -381,7 +381,7 @@ async fn what_the_provider_refuses_is_not_asked_again() {
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
-    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, AnswerError::Cut(_))));
+    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::Cut(_))));
     assert_eq!(server.requests(), 1);
 
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"n\\\":1}\\n{\"}}]}\n\ndata: {\"error\":{\"message\":\"overloaded\"}}\n\n";
@@ -390,7 +390,7 @@ async fn what_the_provider_refuses_is_not_asked_again() {
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
-    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, AnswerError::Provider(_))));
+    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::Provider(_))));
     assert_eq!(server.requests(), 1);
 }
 

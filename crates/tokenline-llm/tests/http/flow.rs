@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use serde_json::json;
 use tokenline_core::EndedBy;
-use tokenline_llm::{AnswerError, Provider};
+use tokenline_llm::{Provider, ResponseError};
 
 use crate::common::text;
 use crate::server::{ScriptedServer, Step, chunk, end, head, refusal};
@@ -181,7 +181,7 @@ async fn one_reject_too_many_closes_the_connection() {
     let asked = client.stream(&request()).expect("a request").typed::<Vec<u8>>().with_error_budget(3);
     let mut records = soon(asked.send()).await.expect("an answer").records();
     let error = soon(records.next()).await.expect("an error").expect_err("no record is an array");
-    assert!(matches!(&error, AnswerError::TooManyRejected(error) if error.allowed() == 3), "{error}");
+    assert!(matches!(&error, ResponseError::TooManyRejected(error) if error.allowed() == 3), "{error}");
     server.until(|log| log.open == 0).await;
     assert!(records.next().await.is_none());
 }

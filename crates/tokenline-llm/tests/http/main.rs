@@ -25,9 +25,11 @@ use std::error::Error;
 use std::future::Future;
 use std::time::Duration;
 
-use tokenline_llm::client::{AnswerBody, ClientError, LlmClient, LlmClientBuilder, install_crypto_provider};
+use tokenline_llm::client::{
+    ClientError, LlmClient, LlmClientBuilder, ResponseBody, install_crypto_provider,
+};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{AnswerStream, Provider};
+use tokenline_llm::{Provider, ResponseStream};
 
 /// Fails instead of hanging. What depends on how long something takes says so itself.
 async fn soon<F: Future>(future: F) -> F::Output {
@@ -55,7 +57,7 @@ fn request() -> ChatRequest {
 }
 
 /// Sends the request.
-async fn send(client: LlmClientBuilder) -> Result<AnswerStream<AnswerBody>, ClientError> {
+async fn send(client: LlmClientBuilder) -> Result<ResponseStream<ResponseBody>, ClientError> {
     let client = client.build().expect("a client");
     soon(client.stream(&request()).expect("a request").send()).await
 }

@@ -5,7 +5,7 @@ use std::fmt::{Debug, Write as _};
 use futures_util::StreamExt;
 use serde_json::{Value, json};
 use tokenline_llm::client::{ApiKey, LlmClient, LlmClientBuilder};
-use tokenline_llm::{AnswerEvent, Provider};
+use tokenline_llm::{Provider, ResponseEvent};
 
 use crate::server::{Request, ScriptedServer, Step, chunk, end, events, head, response};
 use crate::{client, request, soon, told};
@@ -60,7 +60,7 @@ async fn seen(client: &LlmClient) -> String {
             Ok(event) => {
                 let finding = event.diagnostic().map(|finding| finding.to_string() + &debugged(finding));
                 seen += &finding.unwrap_or_default();
-                if let AnswerEvent::Rejected { .. } | AnswerEvent::RejectedCall { .. } = event {
+                if let ResponseEvent::Rejected { .. } | ResponseEvent::RejectedCall { .. } = event {
                     seen += &debugged(&event);
                 }
             }

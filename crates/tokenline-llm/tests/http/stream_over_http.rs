@@ -10,7 +10,7 @@ use reqwest::Response;
 use tokenline_core::Record;
 use tokenline_core::json::Raw;
 use tokenline_llm::replay::{self, Cut, Fault, Gate, Pace, Recording, ReplayServer};
-use tokenline_llm::{AnswerError, AnswerEvent, AnswerStream, TextAs};
+use tokenline_llm::{ResponseError, ResponseEvent, ResponseStream, TextAs};
 
 const DONE: &str = "data: [DONE]\n\n";
 
@@ -46,8 +46,8 @@ async fn records_and_calls_arrive_before_the_response_ends() {
     let gate = Gate::new();
     let server = serve([Recording::new("gated", wire.concat()).pace(Pace::events()).gate(&gate)]).await;
     let body = ask(&server, "gated").await.bytes_stream();
-    let parser = tokenline_llm::AnswerParser::new(tokenline_llm::Provider::OpenAiChat, Default::default());
-    let mut events = AnswerStream::<_, Raw>::new(body, parser);
+    let parser = tokenline_llm::ResponseParser::new(tokenline_llm::Provider::OpenAiChat, Default::default());
+    let mut events = ResponseStream::<_, Raw>::new(body, parser);
 
     // After so many pieces, what is there, and nothing more.
     for (pieces, expected) in
@@ -56,9 +56,9 @@ async fn records_and_calls_arrive_before_the_response_ends() {
         gate.release(pieces);
         for expected in expected {
             let seen = match soon(events.next()).await.expect("an event").expect("no error") {
-                AnswerEvent::Record { record, .. } => numbered(&record).to_string(),
-                AnswerEvent::ToolCall { call, .. } => call.name,
-                AnswerEvent::Finish { .. } => "finish".to_owned(),
+                ResponseEvent::Record { record, .. } => numbered(&record).to_string(),
+                ResponseEvent::ToolCall { call, .. } => call.name,
+                ResponseEvent::Finish { .. } => "finish".to_owned(),
                 other => panic!("{other:?}"),
             };
             assert_eq!(seen, *expected);
@@ -79,7 +79,7 @@ async fn dropping_the_calls_closes_the_connection() {
     let gate = Gate::new();
     let server = serve([Recording::new("gated", wire).pace(Pace::events()).gate(&gate)]).await;
     let body = ask(&server, "gated").await.bytes_stream();
-    let mut calls = AnswerStream::new(body, parser(TextAs::Records)).tool_calls();
+    let mut calls = ResponseStream::new(body, parser(TextAs::Records)).tool_calls();
     gate.release(3);
     for _ in 0..3 {
         assert_eq!(soon(calls.next()).await.expect("a call").expect("no error").name, "f");
@@ -99,7 +99,7 @@ async fn who_does_not_poll_makes_the_server_wait() {
     let pace = Pace::from(Cut::Bytes(NonZeroUsize::new(16 * 1024).expect("not zero")));
     let server = serve([Recording::new("large", wire).pace(pace)]).await;
     let body = ask(&server, "large").await.bytes_stream();
-    let mut stream = AnswerStream::new(body, parser(TextAs::Records)).records();
+    let mut stream = ResponseStream::new(body, parser(TextAs::Records)).records();
     assert_eq!(numbered(&soon(stream.next()).await.expect("a record").expect("no error")), 0);
 
     // It stands still when the sockets' buffers are full.
@@ -132,13 +132,13 @@ async fn a_broken_connection_is_an_error_and_a_silent_close_another() {
         let recording = Recording::new("faulty", wire.clone()).pace(Pace::events()).fault(fault);
         let server = serve([recording]).await;
         let body = ask(&server, "faulty").await.bytes_stream();
-        let mut stream = AnswerStream::new(body, parser(TextAs::Records)).records();
+        let mut stream = ResponseStream::new(body, parser(TextAs::Records)).records();
         for n in 0..2 {
             assert_eq!(numbered(&soon(stream.next()).await.expect("a record").expect("no error")), n);
         }
         match soon(stream.next()).await {
-            Some(Err(AnswerError::Source(_))) => assert!(is_source),
-            Some(Err(AnswerError::Incomplete(_))) => assert!(!is_source),
+            Some(Err(ResponseError::Source(_))) => assert!(is_source),
+            Some(Err(ResponseError::Incomplete(_))) => assert!(!is_source),
             other => panic!("{other:?}"),
         }
         assert!(soon(stream.next()).await.is_none());
@@ -158,7 +158,7 @@ async fn the_recorded_answers_come_out_whole() {
         ("truncated", 4, 0, 1),
     ] {
         let body = ask(&server, model).await.bytes_stream();
-        let stream = AnswerStream::new(body, parser(TextAs::Records));
+        let stream = ResponseStream::new(body, parser(TextAs::Records));
         let report = if calls > 0 {
             let mut stream = stream.tool_calls().infallible();
             while soon(stream.next()).await.is_some() {}

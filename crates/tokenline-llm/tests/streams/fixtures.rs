@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::common::{at_every_cut, decode, delivered, fixture, fixtures, folder, parser_of};
 use tokenline_core::Completion;
-use tokenline_llm::{AnswerEvent, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, TextAs};
 
 /// Recordings that are told about in tests of their own.
 const RECORDED: [&str; 5] =
@@ -75,10 +75,10 @@ fn break_off(provider: Provider) {
             // The end that proves a native call has to have come.
             let is_over = match provider {
                 Provider::OpenAiChat => seen.is_complete,
-                _ => seen.events.iter().any(|event| matches!(event, AnswerEvent::Finish { .. })),
+                _ => seen.events.iter().any(|event| matches!(event, ResponseEvent::Finish { .. })),
             };
-            let needs_end = |event: &AnswerEvent<_>| {
-                matches!(event, AnswerEvent::ToolCall { record: None, call, .. }
+            let needs_end = |event: &ResponseEvent<_>| {
+                matches!(event, ResponseEvent::ToolCall { record: None, call, .. }
                     if !matches!(call.completion, Completion::NextItem | Completion::ItemStop))
             };
             assert!(is_over || !seen.events.iter().any(needs_end), "{name} up to {end}");

@@ -10,11 +10,11 @@ use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Code, EndedBy, Options, Recovery, Rejected, Validate, ValidateCall, Violation};
-use tokenline_llm::{AnswerError, AnswerEvent, AnswerParser, AnswerStream, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseError, ResponseEvent, ResponseParser, ResponseStream, TextAs};
 
 /// An answer of OpenAI's chat completions.
-fn answer(watch: &Watch, pieces: &[String]) -> AnswerStream<Source> {
-    AnswerStream::new(watch.source(pieces), AnswerParser::new(Provider::OpenAiChat, Options::lenient()))
+fn answer(watch: &Watch, pieces: &[String]) -> ResponseStream<Source> {
+    ResponseStream::new(watch.source(pieces), ResponseParser::new(Provider::OpenAiChat, Options::lenient()))
 }
 
 fn now<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
@@ -42,7 +42,7 @@ fn the_source_is_dropped_with_the_last_record() {
 
     let watch = Watch::default();
     let mut events = answer(&watch, &pieces).with_max_records(1);
-    assert!(matches!(now(&mut events), Some(Ok(AnswerEvent::Record { .. }))) && watch.is_dropped());
+    assert!(matches!(now(&mut events), Some(Ok(ResponseEvent::Record { .. }))) && watch.is_dropped());
     assert!(events.is_terminated() && now(&mut events).is_none());
 
     let watch = Watch::default();
@@ -75,7 +75,7 @@ fn each_kind_of_stream_counts_what_it_yields() {
     let mut events = answer(&watch, &pieces).with_max_records(3);
     let mut seen = Vec::new();
     while let Some(event) = now(&mut events) {
-        seen.push(matches!(event, Ok(AnswerEvent::ToolCall { .. })));
+        seen.push(matches!(event, Ok(ResponseEvent::ToolCall { .. })));
     }
     assert_eq!(seen, [false, false, true]);
 
@@ -102,7 +102,7 @@ fn nothing_is_read_for_no_records() {
 fn the_parser_ends_at_any_cut_alike() {
     let wire = [text("Sure:\n{\"n\":1}\n[1]\n{\"n\":2} {\"n\":3}\n"), call("a", "f", "{}"), done().concat()]
         .concat();
-    let summary = |parser: AnswerParser<Raw>| {
+    let summary = |parser: ResponseParser<Raw>| {
         let mut seen = at_every_cut_but_the_rest(parser, wire.as_bytes());
         seen.retain(|line| !line.starts_with("text"));
         seen
@@ -121,7 +121,7 @@ fn the_parser_ends_at_any_cut_alike() {
 }
 
 /// As `at_every_cut`, where what is known beside the events depends on how much has come.
-fn at_every_cut_but_the_rest(mut parser: AnswerParser<Raw>, wire: &[u8]) -> Vec<String> {
+fn at_every_cut_but_the_rest(mut parser: ResponseParser<Raw>, wire: &[u8]) -> Vec<String> {
     let mut decode = |size: usize| {
         let seen: Seen = crate::common::decode(&mut parser, wire.chunks(size));
         (seen.summary(), seen.is_complete, seen.report)
@@ -156,7 +156,7 @@ fn the_budget_is_exact() {
         let report = records.report();
         assert_eq!(report.rejected(), 3.min(budget + 1));
         match error {
-            Some(AnswerError::TooManyRejected(error)) if budget < 3 => {
+            Some(ResponseError::TooManyRejected(error)) if budget < 3 => {
                 assert_eq!(error.last(), report.rejects().last().expect("a reject"));
                 assert_eq!(report.ended_by(), Some(EndedBy::ErrorBudget));
             }
@@ -170,9 +170,9 @@ fn the_budget_is_exact() {
 fn the_reject_comes_before_the_error_and_is_kept() {
     let watch = Watch::default();
     let mut events = answer(&watch, &[text("[1]\n{}\n")]).with_error_budget(0);
-    assert!(matches!(now(&mut events), Some(Ok(AnswerEvent::Rejected { .. }))));
+    assert!(matches!(now(&mut events), Some(Ok(ResponseEvent::Rejected { .. }))));
     assert!(watch.is_dropped() && !events.is_terminated());
-    let Some(Err(AnswerError::TooManyRejected(error))) = now(&mut events) else { panic!() };
+    let Some(Err(ResponseError::TooManyRejected(error))) = now(&mut events) else { panic!() };
     assert_eq!(error.to_string(), "the stream was ended: more than 0 rejected");
     assert_eq!(
         error.source().expect("why").to_string(),
@@ -185,7 +185,7 @@ fn the_reject_comes_before_the_error_and_is_kept() {
     let watch = Watch::default();
     let mut calls = answer(&watch, &pieces).with_error_budget(0).tool_calls().infallible();
     assert!(now(&mut calls).is_none() && watch.is_dropped());
-    assert!(matches!(calls.error(), Some(AnswerError::TooManyRejected(_))));
+    assert!(matches!(calls.error(), Some(ResponseError::TooManyRejected(_))));
 }
 
 #[test]
@@ -193,11 +193,11 @@ fn what_a_provider_says_of_itself_is_no_reject_of_a_record() {
     let watch = Watch::default();
     let mut records =
         answer(&watch, &["data: {\"error\":\"down\"}\n\n".to_owned()]).with_error_budget(0).records();
-    assert!(matches!(now(&mut records), Some(Err(AnswerError::Provider(_)))));
+    assert!(matches!(now(&mut records), Some(Err(ResponseError::Provider(_)))));
     let watch = Watch::default();
     let mut records = answer(&watch, &[text("{}\n")]).with_error_budget(0).records();
     assert!(matches!(now(&mut records), Some(Ok(_))));
-    assert!(matches!(now(&mut records), Some(Err(AnswerError::Incomplete(_)))));
+    assert!(matches!(now(&mut records), Some(Err(ResponseError::Incomplete(_)))));
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_parser_that_is_used_again_or_for_another_type_keeps_its_hooks() {
     for _ in 0..2 {
         parser.push(wire.as_bytes());
         let events = std::iter::from_fn(|| parser.next_event());
-        assert_eq!(events.filter(|event| !matches!(event, AnswerEvent::Text { .. })).count(), 2);
+        assert_eq!(events.filter(|event| !matches!(event, ResponseEvent::Text { .. })).count(), 2);
         assert_eq!((parser.report().records(), parser.report().ended_by()), (1, Some(EndedBy::MaxRecords)));
         parser.reset();
         assert_eq!(parser.report().ended_by(), None);
@@ -242,10 +242,10 @@ impl Asked {
 
 /// What an answer comes to, and what its hook was asked.
 fn repaired(
-    parser: AnswerParser<Raw>,
+    parser: ResponseParser<Raw>,
     wire: &str,
     fix: impl Fn(&Rejected) -> Option<String> + Send + Sync + 'static,
-) -> (Vec<AnswerEvent<Raw>>, Vec<String>, Vec<String>) {
+) -> (Vec<ResponseEvent<Raw>>, Vec<String>, Vec<String>) {
     let asked = Asked::default();
     let noted = asked.clone();
     let parser = parser.with_repair(move |rejected| {
@@ -292,7 +292,7 @@ fn records_of_a_text_are_repaired_in_their_place() {
         let places: Vec<_> = events
             .iter()
             .filter_map(|event| match event {
-                AnswerEvent::Record { record, .. } => {
+                ResponseEvent::Record { record, .. } => {
                     Some((record.line, record.column, record.recovered.contains(Recovery::Repaired)))
                 }
                 _ => None,
@@ -384,7 +384,7 @@ fn calls_of_a_text_are_repaired() {
     let marks: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            AnswerEvent::ToolCall { call, .. } => Some(call.recovered.contains(Recovery::Repaired)),
+            ResponseEvent::ToolCall { call, .. } => Some(call.recovered.contains(Recovery::Repaired)),
             _ => None,
         })
         .collect();
@@ -409,7 +409,7 @@ fn native_calls_are_repaired_by_their_arguments() {
     let mut delivered: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            AnswerEvent::ToolCall { call, .. } => Some((
+            ResponseEvent::ToolCall { call, .. } => Some((
                 call.call_id.as_deref().unwrap_or_default(),
                 call.parameters.as_str(),
                 call.recovered.contains(Recovery::Repaired),
@@ -428,7 +428,7 @@ fn native_calls_are_repaired_by_their_arguments() {
     let ids: Vec<_> = events
         .iter()
         .filter_map(|event| match event {
-            AnswerEvent::ToolCall { call, .. } => call.call_id.as_deref(),
+            ResponseEvent::ToolCall { call, .. } => call.call_id.as_deref(),
             _ => None,
         })
         .collect();

@@ -1,7 +1,7 @@
 //! Every fixture of every provider, mangled: the events are the same however the bytes are cut.
 
 use crate::common::{decode, fixtures, parser_of, random};
-use tokenline_llm::{AnswerEvent, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, TextAs};
 
 fn mangled(provider: Provider) {
     let mut random = random();
@@ -35,7 +35,7 @@ fn mangled(provider: Provider) {
             }
             // Nothing of a call is text, and no call is there without a name.
             for event in &whole.events {
-                if let AnswerEvent::ToolCall { call, .. } = event {
+                if let ResponseEvent::ToolCall { call, .. } = event {
                     assert!(!call.name.is_empty() && call.parameters.as_str().starts_with('{'));
                 }
             }

@@ -2,7 +2,7 @@
 
 use crate::common::{decode, delivered, fixture, parser_of};
 use tokenline_core::Limits;
-use tokenline_llm::{AnswerEvent, Delta, FinishReason, OpenAiResponsesDecoder, Provider, TextAs};
+use tokenline_llm::{Delta, FinishReason, OpenAiResponsesDecoder, Provider, ResponseEvent, TextAs};
 
 #[test]
 fn every_item_has_a_text_of_its_own() {
@@ -97,7 +97,7 @@ fn a_custom_tools_input_is_escaped_in_pieces_of_any_size() {
         input.chars().map(|char| format!("data: {}\n\n", event(&char.to_string()))).collect();
     wire.push_str(&format!("data: {done}\n\n"));
     let seen = decode(&mut parser_of(Provider::OpenAiResponses, TextAs::Text), [wire.as_bytes()]);
-    let AnswerEvent::ToolCall { call, .. } = &seen.events[0] else { panic!("{seen:?}") };
+    let ResponseEvent::ToolCall { call, .. } = &seen.events[0] else { panic!("{seen:?}") };
     assert_eq!(call.parameters.to_value().expect("numbers are none")["input"], input);
 }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{Seen, at_every_cut, decode, fixture, parser_of};
 use serde_json::Value;
-use tokenline_llm::{AnswerEvent, Provider, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, TextAs};
 
 fn folder() -> PathBuf {
     std::env::var_os("TOKENLINE_RECORDINGS").expect("TOKENLINE_RECORDINGS names the folder").into()
@@ -283,7 +283,7 @@ fn whole_bodies_come_to_what_they_say() {
         let provider = provider(name);
         let seen = seen(provider, &wire);
         assert!(seen.is_complete && seen.unknown.is_empty(), "{name}: {}", seen.unknown);
-        assert!(seen.events.iter().any(|event| matches!(event, AnswerEvent::Text { .. })), "{name}");
+        assert!(seen.events.iter().any(|event| matches!(event, ResponseEvent::Text { .. })), "{name}");
         // Ours, and so among the fixtures, where more is said of them.
         let own = match name.split_once('.').expect("a provider and a name") {
             ("anthropic", what) => format!("anthropic/{what}-recorded.sse"),
@@ -303,9 +303,9 @@ fn a_recording_that_breaks_off_delivers_nothing_else() {
         let wire = body(provider, &payloads);
         let mut parser = parser_of(provider, TextAs::Text);
         let calls = |seen: &Seen| -> Vec<String> {
-            let is_call = |event: &&AnswerEvent<_>| matches!(event, AnswerEvent::ToolCall { .. });
-            let text = |event: &AnswerEvent<_>| match event {
-                AnswerEvent::ToolCall { call, .. } => format!("{} {}", call.name, call.parameters),
+            let is_call = |event: &&ResponseEvent<_>| matches!(event, ResponseEvent::ToolCall { .. });
+            let text = |event: &ResponseEvent<_>| match event {
+                ResponseEvent::ToolCall { call, .. } => format!("{} {}", call.name, call.parameters),
                 _ => String::new(),
             };
             seen.events.iter().filter(is_call).map(text).collect()

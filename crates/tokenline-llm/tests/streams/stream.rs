@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::common::{call, chunk, decode, fixture, parser, text};
 use futures_util::stream::{self, FusedStream, Stream, StreamExt, TryStreamExt};
-use tokenline_llm::{AnswerError, AnswerEvent, AnswerStream, TextAs};
+use tokenline_llm::{ResponseError, ResponseEvent, ResponseStream, TextAs};
 
 type Bytes = Vec<u8>;
 
@@ -17,8 +17,8 @@ fn source(wire: &str, size: usize) -> impl Stream<Item = Result<Bytes, &'static 
     stream::iter(wire.as_bytes().chunks(size).map(|piece| Ok(piece.to_vec())).collect::<Vec<_>>())
 }
 
-fn answer(wire: &str) -> AnswerStream<impl Stream<Item = Result<Bytes, &'static str>> + Unpin + use<>> {
-    AnswerStream::new(source(wire, 7), parser(TextAs::Records))
+fn answer(wire: &str) -> ResponseStream<impl Stream<Item = Result<Bytes, &'static str>> + Unpin + use<>> {
+    ResponseStream::new(source(wire, 7), parser(TextAs::Records))
 }
 
 /// A source that counts how often it was polled, and notes when it is dropped.
@@ -51,7 +51,7 @@ async fn the_events_are_those_of_the_parser() {
         let wire = String::from_utf8(fixture(&format!("openai-chat/{name}"))).expect("UTF-8");
         let whole = decode(&mut parser(TextAs::Records), [wire.as_bytes()]);
         for size in [1, 100, 1 << 20] {
-            let mut stream = AnswerStream::new(source(&wire, size), parser(TextAs::Records));
+            let mut stream = ResponseStream::new(source(&wire, size), parser(TextAs::Records));
             let events: Vec<_> = (&mut stream).try_collect().await.expect("a source that does not fail");
             assert_eq!(events, whole.events, "{name} {size}");
             assert_eq!(stream.report(), &whole.report);
@@ -66,7 +66,7 @@ async fn it_is_pulled() {
         (0..1000).map(|n| Ok(text(&format!("{{\"n\":{n}}}\n")).into_bytes())).collect();
     let (polled, dropped) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
     let counting = Counting { inner: stream::iter(wire), polled: polled.clone(), dropped: dropped.clone() };
-    let mut records = AnswerStream::new(counting, parser(TextAs::Records)).records();
+    let mut records = ResponseStream::new(counting, parser(TextAs::Records)).records();
     assert_eq!(polled.get(), 0);
     for taken in 1..=100 {
         assert!(records.next().await.is_some());
@@ -85,10 +85,10 @@ async fn the_source_is_let_go_at_its_end() {
         polled: polled.clone(),
         dropped: dropped.clone(),
     };
-    let mut stream = AnswerStream::new(counting, parser(TextAs::Text));
-    assert!(matches!(stream.next().await, Some(Ok(AnswerEvent::Text { .. }))));
+    let mut stream = ResponseStream::new(counting, parser(TextAs::Text));
+    assert!(matches!(stream.next().await, Some(Ok(ResponseEvent::Text { .. }))));
     assert!(!dropped.get());
-    assert!(matches!(stream.next().await, Some(Ok(AnswerEvent::Rejected { .. }))));
+    assert!(matches!(stream.next().await, Some(Ok(ResponseEvent::Rejected { .. }))));
     assert!(dropped.get() && stream.is_terminated());
     assert!(stream.next().await.is_none() && stream.next().await.is_none());
     assert_eq!(polled.get(), 2);
@@ -100,13 +100,13 @@ async fn a_stream_that_is_closed_yields_what_was_whole_and_no_more() {
     let wire = text("{\"a\":1}\n{\"a\":2}\n{\"a\"") + &text(":3}\n");
     let inner = source(&wire, wire.len() / 2);
     let source = Counting { inner, polled: Rc::clone(&polled), dropped: Rc::clone(&dropped) };
-    let mut answer = AnswerStream::new(source, parser(TextAs::Records));
-    assert!(matches!(answer.next().await, Some(Ok(AnswerEvent::Record { .. }))));
+    let mut answer = ResponseStream::new(source, parser(TextAs::Records));
+    assert!(matches!(answer.next().await, Some(Ok(ResponseEvent::Record { .. }))));
     Pin::new(&mut answer).close();
     assert!(dropped.get());
     let before = polled.get();
     let rest: Vec<_> = (&mut answer).map(|event| event.expect("no error")).collect().await;
-    let records = rest.iter().filter(|event| matches!(event, AnswerEvent::Record { .. }));
+    let records = rest.iter().filter(|event| matches!(event, ResponseEvent::Record { .. }));
     assert_eq!((records.count(), polled.get()), (1, before));
     assert!(answer.is_terminated() && !answer.report().is_complete());
     Pin::new(&mut answer).close();
@@ -118,16 +118,16 @@ async fn what_was_whole_comes_before_the_sources_error() {
     let wire = [text("{\"a\":1}\n{\"b\""), call("c1", "f", "{}")].concat();
     let failing = || source(&wire, 7).chain(stream::iter([Err("reset"), Ok(text("more").into_bytes())]));
 
-    let mut events = AnswerStream::new(failing(), parser(TextAs::Records));
+    let mut events = ResponseStream::new(failing(), parser(TextAs::Records));
     let mut seen = Vec::new();
     while let Some(event) = events.next().await {
         match event {
-            Ok(AnswerEvent::Record { record, .. }) => seen.push(record.value.to_string()),
-            Ok(AnswerEvent::Rejected { diagnostic, .. }) => seen.push(diagnostic.code.to_string()),
-            Ok(AnswerEvent::RejectedCall { call, .. }) => seen.push(call.diagnostic.code.to_string()),
-            Ok(AnswerEvent::Text { .. }) => {}
+            Ok(ResponseEvent::Record { record, .. }) => seen.push(record.value.to_string()),
+            Ok(ResponseEvent::Rejected { diagnostic, .. }) => seen.push(diagnostic.code.to_string()),
+            Ok(ResponseEvent::RejectedCall { call, .. }) => seen.push(call.diagnostic.code.to_string()),
+            Ok(ResponseEvent::Text { .. }) => {}
             Ok(other) => panic!("{other:?}"),
-            Err(AnswerError::Source(error)) => seen.push(error.to_owned()),
+            Err(ResponseError::Source(error)) => seen.push(error.to_owned()),
             Err(error) => panic!("{error}"),
         }
     }
@@ -138,8 +138,8 @@ async fn what_was_whole_comes_before_the_sources_error() {
     let last = report.by_code().iter().map(|(code, count)| (code.as_str(), *count)).collect::<Vec<_>>();
     assert_eq!(last, [("truncated", 1), ("unsealed", 1), ("stream_incomplete", 1)]);
 
-    let records: Vec<_> = AnswerStream::new(failing(), parser(TextAs::Records)).records().collect().await;
-    assert!(matches!(&records[..], [Ok(_), Err(AnswerError::Source("reset"))]), "{records:?}");
+    let records: Vec<_> = ResponseStream::new(failing(), parser(TextAs::Records)).records().collect().await;
+    assert!(matches!(&records[..], [Ok(_), Err(ResponseError::Source("reset"))]), "{records:?}");
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn items_without_result() {
 
     let mut calls = answer(&call("c1", "f", "{}")).tool_calls().infallible();
     assert!(calls.next().await.is_none() && calls.next().await.is_none());
-    assert!(matches!(calls.error(), Some(AnswerError::Incomplete(_))));
+    assert!(matches!(calls.error(), Some(ResponseError::Incomplete(_))));
     assert_eq!(calls.report().by_code().len(), 2);
 }
 
@@ -199,7 +199,7 @@ async fn native_and_textual_calls_are_one_stream() {
     let calls: Vec<_> = answer(&wire).tool_calls().try_collect().await.expect("a whole answer");
     assert_eq!(calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     // Unless the text is to be left alone.
-    let stream = AnswerStream::new(source(&wire, 7), parser(TextAs::Text));
+    let stream = ResponseStream::new(source(&wire, 7), parser(TextAs::Text));
     let calls: Vec<_> = stream.tool_calls().try_collect().await.expect("a whole answer");
     assert_eq!(calls.len(), 1);
 }
@@ -230,21 +230,21 @@ fn rounds<S: Stream + Unpin>(mut stream: S) -> (usize, Option<S::Item>) {
 fn one_poll_does_not_read_for_ever() {
     // Comments only; then events of another kind only.
     let quiet = stream::iter(vec![Ok::<_, ()>(": keep-alive\n\n"); 10_000]);
-    let (came_back, item) = rounds(AnswerStream::new(quiet, parser(TextAs::Records)));
+    let (came_back, item) = rounds(ResponseStream::new(quiet, parser(TextAs::Records)));
     assert!(came_back > 100, "{came_back}");
-    assert!(matches!(item, Some(Ok(AnswerEvent::Rejected { .. }))));
+    assert!(matches!(item, Some(Ok(ResponseEvent::Rejected { .. }))));
 
     let texts = stream::iter(vec![Ok::<_, ()>(text("word ")); 10_000]);
-    let (came_back, item) = rounds(AnswerStream::new(texts, parser(TextAs::Records)).tool_calls());
+    let (came_back, item) = rounds(ResponseStream::new(texts, parser(TextAs::Records)).tool_calls());
     assert!(came_back > 10, "{came_back}");
-    assert!(matches!(item, Some(Err(AnswerError::Incomplete(_)))));
+    assert!(matches!(item, Some(Err(ResponseError::Incomplete(_)))));
 }
 
 #[test]
 fn it_can_be_sent_to_another_thread() {
     fn assert_send<T: Send>(_: &T) {}
     let body = stream::iter([Ok::<_, std::io::Error>("data: [DONE]\n\n")]);
-    let stream = AnswerStream::new(body, parser(TextAs::Records));
+    let stream = ResponseStream::new(body, parser(TextAs::Records));
     assert_send(&stream);
     assert_send(&stream.tool_calls().infallible());
 }

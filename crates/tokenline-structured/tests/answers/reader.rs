@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use crate::common::{EXAMPLE_JSON, answer, with};
 use futures_util::{StreamExt, stream};
 use tokenline_structured::{
-    CheckError, Checked, Confidence, Received, ResponseError, ResponseEvent, ResponseReader, ResponseStream,
+    AnalysisError, AnalysisEvent, AnalysisStream, CheckError, Checked, Confidence, Received, ResponseReader,
     check,
 };
 
@@ -132,14 +132,14 @@ fn pieces(text: &str, size: usize) -> Vec<Result<String, Infallible>> {
 async fn a_stream_yields_the_text_and_then_the_answer() {
     let text = with("/response", "word ".repeat(1500));
     // So many quiet pieces that one poll does not look at all of them.
-    let events: Vec<_> = ResponseStream::new(stream::iter(pieces(&text, 1))).collect().await;
+    let events: Vec<_> = AnalysisStream::new(stream::iter(pieces(&text, 1))).collect().await;
     let whole = check(&text).unwrap();
     let (last, texts) = events.split_last().unwrap();
-    assert_eq!(*last, Ok(ResponseEvent::Response(whole.clone())));
+    assert_eq!(*last, Ok(AnalysisEvent::Response(whole.clone())));
     let shown: String = texts
         .iter()
         .map(|event| match event {
-            Ok(ResponseEvent::Text(text)) if !text.is_empty() => text.as_str(),
+            Ok(AnalysisEvent::Text(text)) if !text.is_empty() => text.as_str(),
             other => panic!("{other:?}"),
         })
         .collect();
@@ -154,11 +154,11 @@ async fn a_source_that_fails_is_an_error_with_what_was_there() {
         Err("gone"),
         Ok("never asked for"),
     ]);
-    let mut answer = ResponseStream::new(source);
-    assert_eq!(answer.next().await, Some(Ok(ResponseEvent::Text("A 529 ".to_owned()))));
+    let mut answer = AnalysisStream::new(source);
+    assert_eq!(answer.next().await, Some(Ok(AnalysisEvent::Text("A 529 ".to_owned()))));
     assert_eq!(answer.received().unwrap().response, "A 529 ");
-    assert_eq!(answer.next().await, Some(Ok(ResponseEvent::Text("plan".to_owned()))));
-    let Some(Err(ResponseError::Source { error, received })) = answer.next().await else { panic!() };
+    assert_eq!(answer.next().await, Some(Ok(AnalysisEvent::Text("plan".to_owned()))));
+    let Some(Err(AnalysisError::Source { error, received })) = answer.next().await else { panic!() };
     assert_eq!((error, received.text.as_str()), ("gone", "{\"response\": \"A 529 plan\", \"ana"));
     assert_eq!(received.response, "A 529 plan");
     assert_eq!(answer.next().await, None);
@@ -169,16 +169,16 @@ async fn the_first_fault_ends_a_stream() {
     let faulty = with("/analysis/summaryUpdate", "short");
     let text = "A 529 plan is a good start.".to_owned();
     let source = stream::iter([Ok::<_, Infallible>(faulty + "\n"), Ok("{}".to_owned())]);
-    let mut answer = ResponseStream::new(source);
+    let mut answer = AnalysisStream::new(source);
     let mut events = Vec::new();
     while let Some(event) = answer.next().await {
         events.push(event);
     }
     // What came with it is shown.
-    let [shown, Err(ResponseError::Check(CheckError::Invalid(_)))] = &events[..] else {
+    let [shown, Err(AnalysisError::Check(CheckError::Invalid(_)))] = &events[..] else {
         panic!("{events:?}")
     };
-    assert_eq!(*shown, Ok(ResponseEvent::Text(text)));
+    assert_eq!(*shown, Ok(AnalysisEvent::Text(text)));
 }
 
 #[test]

@@ -6,14 +6,14 @@ use tokenline_core::{
     Counted, Options, Quota, Rejected, SourceEnd, Tally, TooManyRejected, Validate, ValidateCall,
 };
 
-use super::{AnswerParser, Stage};
-use crate::answer::TextAs;
-use crate::answer::outbox::Outbox;
-use crate::answer::provider::{Decoder, Provider};
-use crate::answer::state::Answer;
-use crate::answer::wire::Wire;
+use super::{ResponseParser, Stage};
+use crate::response::TextAs;
+use crate::response::outbox::Outbox;
+use crate::response::provider::{Decoder, Provider};
+use crate::response::state::ResponseState;
+use crate::response::wire::Wire;
 
-impl<T> AnswerParser<T> {
+impl<T> ResponseParser<T> {
     /// A parser at the start of an answer.
     #[must_use]
     pub fn new(provider: Provider, options: Options) -> Self {
@@ -25,7 +25,7 @@ impl<T> AnswerParser<T> {
             unread: Vec::new(),
             read: 0,
             tally: Tally::new(&options.limits),
-            answer: Answer::new(options, provider.needs_terminator(), Outbox::default()),
+            state: ResponseState::new(options, provider.needs_terminator(), Outbox::default()),
             ending: None,
             stage: Stage::Open,
         }
@@ -34,21 +34,21 @@ impl<T> AnswerParser<T> {
     /// Sets what the text is read as; [`TextAs::Records`] unless it is set.
     #[must_use]
     pub fn text_as(mut self, text_as: TextAs) -> Self {
-        self.answer.out.text_as = text_as;
+        self.state.out.text_as = text_as;
         self
     }
 
     /// Holds each tool call, native or not, against the definitions of tools.
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
-        self.answer.out.tools = Some(Arc::new(tools));
+        self.state.out.tools = Some(Arc::new(tools));
         self
     }
 
     /// Holds each record of the text against a validator.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
-        self.answer.out.validator = Some(Box::new(validator));
+        self.state.out.validator = Some(Box::new(validator));
         self
     }
 
@@ -56,19 +56,19 @@ impl<T> AnswerParser<T> {
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         let mut with = Self::new(self.provider, options);
-        with.answer.out = self.answer.out;
-        with.answer.secrets = self.answer.secrets;
+        with.state.out = self.state.out;
+        with.state.secrets = self.state.secrets;
         with.set_quota(|quota| *quota = self.tally.quota());
         with
     }
 
     /// Reads the records into another type. To be called before the first push.
     #[must_use]
-    pub fn typed<U>(self) -> AnswerParser<U> {
-        let Answer { options, out, secrets, .. } = self.answer;
-        let mut typed = AnswerParser::new(self.provider, options);
-        typed.answer.out = out.typed();
-        typed.answer.secrets = secrets;
+    pub fn typed<U>(self) -> ResponseParser<U> {
+        let ResponseState { options, out, secrets, .. } = self.state;
+        let mut typed = ResponseParser::new(self.provider, options);
+        typed.state.out = out.typed();
+        typed.state.secrets = secrets;
         typed.set_quota(|quota| *quota = self.tally.quota());
         typed
     }
@@ -77,20 +77,20 @@ impl<T> AnswerParser<T> {
     #[cfg(feature = "client")]
     #[must_use]
     pub(crate) fn with_secrets(mut self, secrets: crate::secrets::Secrets) -> Self {
-        self.answer.secrets = secrets;
+        self.state.secrets = secrets;
         self
     }
 
     /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
     #[must_use]
     pub fn with_fragments(mut self) -> Self {
-        self.answer.out.wants_fragments = true;
+        self.state.out.wants_fragments = true;
         self
     }
 
     /// Ends the response after this many records and tool calls: no event follows the last of them, and
-    /// nothing more is read. An [`AnswerStream`](crate::AnswerStream) then drops its source, so that no
-    /// more tokens are paid for, and counts only what it yields: [`records`](crate::AnswerStream::records)
+    /// nothing more is read. An [`ResponseStream`](crate::ResponseStream) then drops its source, so that no
+    /// more tokens are paid for, and counts only what it yields: [`records`](crate::ResponseStream::records)
     /// counts records. This is not an error; see [`Report::ended_by`](tokenline_core::Report::ended_by).
     #[must_use]
     pub fn with_max_records(mut self, max_records: u64) -> Self {
@@ -99,7 +99,7 @@ impl<T> AnswerParser<T> {
     }
 
     /// Allows this many rejects. The next one is the last event; then there is the
-    /// [error](Self::too_many_rejected), which an [`AnswerStream`](crate::AnswerStream) ends with.
+    /// [error](Self::too_many_rejected), which an [`ResponseStream`](crate::ResponseStream) ends with.
     ///
     /// Prose is not a reject, nor is what was [repaired](Self::with_repair), nor an error of the
     /// provider, nor a response without an end: the last two are errors of their own.
@@ -126,12 +126,12 @@ impl<T> AnswerParser<T> {
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::{AnswerEvent, AnswerParser, Provider};
+    /// use tokenline_llm::{ResponseEvent, ResponseParser, Provider};
     ///
-    /// let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient())
+    /// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
     ///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")));
     /// parser.push(b"{\"message\":{\"content\":\"{\\\"a\\\":NaN}\\n\"},\"done\":true}\n");
-    /// let Some(AnswerEvent::Record { record, .. }) = parser.next_event() else { panic!() };
+    /// let Some(ResponseEvent::Record { record, .. }) = parser.next_event() else { panic!() };
     /// assert_eq!(record.value, r#"{"a":null}"#);
     /// assert!(!record.recovered.is_empty());
     /// ```
@@ -140,7 +140,7 @@ impl<T> AnswerParser<T> {
         mut self,
         repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static,
     ) -> Self {
-        self.answer.out.repair = Some(Box::new(repair));
+        self.state.out.repair = Some(Box::new(repair));
         self
     }
 
@@ -170,22 +170,22 @@ impl<T> AnswerParser<T> {
 
     #[cold]
     fn stop(&mut self) {
-        self.answer.forget();
+        self.state.forget();
         (self.beginning, self.unread, self.read) = (Vec::new(), Vec::new(), 0);
         (self.ending, self.stage) = (Some(SourceEnd::Failed), Stage::Ended);
     }
 
     pub(crate) fn text_is_read(&self) -> bool {
-        self.answer.out.text_as != TextAs::Text
+        self.state.out.text_as != TextAs::Text
     }
 
     pub(crate) fn set_text_as(&mut self, text_as: TextAs) {
-        self.answer.out.text_as = text_as;
+        self.state.out.text_as = text_as;
     }
 
     /// Sets it to yield the text as it is, each of a choice's texts from the start of a line.
     pub(crate) fn set_text_alone(&mut self) {
-        let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.answer.out;
+        let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.state.out;
         (*text_as, *wants_fragments, *joins_texts) = (TextAs::Text, true, true);
         // Text is not counted.
         self.set_quota(|quota| quota.max_records = None);

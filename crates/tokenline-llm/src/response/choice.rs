@@ -5,7 +5,7 @@ use tokenline_core::{
     CallDelta, Code, Completion, Diagnostic, Options, PartialArgument, Span, ToolCallAssembler,
 };
 
-use super::AnswerEvent;
+use super::ResponseEvent;
 use super::outbox::Outbox;
 use super::text::{Place, Text};
 use crate::FinishReason;
@@ -190,7 +190,7 @@ impl Choice {
             None => self.calls.cut_item(block),
         }
         self.take_calls(out);
-        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
+        self.has_said_cut |= out.events.range(before..).any(ResponseEvent::tells_of_a_cut);
     }
 
     /// Ends the choice for a reason that the provider gives.
@@ -220,6 +220,6 @@ impl Choice {
             None => self.calls.cut(),
         }
         self.take_calls(out);
-        self.has_said_cut |= out.events.range(before..).any(AnswerEvent::tells_of_a_cut);
+        self.has_said_cut |= out.events.range(before..).any(ResponseEvent::tells_of_a_cut);
     }
 }

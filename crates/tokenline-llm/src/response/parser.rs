@@ -9,10 +9,10 @@ use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Report, SourceEnd, Tally};
 
-use super::AnswerEvent;
+use super::ResponseEvent;
 use super::outbox::Outbox;
 use super::provider::{Decoder, Provider};
-use super::state::Answer;
+use super::state::ResponseState;
 use super::wire::Wire;
 use crate::providers::error_of_body;
 use crate::{FinishReason, Unknown, Usage};
@@ -25,9 +25,9 @@ use crate::{FinishReason, Unknown, Usage};
 ///
 /// ```
 /// use tokenline_core::{Options, json::Raw};
-/// use tokenline_llm::{AnswerEvent, AnswerParser, Provider};
+/// use tokenline_llm::{ResponseEvent, ResponseParser, Provider};
 ///
-/// let mut parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+/// let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
 /// let mut log = Vec::new();
 /// for chunk in [
 ///     "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"{\\\"a\\\":1}\\n{\\\"a\\\"\"}}]}\n\nda",
@@ -36,10 +36,10 @@ use crate::{FinishReason, Unknown, Usage};
 ///     parser.push(chunk.as_bytes());
 ///     while let Some(event) = parser.next_event() {
 ///         match event {
-///             AnswerEvent::Record { record, .. } => {
+///             ResponseEvent::Record { record, .. } => {
 ///                 log.push(format!("{} {}", record.completion.as_str(), record.value));
 ///             }
-///             AnswerEvent::Finish { reason, .. } => log.push(reason.to_string()),
+///             ResponseEvent::Finish { reason, .. } => log.push(reason.to_string()),
 ///             other => log.push(format!("{other:?}")),
 ///         }
 ///     }
@@ -81,9 +81,9 @@ use crate::{FinishReason, Unknown, Usage};
 ///
 /// ```
 /// use tokenline_core::{Options, json::Raw};
-/// use tokenline_llm::{AnswerEvent, AnswerParser, Provider, TextAs};
+/// use tokenline_llm::{ResponseEvent, ResponseParser, Provider, TextAs};
 ///
-/// let mut parser = AnswerParser::<Raw>::new(Provider::Ollama, Options::lenient())
+/// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
 ///     .text_as(TextAs::ToolCalls)
 ///     .with_fragments();
 /// let mut log = Vec::new();
@@ -94,9 +94,9 @@ use crate::{FinishReason, Unknown, Usage};
 ///     parser.push(chunk.as_bytes());
 ///     while let Some(event) = parser.next_event() {
 ///         match event {
-///             AnswerEvent::Text { text, .. } => log.push(text),
-///             AnswerEvent::ToolCall { call, .. } => log.push(format!("call {}", call.name)),
-///             AnswerEvent::RejectedCall { call, .. } => eprintln!("{:?}: {call}", call.call_id),
+///             ResponseEvent::Text { text, .. } => log.push(text),
+///             ResponseEvent::ToolCall { call, .. } => log.push(format!("call {}", call.name)),
+///             ResponseEvent::RejectedCall { call, .. } => eprintln!("{:?}: {call}", call.call_id),
 ///             _ => {}
 ///         }
 ///     }
@@ -109,11 +109,11 @@ use crate::{FinishReason, Unknown, Usage};
 /// An event that is too large or is not JSON may have held a part of any choice. Besides the
 /// finding about it, every open call is given up, and the line of each choice's text that goes on
 /// there is rejected.
-pub struct AnswerParser<T = Raw> {
+pub struct ResponseParser<T = Raw> {
     wire: Wire,
     provider: Provider,
     decoder: Decoder,
-    answer: Answer<T>,
+    state: ResponseState<T>,
     /// The first bytes of what has not shown an event yet: it may be a body that is just an error.
     beginning: Vec<u8>,
     /// What was pushed and waits until the events before it are taken.
@@ -140,7 +140,7 @@ const MAX_BODY: usize = 4096;
 const MAX_READY: usize = 1024;
 
 // Bytes in, events out.
-impl<T: DeserializeOwned> AnswerParser<T> {
+impl<T: DeserializeOwned> ResponseParser<T> {
     /// Reads on. Take the events after each piece: they queue up until then, and once there are many,
     /// what follows is kept as it is. What comes after [`finish`](Self::finish) is not looked at.
     #[inline]
@@ -148,7 +148,7 @@ impl<T: DeserializeOwned> AnswerParser<T> {
         if self.ending.is_some() {
             return;
         }
-        if !self.answer.has_begun {
+        if !self.state.has_begun {
             let room = MAX_BODY - self.beginning.len();
             self.beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
@@ -163,18 +163,18 @@ impl<T: DeserializeOwned> AnswerParser<T> {
 
     /// The next event of what was pushed, or `None` if more is needed.
     #[inline]
-    pub fn next_event(&mut self) -> Option<AnswerEvent<T>> {
+    pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
         if self.has_events() { self.take_event() } else { None }
     }
 
-    fn take_event(&mut self) -> Option<AnswerEvent<T>> {
-        while self.answer.out.events.is_empty() && self.has_unread() {
+    fn take_event(&mut self) -> Option<ResponseEvent<T>> {
+        while self.state.out.events.is_empty() && self.has_unread() {
             self.read_on();
         }
-        let mut event = self.answer.out.take()?;
+        let mut event = self.state.out.take()?;
         if let Some(diagnostic) = event.diagnostic_mut() {
             // It may name a tool, and that name is whatever the server sent.
-            self.answer.secrets.mask(&mut diagnostic.message);
+            self.state.secrets.mask(&mut diagnostic.message);
         }
         self.tally.count(event.count_as());
         self.stop_if_over();
@@ -196,7 +196,7 @@ impl<T: DeserializeOwned> AnswerParser<T> {
 
     fn end(&mut self, ending: SourceEnd) {
         self.ending.get_or_insert(ending);
-        while self.stage != Stage::Ended && !self.answer.has_backlog() && self.unread.is_empty() {
+        while self.stage != Stage::Ended && !self.state.has_backlog() && self.unread.is_empty() {
             self.read_on();
         }
     }
@@ -204,16 +204,16 @@ impl<T: DeserializeOwned> AnswerParser<T> {
     /// Decodes until there are many events, and says how many bytes that took.
     fn decode(&mut self, chunk: &[u8]) -> usize {
         let mut used = 0;
-        while used < chunk.len() && !self.answer.has_backlog() && self.answer.out.events.len() < MAX_READY {
-            used += self.wire.decode(&chunk[used..], &mut self.decoder, &mut self.answer);
+        while used < chunk.len() && !self.state.has_backlog() && self.state.out.events.len() < MAX_READY {
+            used += self.wire.decode(&chunk[used..], &mut self.decoder, &mut self.state);
         }
         used
     }
 
     /// Goes on with what waits.
     fn read_on(&mut self) {
-        if self.answer.has_backlog() {
-            self.answer.resume();
+        if self.state.has_backlog() {
+            self.state.resume();
         } else if !self.unread.is_empty() {
             let unread = std::mem::take(&mut self.unread);
             self.read += self.decode(&unread[self.read..]);
@@ -239,11 +239,11 @@ impl<T: DeserializeOwned> AnswerParser<T> {
 
     fn end_wire(&mut self, ending: SourceEnd) {
         if ending == SourceEnd::Clean {
-            self.wire.finish(&mut self.decoder, &mut self.answer);
-            if !self.answer.has_begun
+            self.wire.finish(&mut self.decoder, &mut self.state);
+            if !self.state.has_begun
                 && let Some(message) = error_of_body(&String::from_utf8_lossy(&self.beginning))
             {
-                self.answer.fail_as_a_whole(&message, self.wire.offset());
+                self.state.fail_as_a_whole(&message, self.wire.offset());
             }
         }
         self.beginning = Vec::new();
@@ -255,7 +255,7 @@ impl<T: DeserializeOwned> AnswerParser<T> {
             SourceEnd::Failed => "the source failed",
         };
         match (self.close(how), ending) {
-            (Some(diagnostic), SourceEnd::Clean) => self.answer.out.finding(None, 0, diagnostic),
+            (Some(diagnostic), SourceEnd::Clean) => self.state.out.finding(None, 0, diagnostic),
             (Some(diagnostic), SourceEnd::Failed) => self.tally.report_mut().add(diagnostic),
             (None, _) => {}
         }
@@ -263,39 +263,39 @@ impl<T: DeserializeOwned> AnswerParser<T> {
 
     /// Ends what is open. If the provider had not ended, and not failed, that is to be said.
     fn close(&mut self, how: &str) -> Option<Diagnostic> {
-        self.answer.close();
-        if self.answer.is_complete() {
+        self.state.close();
+        if self.state.is_complete() {
             self.tally.report_mut().set_complete();
             return None;
         }
-        if self.answer.has_failed {
+        if self.state.has_failed {
             return None;
         }
         let mut message = format!("{how} without {}", self.provider.ends_with());
         let strange = self.wire.strange_lines();
-        if self.answer.choices.is_empty() && strange > 0 {
+        if self.state.choices.is_empty() && strange > 0 {
             let lines = if strange == 1 { "line of it is" } else { "lines of it are" };
             message.push_str(&format!("; {strange} {lines} not of an event stream"));
         }
-        Some(self.answer.diagnostic(Code::StreamIncomplete, message))
+        Some(self.state.diagnostic(Code::StreamIncomplete, message))
     }
 }
 
-impl<T> AnswerParser<T> {
+impl<T> ResponseParser<T> {
     /// Whether events may be left although no more is pushed.
     fn has_unread(&self) -> bool {
         let is_ending = self.ending.is_some() && self.stage != Stage::Ended;
-        self.answer.has_backlog() || !self.unread.is_empty() || is_ending
+        self.state.has_backlog() || !self.unread.is_empty() || is_ending
     }
 
     /// Forgets the answer and starts with the next. Keeps what it was set to.
     pub fn reset(&mut self) {
-        let Answer { options, out, secrets, .. } = &mut self.answer;
+        let ResponseState { options, out, secrets, .. } = &mut self.state;
         let out = Outbox { events: Default::default(), ..std::mem::take(out) };
         let secrets = std::mem::take(secrets);
         self.tally.reset(&options.limits);
-        self.answer = Answer::new(options.clone(), self.provider.needs_terminator(), out);
-        self.answer.secrets = secrets;
+        self.state = ResponseState::new(options.clone(), self.provider.needs_terminator(), out);
+        self.state.secrets = secrets;
         self.wire.reset();
         self.decoder.reset();
         self.beginning.clear();
@@ -310,18 +310,18 @@ impl<T> AnswerParser<T> {
     }
 
     fn has_events(&self) -> bool {
-        !self.answer.out.events.is_empty() || self.has_unread()
+        !self.state.out.events.is_empty() || self.has_unread()
     }
 }
 
 // What is known of the answer beside its events.
-impl<T> AnswerParser<T> {
+impl<T> ResponseParser<T> {
     /// Whether the provider came to its own end, as far as the events are taken: a reason for every
     /// choice that has begun, or the end of its stream, and no error. Never if the answer
     /// [was ended](Report::ended_by) before.
     #[must_use]
     pub fn is_complete(&self) -> bool {
-        self.answer.is_complete() && self.unread.is_empty() && !self.tally.is_over()
+        self.state.is_complete() && self.unread.is_empty() && !self.tally.is_over()
     }
 
     /// What was delivered and rejected, as far as the events are taken.
@@ -333,37 +333,37 @@ impl<T> AnswerParser<T> {
     /// Why the choice ended, if a reason was given.
     #[must_use]
     pub fn finish_reason(&self, choice: u64) -> Option<&FinishReason> {
-        self.answer.choices.iter().find(|its| its.index == choice)?.reason.as_ref()
+        self.state.choices.iter().find(|its| its.index == choice)?.reason.as_ref()
     }
 
     /// The tokens so far, if the provider said.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
-        self.answer.usage
+        self.state.usage
     }
 
     /// Pieces of text, reasoning and calls so far. Most providers send one a token or two, which tells
     /// how far an answer is before its [`usage`](Self::usage) comes.
     #[must_use]
     pub fn pieces(&self) -> u64 {
-        self.answer.pieces
+        self.state.pieces
     }
 
     /// What the stream held that is not known.
     #[must_use]
     pub fn unknown(&self) -> &Unknown {
-        &self.answer.unknown
+        &self.state.unknown
     }
 }
 
 /// Places and counts only: what is buffered may be private.
-impl<T> fmt::Debug for AnswerParser<T> {
+impl<T> fmt::Debug for ResponseParser<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerParser")
+        f.debug_struct("ResponseParser")
             .field("provider", &self.provider)
             .field("wire", &self.wire)
-            .field("choices", &self.answer.choices.len())
-            .field("events", &self.answer.out.events.len())
+            .field("choices", &self.state.choices.len())
+            .field("events", &self.state.out.events.len())
             .finish_non_exhaustive()
     }
 }

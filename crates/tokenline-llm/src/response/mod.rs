@@ -14,6 +14,6 @@ mod surrogates;
 mod text;
 mod wire;
 
-pub use event::{AnswerEvent, TextAs};
-pub use parser::AnswerParser;
+pub use event::{ResponseEvent, TextAs};
+pub use parser::ResponseParser;
 pub use provider::Provider;

@@ -12,8 +12,8 @@ use tokenline_codec::{EventStream, Items, Pump, Reporting};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Counted, Record, Rejected, Report, ToolCall};
 
-use super::{AnswerError, TextPieces};
-use crate::{AnswerEvent, AnswerParser, TextAs};
+use super::{ResponseError, TextPieces};
+use crate::{ResponseEvent, ResponseParser, TextAs};
 
 pin_project! {
     /// The events of an answer, out of a stream of the wire's bytes.
@@ -31,7 +31,7 @@ pin_project! {
     /// ```
     /// use futures_util::StreamExt;
     /// use tokenline_core::{Options, json::Raw};
-    /// use tokenline_llm::{AnswerParser, AnswerStream, Provider};
+    /// use tokenline_llm::{ResponseParser, ResponseStream, Provider};
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -40,8 +40,8 @@ pin_project! {
     /// #     "data: {\"choices\":[{\"delta\":{\"tool_calls\":[{\"function\":{\"arguments\":\"\\\"fjord\\\"}\"}}]},\"finish_reason\":\"tool_calls\"}]}\n\n",
     /// # ].map(Ok::<_, std::io::Error>));
     /// // `body` is any stream of bytes, such as reqwest's `response.bytes_stream()`.
-    /// let parser = AnswerParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
-    /// let mut calls = AnswerStream::new(body, parser).tool_calls();
+    /// let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let mut calls = ResponseStream::new(body, parser).tool_calls();
     /// while let Some(call) = calls.next().await {
     ///     let call = call?;
     ///     assert_eq!((call.name.as_str(), call.parameters.as_str()), ("search", r#"{"query":"fjord"}"#));
@@ -51,44 +51,44 @@ pin_project! {
     /// # }
     /// ```
     #[must_use = "streams do nothing unless polled"]
-    pub struct AnswerStream<S: TryStream, T = Raw> {
+    pub struct ResponseStream<S: TryStream, T = Raw> {
         #[pin]
-        pump: Pump<S, AnswerParser<T>>,
+        pump: Pump<S, ResponseParser<T>>,
     }
 }
 
 /// The records of an answer's text, of all its choices.
-pub type Records<S, T = Raw> = Items<AnswerStream<S, T>, Record<T>>;
+pub type Records<S, T = Raw> = Items<ResponseStream<S, T>, Record<T>>;
 
 /// The tool calls of an answer, of all its choices.
-pub type ToolCalls<S, T = Raw> = Items<AnswerStream<S, T>, ToolCall>;
+pub type ToolCalls<S, T = Raw> = Items<ResponseStream<S, T>, ToolCall>;
 
-impl<S: TryStream, T> AnswerStream<S, T> {
+impl<S: TryStream, T> ResponseStream<S, T> {
     /// The events of the answer that `source` gives the bytes of, read by `parser`.
-    pub fn new(source: S, parser: AnswerParser<T>) -> Self {
+    pub fn new(source: S, parser: ResponseParser<T>) -> Self {
         Self::since(Start::now(), source, parser)
     }
 
     /// The same for a request that was sent before: that is when it started.
-    pub(crate) fn since(start: Start, source: S, parser: AnswerParser<T>) -> Self {
+    pub(crate) fn since(start: Start, source: S, parser: ResponseParser<T>) -> Self {
         let meter = Meter::new(parser.provider().as_str(), start);
         Self { pump: Pump::new(source, parser, meter) }
     }
 
     /// Ends the stream, and drops the source, with the last of this many records or tool calls; see the
-    /// [parser](AnswerParser::with_max_records). [Text](Self::text) is not counted.
+    /// [parser](ResponseParser::with_max_records). [Text](Self::text) is not counted.
     pub fn with_max_records(self, max_records: u64) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_max_records(max_records)) }
     }
 
     /// Allows this many rejects. At the next one the stream drops the source and ends with
-    /// [`AnswerError::TooManyRejected`], after the reject itself; see the
-    /// [parser](AnswerParser::with_error_budget).
+    /// [`ResponseError::TooManyRejected`], after the reject itself; see the
+    /// [parser](ResponseParser::with_error_budget).
     pub fn with_error_budget(self, rejects: u64) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_error_budget(rejects)) }
     }
 
-    /// Asks a closure for replacements of what is rejected; see the [parser](AnswerParser::with_repair).
+    /// Asks a closure for replacements of what is rejected; see the [parser](ResponseParser::with_repair).
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_repair(repair)) }
     }
@@ -101,26 +101,26 @@ impl<S: TryStream, T> AnswerStream<S, T> {
 
     /// The parser, for what it knows beside the events: finish reasons, usage.
     #[must_use]
-    pub fn parser(&self) -> &AnswerParser<T> {
+    pub fn parser(&self) -> &ResponseParser<T> {
         self.pump.machine()
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> AnswerStream<S, T> {
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     /// The records of the text. Rejects are left in the report.
     pub fn records(mut self) -> Records<S, T> {
         let parser = self.pump.machine_mut();
         parser.set_text_as(TextAs::Records);
         parser.set_counted(Counted::Records);
         Items::new(self, |event| match event {
-            AnswerEvent::Record { record, .. } => Some(record),
+            ResponseEvent::Record { record, .. } => Some(record),
             _ => None,
         })
     }
 
     /// The tool calls, native or written in the text (unless that is read as
     /// [`TextAs::Text`]). Rejects are left in the report, without their calls: to answer a
-    /// [rejected call](AnswerEvent::RejectedCall), or to show a refusal, take the events.
+    /// [rejected call](ResponseEvent::RejectedCall), or to show a refusal, take the events.
     pub fn tool_calls(mut self) -> ToolCalls<S, T> {
         let parser = self.pump.machine_mut();
         if parser.text_is_read() {
@@ -128,7 +128,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> AnswerStream<S, T> {
         }
         parser.set_counted(Counted::ToolCalls);
         Items::new(self, |event| match event {
-            AnswerEvent::ToolCall { call, .. } => Some(call),
+            ResponseEvent::ToolCall { call, .. } => Some(call),
             _ => None,
         })
     }
@@ -142,7 +142,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> AnswerStream<S, T> {
     /// Drops the source, and the connection closes. What was complete until then is still
     /// yielded, then the stream ends; the [report](Self::report) says that it was incomplete.
     pub fn close(self: Pin<&mut Self>) {
-        self.project().pump.close(AnswerParser::push);
+        self.project().pump.close(ResponseParser::push);
     }
 
     /// Drops the source: nothing more will be asked of it.
@@ -151,23 +151,23 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> AnswerStream<S, T> {
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> EventStream for AnswerStream<S, T> {
-    type Event = AnswerEvent<T>;
-    type Error = AnswerError<S::Error>;
-    type Parser = AnswerParser<T>;
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> EventStream for ResponseStream<S, T> {
+    type Event = ResponseEvent<T>;
+    type Error = ResponseError<S::Error>;
+    type Parser = ResponseParser<T>;
 
     /// What the provider says of the answer as a whole is an error here.
     fn poll_pick<R>(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
-        mut pick: impl FnMut(AnswerEvent<T>) -> Option<R>,
+        mut pick: impl FnMut(ResponseEvent<T>) -> Option<R>,
     ) -> Poll<Option<Result<R, Self::Error>>> {
         let polled = self.project().pump.poll_pick(cx, |event| match event {
-            AnswerEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
-                Some(Err(AnswerError::Provider(Box::new(diagnostic))))
+            ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
+                Some(Err(ResponseError::Provider(Box::new(diagnostic))))
             }
-            AnswerEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::StreamIncomplete => {
-                Some(Err(AnswerError::Incomplete(Box::new(diagnostic))))
+            ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::StreamIncomplete => {
+                Some(Err(ResponseError::Incomplete(Box::new(diagnostic))))
             }
             event => pick(event).map(Ok),
         });
@@ -178,34 +178,34 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> EventStream for AnswerS
         self.pump.is_terminated()
     }
 
-    fn parser(&self) -> &AnswerParser<T> {
+    fn parser(&self) -> &ResponseParser<T> {
         self.pump.machine()
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> Stream for AnswerStream<S, T> {
-    type Item = Result<AnswerEvent<T>, AnswerError<S::Error>>;
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> Stream for ResponseStream<S, T> {
+    type Item = Result<ResponseEvent<T>, ResponseError<S::Error>>;
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let polled = self.project().pump.poll_pick(cx, Some);
-        polled.map(|polled| Some(polled?.map_err(AnswerError::from)))
+        polled.map(|polled| Some(polled?.map_err(ResponseError::from)))
     }
 }
 
-impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> FusedStream for AnswerStream<S, T> {
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> FusedStream for ResponseStream<S, T> {
     fn is_terminated(&self) -> bool {
         self.has_ended()
     }
 }
 
-impl<S: TryStream, T> Reporting for AnswerStream<S, T> {
+impl<S: TryStream, T> Reporting for ResponseStream<S, T> {
     fn report(&self) -> &Report {
         self.pump.machine().report()
     }
 }
 
-impl<S: TryStream, T> fmt::Debug for AnswerStream<S, T> {
+impl<S: TryStream, T> fmt::Debug for ResponseStream<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerStream").field("parser", self.pump.machine()).finish_non_exhaustive()
+        f.debug_struct("ResponseStream").field("parser", self.pump.machine()).finish_non_exhaustive()
     }
 }

@@ -11,7 +11,7 @@ use tokenline_core::{
 };
 
 use super::text::TextOf;
-use super::{AnswerEvent, TextAs};
+use super::{ResponseEvent, TextAs};
 
 pub(super) struct Outbox<T> {
     pub(super) text_as: TextAs,
@@ -22,7 +22,7 @@ pub(super) struct Outbox<T> {
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
     pub(super) repair: Option<RepairHook>,
     pub(super) limits: Limits,
-    pub(super) events: VecDeque<AnswerEvent<T>>,
+    pub(super) events: VecDeque<ResponseEvent<T>>,
 }
 
 impl<T> Default for Outbox<T> {
@@ -52,13 +52,13 @@ impl<T> Outbox<T> {
     }
 
     pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
-        self.events.push_back(AnswerEvent::from_diagnostic(choice, block, diagnostic));
+        self.events.push_back(ResponseEvent::from_diagnostic(choice, block, diagnostic));
     }
 
     pub(super) fn native_call(&mut self, choice: u64, outcome: Result<ToolCall, Box<RejectedCall>>) {
         let event = match outcome.or_else(|call| self.repaired_call(&call).ok_or(call)) {
-            Ok(call) => AnswerEvent::ToolCall { choice, block: 0, call, record: None },
-            Err(call) => AnswerEvent::RejectedCall { choice, block: 0, call },
+            Ok(call) => ResponseEvent::ToolCall { choice, block: 0, call, record: None },
+            Err(call) => ResponseEvent::RejectedCall { choice, block: 0, call },
         };
         self.events.push_back(event);
     }
@@ -89,7 +89,7 @@ impl<T> Outbox<T> {
     /// Text that is part of nothing else.
     pub(super) fn text(&mut self, choice: u64, block: u64, text: &str) {
         if self.wants_fragments && !text.is_empty() {
-            self.events.push_back(AnswerEvent::Text { choice, block, text: text.to_owned() });
+            self.events.push_back(ResponseEvent::Text { choice, block, text: text.to_owned() });
         }
     }
 
@@ -105,7 +105,7 @@ impl<T> Outbox<T> {
             Some(name) => {
                 let mut call = Box::new(RejectedCall::new(diagnostic, text));
                 call.name = name;
-                self.events.push_back(AnswerEvent::RejectedCall { choice, block, call });
+                self.events.push_back(ResponseEvent::RejectedCall { choice, block, call });
                 false
             }
             None => {
@@ -115,7 +115,7 @@ impl<T> Outbox<T> {
         }
     }
 
-    pub(super) fn take(&mut self) -> Option<AnswerEvent<T>> {
+    pub(super) fn take(&mut self) -> Option<ResponseEvent<T>> {
         let event = self.events.pop_front();
         if self.events.is_empty() {
             // One large chunk must not pin memory.
@@ -169,7 +169,7 @@ impl<T: DeserializeOwned> Outbox<T> {
         }
         // What is neither delivered nor a call stays text; a list of no calls is none.
         let mut events = self.events.range(first..);
-        let is_text = events.len() > 0 && events.all(|event| matches!(event, AnswerEvent::Rejected { .. }));
+        let is_text = events.len() > 0 && events.all(|event| matches!(event, ResponseEvent::Rejected { .. }));
         if is_text { TextOf::NoCall(record.span) } else { TextOf::Record }
     }
 
@@ -185,12 +185,12 @@ impl<T: DeserializeOwned> Outbox<T> {
             }
             _ => {
                 let record = record.deserialize()?;
-                self.events.push_back(AnswerEvent::Record { choice, block, record });
+                self.events.push_back(ResponseEvent::Record { choice, block, record });
                 Ok(())
             }
         });
         if let Err(diagnostic) = outcome {
-            self.events.push_back(AnswerEvent::from_diagnostic(Some(choice), block, *diagnostic));
+            self.events.push_back(ResponseEvent::from_diagnostic(Some(choice), block, *diagnostic));
         }
     }
 
@@ -201,7 +201,7 @@ impl<T: DeserializeOwned> Outbox<T> {
         block: u64,
         rejected: Rejected,
         place: Record<()>,
-    ) -> Option<AnswerEvent<T>> {
+    ) -> Option<ResponseEvent<T>> {
         let replacement = self.repair.as_mut()?(rejected)?;
         let (first, limits) = (self.events.len(), self.limits);
         place.repaired(&replacement, &limits, |record| self.read(choice, block, record))?;
@@ -218,7 +218,7 @@ fn call_event<T>(
     block: u64,
     record: &Record<Value<'_>>,
     call: Result<ToolCall, Box<RejectedCall>>,
-) -> AnswerEvent<T> {
+) -> ResponseEvent<T> {
     let is_repaired = record.recovered.contains(Recovery::Repaired);
     match call {
         // A clean end seals with the evidence it is; this is any other. A replacement is whole.
@@ -228,14 +228,14 @@ fn call_event<T>(
                 Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
             let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
             (rejected.name, rejected.call_id) = (Some(call.name), call.call_id);
-            AnswerEvent::RejectedCall { choice, block, call: Box::new(rejected) }
+            ResponseEvent::RejectedCall { choice, block, call: Box::new(rejected) }
         }
-        Ok(call) => AnswerEvent::ToolCall { choice, block, call, record: Some(record.map(|_| ())) },
+        Ok(call) => ResponseEvent::ToolCall { choice, block, call, record: Some(record.map(|_| ())) },
         // An object that is no call.
         Err(call) if call.diagnostic.code == Code::MissingField => {
-            AnswerEvent::from_diagnostic(Some(choice), block, call.diagnostic)
+            ResponseEvent::from_diagnostic(Some(choice), block, call.diagnostic)
         }
-        Err(call) => AnswerEvent::RejectedCall { choice, block, call },
+        Err(call) => ResponseEvent::RejectedCall { choice, block, call },
     }
 }
 

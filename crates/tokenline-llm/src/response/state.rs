@@ -11,11 +11,11 @@ use super::choice::Choice;
 use super::deferred::{Deferred, SLICE};
 use super::outbox::Outbox;
 use super::surrogates::SurrogateJoiner;
-use super::{AnswerEvent, TextAs};
+use super::{ResponseEvent, TextAs};
 use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, Unknown, Usage};
 
-pub(super) struct Answer<T> {
+pub(super) struct ResponseState<T> {
     pub(super) options: Options,
     pub(super) out: Outbox<T>,
     /// What has come and waits until the events before it are taken.
@@ -57,7 +57,7 @@ const MAX_CHOICES: usize = 128;
 /// Characters of a provider's error message that are shown.
 const MAX_MESSAGE: usize = 500;
 
-impl<T> Answer<T> {
+impl<T> ResponseState<T> {
     pub(super) fn new(options: Options, needs_terminator: bool, out: Outbox<T>) -> Self {
         let out = Outbox { limits: options.limits, ..out };
         Self {
@@ -147,7 +147,7 @@ impl<T> Answer<T> {
     }
 }
 
-impl<T: DeserializeOwned> Answer<T> {
+impl<T: DeserializeOwned> ResponseState<T> {
     /// Says where on the wire the next event is.
     pub(super) fn at(&mut self, line: u64, span: Span) {
         (self.line, self.span) = (line, span);
@@ -261,11 +261,11 @@ impl<T: DeserializeOwned> Answer<T> {
             Delta::Reasoning { choice, text } => {
                 self.pieces += 1;
                 if self.out.wants_fragments {
-                    self.out.events.push_back(AnswerEvent::Reasoning { choice, text: text.to_owned() });
+                    self.out.events.push_back(ResponseEvent::Reasoning { choice, text: text.to_owned() });
                 }
             }
             Delta::Refusal { choice, text } => {
-                self.out.events.push_back(AnswerEvent::Refusal { choice, text: text.to_owned() });
+                self.out.events.push_back(ResponseEvent::Refusal { choice, text: text.to_owned() });
             }
             Delta::ToolCall { choice, call } => {
                 let Some(at) = self.choice(choice) else { return };
@@ -292,7 +292,7 @@ impl<T: DeserializeOwned> Answer<T> {
             }
             Delta::Usage(usage) => {
                 if self.usage.replace(usage) != Some(usage) {
-                    self.out.events.push_back(AnswerEvent::Usage(usage));
+                    self.out.events.push_back(ResponseEvent::Usage(usage));
                 }
             }
             Delta::Error { message } => self.fail(&message),
@@ -322,7 +322,7 @@ impl<T: DeserializeOwned> Answer<T> {
                 "the model wrote a tool call that the provider could not read; nothing of it was sent";
             self.out.finding(Some(index), 0, self.diagnostic(Code::MalformedJson, message));
         }
-        self.out.events.push_back(AnswerEvent::Finish { choice: index, reason });
+        self.out.events.push_back(ResponseEvent::Finish { choice: index, reason });
     }
 
     /// Says that all there is, so many bytes, is the provider's error.

@@ -11,7 +11,7 @@ use super::array::ArrayDecoder;
 use super::element::Element;
 use super::lines::LineDecoder;
 use super::provider::{Decoder, Provider, may_be_whole};
-use super::state::Answer;
+use super::state::ResponseState;
 use crate::Delta;
 
 /// The framing of a stream, as far as it has come.
@@ -75,7 +75,7 @@ impl Wire {
         &mut self,
         input: &[u8],
         decoder: &mut Decoder,
-        answer: &mut Answer<T>,
+        state: &mut ResponseState<T>,
     ) -> usize {
         if let Framing::EventsOrArray(events) = &mut self.framing {
             let blank = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
@@ -94,55 +94,59 @@ impl Wire {
                 match item {
                     None => {}
                     Some(SseItem::Event(event) | SseItem::Incomplete(event)) => {
-                        sse_event(&event, false, decoder, answer);
+                        sse_event(&event, false, decoder, state);
                     }
-                    Some(SseItem::Rejected(diagnostic)) => answer.lose(diagnostic),
+                    Some(SseItem::Rejected(diagnostic)) => state.lose(diagnostic),
                 }
                 consumed
             }
             Framing::Array(array) => {
                 let (consumed, element) = array.decode(input);
-                element.map(|element| read_element(element, false, decoder, answer));
+                element.map(|element| read_element(element, false, decoder, state));
                 consumed
             }
             Framing::Lines(lines) => {
                 let (consumed, element) = lines.decode(input);
-                element.map(|element| read_element(element, false, decoder, answer));
+                element.map(|element| read_element(element, false, decoder, state));
                 consumed
             }
         }
     }
 
     /// Ends the stream. An event without its end counts if it is whole.
-    pub(super) fn finish<T: DeserializeOwned>(&mut self, decoder: &mut Decoder, answer: &mut Answer<T>) {
+    pub(super) fn finish<T: DeserializeOwned>(
+        &mut self,
+        decoder: &mut Decoder,
+        state: &mut ResponseState<T>,
+    ) {
         let is_whole = match &mut self.framing {
             Framing::Events(events) | Framing::EventsOrArray(events) => match events.finish() {
                 None => true,
                 Some(SseItem::Event(event) | SseItem::Incomplete(event)) => {
-                    sse_event(&event, true, decoder, answer)
+                    sse_event(&event, true, decoder, state)
                 }
                 Some(SseItem::Rejected(diagnostic)) => {
-                    answer.lose(diagnostic);
+                    state.lose(diagnostic);
                     false
                 }
             },
             Framing::Array(array) => match array.finish() {
                 None => true,
                 Some((line, span)) => {
-                    answer.begin_event(line, span);
-                    answer.out.finding(None, 0, truncated(line, span));
+                    state.begin_event(line, span);
+                    state.out.finding(None, 0, truncated(line, span));
                     false
                 }
             },
             Framing::Lines(lines) => match lines.finish() {
                 None => true,
-                Some(element) => read_element(element, true, decoder, answer),
+                Some(element) => read_element(element, true, decoder, state),
             },
         };
         // What is kept back until the stream has ended is none of one that was cut off.
         if is_whole {
-            decoder.finish(|delta| answer.take(delta, None, false));
-            answer.end_event();
+            decoder.finish(|delta| state.take(delta, None, false));
+            state.end_event();
         }
     }
 
@@ -170,22 +174,22 @@ fn sse_event<T: DeserializeOwned>(
     event: &SseEvent<'_>,
     is_cut: bool,
     decoder: &mut Decoder,
-    answer: &mut Answer<T>,
+    state: &mut ResponseState<T>,
 ) -> bool {
-    answer.at(event.line, event.span);
+    state.at(event.line, event.span);
     if event.data.is_empty() {
         return true;
     }
-    answer.begin_event(event.line, event.span);
+    state.begin_event(event.line, event.span);
     if is_cut && !may_be_whole(event) {
-        answer.out.finding(None, 0, event.truncated());
+        state.out.finding(None, 0, event.truncated());
         return false;
     }
-    let decoded = decode(event.event, event.data, event.lossy, decoder, answer);
+    let decoded = decode(event.event, event.data, event.lossy, decoder, state);
     match &decoded {
-        Ok(()) => answer.end_event(),
-        Err(_) if is_cut => answer.out.finding(None, 0, event.truncated()),
-        Err(error) => answer.lose_event(error),
+        Ok(()) => state.end_event(),
+        Err(_) if is_cut => state.out.finding(None, 0, event.truncated()),
+        Err(error) => state.lose_event(error),
     }
     decoded.is_ok()
 }
@@ -195,12 +199,12 @@ fn decode<T: DeserializeOwned>(
     data: &str,
     lossy: bool,
     decoder: &mut Decoder,
-    answer: &mut Answer<T>,
+    state: &mut ResponseState<T>,
 ) -> Result<(), SyntaxError> {
     let mut lone = None;
     decoder.decode(event, data, |delta| match delta {
         Delta::LoneSurrogates(halves) => lone = Some(halves),
-        delta => answer.take(delta, lone, lossy),
+        delta => state.take(delta, lone, lossy),
     })
 }
 
@@ -210,24 +214,24 @@ fn read_element<T: DeserializeOwned>(
     element: Element<'_>,
     is_cut: bool,
     decoder: &mut Decoder,
-    answer: &mut Answer<T>,
+    state: &mut ResponseState<T>,
 ) -> bool {
     let Element { data, line, span } = element;
-    answer.begin_event(line, span);
+    state.begin_event(line, span);
     let data = match data {
         Ok(data) => String::from_utf8_lossy(data),
         Err(diagnostic) => {
-            answer.lose(diagnostic);
+            state.lose(diagnostic);
             return false;
         }
     };
     let lossy = matches!(data, Cow::Owned(_));
     let data = data.trim_start_matches('\u{feff}');
-    let decoded = decode("message", data, lossy, decoder, answer);
+    let decoded = decode("message", data, lossy, decoder, state);
     match &decoded {
-        Ok(()) => answer.end_event(),
-        Err(_) if is_cut => answer.out.finding(None, 0, truncated(line, span)),
-        Err(error) => answer.lose_event(error),
+        Ok(()) => state.end_event(),
+        Err(_) if is_cut => state.out.finding(None, 0, truncated(line, span)),
+        Err(error) => state.lose_event(error),
     }
     decoded.is_ok()
 }

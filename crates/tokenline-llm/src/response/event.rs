@@ -24,7 +24,7 @@ pub enum TextAs {
 /// there are none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum AnswerEvent<T> {
+pub enum ResponseEvent<T> {
     /// A whole record of a text. Its place is in that text.
     Record {
         /// The choice.
@@ -74,7 +74,7 @@ pub enum AnswerEvent<T> {
         diagnostic: Diagnostic,
     },
     /// Text that is part of no record and of no call, as it comes. Only if
-    /// [asked for](super::AnswerParser::with_fragments).
+    /// [asked for](super::ResponseParser::with_fragments).
     Text {
         /// The choice.
         choice: u64,
@@ -83,7 +83,7 @@ pub enum AnswerEvent<T> {
         /// More of its text.
         text: String,
     },
-    /// Reasoning as it comes. Only if [asked for](super::AnswerParser::with_fragments).
+    /// Reasoning as it comes. Only if [asked for](super::ResponseParser::with_fragments).
     Reasoning {
         /// The choice.
         choice: u64,
@@ -108,7 +108,7 @@ pub enum AnswerEvent<T> {
     Usage(Usage),
 }
 
-impl<T> AnswerEvent<T> {
+impl<T> ResponseEvent<T> {
     /// The finding, if it is about something that was not delivered, or information.
     #[must_use]
     pub fn diagnostic(&self) -> Option<&Diagnostic> {

@@ -3,17 +3,17 @@
 use serde::de::DeserializeOwned;
 use tokenline_core::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
 
-use super::AnswerParser;
-use crate::answer::AnswerEvent;
-use crate::answer::provider::Provider;
+use super::ResponseParser;
+use crate::response::ResponseEvent;
+use crate::response::provider::Provider;
 
-impl<T: DeserializeOwned> StreamMachine for AnswerParser<T> {
-    type Event = AnswerEvent<T>;
+impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
+    type Event = ResponseEvent<T>;
 
     // An event of the wire, with its JSON, takes as long as 8 KiB of records.
     const CHUNK_COST: usize = 8 * 1024;
 
-    fn step(&mut self, input: &[u8]) -> (usize, StreamStep<AnswerEvent<T>>) {
+    fn step(&mut self, input: &[u8]) -> (usize, StreamStep<ResponseEvent<T>>) {
         if let Some(event) = self.next_event() {
             return (0, StreamStep::Event(event));
         }
@@ -28,7 +28,7 @@ impl<T: DeserializeOwned> StreamMachine for AnswerParser<T> {
         self.end(end);
     }
 
-    fn count_as<'a>(&self, event: &'a AnswerEvent<T>) -> CountAs<'a> {
+    fn count_as<'a>(&self, event: &'a ResponseEvent<T>) -> CountAs<'a> {
         event.count_as()
     }
 
@@ -41,7 +41,7 @@ impl<T: DeserializeOwned> StreamMachine for AnswerParser<T> {
     }
 
     fn is_terminated(&self) -> bool {
-        self.answer.is_terminated && self.is_complete()
+        self.state.is_terminated && self.is_complete()
     }
 
     // Messages of Anthropic's and Responses may be begun anew behind their last event, by a proxy.

@@ -16,9 +16,9 @@ use super::{ClientError, ClientErrorKind, refusal};
 
 /// The bytes of an answer, as they come. Dropping it closes the connection.
 #[must_use = "streams do nothing unless polled"]
-pub struct AnswerBody(Pin<Box<dyn Stream<Item = Result<Bytes, ClientError>> + Send>>);
+pub struct ResponseBody(Pin<Box<dyn Stream<Item = Result<Bytes, ClientError>> + Send>>);
 
-impl AnswerBody {
+impl ResponseBody {
     /// The body of a response to a request that was sent so many times.
     pub(super) fn new(response: Response, client: &Inner, attempts: u32) -> Self {
         let read_timeout = client.read_timeout;
@@ -56,7 +56,7 @@ fn broken(error: reqwest::Error, received: u64, silence: Duration, read_timeout:
         .with_source(error.without_url())
 }
 
-impl Stream for AnswerBody {
+impl Stream for ResponseBody {
     type Item = Result<Bytes, ClientError>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
@@ -64,8 +64,8 @@ impl Stream for AnswerBody {
     }
 }
 
-impl fmt::Debug for AnswerBody {
+impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AnswerBody").finish_non_exhaustive()
+        f.debug_struct("ResponseBody").finish_non_exhaustive()
     }
 }
