@@ -9,7 +9,6 @@ use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextAs};
 use crate::args::What;
 use crate::emit::{Emitter, Of};
 use crate::failure::Failure;
-use crate::guess;
 use crate::parse::Rules;
 use crate::source::Source;
 
@@ -23,8 +22,8 @@ pub(crate) fn parse(
     let mut parser = configure(ResponseParser::new(provider, rules.options.clone()), rules);
     let mut beginning = Vec::new();
     while let Some(chunk) = source.read()? {
-        if beginning.len() < guess::LOOKED_AT {
-            beginning.extend_from_slice(&chunk[..chunk.len().min(guess::LOOKED_AT)]);
+        if beginning.len() < Provider::DETECT_BYTES {
+            beginning.extend_from_slice(&chunk[..chunk.len().min(Provider::DETECT_BYTES)]);
         }
         parser.push(chunk);
         take(&mut parser, emitter)?;
@@ -40,7 +39,7 @@ pub(crate) fn parse(
         return Ok(());
     }
     if !parser.is_complete()
-        && let Some(other) = guess::provider(&beginning).filter(|other| *other != provider)
+        && let Some(other) = Provider::detect(&beginning).filter(|other| *other != provider)
     {
         emitter.remark(&format!("this looks like --from {}", other.as_str()));
     }

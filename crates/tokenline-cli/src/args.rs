@@ -4,10 +4,11 @@ mod continuation;
 mod structured;
 mod validate;
 
+use std::iter;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use clap::builder::{NonEmptyStringValueParser, PossibleValuesParser, TypedValueParser};
+use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Parser, Subcommand, ValueEnum};
 use tokenline::CallFormat;
 use tokenline::llm::Provider;
@@ -76,8 +77,8 @@ pub(crate) struct ParseArgs {
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// What the input is.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) from: From,
+    #[arg(long, default_value = "text", value_parser = input_format())]
+    pub(crate) from: InputFormat,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     /// Read this many bytes at a time, at most 1 GiB.
@@ -134,11 +135,11 @@ pub(crate) struct ReadingArgs {
 /// Which model to ask, and how.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
-    /// Whom to ask, or whose way of speaking a server has.
+    /// Provider, or the provider whose API the server implements.
     #[arg(long, value_parser = provider())]
     pub(crate) provider: Provider,
-    /// Where it is, with or without the path; otherwise as OPENAI_BASE_URL, ANTHROPIC_BASE_URL,
-    /// GOOGLE_GEMINI_BASE_URL or OLLAMA_HOST say, or the provider's own address.
+    /// Base URL of the server, with or without the path. Default: the provider's own variable, such as
+    /// OPENAI_BASE_URL or OLLAMA_HOST, or else its public address.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
     /// The model, by the provider's name for it.
@@ -354,35 +355,17 @@ pub(crate) enum Format {
     Schema,
 }
 
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
-pub(crate) enum From {
-    /// Text as the model wrote it.
-    #[default]
-    Text,
-    /// The body of an OpenAI chat completions stream, or of a server that speaks the same.
-    OpenaiChat,
-    /// The body of an OpenAI Responses stream.
-    OpenaiResponses,
-    /// The body of an Anthropic messages stream.
-    Anthropic,
-    /// The body of a Gemini streamGenerateContent stream, with alt=sse or without.
-    Gemini,
-    /// The body of an Ollama /api/chat stream.
-    Ollama,
-}
+/// What an input is: the body of a provider's response, or else text as the model wrote it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct InputFormat(pub(crate) Option<Provider>);
 
-impl From {
-    /// Whose stream it is, if it is one.
-    pub(crate) fn provider(self) -> Option<Provider> {
-        match self {
-            Self::Text => None,
-            Self::OpenaiChat => Some(Provider::OpenAiChat),
-            Self::OpenaiResponses => Some(Provider::OpenAiResponses),
-            Self::Anthropic => Some(Provider::Anthropic),
-            Self::Gemini => Some(Provider::Gemini),
-            Self::Ollama => Some(Provider::Ollama),
-        }
-    }
+fn input_format() -> impl TypedValueParser<Value = InputFormat> {
+    let provider = |provider: &Provider| {
+        PossibleValue::new(provider.as_str()).help(format!("The body of a response: {}", provider.title()))
+    };
+    let text = PossibleValue::new("text").help("Text as the model wrote it");
+    PossibleValuesParser::new(iter::once(text).chain(Provider::ALL.iter().map(provider)))
+        .map(|name| InputFormat(Provider::from_name(&name)))
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -10,7 +10,6 @@ mod emit;
 mod explain;
 mod extract;
 mod failure;
-mod guess;
 mod input;
 mod interrupt;
 mod load;

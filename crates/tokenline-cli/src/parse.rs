@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use tokenline::json::Value;
+use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
     CallFormat, Emit, EndedBy, Event, LentEvent, Options, Record, RecordDecoder, ToolCall, Validate as _,
@@ -15,7 +16,7 @@ use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
 use crate::output_file::OutputFile;
 use crate::source::Source;
-use crate::{answer, guess, load};
+use crate::{answer, load};
 
 /// What the input is read as, apart from where it comes from.
 pub(crate) struct Rules {
@@ -94,7 +95,7 @@ impl Rules {
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is read or written.
     let rules = Rules::new(&args.reading)?;
-    if args.from.provider().is_some() {
+    if args.from.0.is_some() {
         rules.check_for_answers()?;
     }
     let mut source = Source::open(&args.file, args.chunk_size)?;
@@ -102,7 +103,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let mut emitter = Emitter::new(rules.what, source.name()).with_quota(&args.reading);
     rules.remark(&emitter);
 
-    let outcome = match args.from.provider() {
+    let outcome = match args.from.0 {
         None => text(&rules, &mut source, &mut emitter),
         Some(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
     };
@@ -145,7 +146,7 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
     }
     while let Some(chunk) = source.read()? {
         if decoder.position() == 0 {
-            match guess::provider(chunk) {
+            match Provider::detect(chunk) {
                 Some(other) => emitter.remark(&format!("this looks like --from {}", other.as_str())),
                 None if [&b"data:"[..], b"event:"].iter().any(|field| chunk.starts_with(field)) => {
                     emitter.remark("this looks like a provider's stream of events: see --from");

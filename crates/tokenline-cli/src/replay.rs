@@ -10,7 +10,6 @@ use tokenline::llm::replay::{self, Cut, Pace, Recording, ReplayServer};
 
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Verdict};
-use crate::guess;
 use crate::say::say;
 
 pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
@@ -29,12 +28,12 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     // Each answers at every path, but is of one provider's format.
     let formats: Vec<String> = recordings
         .iter()
-        .map(|recording| match guess::provider(recording.bytes()) {
+        .map(|recording| match Provider::detect(recording.bytes()) {
             Some(provider) => format!("{} ({})", recording.name(), provider.as_str()),
             None => recording.name().to_owned(),
         })
         .collect();
-    let provider = guess::provider(recordings[0].bytes()).unwrap_or(Provider::OpenAiChat);
+    let provider = Provider::detect(recordings[0].bytes()).unwrap_or(Provider::OpenAiChat);
     let path = provider.path().replace('*', &names[0]);
 
     let address = address(&args.listen)?;

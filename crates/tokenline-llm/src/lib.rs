@@ -7,11 +7,11 @@
 //!
 //! | provider | body | decoder of its events |
 //! |---|---|---|
-//! | OpenAI chat completions, and servers that speak the same | server-sent events | [`OpenAiChatDecoder`] |
-//! | OpenAI Responses | server-sent events | [`OpenAiResponsesDecoder`] |
-//! | Anthropic messages | server-sent events | [`AnthropicDecoder`] |
-//! | Gemini `streamGenerateContent` | server-sent events, or a JSON array | [`GeminiDecoder`] |
-//! | Ollama `/api/chat` | JSON Lines | [`OllamaDecoder`] |
+//! | OpenAI chat completions, and servers that speak the same | server-sent events | [`OpenAiChatDecoder`](providers::OpenAiChatDecoder) |
+//! | OpenAI Responses | server-sent events | [`OpenAiResponsesDecoder`](providers::OpenAiResponsesDecoder) |
+//! | Anthropic messages | server-sent events | [`AnthropicDecoder`](providers::AnthropicDecoder) |
+//! | Gemini `streamGenerateContent` | server-sent events, or a JSON array | [`GeminiDecoder`](providers::GeminiDecoder) |
+//! | Ollama `/api/chat` | JSON Lines | [`OllamaDecoder`](providers::OllamaDecoder) |
 //!
 //! ```
 //! use tokenline_core::Options;
@@ -58,7 +58,7 @@ mod continued;
 mod delta;
 #[cfg(feature = "reqwest-eventsource")]
 pub mod event_source;
-mod providers;
+pub mod providers;
 #[cfg(feature = "replay")]
 pub mod replay;
 pub mod request;
@@ -68,16 +68,15 @@ mod retry_after;
 mod secrets;
 mod stream;
 mod unknown;
+mod wire;
 
 pub use continued::{
     Checkpoint, Continuation, ContinuationError, ContinuationFailure, ContinuationStep, RecordContinuation,
     ResponseEnd,
 };
 pub use delta::{Delta, FinishReason, Usage};
-pub use providers::{
-    AnthropicDecoder, GeminiDecoder, OllamaDecoder, OpenAiChatDecoder, OpenAiResponsesDecoder,
-};
-pub use response::{Provider, ResponseEvent, ResponseParser, TextAs};
+pub use providers::Provider;
+pub use response::{ResponseEvent, ResponseParser, TextAs};
 pub use stream::{Records, ResponseError, ResponseStream, TextPieces, ToolCalls};
 pub use tokenline_codec::Items;
 pub use unknown::Unknown;

@@ -5,6 +5,7 @@ use std::fmt;
 
 use super::ClientError;
 use crate::Provider;
+use crate::providers::KeyHeader;
 
 /// An API key. It is sent to its provider, and neither displayed nor debugged.
 ///
@@ -61,40 +62,26 @@ impl ApiKey {
     /// If it is set to what cannot be a key.
     pub fn usual(provider: Provider) -> Result<Option<Self>, ClientError> {
         let is_set = |variable: &&&str| env::var_os(variable).is_some_and(|key| !key.is_empty());
-        variables(provider).iter().find(is_set).map(|variable| Self::from_env(variable)).transpose()
+        provider
+            .api()
+            .endpoint()
+            .key_variables
+            .iter()
+            .find(is_set)
+            .map(|variable| Self::from_env(variable))
+            .transpose()
     }
 
-    /// The value of the [header] in which the provider wants it.
-    pub(super) fn header_value(&self, provider: Provider) -> String {
-        match provider {
-            Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Ollama => {
-                format!("Bearer {}", self.0)
-            }
-            Provider::Anthropic | Provider::Gemini => self.0.clone(),
+    /// The header that carries it: name and value.
+    pub(super) fn header(&self, provider: Provider) -> (&'static str, String) {
+        match provider.api().endpoint().key_header {
+            KeyHeader::Bearer => (KeyHeader::AUTHORIZATION, format!("Bearer {}", self.0)),
+            KeyHeader::Named(name) => (name, self.0.clone()),
         }
     }
 
     pub(super) fn as_str(&self) -> &str {
         &self.0
-    }
-}
-
-/// The header in which the provider wants its key.
-pub(super) const fn header(provider: Provider) -> &'static str {
-    match provider {
-        Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Ollama => "authorization",
-        Provider::Anthropic => "x-api-key",
-        Provider::Gemini => "x-goog-api-key",
-    }
-}
-
-/// The variables in which the provider's own tools look for its key, the first that is set.
-pub(super) const fn variables(provider: Provider) -> &'static [&'static str] {
-    match provider {
-        Provider::OpenAiChat | Provider::OpenAiResponses => &["OPENAI_API_KEY"],
-        Provider::Anthropic => &["ANTHROPIC_API_KEY"],
-        Provider::Gemini => &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-        Provider::Ollama => &["OLLAMA_API_KEY"],
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use reqwest::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
 
-use super::api_key::{self, ApiKey};
+use super::api_key::ApiKey;
 use super::llm_client::{Inner, LlmClient};
 use super::retry::Retries;
 use super::{ClientError, ClientErrorKind, endpoint, tls};
@@ -156,14 +156,15 @@ impl LlmClientBuilder {
 
         let mut secrets = Secrets::default();
         let mut headers = HeaderMap::new();
-        if provider == Provider::Anthropic {
-            headers.insert("anthropic-version", HeaderValue::from_static("2023-06-01"));
+        let endpoint = provider.api().endpoint();
+        for (name, value) in endpoint.headers {
+            headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }
         secrets.add(key.as_ref().map_or("", ApiKey::as_str));
         let in_url = endpoint::secrets(&base_url);
         in_url.iter().for_each(|secret| secrets.add(secret));
         let mut has_key = key.is_some() || !in_url.is_empty();
-        let key_header = key.map(|key| (api_key::header(provider).to_owned(), key.header_value(provider)));
+        let key_header = key.map(|key| key.header(provider)).map(|(name, value)| (name.to_owned(), value));
         for (name, value) in key_header.into_iter().chain(self.headers) {
             // It is not repeated: a whole line, or a value in its place, may have been given for it.
             let name = HeaderName::try_from(&name).map_err(|_| {
@@ -174,7 +175,7 @@ impl LlmClientBuilder {
             })?;
             sent.set_sensitive(true);
             secrets.add_header(&value);
-            has_key |= name == api_key::header(provider) || name == AUTHORIZATION;
+            has_key |= name == endpoint.key_header.name() || name == AUTHORIZATION;
             headers.insert(name, sent);
         }
 

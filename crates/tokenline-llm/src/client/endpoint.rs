@@ -6,30 +6,12 @@ use reqwest::Url;
 
 use super::ClientError;
 use crate::Provider;
-
-/// The provider's own address.
-pub(super) const fn public_url(provider: Provider) -> &'static str {
-    match provider {
-        Provider::OpenAiChat | Provider::OpenAiResponses => "https://api.openai.com/v1",
-        Provider::Anthropic => "https://api.anthropic.com",
-        Provider::Gemini => "https://generativelanguage.googleapis.com",
-        Provider::Ollama => "http://localhost:11434",
-    }
-}
-
-/// The variable in which the provider's own tools look for another address.
-pub(super) const fn variable(provider: Provider) -> &'static str {
-    match provider {
-        Provider::OpenAiChat | Provider::OpenAiResponses => "OPENAI_BASE_URL",
-        Provider::Anthropic => "ANTHROPIC_BASE_URL",
-        Provider::Gemini => "GOOGLE_GEMINI_BASE_URL",
-        Provider::Ollama => "OLLAMA_HOST",
-    }
-}
+use crate::providers::Endpoint;
 
 /// The base URL of the environment, or else the provider's own.
 pub(super) fn usual(provider: Provider) -> Result<Url, ClientError> {
-    let variable = variable(provider);
+    let endpoint = provider.api().endpoint();
+    let variable = endpoint.base_url_variable;
     match env::var(variable) {
         Ok(url) if !url.trim().is_empty() => {
             parse(provider, &url).map_err(|error| error.in_variable(variable))
@@ -38,7 +20,7 @@ pub(super) fn usual(provider: Provider) -> Result<Url, ClientError> {
         Err(env::VarError::NotUnicode(_)) => {
             Err(ClientError::configuration(format!("the environment variable {variable} is not UTF-8")))
         }
-        Ok(_) | Err(env::VarError::NotPresent) => parse(provider, public_url(provider)),
+        Ok(_) | Err(env::VarError::NotPresent) => parse(provider, endpoint.base_url),
     }
 }
 
@@ -47,8 +29,7 @@ pub(super) fn parse(provider: Provider, base_url: &str) -> Result<Url, ClientErr
     let base_url = base_url.trim();
     let url = match base_url.contains("://") {
         true => base_url.to_owned(),
-        false if provider == Provider::Ollama => format!("http://{}", ollama_host(base_url)),
-        false => format!("http://{base_url}"),
+        false => provider.api().complete_base_url(base_url),
     };
     let url = Url::parse(&url)
         .map_err(|error| ClientError::configuration(format!("the base URL cannot be read: {error}")))?;
@@ -56,18 +37,6 @@ pub(super) fn parse(provider: Provider, base_url: &str) -> Result<Url, ClientErr
         return Err(ClientError::configuration("the base URL must begin with http:// or https://"));
     }
     Ok(url)
-}
-
-/// `OLLAMA_HOST` is mostly a host and a port alone, or either of them.
-fn ollama_host(host: &str) -> String {
-    let (authority, path) = host.split_at(host.find('/').unwrap_or(host.len()));
-    let (its_host, port) = match authority.rsplit_once(':') {
-        // The last part of an IPv6 address is none: `[::1]`.
-        Some((its_host, port)) if !port.ends_with(']') => (its_host, port),
-        _ => (authority, ""),
-    };
-    let its_host = if its_host.is_empty() && !port.is_empty() { "127.0.0.1" } else { its_host };
-    format!("{its_host}:{}{path}", if port.is_empty() { "11434" } else { port })
 }
 
 /// What of a base URL is not to be shown.
@@ -108,8 +77,9 @@ fn decoded(text: &str) -> String {
 pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
     let mut url = base_url.clone();
     let has: Vec<String> = segments(base_url.path()).map(str::to_owned).collect();
-    let wanted: Vec<&str> = segments(provider.path()).collect();
-    let known = known(provider, &has, &wanted);
+    let endpoint = provider.api().endpoint();
+    let wanted: Vec<&str> = segments(endpoint.path).collect();
+    let known = known(endpoint, &has, &wanted);
     if let Ok(mut path) = url.path_segments_mut() {
         path.pop_if_empty();
         for segment in &wanted[known..] {
@@ -123,22 +93,22 @@ pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
             };
         }
     }
-    if provider == Provider::Gemini && !url.query_pairs().any(|(name, _)| name == "alt") {
-        url.query_pairs_mut().append_pair("alt", "sse");
+    if let Some((name, value)) = endpoint.query
+        && !url.query_pairs().any(|(its, _)| its == name)
+    {
+        url.query_pairs_mut().append_pair(name, value);
     }
     url
 }
 
 /// How many of the wanted segments a base path ends with.
-fn known(provider: Provider, has: &[String], wanted: &[&str]) -> usize {
+fn known(endpoint: &Endpoint, has: &[String], wanted: &[&str]) -> usize {
     let ends_with = |count: &usize| {
         let (end, wanted) = (has.len().checked_sub(*count).map(|start| &has[start..]), &wanted[..*count]);
         end.is_some_and(|end| end.iter().zip(wanted).all(|(its, wanted)| is_like(its, wanted)))
     };
     let known = (1..=wanted.len()).rev().find(ends_with).unwrap_or(0);
-    // Gateways to OpenAI's format have their version anywhere: `/v1beta/openai`, `/api/paas/v4`.
-    let is_openai = matches!(provider, Provider::OpenAiChat | Provider::OpenAiResponses);
-    if known == 0 && is_openai {
+    if known == 0 && endpoint.has_free_version {
         let end = has.iter().map(String::as_str).collect::<Vec<_>>();
         if end.ends_with(&wanted[1..]) {
             return wanted.len();

@@ -113,10 +113,7 @@ impl LlmClient {
                 .with_source(error)
         })?;
         let url = endpoint::url(provider, &self.0.base_url, &request.model);
-        // OpenAI's newer models refuse the old name, most other servers know no other.
-        if provider == Provider::OpenAiChat && url.host_str().is_some_and(is_openai) {
-            body.rename("max_tokens", "max_completion_tokens");
-        }
+        provider.api().adapt_to_host(&mut body, url.host_str().unwrap_or_default());
         Ok(StreamRequest::new(self.clone(), url, body.to_string().into()))
     }
 
@@ -144,10 +141,7 @@ impl LlmClient {
 impl Inner {
     async fn attempt(&self, url: Url, body: Bytes) -> Result<Response, ClientError> {
         let host = endpoint::shown(&url);
-        let accept = match self.provider {
-            Provider::Ollama => "application/x-ndjson",
-            _ => "text/event-stream",
-        };
+        let accept = self.provider.api().framing().media_type();
         let request = self
             .http
             .post(url)
@@ -193,12 +187,6 @@ fn names_a_proxy() -> bool {
             .iter()
             .any(|name| std::env::var_os(name).is_some_and(|its| !its.is_empty()))
     })
-}
-
-fn is_openai(host: &str) -> bool {
-    ["openai.com", "openai.azure.com"]
-        .iter()
-        .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
 impl fmt::Debug for LlmClient {

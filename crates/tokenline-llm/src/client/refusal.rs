@@ -6,10 +6,11 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Response, StatusCode, Url};
 
 use super::llm_client::Inner;
-use super::{ClientError, ClientErrorKind, api_key, endpoint, retry};
+use super::{ClientError, ClientErrorKind, endpoint, retry};
 use crate::Provider;
 use crate::providers::error_of_body;
 use crate::retry_after::retry_after;
+use crate::wire::Framing;
 
 /// Bytes of an error's body that are read: no provider's message is longer.
 const MAX_BODY: usize = 64 * 1024;
@@ -76,7 +77,7 @@ fn missing_key(client: &Inner, status: StatusCode) -> String {
     if client.has_key || !matches!(status.as_u16(), 401 | 403) {
         return String::new();
     }
-    let variables = api_key::variables(client.provider).join(" or ");
+    let variables = client.provider.api().endpoint().key_variables.join(" or ");
     format!("; the client has no API key, which would be that of {variables}")
 }
 
@@ -90,9 +91,9 @@ enum Kind {
 }
 
 fn kind(provider: Provider, content_type: &str) -> Kind {
-    // Gemini's answers may come as a JSON array, and some servers call Ollama's lines JSON.
-    let may_be_json = matches!(provider, Provider::Gemini | Provider::Ollama);
-    let is_lines = provider == Provider::Ollama;
+    let framing = provider.api().framing();
+    // A stream may be a JSON array, and some servers call lines of JSON so.
+    let (may_be_json, is_lines) = (framing != Framing::Events, framing == Framing::Lines);
     match content_type {
         "text/event-stream" if is_lines => Kind::Other("lines of JSON: is the provider right?"),
         "application/x-ndjson" | "application/jsonl" if !is_lines => {

@@ -1,16 +1,139 @@
-//! The providers' wire formats: what each sends, as deltas.
+//! The providers: a folder each, with everything the library knows about one.
+//!
+//! Each folder implements [`ProviderApi`] (endpoint, request body, how a stream ends) and [`EventDecoder`] (what the
+//! events of a stream say), and is named by one line of the list below.
 
-mod anthropic;
-mod envelope;
-mod gemini;
-mod ollama;
-mod openai_chat;
-mod openai_responses;
-mod template;
+mod api;
+mod shape_cache;
+mod values;
 
-pub use anthropic::AnthropicDecoder;
-pub(crate) use envelope::error_of_body;
-pub use gemini::GeminiDecoder;
-pub use ollama::OllamaDecoder;
-pub use openai_chat::OpenAiChatDecoder;
-pub use openai_responses::OpenAiResponsesDecoder;
+pub use api::EventDecoder;
+pub(crate) use api::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+pub(crate) use values::error_of_body;
+
+/// Declares the providers: the variant, and the folder with its decoder.
+macro_rules! providers {
+    ($($(#[$doc:meta])* $name:ident = $folder:ident :: $decoder:ident;)*) => {
+        $(mod $folder;)*
+        $(pub use $folder::$decoder;)*
+
+        /// Whose wire format a stream has.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[non_exhaustive]
+        pub enum Provider {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Provider {
+            /// All of them.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            pub(crate) fn api(self) -> &'static dyn ProviderApi {
+                match self {
+                    $(Self::$name => &$folder::Api,)*
+                }
+            }
+        }
+
+        /// The decoder of a provider's events.
+        #[derive(Debug)]
+        pub(crate) enum Decoder {
+            $($name($decoder),)*
+        }
+
+        impl Decoder {
+            pub(crate) fn new(provider: Provider, limits: &Limits) -> Self {
+                match provider {
+                    $(Provider::$name => Self::$name($decoder::new(limits)),)*
+                }
+            }
+
+            pub(crate) fn decode(
+                &mut self,
+                event: &str,
+                data: &str,
+                sink: impl FnMut(Delta<'_>),
+            ) -> Result<(), SyntaxError> {
+                match self {
+                    $(Self::$name(decoder) => decoder.decode(event, data, sink),)*
+                }
+            }
+
+            pub(crate) fn finish(&mut self, sink: impl FnMut(Delta<'_>)) {
+                match self {
+                    $(Self::$name(decoder) => decoder.finish(sink),)*
+                }
+            }
+
+            pub(crate) fn reset(&mut self) {
+                match self {
+                    $(Self::$name(decoder) => decoder.reset(),)*
+                }
+            }
+        }
+    };
+}
+
+use tokenline_core::Limits;
+use tokenline_core::json::SyntaxError;
+
+use crate::Delta;
+
+providers! {
+    /// OpenAI chat completions, and servers that implement the same API.
+    OpenAiChat = openai_chat::OpenAiChatDecoder;
+    /// OpenAI Responses, and servers that implement the same API.
+    OpenAiResponses = openai_responses::OpenAiResponsesDecoder;
+    /// Anthropic messages.
+    Anthropic = anthropic::AnthropicDecoder;
+    /// Gemini `streamGenerateContent`, as server-sent events (`alt=sse`) or as the JSON array that it is without that.
+    Gemini = gemini::GeminiDecoder;
+    /// Ollama `/api/chat`: one JSON object a line.
+    Ollama = ollama::OllamaDecoder;
+}
+
+impl Provider {
+    /// The name, as the program's `--from` takes it: `openai-chat`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        self.api().name()
+    }
+
+    /// The API in a few words, for help texts: `OpenAI Responses`.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        self.api().title()
+    }
+
+    /// The provider of this name.
+    ///
+    /// ```
+    /// use tokenline_llm::Provider;
+    /// assert_eq!(Provider::from_name("anthropic"), Some(Provider::Anthropic));
+    /// ```
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|provider| provider.as_str() == name)
+    }
+
+    /// The path of requests; `*` stands for the model, where the path names it.
+    #[must_use]
+    pub fn path(self) -> &'static str {
+        self.api().endpoint().path
+    }
+
+    /// The provider whose stream begins like this. For hints: it looks at 2 KiB, and decodes nothing.
+    #[must_use]
+    pub fn detect(beginning: &[u8]) -> Option<Self> {
+        let text = String::from_utf8_lossy(&beginning[..beginning.len().min(Self::DETECT_BYTES)]);
+        let text = text.trim_start();
+        if !["{", "[", "data:", "event:", ":"].iter().any(|start| text.starts_with(start)) {
+            return None;
+        }
+        let has = |marks: &&[&str]| marks.iter().all(|mark| text.contains(mark));
+        Self::ALL.iter().copied().find(|provider| provider.api().marks().iter().any(|marks| has(&marks)))
+    }
+
+    /// Bytes that [`detect`](Self::detect) looks at.
+    pub const DETECT_BYTES: usize = 2048;
+}

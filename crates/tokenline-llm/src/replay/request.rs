@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::body::{Body, whole};
 use super::recording::{ContentType, Recording};
 use crate::Provider;
+use crate::wire::Framing;
 
 /// Stops a client that never ends its request; long conversations with many tools stay well below.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
@@ -40,11 +41,9 @@ fn matches<'p>(pattern: &str, path: &'p str) -> Option<Match<'p>> {
 
 /// What a provider's answers are, unless a recording says otherwise.
 fn usual_content_type(provider: Provider) -> ContentType {
-    match provider {
-        Provider::Ollama => ContentType::Ndjson,
-        Provider::OpenAiChat | Provider::OpenAiResponses | Provider::Anthropic | Provider::Gemini => {
-            ContentType::EventStream
-        }
+    match provider.api().framing() {
+        Framing::Lines => ContentType::Ndjson,
+        Framing::Events | Framing::EventsOrArray => ContentType::EventStream,
     }
 }
 

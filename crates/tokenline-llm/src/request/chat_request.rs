@@ -7,8 +7,9 @@ use tokenline_core::ToolDefinition;
 use tokenline_core::json::Raw;
 
 use super::json::Object;
-use super::{Message, RequestError, anthropic, gemini, ollama, openai_chat, openai_responses};
+use super::{Message, RequestError};
 use crate::Provider;
+use crate::providers::Setting;
 
 /// What a model is asked. The answer is always streamed.
 ///
@@ -201,13 +202,7 @@ impl ChatRequest {
 
     pub(crate) fn to_object(&self, provider: Provider) -> Result<Object, RequestError> {
         self.check(provider)?;
-        let mut body = match provider {
-            Provider::OpenAiChat => openai_chat::body(self),
-            Provider::OpenAiResponses => openai_responses::body(self),
-            Provider::Anthropic => anthropic::body(self),
-            Provider::Gemini => gemini::body(self),
-            Provider::Ollama => ollama::body(self),
-        }?;
+        let mut body = provider.api().request_body(self)?;
         body.merge(&self.extra);
         Ok(body)
     }
@@ -231,18 +226,19 @@ impl ChatRequest {
         if !self.has_tools() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
             return Err(RequestError::Setting("a tool call is required, but there are no tools"));
         }
-        let unsupported: &[(bool, &'static str, &[Provider])] = &[
-            (self.seed.is_some(), "seed", &[Provider::OpenAiResponses, Provider::Anthropic]),
-            (!self.stop.is_empty(), "stop texts", &[Provider::OpenAiResponses]),
-            (*self.told_choice() != ToolChoice::Auto, "tool choice", &[Provider::Ollama]),
+        let asked = [
+            (self.seed.is_some(), Setting::Seed, "seed"),
+            (!self.stop.is_empty(), Setting::Stop, "stop texts"),
+            (*self.told_choice() != ToolChoice::Auto, Setting::ToolChoice, "tool choice"),
             (
                 self.response_format == ResponseFormat::Json,
+                Setting::JsonFormat,
                 "JSON format without a schema",
-                &[Provider::Anthropic],
             ),
         ];
-        match unsupported.iter().find(|(is_asked, _, lacking)| *is_asked && lacking.contains(&provider)) {
-            Some((_, what, _)) => Err(RequestError::Unsupported { provider, what }),
+        let unsupported = provider.api().unsupported();
+        match asked.iter().find(|(is_asked, setting, _)| *is_asked && unsupported.contains(setting)) {
+            Some((_, _, what)) => Err(RequestError::Unsupported { provider, what }),
             None => Ok(()),
         }
     }
@@ -253,12 +249,12 @@ impl ChatRequest {
     }
 
     /// The choice between the tools. Where there are none providers refuse to hear of it.
-    pub(super) fn told_choice(&self) -> &ToolChoice {
+    pub(crate) fn told_choice(&self) -> &ToolChoice {
         if self.has_tools() { &self.tool_choice } else { &ToolChoice::Auto }
     }
 
     /// What is told before anything else: the system messages that open the conversation, as one text.
-    pub(super) fn instructions(&self) -> Option<String> {
+    pub(crate) fn instructions(&self) -> Option<String> {
         let texts = self.messages.iter().map_while(|message| match message {
             Message::System(text) => Some(text.as_str()),
             _ => None,

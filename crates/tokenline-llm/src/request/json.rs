@@ -17,17 +17,17 @@ pub(crate) enum Node {
 }
 
 impl Object {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::default()
     }
 
-    pub(super) fn with(mut self, name: &str, value: impl Into<Node>) -> Self {
+    pub(crate) fn with(mut self, name: &str, value: impl Into<Node>) -> Self {
         self.set(name, value);
         self
     }
 
     /// Sets the member if there is a value for it.
-    pub(super) fn with_some(self, name: &str, value: Option<impl Into<Node>>) -> Self {
+    pub(crate) fn with_some(self, name: &str, value: Option<impl Into<Node>>) -> Self {
         match value {
             Some(value) => self.with(name, value),
             None => self,
@@ -35,12 +35,12 @@ impl Object {
     }
 
     /// Sets the member if the value has anything in it.
-    pub(super) fn with_any(self, name: &str, value: impl Into<Node>) -> Self {
+    pub(crate) fn with_any(self, name: &str, value: impl Into<Node>) -> Self {
         let value = value.into();
         if value.is_empty() { self } else { self.with(name, value) }
     }
 
-    pub(super) fn set(&mut self, name: &str, value: impl Into<Node>) {
+    pub(crate) fn set(&mut self, name: &str, value: impl Into<Node>) {
         let value = value.into();
         match self.0.iter_mut().find(|(its, _)| its == name) {
             Some((_, its)) => *its = value,
@@ -60,7 +60,7 @@ impl Object {
     }
 
     /// Sets what is in `other`; objects on both sides are merged.
-    pub(super) fn merge(&mut self, other: &serde_json::Map<String, serde_json::Value>) {
+    pub(crate) fn merge(&mut self, other: &serde_json::Map<String, serde_json::Value>) {
         for (name, value) in other {
             let mine = self.0.iter_mut().find(|(its, _)| its == name).map(|(_, node)| node);
             match (mine, value) {

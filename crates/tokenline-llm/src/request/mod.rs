@@ -40,17 +40,13 @@
 //! Messages are text, tool calls and their results. Images, and the signatures that some providers
 //! give their reasoning, are not carried.
 
-mod anthropic;
 mod chat_request;
 mod error;
-mod gemini;
-mod json;
+pub(crate) mod json;
 mod message;
-mod ollama;
-mod openai_chat;
-mod openai_responses;
-mod turns;
+pub(crate) mod turns;
 
 pub use chat_request::{ChatRequest, ResponseFormat, ToolChoice};
 pub use error::RequestError;
+pub(crate) use json::Object;
 pub use message::{Message, ToolResult};

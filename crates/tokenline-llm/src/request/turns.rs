@@ -4,22 +4,22 @@ use super::{ChatRequest, Message, RequestError, ToolResult};
 
 /// Who speaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Side {
+pub(crate) enum Side {
     /// The user, and the tools.
     User,
     Model,
 }
 
 /// Messages of one side, with their index.
-pub(super) struct Turn<'r> {
-    pub(super) side: Side,
-    pub(super) messages: Vec<(usize, &'r Message)>,
+pub(crate) struct Turn<'r> {
+    pub(crate) side: Side,
+    pub(crate) messages: Vec<(usize, &'r Message)>,
 }
 
 impl ChatRequest {
     /// The conversation without its opening instructions. What one side says in several messages is
     /// one turn: the results of parallel calls have to come together.
-    pub(super) fn turns(&self) -> Result<Vec<Turn<'_>>, RequestError> {
+    pub(crate) fn turns(&self) -> Result<Vec<Turn<'_>>, RequestError> {
         let mut turns: Vec<Turn<'_>> = Vec::new();
         let is_system = |message: &Message| matches!(message, Message::System(_));
         for (index, message) in self.messages.iter().enumerate().skip_while(|(_, message)| is_system(message))
@@ -41,7 +41,7 @@ impl ChatRequest {
     }
 
     /// The name of the tool whose result this is.
-    pub(super) fn tool_name<'r>(
+    pub(crate) fn tool_name<'r>(
         &'r self,
         index: usize,
         result: &'r ToolResult,
@@ -63,7 +63,7 @@ impl ChatRequest {
 }
 
 /// The id of a call or of its result, where the provider needs one.
-pub(super) fn id<'r>(
+pub(crate) fn id<'r>(
     index: usize,
     what: &str,
     call_id: Option<&'r String>,

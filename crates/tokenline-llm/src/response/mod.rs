@@ -1,19 +1,14 @@
 //! A model's answer, from the wire's bytes to records and tool calls.
 
-mod array;
 mod choice;
 mod deferred;
-mod element;
 mod event;
-mod lines;
+mod frames;
 mod outbox;
 mod parser;
-mod provider;
 mod state;
 mod surrogates;
 mod text;
-mod wire;
 
 pub use event::{ResponseEvent, TextAs};
 pub use parser::ResponseParser;
-pub use provider::Provider;

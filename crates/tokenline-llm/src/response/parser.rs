@@ -11,11 +11,10 @@ use tokenline_core::{Code, Diagnostic, Report, SourceEnd, Tally};
 
 use super::ResponseEvent;
 use super::outbox::Outbox;
-use super::provider::{Decoder, Provider};
 use super::state::ResponseState;
-use super::wire::Wire;
-use crate::providers::error_of_body;
-use crate::{FinishReason, Unknown, Usage};
+use crate::providers::{Decoder, error_of_body};
+use crate::wire::FrameDecoder;
+use crate::{FinishReason, Provider, Unknown, Usage};
 
 /// Records and tool calls out of a model's answer, the bytes of an HTTP body in. Sans-IO.
 ///
@@ -110,7 +109,7 @@ use crate::{FinishReason, Unknown, Usage};
 /// finding about it, every open call is given up, and the line of each choice's text that goes on
 /// there is rejected.
 pub struct ResponseParser<T = Raw> {
-    wire: Wire,
+    frames: FrameDecoder,
     provider: Provider,
     decoder: Decoder,
     state: ResponseState<T>,
@@ -152,7 +151,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             let room = MAX_BODY - self.beginning.len();
             self.beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
-        if self.unread.is_empty() && self.wire.extend_line(chunk) {
+        if self.unread.is_empty() && self.frames.extend_line(chunk) {
             return;
         }
         let used = if self.unread.is_empty() { self.decode(chunk) } else { 0 };
@@ -205,7 +204,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     fn decode(&mut self, chunk: &[u8]) -> usize {
         let mut used = 0;
         while used < chunk.len() && !self.state.has_backlog() && self.state.out.events.len() < MAX_READY {
-            used += self.wire.decode(&chunk[used..], &mut self.decoder, &mut self.state);
+            used += self.state.read(&chunk[used..], &mut self.frames, &mut self.decoder);
         }
         used
     }
@@ -239,11 +238,11 @@ impl<T: DeserializeOwned> ResponseParser<T> {
 
     fn end_wire(&mut self, ending: SourceEnd) {
         if ending == SourceEnd::Clean {
-            self.wire.finish(&mut self.decoder, &mut self.state);
+            self.state.read_end(&mut self.frames, &mut self.decoder);
             if !self.state.has_begun
                 && let Some(message) = error_of_body(&String::from_utf8_lossy(&self.beginning))
             {
-                self.state.fail_as_a_whole(&message, self.wire.offset());
+                self.state.fail_as_a_whole(&message, self.frames.offset());
             }
         }
         self.beginning = Vec::new();
@@ -271,8 +270,8 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         if self.state.has_failed {
             return None;
         }
-        let mut message = format!("{how} without {}", self.provider.ends_with());
-        let strange = self.wire.strange_lines();
+        let mut message = format!("{how} without {}", self.provider.api().stream_end().name);
+        let strange = self.frames.unknown_lines();
         if self.state.choices.is_empty() && strange > 0 {
             let lines = if strange == 1 { "line of it is" } else { "lines of it are" };
             message.push_str(&format!("; {strange} {lines} not of an event stream"));
@@ -294,9 +293,10 @@ impl<T> ResponseParser<T> {
         let out = Outbox { events: Default::default(), ..std::mem::take(out) };
         let secrets = std::mem::take(secrets);
         self.tally.reset(&options.limits);
-        self.state = ResponseState::new(options.clone(), self.provider.needs_terminator(), out);
+        self.state =
+            ResponseState::new(options.clone(), self.provider.api().stream_end().needs_terminator, out);
         self.state.secrets = secrets;
-        self.wire.reset();
+        self.frames.reset();
         self.decoder.reset();
         self.beginning.clear();
         self.unread.clear();
@@ -361,7 +361,7 @@ impl<T> fmt::Debug for ResponseParser<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseParser")
             .field("provider", &self.provider)
-            .field("wire", &self.wire)
+            .field("frames", &self.frames)
             .field("choices", &self.state.choices.len())
             .field("events", &self.state.out.events.len())
             .finish_non_exhaustive()

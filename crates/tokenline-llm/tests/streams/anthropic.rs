@@ -2,7 +2,8 @@
 
 use crate::common::{at_every_cut, fixture, parser_of};
 use tokenline_core::{Completion, Limits};
-use tokenline_llm::{AnthropicDecoder, Delta, FinishReason, Provider, TextAs};
+use tokenline_llm::providers::{AnthropicDecoder, EventDecoder};
+use tokenline_llm::{Delta, FinishReason, Provider, TextAs};
 
 #[test]
 fn recorded_text_cut_by_the_token_limit() {

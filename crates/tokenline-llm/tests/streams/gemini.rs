@@ -1,7 +1,8 @@
 //! Gemini: what is not to be seen in a fixture.
 
 use tokenline_core::{Completion, Limits};
-use tokenline_llm::{Delta, FinishReason, GeminiDecoder, Provider};
+use tokenline_llm::providers::{EventDecoder, GeminiDecoder};
+use tokenline_llm::{Delta, FinishReason, Provider};
 
 /// The deltas that these data come to.
 fn deltas<'a>(data: impl IntoIterator<Item = &'a str>) -> Vec<String> {

@@ -1,14 +1,15 @@
 //! Ollama: what is not to be seen in a fixture.
 
 use tokenline_core::{Completion, Limits};
-use tokenline_llm::{Delta, OllamaDecoder};
+use tokenline_llm::Delta;
+use tokenline_llm::providers::{EventDecoder, OllamaDecoder};
 
 /// The deltas of these lines.
 fn deltas(lines: &[&str]) -> Vec<String> {
     let mut decoder = OllamaDecoder::new(&Limits::default());
     let mut log = Vec::new();
     for line in lines {
-        decoder.decode(line, |delta| log.push(format!("{delta:?}"))).expect("it is JSON");
+        decoder.decode("message", line, |delta| log.push(format!("{delta:?}"))).expect("it is JSON");
     }
     log
 }
@@ -32,7 +33,7 @@ fn calls_are_numbered_from_1_so_that_their_ends_are_not_the_texts() {
                 blocks.push(block);
             }
         };
-        decoder.decode(line, sink).expect("it is JSON");
+        decoder.decode("message", line, sink).expect("it is JSON");
         assert_eq!(blocks, [1, 2]);
         decoder.reset();
     }

@@ -2,7 +2,8 @@
 
 use crate::common::{decode, delivered, fixture, parser_of};
 use tokenline_core::Limits;
-use tokenline_llm::{Delta, FinishReason, OpenAiResponsesDecoder, Provider, ResponseEvent, TextAs};
+use tokenline_llm::providers::{EventDecoder, OpenAiResponsesDecoder};
+use tokenline_llm::{Delta, FinishReason, Provider, ResponseEvent, TextAs};
 
 #[test]
 fn every_item_has_a_text_of_its_own() {

@@ -5,7 +5,6 @@ use tokenline_core::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
 
 use super::ResponseParser;
 use crate::response::ResponseEvent;
-use crate::response::provider::Provider;
 
 impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
     type Event = ResponseEvent<T>;
@@ -46,6 +45,6 @@ impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
 
     // Messages of Anthropic's and Responses may be begun anew behind their last event, by a proxy.
     fn expects_nothing(&self) -> bool {
-        self.is_terminated() && matches!(self.provider, Provider::OpenAiChat | Provider::Ollama)
+        self.is_terminated() && self.provider.api().stream_end().is_final
     }
 }

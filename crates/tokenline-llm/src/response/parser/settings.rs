@@ -7,25 +7,30 @@ use tokenline_core::{
 };
 
 use super::{ResponseParser, Stage};
+use crate::Provider;
+use crate::providers::Decoder;
 use crate::response::TextAs;
 use crate::response::outbox::Outbox;
-use crate::response::provider::{Decoder, Provider};
 use crate::response::state::ResponseState;
-use crate::response::wire::Wire;
+use crate::wire::FrameDecoder;
 
 impl<T> ResponseParser<T> {
     /// A parser at the start of an answer.
     #[must_use]
     pub fn new(provider: Provider, options: Options) -> Self {
         Self {
-            wire: Wire::new(provider, &options),
+            frames: FrameDecoder::new(provider.api().framing(), options.limits),
             provider,
-            decoder: Decoder::new(provider, &options),
+            decoder: Decoder::new(provider, &options.limits),
             beginning: Vec::new(),
             unread: Vec::new(),
             read: 0,
             tally: Tally::new(&options.limits),
-            state: ResponseState::new(options, provider.needs_terminator(), Outbox::default()),
+            state: ResponseState::new(
+                options,
+                provider.api().stream_end().needs_terminator,
+                Outbox::default(),
+            ),
             ending: None,
             stage: Stage::Open,
         }

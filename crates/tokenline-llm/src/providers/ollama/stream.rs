@@ -5,8 +5,9 @@
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, parse, read_text, text_of, unknown};
-use super::template::Templates;
+use crate::providers::values::{as_u64, error_message, is_nothing, parse, read_text, text_of, unknown};
+use crate::providers::shape_cache::ShapeCache;
+use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the lines of `/api/chat`, and of `/api/generate`.
@@ -16,7 +17,8 @@ use crate::delta::{Delta, FinishReason, Usage};
 ///
 /// ```
 /// use tokenline_core::Limits;
-/// use tokenline_llm::{Delta, OllamaDecoder};
+/// use tokenline_llm::providers::{EventDecoder, OllamaDecoder};
+/// use tokenline_llm::Delta;
 ///
 /// let mut decoder = OllamaDecoder::new(&Limits::default());
 /// let mut text = String::new();
@@ -25,7 +27,7 @@ use crate::delta::{Delta, FinishReason, Usage};
 ///     r#"{"model":"gemma3","message":{"role":"assistant","content":"lo"},"done":false}"#,
 ///     r#"{"model":"gemma3","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}"#,
 /// ] {
-///     decoder.decode(line, |delta| match delta {
+///     decoder.decode("message", line, |delta| match delta {
 ///         Delta::Text { text: more, .. } => text.push_str(more),
 ///         other => eprintln!("{other:?}"),
 ///     })?;
@@ -37,7 +39,7 @@ use crate::delta::{Delta, FinishReason, Usage};
 pub struct OllamaDecoder {
     json: Parser,
     calls: Calls,
-    templates: Templates<Piece>,
+    shapes: ShapeCache<Piece>,
 }
 
 /// How many calls came.
@@ -51,26 +53,22 @@ enum Piece {
     Thinking,
 }
 
-impl OllamaDecoder {
-    /// A decoder. Of the limits it uses the depth.
-    #[must_use]
-    pub fn new(limits: &Limits) -> Self {
+impl EventDecoder for OllamaDecoder {
+    fn new(limits: &Limits) -> Self {
         Self {
             json: Parser::new().with_limits(limits),
             calls: Calls::default(),
-            templates: Templates::default(),
+            shapes: ShapeCache::default(),
         }
     }
 
-    /// Decodes one line and hands over what is in it, in the order: thinking, text, calls; error;
-    /// usage and the end.
-    ///
-    /// # Errors
-    ///
-    /// If it is not JSON: then a part of the answer may be lost. What is no object is
-    /// [`Delta::Unknown`].
-    pub fn decode(&mut self, line: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        if let Some((piece, text)) = self.templates.read(line) {
+    fn decode(
+        &mut self,
+        _event: &str,
+        line: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        if let Some((piece, text)) = self.shapes.read(line) {
             sink(Delta::Start { choice: 0 });
             sink(match piece {
                 Piece::Text => Delta::Text { choice: 0, block: 0, text },
@@ -91,13 +89,12 @@ impl OllamaDecoder {
             sink(delta);
         });
         if let Some(piece) = piece.filter(|_| deltas == 2 && starts == 1) {
-            self.templates.learn(|| Some((piece, piece.text_in(line)?, [line.get("created_at")])));
+            self.shapes.learn(|| Some((piece, piece.text_in(line)?, [line.get("created_at")])));
         }
         Ok(())
     }
 
-    /// Forgets the answer and starts with the next.
-    pub fn reset(&mut self) {
+    fn reset(&mut self) {
         self.calls = Calls::default();
     }
 }
@@ -288,9 +285,9 @@ mod tests {
         ] {
             let line = |now: &str, text: &str| line.replace("NOW", now).replace("TEXT", text);
             let mut decoder = OllamaDecoder::new(&Limits::default());
-            decoder.decode(&line("2026-11-22T02:46:00.5Z", "one"), |_| {}).unwrap();
+            decoder.decode("message", &line("2026-11-22T02:46:00.5Z", "one"), |_| {}).unwrap();
             let next = line("2026-11-22T02:46:00Z", "two");
-            assert_eq!(decoder.templates.read(&next).map(|(_, text)| text), Some("two"));
+            assert_eq!(decoder.shapes.read(&next).map(|(_, text)| text), Some("two"));
         }
     }
 }

@@ -6,7 +6,8 @@
 use tokenline_core::json::{Kind, Object, Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits, PartialArgument, PartialValue};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
+use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the chunks of a `streamGenerateContent` stream: the events of `alt=sse`, or the elements
@@ -18,7 +19,8 @@ use crate::delta::{Delta, FinishReason, Usage};
 ///
 /// ```
 /// use tokenline_core::Limits;
-/// use tokenline_llm::{Delta, FinishReason, GeminiDecoder};
+/// use tokenline_llm::providers::{EventDecoder, GeminiDecoder};
+/// use tokenline_llm::{Delta, FinishReason};
 ///
 /// let mut decoder = GeminiDecoder::new(&Limits::default());
 /// let mut text = String::new();
@@ -58,23 +60,12 @@ struct Candidate {
 /// Stops a server that makes up candidates. More are not told apart further on either.
 const MAX_CANDIDATES: usize = 128;
 
-impl GeminiDecoder {
-    /// A decoder. Of the limits it uses the depth.
-    #[must_use]
-    pub fn new(limits: &Limits) -> Self {
+impl EventDecoder for GeminiDecoder {
+    fn new(limits: &Limits) -> Self {
         Self { json: Parser::new().with_limits(limits), candidates: Candidates::default() }
     }
 
-    /// Decodes one chunk, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has them
-    /// (an element of the array is a `message`), and hands over what is in it, in the order: each
-    /// candidate's parts; usage; error.
-    ///
-    /// # Errors
-    ///
-    /// If the data looks like a chunk, an object, but is not JSON: then a part of the answer may be
-    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
-    /// named `error`.
-    pub fn decode(
+    fn decode(
         &mut self,
         event: &str,
         data: &str,
@@ -97,8 +88,7 @@ impl GeminiDecoder {
         Ok(())
     }
 
-    /// Says that the stream has ended, and hands over why each choice did, if a reason was given.
-    pub fn finish(&mut self, mut sink: impl FnMut(Delta<'_>)) {
+    fn finish(&mut self, mut sink: impl FnMut(Delta<'_>)) {
         for candidate in &mut self.candidates.0 {
             if let Some(reason) = candidate.reason.take() {
                 sink(Delta::Finish { choice: candidate.index, reason });
@@ -106,8 +96,7 @@ impl GeminiDecoder {
         }
     }
 
-    /// Forgets everything and starts with the next answer.
-    pub fn reset(&mut self) {
+    fn reset(&mut self) {
         self.candidates.0.clear();
     }
 }

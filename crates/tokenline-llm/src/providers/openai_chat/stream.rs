@@ -5,8 +5,9 @@
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
-use super::template::Templates;
+use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
+use crate::providers::shape_cache::ShapeCache;
+use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the events of a chat completions stream.
@@ -16,7 +17,8 @@ use crate::delta::{Delta, FinishReason, Usage};
 ///
 /// ```
 /// use tokenline_core::Limits;
-/// use tokenline_llm::{Delta, OpenAiChatDecoder};
+/// use tokenline_llm::providers::{EventDecoder, OpenAiChatDecoder};
+/// use tokenline_llm::Delta;
 ///
 /// let mut decoder = OpenAiChatDecoder::new(&Limits::default());
 /// let mut text = String::new();
@@ -36,7 +38,7 @@ use crate::delta::{Delta, FinishReason, Usage};
 #[derive(Debug)]
 pub struct OpenAiChatDecoder {
     json: Parser,
-    templates: Templates<Piece>,
+    shapes: ShapeCache<Piece>,
 }
 
 /// All that a chunk is, after the start of its choice.
@@ -58,30 +60,19 @@ enum PieceKind {
     },
 }
 
-impl OpenAiChatDecoder {
-    /// A decoder. Of the limits it uses the depth.
-    #[must_use]
-    pub fn new(limits: &Limits) -> Self {
-        Self { json: Parser::new().with_limits(limits), templates: Templates::default() }
+impl EventDecoder for OpenAiChatDecoder {
+    fn new(limits: &Limits) -> Self {
+        Self { json: Parser::new().with_limits(limits), shapes: ShapeCache::default() }
     }
 
-    /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
-    /// them, and hands over what is in it, in the order: each choice's text, calls and end; usage;
-    /// error.
-    ///
-    /// # Errors
-    ///
-    /// If the data looks like a chunk, an object, but is not JSON: then a part of the answer may be
-    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
-    /// named `error`.
-    pub fn decode(
+    fn decode(
         &mut self,
         event: &str,
         data: &str,
         mut sink: impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
         if event == "message"
-            && let Some((piece, text)) = self.templates.read(data)
+            && let Some((piece, text)) = self.shapes.read(data)
         {
             sink(Delta::Start { choice: piece.choice });
             sink(piece.with(text));
@@ -89,7 +80,9 @@ impl OpenAiChatDecoder {
         }
         self.decode_new(event, data, sink)
     }
+}
 
+impl OpenAiChatDecoder {
     /// Decodes an event that is like none before.
     fn decode_new(
         &mut self,
@@ -115,7 +108,7 @@ impl OpenAiChatDecoder {
                 });
                 if let Some(piece) = piece.filter(|_| deltas == 2 && event == "message") {
                     let others = || ["id", "created", "obfuscation"].map(|name| value.get(name));
-                    self.templates.learn(|| Some((piece, piece.text_in(value)?, others())));
+                    self.shapes.learn(|| Some((piece, piece.text_in(value)?, others())));
                 }
             }
             _ => no_object(&mut self.json, event, data, &mut sink),
@@ -399,7 +392,7 @@ mod tests {
             };
             let mut decoder = OpenAiChatDecoder::new(&Limits::default());
             decoder.decode("message", &chunk("a", "one", "xyz"), |_| {}).unwrap();
-            let read = decoder.templates.read(&chunk("b", "two", "")).map(|(_, text)| text.to_owned());
+            let read = decoder.shapes.read(&chunk("b", "two", "")).map(|(_, text)| text.to_owned());
             assert_eq!(read.as_deref(), Some("two"), "{delta}");
         }
     }

@@ -2,9 +2,9 @@
 
 use tokenline_core::ToolCall;
 
-use super::json::{Node, Object};
-use super::openai_chat::tool;
-use super::{ChatRequest, Message, RequestError, ResponseFormat};
+use crate::request::json::{Node, Object};
+use crate::providers::openai_chat::request::tool;
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.messages.iter().enumerate();

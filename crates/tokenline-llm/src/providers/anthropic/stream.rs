@@ -9,8 +9,9 @@ use std::borrow::Cow;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{Completion, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, unknown};
-use super::template::Templates;
+use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, unknown};
+use crate::providers::shape_cache::ShapeCache;
+use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the events of a messages stream.
@@ -21,7 +22,8 @@ use crate::delta::{Delta, FinishReason, Usage};
 ///
 /// ```
 /// use tokenline_core::Limits;
-/// use tokenline_llm::{AnthropicDecoder, Delta};
+/// use tokenline_llm::providers::{AnthropicDecoder, EventDecoder};
+/// use tokenline_llm::Delta;
 ///
 /// let mut decoder = AnthropicDecoder::new(&Limits::default());
 /// let mut text = String::new();
@@ -51,36 +53,22 @@ use crate::delta::{Delta, FinishReason, Usage};
 pub struct AnthropicDecoder {
     json: Parser,
     message: Message,
-    templates: Templates<Piece>,
+    shapes: ShapeCache<Piece>,
 }
 
-impl AnthropicDecoder {
-    /// A decoder. Of the limits it uses the depth.
-    #[must_use]
-    pub fn new(limits: &Limits) -> Self {
+impl EventDecoder for AnthropicDecoder {
+    fn new(limits: &Limits) -> Self {
         let json = Parser::new().with_limits(limits);
-        Self { json, message: Message::default(), templates: Templates::default() }
+        Self { json, message: Message::default(), shapes: ShapeCache::default() }
     }
 
-    /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
-    /// them, and hands over what is in it. What the event is, its `type` tells; its name, where it has
-    /// none.
-    ///
-    /// The [end of a text](Delta::BlockStop) is held back until it is known not to be the token limit's
-    /// doing: until the next block, or the reason why the message stopped.
-    ///
-    /// # Errors
-    ///
-    /// If the data looks like an event, an object, but is not JSON: then a part of the answer may be
-    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
-    /// named `error`.
-    pub fn decode(
+    fn decode(
         &mut self,
         event: &str,
         data: &str,
         mut sink: impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
-        if let Some((piece, text)) = self.templates.read(data) {
+        if let Some((piece, text)) = self.shapes.read(data) {
             if self.message.listens_to(piece.index) {
                 self.message.piece(piece, text, &mut sink);
             }
@@ -99,7 +87,7 @@ impl AnthropicDecoder {
                     sink(delta);
                 });
                 if deltas == 1 && is_piece {
-                    self.templates.learn(|| Piece::find(value));
+                    self.shapes.learn(|| Piece::find(value));
                 }
             }
             _ => no_object(&mut self.json, event, data, &mut sink),
@@ -107,8 +95,7 @@ impl AnthropicDecoder {
         Ok(())
     }
 
-    /// Forgets the message and starts with the next stream.
-    pub fn reset(&mut self) {
+    fn reset(&mut self) {
         self.message = Message::default();
     }
 }
@@ -347,7 +334,7 @@ mod tests {
             };
             let mut decoder = AnthropicDecoder::new(&Limits::default());
             decoder.decode("content_block_delta", &event("one", "5"), |_| {}).unwrap();
-            let read = decoder.templates.read(&event("two", "12")).map(|(_, text)| text.to_owned());
+            let read = decoder.shapes.read(&event("two", "12")).map(|(_, text)| text.to_owned());
             assert_eq!(read.as_deref(), Some("two"), "{delta}");
         }
     }

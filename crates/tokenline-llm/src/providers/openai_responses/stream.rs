@@ -11,8 +11,9 @@ mod members;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
-use super::envelope::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
-use super::template::Templates;
+use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
+use crate::providers::shape_cache::ShapeCache;
+use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
 use items::call;
 use members::Members;
@@ -26,7 +27,8 @@ use members::Members;
 ///
 /// ```
 /// use tokenline_core::Limits;
-/// use tokenline_llm::{Delta, OpenAiResponsesDecoder};
+/// use tokenline_llm::providers::{EventDecoder, OpenAiResponsesDecoder};
+/// use tokenline_llm::Delta;
 ///
 /// let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
 /// let mut text = String::new();
@@ -48,7 +50,7 @@ use members::Members;
 pub struct OpenAiResponsesDecoder {
     json: Parser,
     response: Response,
-    templates: Templates<Piece>,
+    shapes: ShapeCache<Piece>,
 }
 
 /// What of a response has come.
@@ -92,30 +94,19 @@ enum Piece {
 /// Stops a server that makes up items: the oldest are forgotten.
 const MAX_PARTS: usize = 1024;
 
-impl OpenAiResponsesDecoder {
-    /// A decoder. Of the limits it uses the depth.
-    #[must_use]
-    pub fn new(limits: &Limits) -> Self {
+impl EventDecoder for OpenAiResponsesDecoder {
+    fn new(limits: &Limits) -> Self {
         let json = Parser::new().with_limits(limits);
-        Self { json, response: Response::default(), templates: Templates::default() }
+        Self { json, response: Response::default(), shapes: ShapeCache::default() }
     }
 
-    /// Decodes one event, `event` and `data` as [`SseEvent`](tokenline_core::sse::SseEvent) has
-    /// them, and hands over what is in it. The type in the data decides what it is; the event's name
-    /// does where that is missing.
-    ///
-    /// # Errors
-    ///
-    /// If the data looks like an event, an object, but is not JSON: then a part of the answer may be
-    /// lost. Other data that is not JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is
-    /// named `error`.
-    pub fn decode(
+    fn decode(
         &mut self,
         event: &str,
         data: &str,
         mut sink: impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
-        if let Some((piece, text)) = self.templates.read(data) {
+        if let Some((piece, text)) = self.shapes.read(data) {
             self.response.piece(piece, text, &mut sink);
             return Ok(());
         }
@@ -135,7 +126,7 @@ impl OpenAiResponsesDecoder {
                             sink(delta);
                         });
                         if deltas == 1 && is_piece {
-                            self.templates.learn(|| Piece::find(&name, data));
+                            self.shapes.learn(|| Piece::find(&name, data));
                         }
                     }
                     (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
@@ -147,8 +138,7 @@ impl OpenAiResponsesDecoder {
         Ok(())
     }
 
-    /// Forgets everything and starts with the next answer.
-    pub fn reset(&mut self) {
+    fn reset(&mut self) {
         self.response = Response::default();
     }
 }
@@ -367,7 +357,7 @@ mod tests {
             };
             let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
             decoder.decode("", &event(9, "a", "one"), |_| {}).unwrap();
-            let read = decoder.templates.read(&event(10, "bc", "two")).map(|(_, text)| text.to_owned());
+            let read = decoder.shapes.read(&event(10, "bc", "two")).map(|(_, text)| text.to_owned());
             assert_eq!(read.as_deref(), Some("two"), "{name}");
         }
     }

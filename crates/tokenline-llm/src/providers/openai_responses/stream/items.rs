@@ -5,7 +5,7 @@ use std::fmt::{self, Write as _};
 use tokenline_core::json::Value;
 use tokenline_core::{CallDelta, Completion};
 
-use super::super::envelope::{read_text, unknown};
+use crate::providers::values::{read_text, unknown};
 use super::members::Item;
 use super::{MAX_PARTS, Part, PartKind, Response};
 use crate::delta::Delta;

@@ -3,9 +3,9 @@
 use tokenline_core::ToolCall;
 use tokenline_core::json::Raw;
 
-use super::json::{Node, Object};
-use super::turns::{Side, Turn};
-use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+use crate::request::json::{Node, Object};
+use crate::request::turns::{Side, Turn};
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let contents = request.turns()?;

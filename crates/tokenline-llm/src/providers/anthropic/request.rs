@@ -1,8 +1,8 @@
 //! Anthropic messages: <https://docs.anthropic.com/en/api/messages>.
 
-use super::json::{Node, Object};
-use super::turns::{Side, Turn, id};
-use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::request::json::{Node, Object};
+use crate::request::turns::{Side, Turn, id};
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
 
 /// What is asked for where a request does not say: the provider wants a number, and every model of
 /// the last years may write as much.

@@ -13,28 +13,28 @@ use tokenline_core::json::{Kind, RawStr, Value};
 
 /// The latest events that others may be like, and what they were read as. There are two, as calls may
 /// come side by side, and text beside reasoning.
-pub(super) struct Templates<P> {
-    templates: [Template<P>; 2],
+pub(super) struct ShapeCache<P> {
+    shapes: [Shape<P>; 2],
     /// Which of them an event was last like, or made.
     latest: usize,
     /// Events that were like none; for each that was like one, two less.
-    in_vain: u32,
+    misses: u32,
     unescaped: String,
 }
 
-struct Template<P> {
+struct Shape<P> {
     found: Option<P>,
     data: String,
     /// Where the text is that is what came of the event.
     text: Range<usize>,
     /// The other values in which events that are alike may differ, in the order of their places.
-    before: Vec<Hole>,
-    after: Vec<Hole>,
+    before: Vec<Slot>,
+    after: Vec<Slot>,
 }
 
 /// The place of a value that nothing comes of: of what is between a string's quotes, or of an integer
 /// without a sign.
-struct Hole {
+struct Slot {
     range: Range<usize>,
     is_string: bool,
 }
@@ -44,35 +44,35 @@ struct Hole {
 const MAX_BYTES: usize = 16 * 1024;
 /// Where so many events were like none, as with many choices side by side, only one in so many is kept,
 /// and only the latest is compared.
-const PATIENCE: u32 = 16;
+const MAX_MISSES: u32 = 16;
 
-impl<P> Default for Templates<P> {
+impl<P> Default for ShapeCache<P> {
     fn default() -> Self {
-        let templates = [Template::default(), Template::default()];
-        Self { templates, latest: 0, in_vain: 0, unescaped: String::new() }
+        let shapes = [Shape::default(), Shape::default()];
+        Self { shapes, latest: 0, misses: 0, unescaped: String::new() }
     }
 }
 
-impl<P> Default for Template<P> {
+impl<P> Default for Shape<P> {
     fn default() -> Self {
         Self { found: None, data: String::new(), text: 0..0, before: Vec::new(), after: Vec::new() }
     }
 }
 
-impl<P: Copy> Templates<P> {
+impl<P: Copy> ShapeCache<P> {
     /// What an event is read as that is like one before, and its text, which is not empty.
     #[inline]
     pub(super) fn read<'a>(&'a mut self, data: &'a str) -> Option<(P, &'a str)> {
-        let (found, text) = match self.templates[self.latest].read(data) {
+        let (found, text) = match self.shapes[self.latest].read(data) {
             Some(read) => read,
-            None if self.in_vain > PATIENCE => return None,
+            None if self.misses > MAX_MISSES => return None,
             None => {
-                let read = self.templates[1 - self.latest].read(data)?;
+                let read = self.shapes[1 - self.latest].read(data)?;
                 self.latest = 1 - self.latest;
                 read
             }
         };
-        self.in_vain = self.in_vain.saturating_sub(2);
+        self.misses = self.misses.saturating_sub(2);
         Some((found, text.unescape_in(&mut self.unescaped)))
     }
 
@@ -86,23 +86,23 @@ impl<P: Copy> Templates<P> {
         &mut self,
         find: impl FnOnce() -> Option<(P, Value<'v>, [Option<Value<'v>>; OTHERS])>,
     ) {
-        self.in_vain += 1;
-        let is_turn = self.in_vain == 2 * PATIENCE;
+        self.misses += 1;
+        let is_turn = self.misses == 2 * MAX_MISSES;
         if is_turn {
-            self.in_vain = PATIENCE;
-        } else if self.in_vain > PATIENCE {
+            self.misses = MAX_MISSES;
+        } else if self.misses > MAX_MISSES {
             return;
         }
         let Some((found, text, others)) = find() else { return };
         // Which member a repeated name is of, only its reader knows.
         if text.document().len() <= MAX_BYTES && text.repeated_name().is_none() {
             self.latest = 1 - self.latest;
-            self.templates[self.latest].learn(found, text, others.into_iter().flatten());
+            self.shapes[self.latest].learn(found, text, others.into_iter().flatten());
         }
     }
 }
 
-impl<P: Copy> Template<P> {
+impl<P: Copy> Shape<P> {
     /// What the event is read as, and its text, if it is like this one.
     #[inline]
     fn read<'a>(&self, data: &'a str) -> Option<(P, RawStr<'a>)> {
@@ -124,12 +124,12 @@ impl<P: Copy> Template<P> {
         (end == data.len()).then_some((found, text))
     }
 
-    /// Goes past what the event has from `at` on, if that is like a part of this one, with its holes.
+    /// Goes past what the event has from `at` on, if that is like a part of this one, with its slots.
     #[inline]
-    fn pass(&self, part: Range<usize>, holes: &[Hole], data: &str, mut at: usize) -> Option<usize> {
+    fn pass(&self, part: Range<usize>, slots: &[Slot], data: &str, mut at: usize) -> Option<usize> {
         let own = &self.data.as_bytes()[..part.end];
         let mut from = part.start;
-        for Hole { range, is_string } in holes {
+        for Slot { range, is_string } in slots {
             at += len_of_same(data, at, &own[from..range.start])?;
             let rest = data.get(at..)?;
             at += if *is_string { RawStr::at_start(rest)?.len() } else { len_of_integer(rest)? };
@@ -140,18 +140,18 @@ impl<P: Copy> Template<P> {
 
     fn learn<'v>(&mut self, found: P, text: Value<'v>, others: impl Iterator<Item = Value<'v>>) {
         self.found = None;
-        let Some(Hole { range, is_string: true }) = Hole::of(text) else { return };
+        let Some(Slot { range, is_string: true }) = Slot::of(text) else { return };
         if range.is_empty() {
             return;
         }
         self.before.clear();
         self.after.clear();
-        for hole in others.filter_map(Hole::of) {
-            let holes = if hole.range.start < range.start { &mut self.before } else { &mut self.after };
-            holes.push(hole);
+        for slot in others.filter_map(Slot::of) {
+            let slots = if slot.range.start < range.start { &mut self.before } else { &mut self.after };
+            slots.push(slot);
         }
-        self.before.sort_unstable_by_key(|hole| hole.range.start);
-        self.after.sort_unstable_by_key(|hole| hole.range.start);
+        self.before.sort_unstable_by_key(|slot| slot.range.start);
+        self.after.sort_unstable_by_key(|slot| slot.range.start);
         self.data.clear();
         self.data.push_str(text.document());
         self.text = range;
@@ -160,13 +160,13 @@ impl<P: Copy> Template<P> {
 }
 
 /// No data: what is kept may be private.
-impl<P> fmt::Debug for Templates<P> {
+impl<P> fmt::Debug for ShapeCache<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Templates").finish_non_exhaustive()
+        f.debug_struct("ShapeCache").finish_non_exhaustive()
     }
 }
 
-impl Hole {
+impl Slot {
     fn of(value: Value<'_>) -> Option<Self> {
         let range = value.range();
         match value.kind() {
@@ -202,35 +202,35 @@ mod tests {
 
     const EVENT: &str = r#"{"t":17,"id":"a\"b","text":"one","n":0,"pad":"","end":[1.5]}"#;
 
-    fn learned(event: &str, found: u8) -> Templates<u8> {
-        let mut templates = Templates::default();
-        learn(&mut templates, event, found);
-        templates
+    fn learned(event: &str, found: u8) -> ShapeCache<u8> {
+        let mut shapes = ShapeCache::default();
+        learn(&mut shapes, event, found);
+        shapes
     }
 
-    fn learn(templates: &mut Templates<u8>, event: &str, found: u8) {
+    fn learn(shapes: &mut ShapeCache<u8>, event: &str, found: u8) {
         let mut json = Parser::new();
         let value = json.parse(event).unwrap();
-        // In no order, and some that are no holes.
+        // In no order, and some that are no slots.
         let others = ["pad", "n", "end", "missing", "id", "t"].map(|name| value.get(name));
-        templates.learn(|| Some((found, value.get("text").unwrap(), others)));
+        shapes.learn(|| Some((found, value.get("text").unwrap(), others)));
     }
 
     #[test]
     fn an_event_is_like_another_but_for_its_holes() {
-        let mut templates = learned(EVENT, 7);
+        let mut shapes = learned(EVENT, 7);
         for (event, text) in [
             (EVENT, "one"),
             (r#"{"t":17,"id":"a\"b","text":"\ud83d\ude00 \n","n":0,"pad":"","end":[1.5]}"#, "😀 \n"),
             (r#"{"t":0,"id":"","text":"é","n":18446744073709551616,"pad":"\u0041","end":[1.5]}"#, "é"),
         ] {
-            assert_eq!(templates.read(event), Some((7, text)), "{event}");
+            assert_eq!(shapes.read(event), Some((7, text)), "{event}");
         }
     }
 
     #[test]
     fn an_event_is_not_like_another() {
-        let mut templates = learned(EVENT, 7);
+        let mut shapes = learned(EVENT, 7);
         for (from, to) in [
             ("one", ""),
             ("one", "\\ud83d"),
@@ -257,10 +257,10 @@ mod tests {
             ("]}", ""),
         ] {
             let event = EVENT.replacen(from, to, 1);
-            assert_eq!(templates.read(&event), None, "{event}");
+            assert_eq!(shapes.read(&event), None, "{event}");
         }
         for len in 0..EVENT.len() {
-            assert_eq!(templates.read(&EVENT[..len]), None);
+            assert_eq!(shapes.read(&EVENT[..len]), None);
         }
     }
 
@@ -277,53 +277,53 @@ mod tests {
         ] {
             assert_eq!(learned(event, 7).read(event), None, "{event:.60}");
         }
-        let mut templates = learned(r#"{"text":"one"}"#, 7);
-        assert_eq!(templates.read(&format!(r#"{{"text":"{}"}}"#, "x".repeat(MAX_BYTES))), None);
+        let mut shapes = learned(r#"{"text":"one"}"#, 7);
+        assert_eq!(shapes.read(&format!(r#"{{"text":"{}"}}"#, "x".repeat(MAX_BYTES))), None);
     }
 
     #[test]
     fn two_are_known() {
         let event = |number: u8| format!(r#"{{"x":{number},"text":"one"}}"#);
-        let mut templates = learned(&event(1), 1);
-        learn(&mut templates, &event(2), 2);
+        let mut shapes = learned(&event(1), 1);
+        learn(&mut shapes, &event(2), 2);
         for number in [1, 2, 2, 1, 1, 2] {
-            assert_eq!(templates.read(&event(number)), Some((number, "one")));
+            assert_eq!(shapes.read(&event(number)), Some((number, "one")));
         }
         // The one that an event was last like is kept.
-        learn(&mut templates, &event(3), 3);
-        assert_eq!(templates.read(&event(1)), None);
-        assert_eq!(templates.read(&event(2)), Some((2, "one")));
-        assert_eq!(templates.read(&event(3)), Some((3, "one")));
+        learn(&mut shapes, &event(3), 3);
+        assert_eq!(shapes.read(&event(1)), None);
+        assert_eq!(shapes.read(&event(2)), Some((2, "one")));
+        assert_eq!(shapes.read(&event(3)), Some((3, "one")));
     }
 
     #[test]
     fn where_none_is_like_another_few_are_kept() {
         let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
-        let mut templates = Templates::default();
+        let mut shapes = ShapeCache::default();
         let mut kept = 0;
-        for number in 1..=PATIENCE * 100 {
-            assert_eq!(templates.read(&event(number)), None);
-            learn(&mut templates, &event(number), 7);
-            kept += u32::from(templates.templates[templates.latest].data == event(number));
+        for number in 1..=MAX_MISSES * 100 {
+            assert_eq!(shapes.read(&event(number)), None);
+            learn(&mut shapes, &event(number), 7);
+            kept += u32::from(shapes.shapes[shapes.latest].data == event(number));
         }
-        assert_eq!(kept, PATIENCE + 99);
+        assert_eq!(kept, MAX_MISSES + 99);
         // The last one was its turn.
-        for _ in 0..PATIENCE {
-            assert_eq!(templates.read(&event(PATIENCE * 100)), Some((7, "one")));
+        for _ in 0..MAX_MISSES {
+            assert_eq!(shapes.read(&event(MAX_MISSES * 100)), Some((7, "one")));
         }
-        learn(&mut templates, &event(1), 7);
-        assert_eq!(templates.read(&event(1)), Some((7, "one")));
+        learn(&mut shapes, &event(1), 7);
+        assert_eq!(shapes.read(&event(1)), Some((7, "one")));
     }
 
     #[test]
     fn of_many_side_by_side_one_is_known() {
         let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
-        let mut templates = Templates::default();
+        let mut shapes = ShapeCache::default();
         let mut known = 0;
         for number in (0..4).cycle().take(4000) {
-            match templates.read(&event(number)) {
+            match shapes.read(&event(number)) {
                 Some(_) => known += 1,
-                None => learn(&mut templates, &event(number), 7),
+                None => learn(&mut shapes, &event(number), 7),
             }
         }
         assert!(known > 900, "{known}");

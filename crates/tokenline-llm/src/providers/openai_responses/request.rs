@@ -1,9 +1,9 @@
 //! OpenAI Responses: <https://platform.openai.com/docs/api-reference/responses/create>.
 
-use super::json::{Node, Object};
-use super::openai_chat::{function, schema};
-use super::turns::id;
-use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::request::json::{Node, Object};
+use crate::providers::openai_chat::request::{function, schema};
+use crate::request::turns::id;
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let is_opening = |(_, message): &(usize, &Message)| matches!(message, Message::System(_));

@@ -2,9 +2,9 @@
 
 use tokenline_core::{ToolCall, ToolDefinition};
 
-use super::json::{Node, Object};
-use super::turns::id;
-use super::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::request::json::{Node, Object};
+use crate::request::turns::id;
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
@@ -50,12 +50,12 @@ fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
 }
 
 /// A tool in the wrapper that Ollama has as well.
-pub(super) fn tool(tool: &ToolDefinition) -> Object {
+pub(in crate::providers) fn tool(tool: &ToolDefinition) -> Object {
     Object::new().with("type", "function").with("function", function(tool))
 }
 
 /// A tool's name, description and parameters.
-pub(super) fn function(tool: &ToolDefinition) -> Object {
+pub(in crate::providers) fn function(tool: &ToolDefinition) -> Object {
     Object::new()
         .with("name", &tool.name)
         .with_some("description", tool.description.as_ref())
@@ -85,7 +85,7 @@ fn response_format(format: &ResponseFormat) -> Option<Object> {
 }
 
 /// The name, the schema, and whether it is a strict one; the Responses have the same.
-pub(super) fn schema(format: &ResponseFormat) -> Option<Object> {
+pub(in crate::providers) fn schema(format: &ResponseFormat) -> Option<Object> {
     let ResponseFormat::JsonSchema { name, schema, strict } = format else { return None };
     let strict = strict.unwrap_or_else(|| schema.to_value().is_ok_and(|schema| is_strict(&schema)));
     Some(Object::new().with("name", name).with("schema", schema).with("strict", strict))

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tokenline_core::json::{Object, Value};
 use tokenline_core::{CallDelta, Completion};
 
-use super::super::envelope::{as_u64, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, read_text, text_of, unknown};
 use super::{Block, Kind, MAX_BLOCKS, Message, Piece};
 use crate::delta::Delta;
 

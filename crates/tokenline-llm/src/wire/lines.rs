@@ -9,7 +9,7 @@ use super::element::{Element, Kept};
 
 /// Splits a stream into lines. Blank ones are passed over.
 #[derive(Debug)]
-pub(super) struct LineDecoder {
+pub(crate) struct LineDecoder {
     offset: u64,
     lines: u64,
     /// Where the open line begins.
@@ -19,12 +19,12 @@ pub(super) struct LineDecoder {
 
 impl LineDecoder {
     /// A decoder at the start of a stream.
-    pub(super) fn new(limits: &Limits) -> Self {
+    pub(crate) fn new(limits: &Limits) -> Self {
         Self { offset: 0, lines: 0, start: 0, kept: Kept::new(limits.sse_line_bytes) }
     }
 
     /// Decodes up to the next line that is not blank, or to the end of the input.
-    pub(super) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Element<'a>>) {
+    pub(crate) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Element<'a>>) {
         self.kept.forget();
         let mut from = 0;
         while let Some(len) = memchr(b'\n', &input[from..]) {
@@ -45,13 +45,13 @@ impl LineDecoder {
     }
 
     /// Ends the stream: the line that it ended in, which may not be whole.
-    pub(super) fn finish(&mut self) -> Option<Element<'_>> {
+    pub(crate) fn finish(&mut self) -> Option<Element<'_>> {
         self.kept.forget();
         let span = Span::new(self.start, self.offset);
         (!self.kept.is_blank()).then(|| self.kept.element(&[], self.lines + 1, span))
     }
 
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 }

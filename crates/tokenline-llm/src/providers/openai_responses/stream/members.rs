@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
 
-use super::super::envelope::{as_u64, is_nothing, text_of};
+use crate::providers::values::{as_u64, is_nothing, text_of};
 use crate::delta::Delta;
 
 /// Those of an event.

@@ -5,16 +5,16 @@ use std::mem;
 use tokenline_core::{Code, Diagnostic, Origin, Span};
 
 /// An event: an object of an array, or a line.
-pub(super) struct Element<'a> {
+pub(crate) struct Element<'a> {
     /// Its bytes, or that they are too many.
-    pub(super) data: Result<&'a [u8], Diagnostic>,
-    pub(super) line: u64,
-    pub(super) span: Span,
+    pub(crate) data: Result<&'a [u8], Diagnostic>,
+    pub(crate) line: u64,
+    pub(crate) span: Span,
 }
 
 /// The bytes of an open element that earlier pieces had.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(crate) struct Kept {
     limit: usize,
     bytes: Vec<u8>,
     /// They were lent by the last call.
@@ -27,24 +27,24 @@ const KEEP: usize = 64 * 1024;
 
 impl Kept {
     /// Of elements that may have so many bytes.
-    pub(super) fn new(limit: usize) -> Self {
+    pub(crate) fn new(limit: usize) -> Self {
         Self { limit, bytes: Vec::new(), are_lent: false, is_too_large: false }
     }
 
     /// Lets go of what was lent.
-    pub(super) fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         if mem::take(&mut self.are_lent) {
             self.clear();
         }
     }
 
-    pub(super) fn clear(&mut self) {
+    pub(crate) fn clear(&mut self) {
         self.bytes.clear();
         self.bytes.shrink_to(KEEP);
     }
 
     /// Takes in more of the open element. White space before it is not kept.
-    pub(super) fn push(&mut self, bytes: &[u8]) {
+    pub(crate) fn push(&mut self, bytes: &[u8]) {
         if self.bytes.is_empty() && !self.is_too_large && bytes.trim_ascii().is_empty() {
             return;
         }
@@ -56,12 +56,12 @@ impl Kept {
     }
 
     /// Whether there is nothing but white space.
-    pub(super) fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         !self.is_too_large && self.bytes.trim_ascii().is_empty()
     }
 
     /// The element that ends with these bytes.
-    pub(super) fn element<'a>(&'a mut self, last: &'a [u8], line: u64, span: Span) -> Element<'a> {
+    pub(crate) fn element<'a>(&'a mut self, last: &'a [u8], line: u64, span: Span) -> Element<'a> {
         let is_too_large = mem::take(&mut self.is_too_large) || span.len() > self.limit as u64;
         self.are_lent = true;
         let data = if is_too_large {

@@ -8,7 +8,7 @@ use super::element::{Element, Kept};
 /// Finds the objects in the one array that a body is, each as soon as its brackets balance. What is
 /// wrong inside one is for its decoder to say; what is no object is passed over.
 #[derive(Debug)]
-pub(super) struct ArrayDecoder {
+pub(crate) struct ArrayDecoder {
     offset: u64,
     lines: u64,
     /// Brackets that are open, the array's own among them.
@@ -22,7 +22,7 @@ pub(super) struct ArrayDecoder {
 
 impl ArrayDecoder {
     /// A decoder at the array's bracket, of a body of which so many bytes and lines came before.
-    pub(super) fn new(limits: &Limits, offset: u64, lines: u64) -> Self {
+    pub(crate) fn new(limits: &Limits, offset: u64, lines: u64) -> Self {
         Self {
             offset,
             lines,
@@ -35,7 +35,7 @@ impl ArrayDecoder {
     }
 
     /// Decodes up to the next object, or to the end of the input.
-    pub(super) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Element<'a>>) {
+    pub(crate) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Element<'a>>) {
         self.kept.forget();
         let mut from = 0;
         let mut counted = 0;
@@ -68,11 +68,11 @@ impl ArrayDecoder {
     }
 
     /// Ends the body: the place of an object that it ended in.
-    pub(super) fn finish(&mut self) -> Option<(u64, Span)> {
+    pub(crate) fn finish(&mut self) -> Option<(u64, Span)> {
         self.start.take().map(|(line, start)| (line, Span::new(start, self.offset)))
     }
 
-    pub(super) fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         self.offset
     }
 

@@ -1,0 +1,76 @@
+//! Ollama `/api/chat` and `/api/generate`: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
+
+ mod request;
+mod stream;
+
+pub use stream::OllamaDecoder;
+
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use crate::request::{ChatRequest, Object, RequestError};
+use crate::wire::Framing;
+
+/// The API, as its reference describes it.
+pub(super) struct Api;
+
+const ENDPOINT: Endpoint = Endpoint {
+    base_url: "http://localhost:11434",
+    base_url_variable: "OLLAMA_HOST",
+    path: "/api/chat",
+    has_free_version: false,
+    query: None,
+    key_variables: &["OLLAMA_API_KEY"],
+    key_header: KeyHeader::Bearer,
+    headers: &[],
+};
+
+impl ProviderApi for Api {
+    fn name(&self) -> &'static str {
+        "ollama"
+    }
+
+    fn title(&self) -> &'static str {
+        "Ollama /api/chat"
+    }
+
+    fn endpoint(&self) -> &'static Endpoint {
+        &ENDPOINT
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Lines
+    }
+
+    fn stream_end(&self) -> StreamEnd {
+        StreamEnd { name: "`done: true`", needs_terminator: true, is_final: true }
+    }
+
+    fn marks(&self) -> &'static [&'static [&'static str]] {
+        &[&["\"model\":", "\"created_at\":", "\"done\":"]]
+    }
+
+    fn unsupported(&self) -> &'static [Setting] {
+        &[Setting::ToolChoice]
+    }
+
+    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
+        request::body(request)
+    }
+
+    #[cfg(feature = "client")]
+    fn complete_base_url(&self, base_url: &str) -> String {
+        format!("http://{}", with_port(base_url))
+    }
+}
+
+/// Completes `OLLAMA_HOST`, which often is a host or a port alone.
+#[cfg(feature = "client")]
+fn with_port(host: &str) -> String {
+    let (authority, path) = host.split_at(host.find('/').unwrap_or(host.len()));
+    let (its_host, port) = match authority.rsplit_once(':') {
+        // The last part of an IPv6 address is no port: `[::1]`.
+        Some((its_host, port)) if !port.ends_with(']') => (its_host, port),
+        _ => (authority, ""),
+    };
+    let its_host = if its_host.is_empty() && !port.is_empty() { "127.0.0.1" } else { its_host };
+    format!("{its_host}:{}{path}", if port.is_empty() { "11434" } else { port })
+}

@@ -1,0 +1,69 @@
+//! OpenAI chat completions, and servers that implement the same API: <https://platform.openai.com/docs/api-reference/chat>.
+
+pub(super) mod request;
+mod stream;
+
+pub use stream::OpenAiChatDecoder;
+
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
+use crate::request::{ChatRequest, Object, RequestError};
+use crate::wire::Framing;
+
+/// The API, as its reference describes it.
+pub(super) struct Api;
+
+const ENDPOINT: Endpoint = Endpoint {
+    base_url: "https://api.openai.com/v1",
+    base_url_variable: "OPENAI_BASE_URL",
+    path: "/v1/chat/completions",
+    has_free_version: true,
+    query: None,
+    key_variables: &["OPENAI_API_KEY"],
+    key_header: KeyHeader::Bearer,
+    headers: &[],
+};
+
+impl ProviderApi for Api {
+    fn name(&self) -> &'static str {
+        "openai-chat"
+    }
+
+    fn title(&self) -> &'static str {
+        "OpenAI chat completions, or a server that implements the same API"
+    }
+
+    fn endpoint(&self) -> &'static Endpoint {
+        &ENDPOINT
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn stream_end(&self) -> StreamEnd {
+        StreamEnd { name: "a finish reason or `[DONE]`", needs_terminator: false, is_final: true }
+    }
+
+    fn marks(&self) -> &'static [&'static [&'static str]] {
+        &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]]
+    }
+
+    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
+        request::body(request)
+    }
+
+    #[cfg(feature = "client")]
+    fn adapt_to_host(&self, body: &mut Object, host: &str) {
+        // OpenAI's newer models refuse the old name, most other servers know no other.
+        if is_openai(host) {
+            body.rename("max_tokens", "max_completion_tokens");
+        }
+    }
+}
+
+#[cfg(feature = "client")]
+fn is_openai(host: &str) -> bool {
+    ["openai.com", "openai.azure.com"]
+        .iter()
+        .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}

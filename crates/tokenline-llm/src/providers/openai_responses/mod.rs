@@ -1,0 +1,58 @@
+//! OpenAI Responses, and servers that implement the same API: <https://platform.openai.com/docs/api-reference/responses>.
+
+ mod request;
+mod stream;
+
+pub use stream::OpenAiResponsesDecoder;
+
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use crate::request::{ChatRequest, Object, RequestError};
+use crate::wire::Framing;
+
+/// The API, as its reference describes it.
+pub(super) struct Api;
+
+const ENDPOINT: Endpoint = Endpoint {
+    base_url: "https://api.openai.com/v1",
+    base_url_variable: "OPENAI_BASE_URL",
+    path: "/v1/responses",
+    has_free_version: true,
+    query: None,
+    key_variables: &["OPENAI_API_KEY"],
+    key_header: KeyHeader::Bearer,
+    headers: &[],
+};
+
+impl ProviderApi for Api {
+    fn name(&self) -> &'static str {
+        "openai-responses"
+    }
+
+    fn title(&self) -> &'static str {
+        "OpenAI Responses"
+    }
+
+    fn endpoint(&self) -> &'static Endpoint {
+        &ENDPOINT
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn stream_end(&self) -> StreamEnd {
+        StreamEnd { name: "`response.completed`, or another final event", needs_terminator: true, is_final: false }
+    }
+
+    fn marks(&self) -> &'static [&'static [&'static str]] {
+        &[&["\"type\":\"response."], &["event: response."]]
+    }
+
+    fn unsupported(&self) -> &'static [Setting] {
+        &[Setting::Seed, Setting::Stop]
+    }
+
+    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
+        request::body(request)
+    }
+}

@@ -1,0 +1,65 @@
+//! The events of the wire, as the provider's decoder reads them into the state.
+
+use serde::de::DeserializeOwned;
+
+use super::state::ResponseState;
+use crate::Delta;
+use crate::providers::Decoder;
+use crate::wire::{Frame, FrameDecoder, WireEvent};
+
+impl<T: DeserializeOwned> ResponseState<T> {
+    /// Decodes up to the next event of the wire, or to the end of the input; returns how many bytes that took.
+    pub(super) fn read(&mut self, input: &[u8], frames: &mut FrameDecoder, decoder: &mut Decoder) -> usize {
+        let (consumed, frame) = frames.decode(input);
+        if let Some(frame) = frame {
+            self.read_frame(frame, decoder);
+        }
+        consumed
+    }
+
+    /// Ends the stream. An event without its end counts if it is whole.
+    pub(super) fn read_end(&mut self, frames: &mut FrameDecoder, decoder: &mut Decoder) {
+        let is_whole = frames.finish().is_none_or(|frame| self.read_frame(frame, decoder));
+        // What a decoder holds back until the end is dropped if the stream was cut off.
+        if is_whole {
+            decoder.finish(|delta| self.take(delta, None, false));
+            self.end_event();
+        }
+    }
+
+    /// Returns whether the event could be read.
+    fn read_frame(&mut self, frame: Frame<'_>, decoder: &mut Decoder) -> bool {
+        match frame {
+            Frame::Event(event) => self.read_event(&event, decoder),
+            Frame::Rejected(diagnostic) => {
+                self.lose(diagnostic);
+                false
+            }
+            Frame::Truncated(diagnostic) => {
+                self.begin_event(diagnostic.line, diagnostic.span);
+                self.out.finding(None, 0, diagnostic);
+                false
+            }
+        }
+    }
+
+    #[inline]
+    fn read_event(&mut self, event: &WireEvent<'_>, decoder: &mut Decoder) -> bool {
+        if event.data.is_empty() {
+            self.at(event.line, event.span);
+            return true;
+        }
+        self.begin_event(event.line, event.span);
+        let mut lone = None;
+        let decoded = decoder.decode(event.name, &event.data, |delta| match delta {
+            Delta::LoneSurrogates(halves) => lone = Some(halves),
+            delta => self.take(delta, lone, event.is_lossy),
+        });
+        match &decoded {
+            Ok(()) => self.end_event(),
+            Err(_) if event.is_cut => self.out.finding(None, 0, event.truncated()),
+            Err(error) => self.lose_event(error),
+        }
+        decoded.is_ok()
+    }
+}

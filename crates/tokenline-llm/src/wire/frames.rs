@@ -1,0 +1,215 @@
+//! Bytes that arrive in pieces, as events of whichever framing.
+
+use std::borrow::Cow;
+
+use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
+use tokenline_core::{Code, Diagnostic, Limits, Origin, Span};
+
+use super::Framing;
+use super::array::ArrayDecoder;
+use super::element::Element;
+use super::lines::LineDecoder;
+
+/// Decodes a stream's bytes into its events.
+#[derive(Debug)]
+pub(crate) struct FrameDecoder {
+    framing: Framing,
+    limits: Limits,
+    state: State,
+    /// Line feeds before the first byte that shows the framing.
+    blank_lines: u64,
+}
+
+#[derive(Debug)]
+enum State {
+    Events(SseDecoder),
+    /// Server-sent events, unless the first byte that is not white space opens an array.
+    EventsOrArray(SseDecoder),
+    Array(ArrayDecoder),
+    Lines(LineDecoder),
+}
+
+/// What was decoded.
+pub(crate) enum Frame<'a> {
+    Event(WireEvent<'a>),
+    /// An event that is too large, and was dropped.
+    Rejected(Diagnostic),
+    /// The stream ended inside an event.
+    Truncated(Diagnostic),
+}
+
+/// One event of a stream.
+pub(crate) struct WireEvent<'a> {
+    /// Its name; `message` where the framing has no names.
+    pub(crate) name: &'a str,
+    /// Its data, which may be empty.
+    pub(crate) data: Cow<'a, str>,
+    /// Bytes of it were not UTF-8, and are U+FFFD in the data.
+    pub(crate) is_lossy: bool,
+    /// The stream ended before the end of the event.
+    pub(crate) is_cut: bool,
+    /// What the framing calls an event.
+    noun: &'static str,
+    pub(crate) line: u64,
+    pub(crate) span: Span,
+}
+
+impl State {
+    fn new(framing: Framing, limits: &Limits) -> Self {
+        match framing {
+            Framing::Events => Self::Events(SseDecoder::new(*limits)),
+            Framing::EventsOrArray => Self::EventsOrArray(SseDecoder::new(*limits)),
+            Framing::Lines => Self::Lines(LineDecoder::new(limits)),
+        }
+    }
+}
+
+impl FrameDecoder {
+    pub(crate) fn new(framing: Framing, limits: Limits) -> Self {
+        Self { framing, limits, state: State::new(framing, &limits), blank_lines: 0 }
+    }
+
+    /// Starts with the next stream.
+    pub(crate) fn reset(&mut self) {
+        self.blank_lines = 0;
+        match &mut self.state {
+            // Keeps its memory.
+            State::Events(events) if self.framing == Framing::Events => events.reset(),
+            state => *state = State::new(self.framing, &self.limits),
+        }
+    }
+
+    /// Takes a short piece that lies within one line; returns whether it did.
+    #[inline]
+    pub(crate) fn extend_line(&mut self, piece: &[u8]) -> bool {
+        match &mut self.state {
+            State::Events(events) => events.extend_line(piece),
+            State::EventsOrArray(_) | State::Array(_) | State::Lines(_) => false,
+        }
+    }
+
+    /// Decodes up to the next event, or to the end of the input; returns how many bytes that took.
+    #[inline]
+    pub(crate) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Frame<'a>>) {
+        if matches!(self.state, State::EventsOrArray(_)) {
+            self.choose(input);
+        }
+        match &mut self.state {
+            State::Events(events) | State::EventsOrArray(events) => {
+                let SseDecoded { consumed, item } = events.decode(input);
+                (consumed, item.map(|item| Frame::of_item(item, false)))
+            }
+            State::Array(array) => {
+                let (consumed, element) = array.decode(input);
+                (consumed, element.map(|element| Frame::of_element(element, false)))
+            }
+            State::Lines(lines) => {
+                let (consumed, element) = lines.decode(input);
+                (consumed, element.map(|element| Frame::of_element(element, false)))
+            }
+        }
+    }
+
+    /// Decides between events and an array at the first byte that shows it.
+    #[cold]
+    fn choose(&mut self, input: &[u8]) {
+        let State::EventsOrArray(events) = &mut self.state else { return };
+        let blank = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        match input.get(blank) {
+            Some(b'[') => {
+                let array = ArrayDecoder::new(&self.limits, events.offset(), self.blank_lines);
+                self.state = State::Array(array);
+            }
+            Some(_) => self.state = State::Events(std::mem::take(events)),
+            None => self.blank_lines += memchr::memchr_iter(b'\n', input).count() as u64,
+        }
+    }
+
+    /// Ends the stream: the event that it ended in.
+    pub(crate) fn finish(&mut self) -> Option<Frame<'_>> {
+        match &mut self.state {
+            State::Events(events) | State::EventsOrArray(events) => {
+                events.finish().map(|item| Frame::of_item(item, true))
+            }
+            State::Array(array) => {
+                array.finish().map(|(line, span)| Frame::Truncated(truncated(OBJECT, line, span)))
+            }
+            State::Lines(lines) => lines.finish().map(|element| Frame::of_element(element, true)),
+        }
+    }
+
+    /// Bytes that came.
+    pub(crate) fn offset(&self) -> u64 {
+        match &self.state {
+            State::Events(events) | State::EventsOrArray(events) => events.offset(),
+            State::Array(array) => array.offset(),
+            State::Lines(lines) => lines.offset(),
+        }
+    }
+
+    /// Lines that are not of an event stream.
+    pub(crate) fn unknown_lines(&self) -> u64 {
+        match &self.state {
+            State::Events(events) | State::EventsOrArray(events) => events.unknown_fields(),
+            State::Array(_) | State::Lines(_) => 0,
+        }
+    }
+}
+
+impl<'a> Frame<'a> {
+    #[inline]
+    fn of_item(item: SseItem<'a>, is_cut: bool) -> Self {
+        match item {
+            SseItem::Event(event) | SseItem::Incomplete(event) if is_cut && !may_be_whole(&event) => {
+                Self::Truncated(truncated(EVENT, event.line, event.span))
+            }
+            SseItem::Event(event) | SseItem::Incomplete(event) => Self::Event(WireEvent {
+                name: event.event,
+                data: Cow::Borrowed(event.data),
+                is_lossy: event.lossy,
+                is_cut,
+                noun: EVENT,
+                line: event.line,
+                span: event.span,
+            }),
+            SseItem::Rejected(diagnostic) => Self::Rejected(diagnostic),
+        }
+    }
+
+    fn of_element(element: Element<'a>, is_cut: bool) -> Self {
+        let Element { data, line, span } = element;
+        match data.map(String::from_utf8_lossy) {
+            Ok(data) => {
+                let is_lossy = matches!(data, Cow::Owned(_));
+                let data = match data {
+                    Cow::Borrowed(data) => data.trim_start_matches('\u{feff}').into(),
+                    Cow::Owned(data) => data.trim_start_matches('\u{feff}').to_owned().into(),
+                };
+                Self::Event(WireEvent { name: "message", data, is_lossy, is_cut, noun: OBJECT, line, span })
+            }
+            Err(diagnostic) => Self::Rejected(diagnostic),
+        }
+    }
+}
+
+impl WireEvent<'_> {
+    /// The stream ended inside the event.
+    #[cold]
+    pub(crate) fn truncated(&self) -> Diagnostic {
+        truncated(self.noun, self.line, self.span)
+    }
+}
+
+/// Whether the data of an event that the stream ended in can be all of it. Data that looks so, and is not JSON, is not.
+fn may_be_whole(event: &SseEvent<'_>) -> bool {
+    let data = event.data.trim();
+    event.data.is_empty() || data == "[DONE]" || data.starts_with('{') || event.event == "error"
+}
+
+const EVENT: &str = "a server-sent event";
+const OBJECT: &str = "an object";
+
+fn truncated(noun: &str, line: u64, span: Span) -> Diagnostic {
+    let message = format!("the stream ended inside {noun}, {} bytes after its start", span.len());
+    Diagnostic::new(Code::Truncated, line, span, 1, message).with_origin(Origin::Wire)
+}

@@ -1,0 +1,30 @@
+//! How the providers frame their streams: which bytes are one event.
+
+mod array;
+mod element;
+mod frames;
+mod lines;
+
+pub(crate) use frames::{Frame, FrameDecoder, WireEvent};
+
+/// The framing of a provider's stream.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Framing {
+    /// Server-sent events.
+    Events,
+    /// Server-sent events, or one JSON array of what they hold.
+    EventsOrArray,
+    /// One JSON object a line.
+    Lines,
+}
+
+impl Framing {
+    /// The media type of such a stream.
+    #[cfg(any(feature = "client", feature = "replay"))]
+    pub(crate) const fn media_type(self) -> &'static str {
+        match self {
+            Self::Events | Self::EventsOrArray => "text/event-stream",
+            Self::Lines => "application/x-ndjson",
+        }
+    }
+}
