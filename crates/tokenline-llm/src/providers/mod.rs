@@ -1,7 +1,10 @@
 //! The providers: a folder each, with everything the library knows about one.
 //!
-//! Each folder implements [`ProviderApi`] (endpoint, request body, how a stream ends) and [`EventDecoder`] (what the
-//! events of a stream say), and is named by one line of the list below.
+//! The decoders here read the events of a stream whatever brought them; [`ResponseParser`](crate::ResponseParser) has one
+//! behind it for each [`Provider`].
+//
+// A folder implements `ProviderApi` (endpoint, request body, how a stream ends) and `EventDecoder` (what the events of a
+// stream say), and is named by one line of the list below.
 
 mod api;
 mod shape_cache;
@@ -131,7 +134,7 @@ impl Provider {
             return None;
         }
         let has = |marks: &&[&str]| marks.iter().all(|mark| text.contains(mark));
-        Self::ALL.iter().copied().find(|provider| provider.api().marks().iter().any(|marks| has(&marks)))
+        Self::ALL.iter().copied().find(|provider| provider.api().marks().iter().any(has))
     }
 
     /// Bytes that [`detect`](Self::detect) looks at.
