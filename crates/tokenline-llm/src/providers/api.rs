@@ -1,7 +1,7 @@
 //! What there is to write for a provider.
 
-use tokenline_core::Limits;
-use tokenline_core::json::SyntaxError;
+use tokenline_core::json::{SyntaxError, Value};
+use tokenline_core::{Limits, ToolDefinition};
 
 use crate::Delta;
 use crate::request::{ChatRequest, Object, RequestError};
@@ -31,6 +31,12 @@ pub(crate) trait ProviderApi: Sync {
     fn unsupported(&self) -> &'static [Setting] {
         &[]
     }
+
+    /// Whether this is a response of the API that was not streamed, or the message in one.
+    fn has_body(&self, body: Value<'_>) -> bool;
+
+    /// The `tools` of a request.
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object>;
 
     /// The body of a request.
     fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError>;
@@ -126,6 +132,14 @@ pub trait EventDecoder {
     /// If the data looks like an object, but is not JSON: a part of the response may be lost. Other data that is not
     /// JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is named `error`.
     fn decode(&mut self, event: &str, data: &str, sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError>;
+
+    /// Decodes a whole response that was not streamed, or the message in one. That it is whole is proof enough where no
+    /// finish reason says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// If it is not JSON.
+    fn decode_body(&mut self, body: &str, sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError>;
 
     /// Ends a stream that was not cut off: hands over what only its end shows.
     fn finish(&mut self, _sink: impl FnMut(Delta<'_>)) {}

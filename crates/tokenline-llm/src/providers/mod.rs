@@ -62,6 +62,16 @@ macro_rules! providers {
                 }
             }
 
+            pub(crate) fn decode_body(
+                &mut self,
+                body: &str,
+                sink: impl FnMut(Delta<'_>),
+            ) -> Result<(), SyntaxError> {
+                match self {
+                    $(Self::$name(decoder) => decoder.decode_body(body, sink),)*
+                }
+            }
+
             pub(crate) fn finish(&mut self, sink: impl FnMut(Delta<'_>)) {
                 match self {
                     $(Self::$name(decoder) => decoder.finish(sink),)*
@@ -78,7 +88,7 @@ macro_rules! providers {
 }
 
 use tokenline_core::Limits;
-use tokenline_core::json::SyntaxError;
+use tokenline_core::json::{Parser, SyntaxError};
 
 use crate::Delta;
 
@@ -123,6 +133,22 @@ impl Provider {
     #[must_use]
     pub fn path(self) -> &'static str {
         self.api().endpoint().path
+    }
+
+    /// The provider of a whole response that was not streamed, or of the message in one, by its members.
+    ///
+    /// ```
+    /// use tokenline_llm::Provider;
+    ///
+    /// let body = r#"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"now","args":{}}}]}}]}"#;
+    /// assert_eq!(Provider::of_body(body), Some(Provider::Gemini));
+    /// assert_eq!(Provider::of_body("It is late."), None);
+    /// ```
+    #[must_use]
+    pub fn of_body(body: &str) -> Option<Self> {
+        let mut json = Parser::new();
+        let body = json.parse(body).ok()?;
+        Self::ALL.iter().copied().find(|provider| provider.api().has_body(body))
     }
 
     /// The provider whose stream begins like this. For hints: it looks at 2 KiB, and decodes nothing.

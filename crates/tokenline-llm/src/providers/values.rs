@@ -22,6 +22,11 @@ pub(crate) fn error_of_body(body: &str) -> Option<String> {
     Some(error_message(error).into_owned())
 }
 
+/// The arguments of a tool that takes a text: an object with that text.
+pub(super) fn custom_input(input: &str) -> String {
+    format!(r#"{{"input":{}}}"#, serde_json::Value::from(input))
+}
+
 /// Reads an event's data. A text in it may begin or end with half a surrogate pair.
 pub(super) fn parse<'a>(
     json: &'a mut Parser,

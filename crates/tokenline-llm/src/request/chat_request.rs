@@ -6,7 +6,7 @@ use serde_json::Value;
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::Raw;
 
-use super::json::Object;
+use super::json::{Node, Object};
 use super::{Message, RequestError};
 use crate::Provider;
 use crate::providers::Setting;
@@ -198,6 +198,25 @@ impl ChatRequest {
     /// If the provider cannot be asked that.
     pub fn to_body(&self, provider: Provider) -> Result<String, RequestError> {
         self.to_object(provider).map(|body| body.to_string())
+    }
+
+    /// The JSON of a request's member `tools`, an array: descriptions and schemas as they were given, on one line, the
+    /// order of their members kept. For requests that are written elsewhere.
+    ///
+    /// ```
+    /// use tokenline_core::ToolDefinition;
+    /// use tokenline_llm::Provider;
+    /// use tokenline_llm::request::ChatRequest;
+    ///
+    /// let now = ToolDefinition::new("now").with_description("The time.");
+    /// assert_eq!(
+    ///     ChatRequest::tools_to_json(Provider::Anthropic, &[now]),
+    ///     r#"[{"name":"now","description":"The time.","input_schema":{"type":"object"}}]"#
+    /// );
+    /// ```
+    #[must_use]
+    pub fn tools_to_json(provider: Provider, tools: &[ToolDefinition]) -> String {
+        Node::from(provider.api().tools(tools)).to_string()
     }
 
     pub(crate) fn to_object(&self, provider: Provider) -> Result<Object, RequestError> {

@@ -51,10 +51,14 @@ impl<T: DeserializeOwned> ResponseState<T> {
         }
         self.begin_event(event.line, event.span);
         let mut lone = None;
-        let decoded = decoder.decode(event.name, &event.data, |delta| match delta {
+        let sink = |delta: Delta<'_>| match delta {
             Delta::LoneSurrogates(halves) => lone = Some(halves),
             delta => self.take(delta, lone, event.is_lossy),
-        });
+        };
+        let decoded = match event.is_body {
+            true => decoder.decode_body(&event.data, sink),
+            false => decoder.decode(event.name, &event.data, sink),
+        };
         match &decoded {
             Ok(()) => self.end_event(),
             Err(_) if event.is_cut => self.out.finding(None, 0, event.truncated()),

@@ -12,7 +12,7 @@ use tokenline_core::{Code, Diagnostic, Report, SourceEnd, Tally};
 use super::ResponseEvent;
 use super::outbox::Outbox;
 use super::state::ResponseState;
-use crate::providers::{Decoder, error_of_body};
+use crate::providers::Decoder;
 use crate::wire::FrameDecoder;
 use crate::{FinishReason, Provider, Unknown, Usage};
 
@@ -113,8 +113,6 @@ pub struct ResponseParser<T = Raw> {
     provider: Provider,
     decoder: Decoder,
     state: ResponseState<T>,
-    /// The first bytes of what has not shown an event yet: it may be a body that is just an error.
-    beginning: Vec<u8>,
     /// What was pushed and waits until the events before it are taken.
     unread: Vec<u8>,
     /// How much of that was read.
@@ -133,8 +131,6 @@ enum Stage {
     Ended,
 }
 
-/// Bytes of a body that is no stream that are searched for an error.
-const MAX_BODY: usize = 4096;
 /// Events that wait to be taken before more is read.
 const MAX_READY: usize = 1024;
 
@@ -146,10 +142,6 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     pub fn push(&mut self, chunk: &[u8]) {
         if self.ending.is_some() {
             return;
-        }
-        if !self.state.has_begun {
-            let room = MAX_BODY - self.beginning.len();
-            self.beginning.extend_from_slice(&chunk[..chunk.len().min(room)]);
         }
         if self.unread.is_empty() && self.frames.extend_line(chunk) {
             return;
@@ -239,13 +231,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
     fn end_wire(&mut self, ending: SourceEnd) {
         if ending == SourceEnd::Clean {
             self.state.read_end(&mut self.frames, &mut self.decoder);
-            if !self.state.has_begun
-                && let Some(message) = error_of_body(&String::from_utf8_lossy(&self.beginning))
-            {
-                self.state.fail_as_a_whole(&message, self.frames.offset());
-            }
         }
-        self.beginning = Vec::new();
     }
 
     fn end_answer(&mut self, ending: SourceEnd) {
@@ -271,6 +257,9 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             return None;
         }
         let mut message = format!("{how} without {}", self.provider.api().stream_end().name);
+        if self.frames.is_body() {
+            message.push_str("; the body is JSON, but not a response");
+        }
         let strange = self.frames.unknown_lines();
         if self.state.choices.is_empty() && strange > 0 {
             let lines = if strange == 1 { "line of it is" } else { "lines of it are" };
@@ -298,7 +287,6 @@ impl<T> ResponseParser<T> {
         self.state.secrets = secrets;
         self.frames.reset();
         self.decoder.reset();
-        self.beginning.clear();
         self.unread.clear();
         self.read = 0;
         (self.ending, self.stage) = (None, Stage::Open);

@@ -325,12 +325,6 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.out.events.push_back(ResponseEvent::Finish { choice: index, reason });
     }
 
-    /// Says that all there is, so many bytes, is the provider's error.
-    pub(super) fn fail_as_a_whole(&mut self, message: &str, len: u64) {
-        (self.line, self.span) = (1, Span::new(0, len));
-        self.fail(message);
-    }
-
     fn fail(&mut self, message: &str) {
         // Some say it in two events.
         if mem::replace(&mut self.has_failed, true) && self.failure == message {

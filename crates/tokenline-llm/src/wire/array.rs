@@ -72,10 +72,6 @@ impl ArrayDecoder {
         self.start.take().map(|(line, start)| (line, Span::new(start, self.offset)))
     }
 
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
-    }
-
     /// Follows brackets and strings.
     fn step(&mut self, byte: u8) {
         match byte {

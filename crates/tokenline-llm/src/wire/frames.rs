@@ -7,6 +7,7 @@ use tokenline_core::{Code, Diagnostic, Limits, Origin, Span};
 
 use super::Framing;
 use super::array::ArrayDecoder;
+use super::body::{BodyDecoder, blank_len};
 use super::element::Element;
 use super::lines::LineDecoder;
 
@@ -22,11 +23,12 @@ pub(crate) struct FrameDecoder {
 
 #[derive(Debug)]
 enum State {
+    /// Server-sent events, unless the first byte that is not white space opens an object or an array.
+    Undecided(SseDecoder),
     Events(SseDecoder),
-    /// Server-sent events, unless the first byte that is not white space opens an array.
-    EventsOrArray(SseDecoder),
     Array(ArrayDecoder),
     Lines(LineDecoder),
+    Body(BodyDecoder),
 }
 
 /// What was decoded.
@@ -48,6 +50,8 @@ pub(crate) struct WireEvent<'a> {
     pub(crate) is_lossy: bool,
     /// The stream ended before the end of the event.
     pub(crate) is_cut: bool,
+    /// It is a whole response that was not streamed.
+    pub(crate) is_body: bool,
     /// What the framing calls an event.
     noun: &'static str,
     pub(crate) line: u64,
@@ -57,9 +61,9 @@ pub(crate) struct WireEvent<'a> {
 impl State {
     fn new(framing: Framing, limits: &Limits) -> Self {
         match framing {
-            Framing::Events => Self::Events(SseDecoder::new(*limits)),
-            Framing::EventsOrArray => Self::EventsOrArray(SseDecoder::new(*limits)),
+            Framing::Events | Framing::EventsOrArray => Self::Undecided(SseDecoder::new(*limits)),
             Framing::Lines => Self::Lines(LineDecoder::new(limits)),
+            Framing::Body => Self::Body(BodyDecoder::new(limits, 0)),
         }
     }
 }
@@ -69,14 +73,23 @@ impl FrameDecoder {
         Self { framing, limits, state: State::new(framing, &limits), blank_lines: 0 }
     }
 
+    /// A decoder of the same framing, at the start of a stream.
+    pub(crate) fn with_limits(&self, limits: Limits) -> Self {
+        Self::new(self.framing, limits)
+    }
+
     /// Starts with the next stream.
     pub(crate) fn reset(&mut self) {
         self.blank_lines = 0;
-        match &mut self.state {
+        self.state = match std::mem::replace(&mut self.state, State::Body(BodyDecoder::new(&self.limits, 0)))
+        {
             // Keeps its memory.
-            State::Events(events) if self.framing == Framing::Events => events.reset(),
-            state => *state = State::new(self.framing, &self.limits),
-        }
+            State::Events(mut events) | State::Undecided(mut events) => {
+                events.reset();
+                State::Undecided(events)
+            }
+            _ => State::new(self.framing, &self.limits),
+        };
     }
 
     /// Takes a short piece that lies within one line; returns whether it did.
@@ -84,18 +97,18 @@ impl FrameDecoder {
     pub(crate) fn extend_line(&mut self, piece: &[u8]) -> bool {
         match &mut self.state {
             State::Events(events) => events.extend_line(piece),
-            State::EventsOrArray(_) | State::Array(_) | State::Lines(_) => false,
+            State::Undecided(_) | State::Array(_) | State::Lines(_) | State::Body(_) => false,
         }
     }
 
     /// Decodes up to the next event, or to the end of the input; returns how many bytes that took.
     #[inline]
     pub(crate) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Frame<'a>>) {
-        if matches!(self.state, State::EventsOrArray(_)) {
+        if matches!(self.state, State::Undecided(_)) {
             self.choose(input);
         }
         match &mut self.state {
-            State::Events(events) | State::EventsOrArray(events) => {
+            State::Events(events) | State::Undecided(events) => {
                 let SseDecoded { consumed, item } = events.decode(input);
                 (consumed, item.map(|item| Frame::of_item(item, false)))
             }
@@ -107,19 +120,22 @@ impl FrameDecoder {
                 let (consumed, element) = lines.decode(input);
                 (consumed, element.map(|element| Frame::of_element(element, false)))
             }
+            State::Body(body) => {
+                body.push(input);
+                (input.len(), None)
+            }
         }
     }
 
-    /// Decides between events and an array at the first byte that shows it.
+    /// Decides at the first byte that shows it what the stream is. A line of an event stream never begins with a bracket.
     #[cold]
     fn choose(&mut self, input: &[u8]) {
-        let State::EventsOrArray(events) = &mut self.state else { return };
-        let blank = input.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let State::Undecided(events) = &mut self.state else { return };
+        let blank = blank_len(input);
+        let (offset, lines) = (events.offset(), self.blank_lines);
         match input.get(blank) {
-            Some(b'[') => {
-                let array = ArrayDecoder::new(&self.limits, events.offset(), self.blank_lines);
-                self.state = State::Array(array);
-            }
+            Some(b'[') => self.state = State::Array(ArrayDecoder::new(&self.limits, offset, lines)),
+            Some(b'{') => self.state = State::Body(BodyDecoder::new(&self.limits, offset)),
             Some(_) => self.state = State::Events(std::mem::take(events)),
             None => self.blank_lines += memchr::memchr_iter(b'\n', input).count() as u64,
         }
@@ -128,30 +144,30 @@ impl FrameDecoder {
     /// Ends the stream: the event that it ended in.
     pub(crate) fn finish(&mut self) -> Option<Frame<'_>> {
         match &mut self.state {
-            State::Events(events) | State::EventsOrArray(events) => {
+            State::Events(events) | State::Undecided(events) => {
                 events.finish().map(|item| Frame::of_item(item, true))
             }
             State::Array(array) => {
                 array.finish().map(|(line, span)| Frame::Truncated(truncated(OBJECT, line, span)))
             }
             State::Lines(lines) => lines.finish().map(|element| Frame::of_element(element, true)),
+            State::Body(body) => body.finish().map(|element| match Frame::of_element(element, true) {
+                Frame::Event(event) => Frame::Event(WireEvent { is_body: true, ..event }),
+                frame => frame,
+            }),
         }
     }
 
-    /// Bytes that came.
-    pub(crate) fn offset(&self) -> u64 {
-        match &self.state {
-            State::Events(events) | State::EventsOrArray(events) => events.offset(),
-            State::Array(array) => array.offset(),
-            State::Lines(lines) => lines.offset(),
-        }
+    /// Whether the input proved to be one JSON document.
+    pub(crate) fn is_body(&self) -> bool {
+        matches!(self.state, State::Body(_))
     }
 
     /// Lines that are not of an event stream.
     pub(crate) fn unknown_lines(&self) -> u64 {
         match &self.state {
-            State::Events(events) | State::EventsOrArray(events) => events.unknown_fields(),
-            State::Array(_) | State::Lines(_) => 0,
+            State::Events(events) | State::Undecided(events) => events.unknown_fields(),
+            State::Array(_) | State::Lines(_) | State::Body(_) => 0,
         }
     }
 }
@@ -168,6 +184,7 @@ impl<'a> Frame<'a> {
                 data: Cow::Borrowed(event.data),
                 is_lossy: event.lossy,
                 is_cut,
+                is_body: false,
                 noun: EVENT,
                 line: event.line,
                 span: event.span,
@@ -185,7 +202,8 @@ impl<'a> Frame<'a> {
                     Cow::Borrowed(data) => data.trim_start_matches('\u{feff}').into(),
                     Cow::Owned(data) => data.trim_start_matches('\u{feff}').to_owned().into(),
                 };
-                Self::Event(WireEvent { name: "message", data, is_lossy, is_cut, noun: OBJECT, line, span })
+                let (name, noun, is_body) = ("message", OBJECT, false);
+                Self::Event(WireEvent { name, data, is_lossy, is_cut, is_body, noun, line, span })
             }
             Err(diagnostic) => Self::Rejected(diagnostic),
         }

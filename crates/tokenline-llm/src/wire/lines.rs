@@ -50,8 +50,4 @@ impl LineDecoder {
         let span = Span::new(self.start, self.offset);
         (!self.kept.is_blank()).then(|| self.kept.element(&[], self.lines + 1, span))
     }
-
-    pub(crate) fn offset(&self) -> u64 {
-        self.offset
-    }
 }

@@ -1,6 +1,7 @@
 //! How the providers frame their streams: which bytes are one event.
 
 mod array;
+mod body;
 mod element;
 mod frames;
 mod lines;
@@ -16,6 +17,8 @@ pub(crate) enum Framing {
     EventsOrArray,
     /// One JSON object a line.
     Lines,
+    /// One JSON document, which is the whole response.
+    Body,
 }
 
 impl Framing {
@@ -25,6 +28,7 @@ impl Framing {
         match self {
             Self::Events | Self::EventsOrArray => "text/event-stream",
             Self::Lines => "application/x-ndjson",
+            Self::Body => "application/json",
         }
     }
 }

@@ -195,7 +195,7 @@ fn what_is_no_event_stream_says_so() {
     assert_eq!(
         seen.summary(),
         [
-            "rejected stream_incomplete: the stream ended without a finish reason or `[DONE]`; 3 lines of it are not of an event stream"
+            "rejected stream_incomplete: the stream ended without a finish reason or `[DONE]`; the body is JSON, but not a response"
         ]
     );
     let seen = seen_as(TextAs::Records, &["not found".to_owned()]);

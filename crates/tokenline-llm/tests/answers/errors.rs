@@ -72,22 +72,21 @@ fn a_body_that_is_an_error_is_the_providers() {
         r#"{"error":{"message":"no such model","type":"invalid_request_error"}}"#,
         "{\n  \"error\": {\n    \"message\": \"no such model\"\n  }\n}\n",
         "\u{feff}\n\n{\"error\":\n\n\"no such model\"}\n\n\n",
-        r#"[{"error":{"code":404,"message":"no such model"}}]"#,
         r#"{"object":"error","message":"no such model"}"#,
     ] {
         let place = (1, 0, body.len() as u64);
         assert_eq!(error(body), (Code::ProviderError, "no such model".to_owned(), place), "{body}");
     }
-    for body in [
-        r#"{"error":null}"#,
-        r#"{"error":{"message":"cut"#,
-        "[]",
-        "<html>error</html>",
-        &format!(r#"{{"error":"{}"}}"#, "x".repeat(5000)),
-    ] {
+    let in_array = error(r#"[{"error":{"code":404,"message":"no such model"}}]"#);
+    assert_eq!(in_array, (Code::ProviderError, "no such model".to_owned(), (1, 1, 49)));
+    for body in [r#"{"error":null}"#, "[]", "<html>error</html>"] {
         assert_eq!(error(body).0, Code::StreamIncomplete, "{body}");
     }
-    assert_eq!(error(&format!(r#"{{"error":"{}"}}"#, "x".repeat(2000))).1, "x".repeat(500) + "…");
+    let cut = seen_as(TextAs::Records, &[r#"{"error":{"message":"cut"#.to_owned()]);
+    assert_eq!(codes(&cut), [Code::Truncated, Code::StreamIncomplete]);
+    for len in [2000, 5000] {
+        assert_eq!(error(&format!(r#"{{"error":"{}"}}"#, "x".repeat(len))).1, "x".repeat(500) + "…");
+    }
     // Beside events it is no body.
     let seen = seen_as(TextAs::Records, &[": hi\n\n".to_owned(), text("{}\n"), "{\"error\":1}".to_owned()]);
     assert_eq!(codes(&seen), [Code::StreamIncomplete]);

@@ -5,6 +5,9 @@ mod stream;
 
 pub use stream::AnthropicDecoder;
 
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::{Value};
+
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -50,6 +53,20 @@ impl ProviderApi for Api {
 
     fn unsupported(&self) -> &'static [Setting] {
         &[Setting::Seed, Setting::JsonFormat]
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        let is_block = |block: Value<'_>| {
+            let kind = block.get("type").and_then(Value::as_str);
+            matches!(kind.as_deref(), Some("tool_use" | "text" | "thinking" | "redacted_thinking"))
+        };
+        let blocks = body.as_array().or_else(|| body.get("content")?.as_array());
+        let is_message = body.get("type").and_then(Value::as_str).as_deref() == Some("message");
+        blocks.is_some_and(|blocks| is_message || blocks.iter().next().is_some_and(is_block))
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        tools.iter().map(request::tool).collect()
     }
 
     fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {

@@ -1,5 +1,7 @@
 //! Anthropic messages: <https://docs.anthropic.com/en/api/messages>.
 
+use tokenline_core::ToolDefinition;
+
 use crate::request::json::{Node, Object};
 use crate::request::turns::{Side, Turn, id};
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
@@ -10,24 +12,25 @@ const MAX_TOKENS: u32 = 8192;
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.turns()?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
-    let tools = request.tools.iter().map(|tool| {
-        Object::new()
-            .with("name", &tool.name)
-            .with_some("description", tool.description.as_ref())
-            .with("input_schema", &tool.parameters)
-    });
     Ok(Object::new()
         .with("model", &request.model)
         .with("max_tokens", request.max_tokens.unwrap_or(MAX_TOKENS))
         .with_some("system", request.instructions().as_ref())
         .with("messages", messages)
-        .with_any("tools", tools.collect::<Vec<_>>())
+        .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
         .with_some("tool_choice", tool_choice(request.told_choice()))
         .with_some("output_config", output_config(&request.response_format))
         .with_some("temperature", request.temperature)
         .with_some("top_p", request.top_p)
         .with_any("stop_sequences", request.stop.iter().collect::<Vec<_>>())
         .with("stream", true))
+}
+
+pub(super) fn tool(tool: &ToolDefinition) -> Object {
+    Object::new()
+        .with("name", &tool.name)
+        .with_some("description", tool.description.as_ref())
+        .with("input_schema", &tool.parameters)
 }
 
 fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {

@@ -9,7 +9,7 @@ use std::borrow::Cow;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{Completion, Limits};
 
-use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, unknown};
+use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, unknown};
 use crate::providers::shape_cache::ShapeCache;
 use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
@@ -92,6 +92,12 @@ impl EventDecoder for AnthropicDecoder {
             }
             _ => no_object(&mut self.json, event, data, &mut sink),
         }
+        Ok(())
+    }
+
+    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+        let body = parse(&mut self.json, body, &mut sink)?;
+        self.message.body(body, &mut sink);
         Ok(())
     }
 
@@ -213,18 +219,42 @@ impl Message {
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }
         }
-        match content.map(|content| (content, content.as_array())) {
-            Some((_, Some(blocks))) => {
-                for (index, block) in (0..).zip(blocks) {
-                    self.start_block(index, Some(block), true, sink);
-                    self.stop_block(index, sink);
-                }
-            }
-            Some((content, None)) => unknown(PLACE, "content", content, sink),
-            None => {}
+        if let Some(content) = content {
+            let is_cut = reason.as_deref().is_some_and(|reason| !finish_reason(reason).is_clean());
+            self.content(content, is_cut, sink);
         }
         self.count(usage, sink);
         self.finish(reason, details, sink);
+    }
+
+    /// A whole message, or its content.
+    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        if body.as_array().is_some() {
+            sink(Delta::Start { choice: 0 });
+            self.content(body, false, sink);
+        } else if let Some(error) = body.get("error").filter(|error| !is_nothing(*error)) {
+            return sink(Delta::Error { message: error_message(error) });
+        } else if body.get("content").is_some() {
+            self.start(Some(body), sink);
+        } else {
+            return;
+        }
+        sink(Delta::Terminator);
+    }
+
+    /// Content that is there as a whole. Of what was cut off, the last block may not be.
+    fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
+        if let Some(text) = read_text(content, sink) {
+            return sink(Delta::Text { choice: 0, block: 0, text: &text });
+        }
+        let Some(blocks) = content.as_array() else { return unknown("message", "content", content, sink) };
+        let count = blocks.len() as u64;
+        for (index, block) in (0..).zip(blocks) {
+            self.start_block(index, Some(block), true, sink);
+            if !(is_cut && index + 1 == count) {
+                self.stop_block(index, sink);
+            }
+        }
     }
 
     /// Changes of the message as a whole: why it stopped, and its tokens.

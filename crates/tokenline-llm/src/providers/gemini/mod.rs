@@ -5,6 +5,9 @@ mod stream;
 
 pub use stream::GeminiDecoder;
 
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::{Value};
+
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -46,6 +49,17 @@ impl ProviderApi for Api {
 
     fn marks(&self) -> &'static [&'static [&'static str]] {
         &[&["\"candidates\":", "\"parts\":"], &["\"candidates\":", "\"usageMetadata\":"]]
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        let body = body.as_array().and_then(|chunks| chunks.iter().next()).unwrap_or(body);
+        // Code Assist has an envelope around the same.
+        let inner = body.get("response").filter(|inner| inner.as_object().is_some()).unwrap_or(body);
+        ["candidates", "parts", "promptFeedback"].iter().any(|name| inner.get(name).is_some())
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        request::tools(tools)
     }
 
     fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {

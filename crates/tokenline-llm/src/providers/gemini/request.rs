@@ -1,6 +1,6 @@
 //! Gemini `generateContent`: <https://ai.google.dev/api/generate-content>.
 
-use tokenline_core::ToolCall;
+use tokenline_core::{ToolCall, ToolDefinition};
 use tokenline_core::json::Raw;
 
 use crate::request::json::{Node, Object};
@@ -11,21 +11,24 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let contents = request.turns()?;
     let contents = contents.iter().map(|turn| content(request, turn)).collect::<Result<Vec<_>, _>>()?;
     let instruction = request.instructions().map(|text| Object::new().with("parts", vec![text_part(&text)]));
-    let functions = request.tools.iter().map(|tool| {
+    // The model is named by the path.
+    Ok(Object::new()
+        .with_some("systemInstruction", instruction)
+        .with("contents", contents)
+        .with_any("tools", tools(&request.tools))
+        .with_some("toolConfig", tool_config(request.told_choice()))
+        .with_any("generationConfig", generation_config(request)))
+}
+
+pub(super) fn tools(tools: &[ToolDefinition]) -> Vec<Object> {
+    let functions = tools.iter().map(|tool| {
         Object::new()
             .with("name", &tool.name)
             .with_some("description", tool.description.as_ref())
             .with("parametersJsonSchema", &tool.parameters)
     });
-    let tools = (!request.tools.is_empty())
-        .then(|| vec![Object::new().with("functionDeclarations", functions.collect::<Vec<_>>())]);
-    // The model is named by the path.
-    Ok(Object::new()
-        .with_some("systemInstruction", instruction)
-        .with("contents", contents)
-        .with_some("tools", tools)
-        .with_some("toolConfig", tool_config(request.told_choice()))
-        .with_any("generationConfig", generation_config(request)))
+    let functions: Vec<Object> = functions.collect();
+    if functions.is_empty() { Vec::new() } else { vec![Object::new().with("functionDeclarations", functions)] }
 }
 
 fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestError> {

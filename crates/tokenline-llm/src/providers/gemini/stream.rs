@@ -88,6 +88,28 @@ impl EventDecoder for GeminiDecoder {
         Ok(())
     }
 
+    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+        let body = parse(&mut self.json, body, &mut sink)?;
+        match (body.as_array(), body.get("parts")) {
+            (Some(chunks), _) => {
+                chunks.into_iter().for_each(|chunk| self.candidates.chunk(chunk, false, &mut sink));
+            }
+            (None, Some(_)) => {
+                sink(Delta::Start { choice: 0 });
+                if let Some(candidate) = self.candidates.at(0) {
+                    candidate.content(body, &mut sink);
+                }
+            }
+            (None, None) => self.candidates.chunk(body, false, &mut sink),
+        }
+        let has_begun = !self.candidates.0.is_empty();
+        self.finish(&mut sink);
+        if has_begun {
+            sink(Delta::Terminator);
+        }
+        Ok(())
+    }
+
     fn finish(&mut self, mut sink: impl FnMut(Delta<'_>)) {
         for candidate in &mut self.candidates.0 {
             if let Some(reason) = candidate.reason.take() {

@@ -5,7 +5,10 @@ mod stream;
 
 pub use stream::OllamaDecoder;
 
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::{Kind, Value};
+
+use crate::providers::{openai_chat, Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
@@ -50,6 +53,16 @@ impl ProviderApi for Api {
 
     fn unsupported(&self) -> &'static [Setting] {
         &[Setting::ToolChoice]
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        let is_done = body.get("done").is_some();
+        (is_done && body.get("response").is_some())
+            || body.get("message").is_some_and(|message| message.kind() == Kind::Object)
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        openai_chat::Api.tools(tools)
     }
 
     fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {

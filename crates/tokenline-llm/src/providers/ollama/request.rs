@@ -3,7 +3,7 @@
 use tokenline_core::ToolCall;
 
 use crate::request::json::{Node, Object};
-use crate::providers::openai_chat::request::tool;
+use crate::providers::{ProviderApi, openai_chat};
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
@@ -19,7 +19,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     Ok(Object::new()
         .with("model", &request.model)
         .with("messages", messages)
-        .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
+        .with_any("tools", openai_chat::Api.tools(&request.tools))
         .with_some("format", format(&request.response_format))
         .with_any("options", options)
         .with("stream", true))

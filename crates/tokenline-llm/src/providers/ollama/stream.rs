@@ -94,6 +94,16 @@ impl EventDecoder for OllamaDecoder {
         Ok(())
     }
 
+    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+        let body = parse(&mut self.json, body, &mut sink)?;
+        self.calls.line(body, &mut sink);
+        let is_response = ["message", "response"].iter().any(|name| body.get(name).is_some());
+        if is_response && body.get("done").and_then(Value::as_bool) != Some(true) {
+            sink(Delta::Terminator);
+        }
+        Ok(())
+    }
+
     fn reset(&mut self) {
         self.calls = Calls::default();
     }

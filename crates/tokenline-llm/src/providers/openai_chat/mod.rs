@@ -5,6 +5,9 @@ mod stream;
 
 pub use stream::OpenAiChatDecoder;
 
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::{Kind, Value};
+
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -48,6 +51,17 @@ impl ProviderApi for Api {
         &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]]
     }
 
+    fn has_body(&self, body: Value<'_>) -> bool {
+        let has = |name, kind| body.get(name).is_some_and(|value| value.kind() == kind);
+        let is_message = has("role", Kind::String) && body.get("content").is_some();
+        let is_other = has("type", Kind::String) || body.get("content").is_some_and(has_tool_use);
+        has("choices", Kind::Array) || has("tool_calls", Kind::Array) || (is_message && !is_other)
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        tools.iter().map(request::tool).collect()
+    }
+
     fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
         request::body(request)
     }
@@ -66,4 +80,10 @@ fn is_openai(host: &str) -> bool {
     ["openai.com", "openai.azure.com"]
         .iter()
         .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
+}
+
+/// Whether content has a block of Anthropic's.
+fn has_tool_use(content: Value<'_>) -> bool {
+    let is_tool_use = |block: Value<'_>| block.get("type").and_then(Value::as_str).as_deref() == Some("tool_use");
+    content.as_array().is_some_and(|blocks| blocks.iter().any(is_tool_use))
 }

@@ -50,7 +50,7 @@ fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
 }
 
 /// A tool in the wrapper that Ollama has as well.
-pub(in crate::providers) fn tool(tool: &ToolDefinition) -> Object {
+pub(super) fn tool(tool: &ToolDefinition) -> Object {
     Object::new().with("type", "function").with("function", function(tool))
 }
 

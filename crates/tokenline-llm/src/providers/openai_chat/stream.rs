@@ -5,7 +5,7 @@
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
-use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, custom_input, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
 use crate::providers::shape_cache::ShapeCache;
 use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
@@ -80,6 +80,11 @@ impl EventDecoder for OpenAiChatDecoder {
         }
         self.decode_new(event, data, sink)
     }
+
+    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+        read_body(parse(&mut self.json, body, &mut sink)?, &mut sink);
+        Ok(())
+    }
 }
 
 impl OpenAiChatDecoder {
@@ -114,6 +119,19 @@ impl OpenAiChatDecoder {
             _ => no_object(&mut self.json, event, data, &mut sink),
         }
         Ok(())
+    }
+}
+
+/// A whole response, or the message in one.
+fn read_body(body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    if body.get("role").is_some() && body.get("choices").is_none() {
+        sink(Delta::Start { choice: 0 });
+        read_delta(0, body, true, sink);
+    } else {
+        chunk(body, false, sink);
+    }
+    if ["choices", "role"].iter().any(|name| body.get(name).is_some()) {
+        sink(Delta::Terminator);
     }
 }
 
@@ -239,7 +257,7 @@ fn choice<'a>(position: u64, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>))
     sink(Delta::Start { choice: index });
     // A server that does not stream sends the message whole; beside a delta it is the text so far.
     if let Some(part) = delta.or(message) {
-        read_delta(index, part, sink);
+        read_delta(index, part, delta.is_none(), sink);
     }
     if let Some(reason) = reason.filter(|reason| !reason.is_empty()) {
         let is_limit = native_reason.is_some_and(|native| finish_reason(&native) == FinishReason::Length);
@@ -260,7 +278,8 @@ fn finish_reason(name: &str) -> FinishReason {
     }
 }
 
-fn read_delta(choice: u64, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+/// `is_whole` says that it is a whole message.
+fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
     const PLACE: &str = "choices[].delta";
     let Some(members) = delta.as_object() else {
         return unknown("choices[]", "delta", delta, sink);
@@ -300,7 +319,11 @@ fn read_delta(choice: u64, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         }
     }
     match calls.map(|calls| (calls, calls.as_array())) {
-        Some((_, Some(calls))) => calls.into_iter().for_each(|call| tool_call(choice, call, sink)),
+        Some((_, Some(calls))) => {
+            for (place, call) in (0..).zip(calls) {
+                tool_call(choice, is_whole.then_some(place), call, sink);
+            }
+        }
         Some((calls, None)) => unknown(PLACE, "tool_calls", calls, sink),
         None => {}
     }
@@ -331,26 +354,35 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
     }
 }
 
-fn tool_call(choice: u64, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+/// `place` is that of a call in a whole message.
+fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     const PLACE: &str = "choices[].delta.tool_calls[]";
     let Some(members) = value.as_object() else {
         return unknown("choices[].delta", "tool_calls[]", value, sink);
     };
-    let (mut index, mut id, mut function) = (None, None, None);
+    let (mut index, mut id, mut function, mut custom) = (None, None, None, None);
     for (name, value) in members {
         match name {
             "index" => index = as_u64(value),
             "id" => id = text_of(value),
             "function" => function = Some(value).filter(|function| !function.is_null()),
+            "custom" if place.is_some() => custom = Some(value),
             // Nothing else is streamed so; Gemini's signatures of its thoughts.
             "type" | "extra_content" => {}
             _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
         }
     }
-    let header = CallDelta { index, id: id.as_deref(), ..CallDelta::default() };
-    match function {
-        Some(function) => function_call(choice, header, function, sink),
-        None => sink(Delta::ToolCall { choice, call: header }),
+    let (index, is_whole) = (place.or(index), place.is_some());
+    let header = CallDelta { index, id: id.as_deref(), is_whole, ..CallDelta::default() };
+    match (function, custom) {
+        (Some(function), _) => function_call(choice, header, function, sink),
+        (None, Some(custom)) => {
+            let text = |name| custom.get(name).and_then(Value::as_str);
+            let arguments = text("input").map(|input| custom_input(&input)).unwrap_or_default();
+            let (name, arguments) = (text("name"), arguments.as_str());
+            sink(Delta::ToolCall { choice, call: CallDelta { name: name.as_deref(), arguments, ..header } });
+        }
+        (None, None) => sink(Delta::ToolCall { choice, call: header }),
     }
 }
 

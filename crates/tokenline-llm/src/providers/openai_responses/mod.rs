@@ -5,6 +5,9 @@ mod stream;
 
 pub use stream::OpenAiResponsesDecoder;
 
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::{Kind, Value};
+
 use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
@@ -50,6 +53,17 @@ impl ProviderApi for Api {
 
     fn unsupported(&self) -> &'static [Setting] {
         &[Setting::Seed, Setting::Stop]
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        let first = body.as_array().and_then(|items| items.iter().next());
+        let kind = first.and_then(|item| item.get("type")?.as_str());
+        body.get("output").is_some_and(|output| output.kind() == Kind::Array)
+            || matches!(kind.as_deref(), Some("function_call" | "custom_tool_call" | "message" | "reasoning"))
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        tools.iter().map(request::tool).collect()
     }
 
     fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {

@@ -1,5 +1,7 @@
 //! OpenAI Responses: <https://platform.openai.com/docs/api-reference/responses/create>.
 
+use tokenline_core::ToolDefinition;
+
 use crate::request::json::{Node, Object};
 use crate::providers::openai_chat::request::{function, schema};
 use crate::request::turns::id;
@@ -11,25 +13,23 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     for (index, message) in request.messages.iter().enumerate().skip_while(is_opening) {
         items(index, message, &mut input)?;
     }
-    // Without this they are taken for strict schemas, and changed to be some.
-    let tools = request.tools.iter().map(|tool| {
-        let kind = Object::new().with("type", "function");
-        function(tool)
-            .into_iter()
-            .fold(kind, |object, (name, node)| object.with(&name, node))
-            .with("strict", false)
-    });
     Ok(Object::new()
         .with("model", &request.model)
         .with_some("instructions", request.instructions().as_ref())
         .with("input", input)
-        .with_any("tools", tools.collect::<Vec<_>>())
+        .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
         .with_some("tool_choice", tool_choice(request.told_choice()))
         .with_some("text", text_format(&request.response_format))
         .with_some("max_output_tokens", request.max_tokens)
         .with_some("temperature", request.temperature)
         .with_some("top_p", request.top_p)
         .with("stream", true))
+}
+
+/// A tool. Unless told otherwise, the API takes a schema for a strict one, and changes it.
+pub(super) fn tool(tool: &ToolDefinition) -> Object {
+    let kind = Object::new().with("type", "function");
+    function(tool).into_iter().fold(kind, |object, (name, node)| object.with(&name, node)).with("strict", false)
 }
 
 /// A message is one item, and each call in it another.

@@ -138,6 +138,12 @@ impl EventDecoder for OpenAiResponsesDecoder {
         Ok(())
     }
 
+    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+        let body = parse(&mut self.json, body, &mut sink)?;
+        self.response.body(body, &mut sink);
+        Ok(())
+    }
+
     fn reset(&mut self) {
         self.response = Response::default();
     }
@@ -145,6 +151,25 @@ impl EventDecoder for OpenAiResponsesDecoder {
 
 // Events.
 impl Response {
+    /// A whole response, or the items of one.
+    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        sink(Delta::Start { choice: 0 });
+        let error = body.get("error").filter(|error| !is_nothing(*error));
+        if let Some(items) = body.as_array() {
+            (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink));
+            self.close_inputs(sink);
+            return sink(Delta::Terminator);
+        }
+        match (body.get("status").and_then(Value::as_str), error) {
+            (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
+            (status, _) if body.get("output").is_some() => {
+                let status = status.unwrap_or("completed".into());
+                self.end_event(&format!("response.{status}"), body, sink);
+            }
+            _ => {}
+        }
+    }
+
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         match name {
             "response.created" | "response.in_progress" | "response.queued" => {

@@ -12,7 +12,7 @@ use crate::providers::Decoder;
 use crate::response::TextAs;
 use crate::response::outbox::Outbox;
 use crate::response::state::ResponseState;
-use crate::wire::FrameDecoder;
+use crate::wire::{FrameDecoder, Framing};
 
 impl<T> ResponseParser<T> {
     /// A parser at the start of an answer.
@@ -22,7 +22,6 @@ impl<T> ResponseParser<T> {
             frames: FrameDecoder::new(provider.api().framing(), options.limits),
             provider,
             decoder: Decoder::new(provider, &options.limits),
-            beginning: Vec::new(),
             unread: Vec::new(),
             read: 0,
             tally: Tally::new(&options.limits),
@@ -34,6 +33,25 @@ impl<T> ResponseParser<T> {
             ending: None,
             stage: Stage::Open,
         }
+    }
+
+    /// Reads the bytes as a whole response that was not streamed, or the message in one. Where a stream has server-sent
+    /// events, such a body is known by its first byte. To be called before the first push.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+    ///
+    /// let body = r#"{"message":{"content":"","tool_calls":[{"function":{"name":"now","arguments":{}}}]},"done":true}"#;
+    /// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient()).whole_body();
+    /// parser.push(body.as_bytes());
+    /// parser.finish();
+    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::ToolCall { call, .. }) if call.name == "now"));
+    /// ```
+    #[must_use]
+    pub fn whole_body(mut self) -> Self {
+        self.frames = FrameDecoder::new(Framing::Body, self.state.options.limits);
+        self
     }
 
     /// Sets what the text is read as; [`TextAs::Records`] unless it is set.
@@ -61,6 +79,7 @@ impl<T> ResponseParser<T> {
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         let mut with = Self::new(self.provider, options);
+        with.frames = self.frames.with_limits(with.state.options.limits);
         with.state.out = self.state.out;
         with.state.secrets = self.state.secrets;
         with.set_quota(|quota| *quota = self.tally.quota());
@@ -72,6 +91,7 @@ impl<T> ResponseParser<T> {
     pub fn typed<U>(self) -> ResponseParser<U> {
         let ResponseState { options, out, secrets, .. } = self.state;
         let mut typed = ResponseParser::new(self.provider, options);
+        typed.frames = self.frames;
         typed.state.out = out.typed();
         typed.state.secrets = secrets;
         typed.set_quota(|quota| *quota = self.tally.quota());
@@ -176,7 +196,7 @@ impl<T> ResponseParser<T> {
     #[cold]
     fn stop(&mut self) {
         self.state.forget();
-        (self.beginning, self.unread, self.read) = (Vec::new(), Vec::new(), 0);
+        (self.unread, self.read) = (Vec::new(), 0);
         (self.ending, self.stage) = (Some(SourceEnd::Failed), Stage::Ended);
     }
 
