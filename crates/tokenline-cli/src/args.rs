@@ -12,7 +12,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesPars
 use clap::{Parser, Subcommand, ValueEnum};
 use tokenline::CallFormat;
 use tokenline::llm::Provider;
-use tokenline::prompt::tools::{NativeShape, ToolCalling};
+use tokenline::prompt::tools::ToolCalling;
 
 pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
 pub(crate) use structured::{
@@ -298,8 +298,8 @@ pub(crate) struct ToolsPromptArgs {
     #[arg(long, default_value = "en", value_parser = PossibleValuesParser::new(["en", "zh"]))]
     pub(crate) language: String,
     /// Whose request it is for, with --format function_calling.
-    #[arg(long, default_value = "openai-chat", value_parser = shape())]
-    pub(crate) provider: NativeShape,
+    #[arg(long, default_value = "openai-chat", value_parser = provider())]
+    pub(crate) provider: Provider,
 }
 
 #[derive(Debug, clap::Args)]
@@ -330,12 +330,6 @@ fn call_format() -> impl TypedValueParser<Value = CallFormat> {
 fn tool_calling() -> impl TypedValueParser<Value = ToolCalling> {
     let names = CallFormat::BUILT_IN.iter().map(CallFormat::as_str).chain(["function_calling"]);
     PossibleValuesParser::new(names).try_map(|name| ToolCalling::from_name(&name).ok_or("not a format"))
-}
-
-/// The shapes of function calling by their names.
-fn shape() -> impl TypedValueParser<Value = NativeShape> {
-    let names = PossibleValuesParser::new(NativeShape::ALL.iter().map(|shape| shape.as_str()));
-    names.try_map(|name| NativeShape::from_name(&name).ok_or("not a provider"))
 }
 
 /// The providers by their names.

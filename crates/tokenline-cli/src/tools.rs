@@ -3,9 +3,8 @@
 use std::io::Write as _;
 
 use tokenline::CallFormat;
-use tokenline::prompt::tools::{
-    Language, NativeShape, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter,
-};
+use tokenline::llm::Provider;
+use tokenline::prompt::tools::{Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter};
 
 use crate::args::{ToolsCommand, ToolsParseArgs, ToolsPromptArgs, What};
 use crate::emit::{Emitter, Of};
@@ -25,7 +24,7 @@ fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
     let calling = ToolCalling::from_name(&args.format).unwrap_or(ToolCalling::Text(CallFormat::Jsonl));
     let prompter = ToolPrompter::new()
         .with_language(Language::from_code(&args.language).unwrap_or_default())
-        .with_shape(args.provider);
+        .with_provider(args.provider);
     let prompt =
         prompter.prompt(&calling, tools.definitions()).map_err(|error| Failure::Usage(error.to_string()))?;
     let (ToolPrompt::Text(text) | ToolPrompt::Tools(text)) = prompt;
@@ -41,7 +40,7 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
     let (source, response) = load::response(&args.file)?;
     let parsed = parser.parse(&response);
     let mut emitter = Emitter::new(What::ToolCalls, source);
-    if args.format == ToolCalling::FunctionCalling && NativeShape::of(&response).is_none() {
+    if args.format == ToolCalling::FunctionCalling && Provider::of_body(&response).is_none() {
         emitter.remark(
             "no whole response of a known provider: it is read as text; of a stream see parse --from",
         );

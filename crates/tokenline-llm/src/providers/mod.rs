@@ -12,6 +12,7 @@ mod values;
 
 pub use api::EventDecoder;
 pub(crate) use api::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+#[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) use values::error_of_body;
 
 /// Declares the providers: the variant, and the folder with its decoder.

@@ -7,6 +7,7 @@ use tokenline_core::json::{Number, Parser, SyntaxError, Value};
 use crate::delta::Delta;
 
 /// What a body that is no stream says of an error: what servers answer with instead.
+#[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) fn error_of_body(body: &str) -> Option<String> {
     let mut json = Parser::new();
     let body = json.parse(body.trim_start_matches('\u{feff}').trim()).ok()?;

@@ -128,7 +128,7 @@ impl From<f64> for Node {
 
 impl From<&Raw> for Node {
     fn from(raw: &Raw) -> Self {
-        Self::Text(raw.to_single_line().into_owned())
+        Self::Text(raw.to_compact())
     }
 }
 

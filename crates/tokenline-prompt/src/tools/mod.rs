@@ -92,7 +92,7 @@ pub use derive::tool_for_type;
 pub use describe::tool_descriptions;
 pub use error::ToolPromptError;
 pub use language::Language;
-pub use native::{NativeShape, native_tools};
+
 pub use parsed::ParsedCalls;
 pub use parser::ToolCallParser;
 pub use prompter::{ToolPrompt, ToolPrompter};

@@ -11,7 +11,8 @@ use super::native;
 use super::parsed::Collector;
 use super::prompter::Caches;
 use super::text::{self, Data, End};
-use super::{NativeShape, ParsedCalls, ToolCalling};
+use super::{ParsedCalls, ToolCalling};
+use tokenline_llm::Provider;
 
 /// Reads tool calls out of what a model answers.
 ///
@@ -52,7 +53,7 @@ use super::{NativeShape, ParsedCalls, ToolCalling};
 #[derive(Clone, Debug)]
 pub struct ToolCallParser {
     calling: ToolCalling,
-    shape: Option<NativeShape>,
+    provider: Option<Provider>,
     tools: Option<Arc<ToolSet>>,
     limits: Limits,
     caches: Option<Arc<Caches>>,
@@ -62,7 +63,7 @@ pub struct ToolCallParser {
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResponseKey {
     calling: ToolCalling,
-    shape: Option<NativeShape>,
+    provider: Option<Provider>,
     tools: Option<SameTools>,
     limits: [usize; 3],
     text: Box<str>,
@@ -80,8 +81,8 @@ impl ToolCallParser {
     /// A parser of calls that are made this way, of tools of any name.
     #[must_use]
     pub fn new(calling: impl Into<ToolCalling>) -> Self {
-        let (shape, tools, limits, caches) = (None, None, Limits::default(), None);
-        Self { calling: calling.into(), shape, tools, limits, caches }
+        let (provider, tools, limits, caches) = (None, None, Limits::default(), None);
+        Self { calling: calling.into(), provider, tools, limits, caches }
     }
 
     /// The same, with each call held against the definitions of tools: its name, and its parameters.
@@ -90,10 +91,10 @@ impl ToolCallParser {
         Self { tools: Some(tools.into()), ..self }
     }
 
-    /// The same for native responses of this shape. Otherwise it is found from the response.
+    /// The same for native responses of this provider. Otherwise it is found from the response.
     #[must_use]
-    pub fn with_shape(self, shape: NativeShape) -> Self {
-        Self { shape: Some(shape), ..self }
+    pub fn with_provider(self, provider: Provider) -> Self {
+        Self { provider: Some(provider), ..self }
     }
 
     /// The same with other caps on memory.
@@ -190,10 +191,10 @@ impl ToolCallParser {
     /// Reads the calls of a whole response.
     ///
     /// With [`ToolCalling::FunctionCalling`] it is the JSON of a provider's response, not streamed, or the
-    /// message in it; see [`NativeShape`]. Of several choices that counts which has calls. If there are no
+    /// message in it; see [`Provider`]. Of several choices that counts which has calls. If there are no
     /// native calls, whether `tool_calls` is empty, `null` or not there, the text of the answer is read for
     /// calls in any format; an object in it that does not look like a call is no reject, for the answer may be
-    /// JSON. What is no response of a known shape is read as such a text too.
+    /// JSON. What is no response of a known provider is read as such a text too.
     ///
     /// Otherwise it is the model's text.
     #[must_use]
@@ -220,7 +221,7 @@ impl ToolCallParser {
         let Limits { line_bytes, depth, diagnostics, .. } = self.limits;
         let key = ResponseKey {
             calling: self.calling.clone(),
-            shape: self.shape,
+            provider: self.provider,
             tools: self.tools.clone().map(SameTools),
             limits: [line_bytes, depth, diagnostics],
             text: response.into(),
@@ -237,7 +238,7 @@ impl ToolCallParser {
             ToolCalling::FunctionCalling => {
                 let mut collector = Collector::new(&self.limits);
                 let response = response.strip_prefix('\u{feff}').unwrap_or(response);
-                native::read(response, self.shape, self.tools.as_ref(), end, &mut collector);
+                native::read(response, self.provider, self.tools.as_ref(), end, &mut collector);
                 collector.finish()
             }
         }

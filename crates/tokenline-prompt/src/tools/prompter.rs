@@ -11,11 +11,10 @@ use tokenline_schema::{SchemaError, ToolSet};
 use super::cache::Cache;
 use super::calling::{FunctionCallingSupport, tool_calling_support};
 use super::describe::tool_descriptions;
-use super::native::native_tools;
 use super::parser::ResponseKey;
-use super::{
-    CacheCounts, CacheSizes, Language, NativeShape, ParsedCalls, ToolCallParser, ToolCalling, ToolPromptError,
-};
+use super::{CacheCounts, CacheSizes, Language, ParsedCalls, ToolCallParser, ToolCalling, ToolPromptError};
+use tokenline_llm::Provider;
+use tokenline_llm::request::ChatRequest;
 
 /// Tells models of tools, and makes the parsers of what they answer.
 ///
@@ -43,7 +42,7 @@ use super::{
 #[derive(Clone, Debug, Default)]
 pub struct ToolPrompter {
     language: Language,
-    shape: NativeShape,
+    provider: Option<Provider>,
     /// The user's own, by the name of the format.
     templates: HashMap<String, Arc<str>>,
     caches: Arc<Caches>,
@@ -101,10 +100,10 @@ impl ToolPrompter {
         Self { language, ..self }
     }
 
-    /// The same for a provider whose function calling has this shape.
+    /// The same for the function calling of this provider; otherwise it is that of OpenAI chat completions.
     #[must_use]
-    pub fn with_shape(self, shape: NativeShape) -> Self {
-        Self { shape, ..self }
+    pub fn with_provider(self, provider: Provider) -> Self {
+        Self { provider: Some(provider), ..self }
     }
 
     /// The same with a template of one's own for the prompt that asks for calls of this format; for
@@ -171,7 +170,10 @@ impl ToolPrompter {
         tools: &[ToolDefinition],
     ) -> Result<ToolPrompt, ToolPromptError> {
         match calling {
-            ToolCalling::FunctionCalling => Ok(ToolPrompt::Tools(native_tools(tools, self.shape))),
+            ToolCalling::FunctionCalling => {
+                let provider = self.provider.unwrap_or(Provider::OpenAiChat);
+                Ok(ToolPrompt::Tools(ChatRequest::tools_to_json(provider, tools)))
+            }
             ToolCalling::Text(format) => self.render(format, tools).map(ToolPrompt::Text),
         }
     }

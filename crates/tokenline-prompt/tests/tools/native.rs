@@ -1,24 +1,25 @@
 //! Native calls of whole responses, in every shape.
 
 use tokenline_core::{Code, Completion};
-use tokenline_prompt::tools::{NativeShape, ParsedCalls};
+use tokenline_llm::Provider;
+use tokenline_prompt::tools::ParsedCalls;
 
 use crate::common::{parser, told};
 
 /// Reads a response, its shape given and found.
-fn read(shape: NativeShape, response: &str) -> ParsedCalls {
-    assert_eq!(NativeShape::of(response), Some(shape), "{response}");
+fn read(shape: Provider, response: &str) -> ParsedCalls {
+    assert_eq!(Provider::of_body(response), Some(shape), "{response}");
     let found = parser("function_calling").parse(response);
-    assert_eq!(parser("function_calling").with_shape(shape).parse(response), found, "{response}");
+    assert_eq!(parser("function_calling").with_provider(shape).parse(response), found, "{response}");
     found
 }
 
 /// The same answer of every provider: `weather` of Paris, `weather` with arguments that break off (where they
 /// are a text) or of the wrong type, and `now`.
-fn responses() -> [(NativeShape, &'static str); 5] {
+fn responses() -> [(Provider, &'static str); 5] {
     [
         (
-            NativeShape::OpenAiChat,
+            Provider::OpenAiChat,
             r#"{"id": "chatcmpl-1", "choices": [{"index": 0, "message": {"role": "assistant", "content": null, "tool_calls": [
                 {"id": "c1", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": \"Paris\"}"}},
                 {"id": "c2", "type": "function", "function": {"name": "weather", "arguments": "{\"city\": "}},
@@ -26,7 +27,7 @@ fn responses() -> [(NativeShape, &'static str); 5] {
             ]}, "finish_reason": "tool_calls"}], "usage": {}}"#,
         ),
         (
-            NativeShape::OpenAiResponses,
+            Provider::OpenAiResponses,
             r#"{"id": "resp_1", "status": "completed", "error": null, "output": [
                 {"type": "reasoning", "id": "rs_1", "summary": []},
                 {"type": "function_call", "id": "fc_1", "call_id": "c1", "name": "weather", "arguments": "{\"city\": \"Paris\"}", "status": "completed"},
@@ -35,7 +36,7 @@ fn responses() -> [(NativeShape, &'static str); 5] {
             ]}"#,
         ),
         (
-            NativeShape::Anthropic,
+            Provider::Anthropic,
             r#"{"id": "msg_1", "type": "message", "role": "assistant", "content": [
                 {"type": "text", "text": "I look it up."},
                 {"type": "tool_use", "id": "c1", "name": "weather", "input": {"city": "Paris"}},
@@ -44,7 +45,7 @@ fn responses() -> [(NativeShape, &'static str); 5] {
             ], "stop_reason": "tool_use"}"#,
         ),
         (
-            NativeShape::Gemini,
+            Provider::Gemini,
             r#"{"candidates": [{"content": {"role": "model", "parts": [
                 {"text": "Thinking.", "thought": true},
                 {"functionCall": {"id": "c1", "name": "weather", "args": {"city": "Paris"}}, "thoughtSignature": "x"},
@@ -53,7 +54,7 @@ fn responses() -> [(NativeShape, &'static str); 5] {
             ]}, "finishReason": "STOP"}]}"#,
         ),
         (
-            NativeShape::Ollama,
+            Provider::Ollama,
             r#"{"model": "gemma3", "message": {"role": "assistant", "content": "", "tool_calls": [
                 {"id": "c1", "function": {"name": "weather", "arguments": {"city": "Paris"}}},
                 {"id": "c2", "function": {"name": "weather", "arguments": {"city": 7}}},
@@ -73,12 +74,12 @@ fn parallel_calls_and_a_bad_one_in_the_middle() {
                 r#"{"name":"weather","parameters":{"city":"Paris"},"call_id":"c1"}"#,
                 r#"{"name":"now","parameters":{},"call_id":"c3"}"#,
             ],
-            "{shape}"
+            "{shape:?}"
         );
-        let [rejected] = &*parsed.rejected else { panic!("{shape}: {parsed:?}") };
+        let [rejected] = &*parsed.rejected else { panic!("{shape:?}: {parsed:?}") };
         assert_eq!((rejected.name.as_deref(), rejected.call_id.as_deref()), (Some("weather"), Some("c2")));
         let (code, column) = match shape {
-            NativeShape::OpenAiChat | NativeShape::OpenAiResponses => (Code::Truncated, 10),
+            Provider::OpenAiChat | Provider::OpenAiResponses => (Code::Truncated, 10),
             _ => (Code::InvalidParameters, 10),
         };
         assert_eq!((rejected.diagnostic.code, rejected.diagnostic.column), (code, column), "{rejected}");
@@ -90,39 +91,36 @@ fn parallel_calls_and_a_bad_one_in_the_middle() {
 fn the_message_alone_will_do() {
     for (shape, message) in [
         (
-            NativeShape::OpenAiChat,
+            Provider::OpenAiChat,
             r#"{"role": "assistant", "content": null, "tool_calls": [{"id": "c1", "function": {"name": "now", "arguments": "{}"}}]}"#,
         ),
         (
-            NativeShape::OpenAiChat,
+            Provider::OpenAiChat,
             r#"{"role": "assistant", "content": "", "function_call": {"name": "now", "arguments": "{}"}}"#,
         ),
         (
-            NativeShape::OpenAiResponses,
+            Provider::OpenAiResponses,
             r#"[{"type": "function_call", "call_id": "c1", "name": "now", "arguments": "{}"}]"#,
         ),
         (
-            NativeShape::Anthropic,
+            Provider::Anthropic,
             r#"{"role": "assistant", "content": [{"type": "tool_use", "id": "c1", "name": "now", "input": {}}]}"#,
         ),
         (
-            NativeShape::Anthropic,
+            Provider::Anthropic,
             r#"[{"type": "text", "text": ""}, {"type": "tool_use", "id": "c1", "name": "now", "input": {}}]"#,
         ),
+        (Provider::Gemini, r#"{"role": "model", "parts": [{"functionCall": {"name": "now", "args": {}}}]}"#),
         (
-            NativeShape::Gemini,
-            r#"{"role": "model", "parts": [{"functionCall": {"name": "now", "args": {}}}]}"#,
-        ),
-        (
-            NativeShape::Gemini,
+            Provider::Gemini,
             r#"{"response": {"candidates": [{"content": {"parts": [{"functionCall": {"name": "now"}}]}}]}}"#,
         ),
         (
-            NativeShape::Gemini,
+            Provider::Gemini,
             r#"[{"candidates": [{"content": {"parts": [{"text": "Now"}]}}]}, {"candidates": [{"content": {"parts": [{"functionCall": {"name": "now"}}]}, "finishReason": "STOP"}]}]"#,
         ),
         (
-            NativeShape::Ollama,
+            Provider::Ollama,
             r#"{"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now", "arguments": {}}}]}}"#,
         ),
     ] {
@@ -136,7 +134,7 @@ fn the_message_alone_will_do() {
 #[test]
 fn a_call_without_an_id_gets_one() {
     let response = r#"{"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now", "arguments": {}}}, {"function": {"name": "now", "arguments": {}}}]}, "done": true}"#;
-    let parsed = read(NativeShape::Ollama, response);
+    let parsed = read(Provider::Ollama, response);
     let ids: Vec<_> = parsed.calls.iter().map(|call| (call.call_id.as_deref(), call.has_minted_id)).collect();
     assert_eq!(ids, [(Some("minted_1"), true), (Some("minted_2"), true)]);
 }
@@ -147,7 +145,7 @@ fn calls_of_one_id_are_calls_all_the_same() {
         {"id": "call_0", "function": {"name": "now", "arguments": "{}"}},
         {"id": "call_0", "function": {"name": "now", "arguments": "{}"}}
     ]}, "finish_reason": "stop"}]}"#;
-    assert_eq!(read(NativeShape::OpenAiChat, response).calls.len(), 2);
+    assert_eq!(read(Provider::OpenAiChat, response).calls.len(), 2);
 }
 
 #[test]
@@ -156,7 +154,7 @@ fn more_calls_than_the_assembler_remembers() {
     let calls = vec![call; 1000].join(",");
     let response =
         format!(r#"{{"choices": [{{"message": {{"tool_calls": [{calls}]}}, "finish_reason": "stop"}}]}}"#);
-    assert_eq!(read(NativeShape::OpenAiChat, &response).calls.len(), 1000);
+    assert_eq!(read(Provider::OpenAiChat, &response).calls.len(), 1000);
 }
 
 #[test]
@@ -168,18 +166,15 @@ fn what_is_wrong_with_a_call_is_told() {
         {"id": "c4", "function": {"name": "wether", "arguments": "{}"}},
         {"id": "c5", "function": {"name": "weather", "arguments": "{}"}},
         {"id": "c6", "function": {"name": "weather", "arguments": "[\"Paris\"]"}},
-        {"id": "c7", "function": {"name": "weather", "arguments": "{\"city\": \"Paris\"}"}, "error": "too late"}
+        {"id": "c7", "function": {"name": "weather", "arguments": "{\"city\": \"Paris\"}"}}
     ]}, "finish_reason": "tool_calls"}]}"#;
-    let (calls, rejected) = told(&read(NativeShape::OpenAiChat, response));
-    assert_eq!(
-        calls,
-        [r#"{"name":"weather","parameters":{"city":"Paris"},"call_id":"c7","error":"too late"}"#]
-    );
+    let (calls, rejected) = told(&read(Provider::OpenAiChat, response));
+    assert_eq!(calls, [r#"{"name":"weather","parameters":{"city":"Paris"},"call_id":"c7"}"#]);
     assert_eq!(
         rejected,
         [
-            "2:9 of the wire: not_an_object: a tool call must be an object, found null",
-            "3:9 of the wire: missing_field: a tool call needs a `name`",
+            "1:1 of the wire: not_an_object: a tool call that cannot be read: choices[].message.tool_calls[]",
+            "1:1 of the wire: not_an_object: a tool call that cannot be read: choices[].message.tool_calls[]",
             "1:1 of the arguments: missing_field: call 1: it does not name a tool",
             "1:1 of the arguments: unknown_tool: call 2 (`wether`): no such tool; defined are `weather`, `now` (at /name)",
             "1:1 of the arguments: invalid_parameters: call 3 (`weather`): missing required member `city` (at /parameters)",
@@ -196,15 +191,15 @@ fn what_a_limit_cut_off_is_not_released() {
         )
     };
     for (response, shape) in [
-        (chat(r#""finish_reason": "length""#), NativeShape::OpenAiChat),
-        (chat(r#""finish_reason": "tool_calls", "native_finish_reason": "max_output_tokens""#), NativeShape::OpenAiChat),
+        (chat(r#""finish_reason": "length""#), Provider::OpenAiChat),
+        (chat(r#""finish_reason": "tool_calls", "native_finish_reason": "max_output_tokens""#), Provider::OpenAiChat),
         (
             r#"{"status": "incomplete", "output": [{"type": "function_call", "call_id": "c1", "name": "now", "arguments": "{}", "status": "completed"}, {"type": "function_call", "call_id": "c2", "name": "now", "arguments": "{}", "status": "incomplete"}]}"#.to_owned(),
-            NativeShape::OpenAiResponses,
+            Provider::OpenAiResponses,
         ),
         (
             r#"{"content": [{"type": "tool_use", "id": "c1", "name": "now", "input": {}}, {"type": "tool_use", "id": "c2", "name": "now", "input": {}}], "stop_reason": "max_tokens"}"#.to_owned(),
-            NativeShape::Anthropic,
+            Provider::Anthropic,
         ),
     ] {
         let parsed = read(shape, &response);
@@ -213,7 +208,7 @@ fn what_a_limit_cut_off_is_not_released() {
         assert_eq!(parsed.rejected[0].diagnostic.code, Code::Unsealed);
         assert_eq!(parsed.rejected[0].call_id.as_deref(), Some("c2"));
     }
-    let parsed = read(NativeShape::OpenAiChat, &chat(r#""finish_reason": "tool_calls""#));
+    let parsed = read(Provider::OpenAiChat, &chat(r#""finish_reason": "tool_calls""#));
     assert!(parsed.calls.iter().all(|call| call.completion == Completion::FinishReason));
 }
 
@@ -221,11 +216,11 @@ fn what_a_limit_cut_off_is_not_released() {
 fn tools_that_take_a_text() {
     for (shape, response) in [
         (
-            NativeShape::OpenAiChat,
+            Provider::OpenAiChat,
             r#"{"choices": [{"message": {"tool_calls": [{"id": "c1", "type": "custom", "custom": {"name": "now", "input": "say \"now\"\n"}}]}, "finish_reason": "tool_calls"}]}"#,
         ),
         (
-            NativeShape::OpenAiResponses,
+            Provider::OpenAiResponses,
             r#"{"output": [{"type": "custom_tool_call", "call_id": "c1", "name": "now", "input": "say \"now\"\n"}]}"#,
         ),
     ] {
@@ -240,19 +235,24 @@ fn of_several_choices_that_with_calls_counts() {
         {"message": {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "now", "arguments": "{}"}}]}, "finish_reason": "tool_calls"},
         {"message": {"role": "assistant", "tool_calls": [{"id": "c2", "function": {"name": "now", "arguments": "{}"}}]}, "finish_reason": "tool_calls"}
     ]}"#;
-    let parsed = read(NativeShape::OpenAiChat, response);
+    let parsed = read(Provider::OpenAiChat, response);
     assert_eq!(parsed.calls.len(), 1);
     assert_eq!(parsed.calls[0].call_id.as_deref(), Some("c1"));
 }
 
 #[test]
-fn arguments_in_pieces_are_not_taken_for_whole_ones() {
+fn arguments_in_pieces_are_put_together() {
     let response = r#"[
         {"candidates": [{"content": {"parts": [{"functionCall": {"name": "now", "willContinue": true}}]}}]},
-        {"candidates": [{"content": {"parts": [{"functionCall": {"partialArgs": [{"jsonPath": "$.zone", "stringValue": "CET"}]}}]}}]},
+        {"candidates": [{"content": {"parts": [{"functionCall": {"partialArgs": [{"jsonPath": "$.zone", "stringValue": "CET"}], "willContinue": true}}]}}]},
         {"candidates": [{"content": {"parts": [{"functionCall": {}}]}, "finishReason": "STOP"}]}
     ]"#;
-    let parsed = read(NativeShape::Gemini, response);
+    let parsed = read(Provider::Gemini, response);
+    assert_eq!(parsed.calls[0].parameters, r#"{"zone":"CET"}"#);
+    let parsed = read(
+        Provider::Gemini,
+        &response.replace(r#"{"functionCall": {}}"#, "").replace("STOP", "MAX_TOKENS"),
+    );
     assert!(parsed.calls.is_empty());
     assert_eq!(parsed.rejected[0].diagnostic.code, Code::Truncated);
 }

@@ -3,9 +3,11 @@
 use std::error::Error;
 
 use tokenline_core::{CallFormat, ToolDefinition};
+use tokenline_llm::Provider;
+use tokenline_llm::request::ChatRequest;
 use tokenline_prompt::tools::{
-    FunctionCallingSupport, Language, NativeShape, ToolCalling, ToolPrompt, ToolPromptError, ToolPrompter,
-    native_tools, tool_calling_support,
+    FunctionCallingSupport, Language, ToolCalling, ToolPrompt, ToolPromptError, ToolPrompter,
+    tool_calling_support,
 };
 
 use crate::common::tools;
@@ -109,41 +111,43 @@ fn a_description_stays_with_its_tool() {
 }
 
 #[test]
-fn native_tools_in_every_shape() {
+fn tools_for_every_provider() {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"},"days":{"type":"integer"}},"required":["city"]}"#;
     let weather = r#""name":"weather","description":"The weather of a city.""#;
     for (shape, expected) in [
         (
-            NativeShape::OpenAiChat,
+            Provider::OpenAiChat,
             r#"[{"type":"function","function":{WEATHER,"parameters":SCHEMA}},{"type":"function","function":{"name":"now","parameters":{"type":"object"}}}]"#,
         ),
         (
-            NativeShape::OpenAiResponses,
+            Provider::OpenAiResponses,
             r#"[{"type":"function",WEATHER,"parameters":SCHEMA,"strict":false},{"type":"function","name":"now","parameters":{"type":"object"},"strict":false}]"#,
         ),
         (
-            NativeShape::Anthropic,
+            Provider::Anthropic,
             r#"[{WEATHER,"input_schema":SCHEMA},{"name":"now","input_schema":{"type":"object"}}]"#,
         ),
         (
-            NativeShape::Gemini,
+            Provider::Gemini,
             r#"[{"functionDeclarations":[{WEATHER,"parametersJsonSchema":SCHEMA},{"name":"now","parametersJsonSchema":{"type":"object"}}]}]"#,
         ),
         (
-            NativeShape::Ollama,
+            Provider::Ollama,
             r#"[{"type":"function","function":{WEATHER,"parameters":SCHEMA}},{"type":"function","function":{"name":"now","parameters":{"type":"object"}}}]"#,
         ),
     ] {
         let expected = expected.replace("WEATHER", weather).replace("SCHEMA", schema);
-        assert_eq!(native_tools(&tools(), shape), expected);
-        let prompter = ToolPrompter::new().with_shape(shape);
+        assert_eq!(ChatRequest::tools_to_json(shape, &tools()), expected);
+        let prompter = ToolPrompter::new().with_provider(shape);
         let prompt = prompter.prompt(&ToolCalling::FunctionCalling, &tools()).unwrap();
         assert_eq!(prompt.tools(), Some(&*expected));
-        assert_eq!(NativeShape::from_name(shape.as_str()), Some(shape));
-        assert_eq!(native_tools(&[], shape), "[]");
+        assert_eq!(Provider::from_name(shape.as_str()), Some(shape));
+        assert_eq!(ChatRequest::tools_to_json(shape, &[]), "[]");
     }
-    let quoted =
-        native_tools(&[ToolDefinition::new("a\"b").with_description("c\n\"d\"")], NativeShape::Ollama);
+    let quoted = ChatRequest::tools_to_json(
+        Provider::Ollama,
+        &[ToolDefinition::new("a\"b").with_description("c\n\"d\"")],
+    );
     let value: serde_json::Value = serde_json::from_str(&quoted).unwrap();
     assert_eq!(value[0]["function"]["description"], "c\n\"d\"");
 }

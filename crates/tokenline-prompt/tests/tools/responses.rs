@@ -1,7 +1,7 @@
 //! Responses without native calls, and what is no response.
 
 use tokenline_core::Code;
-use tokenline_prompt::tools::NativeShape;
+use tokenline_llm::Provider;
 
 use crate::common::{parser, told};
 
@@ -89,9 +89,9 @@ fn what_is_no_response_is_read_as_text() {
         "Let me see.\n```json\n{\"name\": \"now\", \"arguments\": {}}\n```\n",
         "[now()]",
     ] {
-        assert_eq!(NativeShape::of(text), None);
+        assert_eq!(Provider::of_body(text), None);
         assert_eq!(parser.parse(text).calls.len(), 1, "{text}");
-        assert_eq!(parser.clone().with_shape(NativeShape::Anthropic).parse(text).calls.len(), 1, "{text}");
+        assert_eq!(parser.clone().with_provider(Provider::Anthropic).parse(text).calls.len(), 1, "{text}");
     }
     let failed = r#"{"name": "now", "parameters": {}, "error": "too late"}"#;
     assert_eq!(told(&parser.parse(failed)).0, [failed.replace(": ", ":").replace(", ", ",")]);

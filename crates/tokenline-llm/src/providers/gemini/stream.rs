@@ -7,7 +7,8 @@ use tokenline_core::json::{Kind, Object, Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Completion, Limits, PartialArgument, PartialValue};
 
 use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
-use crate::providers::EventDecoder;
+use super::Api;
+use crate::providers::{EventDecoder, ProviderApi};
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the chunks of a `streamGenerateContent` stream: the events of `alt=sse`, or the elements
@@ -102,9 +103,9 @@ impl EventDecoder for GeminiDecoder {
             }
             (None, None) => self.candidates.chunk(body, false, &mut sink),
         }
-        let has_begun = !self.candidates.0.is_empty();
+        let is_response = Api.has_body(body);
         self.finish(&mut sink);
-        if has_begun {
+        if is_response {
             sink(Delta::Terminator);
         }
         Ok(())

@@ -7,7 +7,8 @@ use tokenline_core::{CallDelta, Limits};
 
 use crate::providers::values::{as_u64, custom_input, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
 use crate::providers::shape_cache::ShapeCache;
-use crate::providers::EventDecoder;
+use super::Api;
+use crate::providers::{EventDecoder, ProviderApi};
 use crate::delta::{Delta, FinishReason, Usage};
 
 /// Decodes the events of a chat completions stream.
@@ -130,7 +131,7 @@ fn read_body(body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     } else {
         chunk(body, false, sink);
     }
-    if ["choices", "role"].iter().any(|name| body.get(name).is_some()) {
+    if Api.has_body(body) {
         sink(Delta::Terminator);
     }
 }
@@ -324,6 +325,7 @@ fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnM
                 tool_call(choice, is_whole.then_some(place), call, sink);
             }
         }
+        Some((call, None)) if is_whole && call.as_object().is_some() => tool_call(choice, Some(0), call, sink),
         Some((calls, None)) => unknown(PLACE, "tool_calls", calls, sink),
         None => {}
     }
@@ -357,7 +359,10 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
 /// `place` is that of a call in a whole message.
 fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     const PLACE: &str = "choices[].delta.tool_calls[]";
-    let Some(members) = value.as_object() else {
+    let Some(members) = value.as_object().filter(|members| place.is_none() || !members.is_empty()) else {
+        if place.is_some() {
+            return sink(Delta::Unknown { parent: "choices[].message", name: "tool_calls[]".into() });
+        }
         return unknown("choices[].delta", "tool_calls[]", value, sink);
     };
     let (mut index, mut id, mut function, mut custom) = (None, None, None, None);

@@ -1,0 +1,134 @@
+//! Reading a whole response of a provider.
+
+use std::sync::Arc;
+
+use tokenline_core::json::{Parser, Raw};
+use tokenline_core::{CallFormat, Code, Diagnostic, Options, Origin, RejectedCall, Span, ToolCall};
+use tokenline_llm::{FinishReason, Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline_schema::ToolSet;
+
+use super::parsed::Collector;
+use super::parser::text_options;
+use super::text::{self, Data, End};
+
+/// One of the choices of a response.
+#[derive(Default)]
+struct Choice {
+    index: u64,
+    calls: Vec<Result<ToolCall, Box<RejectedCall>>>,
+    text: String,
+    /// The block that the text ends with.
+    block: u64,
+    is_cut: bool,
+    is_filtered: bool,
+}
+
+/// Reads the native calls of a response; if there are none, the calls in its text. What is no response is read as text.
+pub(super) fn read(
+    response: &str,
+    provider: Option<Provider>,
+    tools: Option<&Arc<ToolSet>>,
+    end: End,
+    into: &mut Collector,
+) {
+    let Some(provider) = provider_of(response, provider) else {
+        return read_text(response, tools, end, into);
+    };
+    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient().limits(*into.limits()))
+        .text_as(TextAs::Text)
+        .with_fragments()
+        .whole_body();
+    if let Some(tools) = tools {
+        parser = parser.with_tools(Arc::clone(tools));
+    }
+    parser.push(response.as_bytes());
+    parser.finish();
+
+    let mut choices: Vec<Choice> = Vec::new();
+    while let Some(event) = parser.next_event() {
+        add(event, &mut choices, into);
+    }
+    // Members of a call that are of a wrong type.
+    for (name, count) in parser.unknown().iter().filter(|(name, _)| name.contains("tool_calls")) {
+        for _ in 0..count {
+            into.reject(
+                of_all(response, Code::NotAnObject, format!("a tool call that cannot be read: {name}")),
+                "",
+            );
+        }
+    }
+
+    // Some servers put the text into one choice and the calls into the next.
+    let first = |is_it: fn(&&Choice) -> bool| choices.iter().find(is_it).map(|choice| choice.index);
+    let counts = first(|choice| !choice.calls.is_empty())
+        .or_else(|| first(|choice| !choice.text.trim().is_empty()))
+        .or_else(|| first(|choice| choice.is_filtered));
+    let Some(choice) = choices.into_iter().find(|choice| Some(choice.index) == counts) else { return };
+    if !choice.calls.is_empty() {
+        choice.calls.into_iter().for_each(|call| into.add(call));
+    } else if choice.text.trim().is_empty() {
+        into.reject(of_all(response, Code::ProviderError, "the provider refused the prompt"), "");
+    } else {
+        let end = if choice.is_cut { End::Cut } else { End::Clean };
+        read_text(&choice.text, tools, end, into);
+    }
+}
+
+/// A diagnostic about the whole response.
+fn of_all(response: &str, code: Code, message: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(code, 1, Span::new(0, response.len() as u64), 1, message).with_origin(Origin::Wire)
+}
+
+/// The provider whose response this is.
+fn provider_of(response: &str, expected: Option<Provider>) -> Option<Provider> {
+    let found = Provider::of_body(response);
+    if found.is_some() {
+        return expected.or(found);
+    }
+    // An error has the same members everywhere. A call may have an error as well.
+    let mut json = Parser::new();
+    let body = json.parse(response).ok()?;
+    let is_error = body.get("error").is_some() || body.get("object").is_some();
+    (is_error && !ToolCall::is_in(body, None)).then(|| expected.unwrap_or(Provider::OpenAiChat))
+}
+
+fn choice_at(index: u64, choices: &mut Vec<Choice>) -> &mut Choice {
+    let known = choices.iter().position(|choice| choice.index == index);
+    let at = known.unwrap_or_else(|| {
+        choices.push(Choice { index, ..Choice::default() });
+        choices.len() - 1
+    });
+    &mut choices[at]
+}
+
+fn add(event: ResponseEvent<Raw>, choices: &mut Vec<Choice>, into: &mut Collector) {
+    match event {
+        ResponseEvent::ToolCall { choice, call, .. } => choice_at(choice, choices).calls.push(Ok(call)),
+        ResponseEvent::RejectedCall { choice, call, .. } => choice_at(choice, choices).calls.push(Err(call)),
+        ResponseEvent::Text { choice, block, text } => {
+            let choice = choice_at(choice, choices);
+            // A text of its own begins on a line.
+            if block != choice.block && !choice.text.is_empty() && !choice.text.ends_with('\n') {
+                choice.text.push('\n');
+            }
+            choice.block = block;
+            choice.text.push_str(&text);
+        }
+        ResponseEvent::Finish { choice, reason } => {
+            let choice = choice_at(choice, choices);
+            choice.is_cut = !reason.is_clean();
+            choice.is_filtered = reason == FinishReason::ContentFilter;
+        }
+        // A cut text is told by what is cut in it.
+        ResponseEvent::Rejected { choice: Some(_), diagnostic, .. } if diagnostic.code == Code::Truncated => {
+        }
+        ResponseEvent::Rejected { diagnostic, .. } => into.reject(diagnostic, ""),
+        ResponseEvent::Note { diagnostic, .. } => into.note(diagnostic),
+        _ => {}
+    }
+}
+
+fn read_text(text: &str, tools: Option<&Arc<ToolSet>>, end: End, into: &mut Collector) {
+    let options = text_options(CallFormat::Auto, into.limits());
+    text::read(text, options, tools, (end, Data::Text), into);
+}
