@@ -11,8 +11,8 @@ use tokenline::llm::request::ChatRequest;
 use tokenline::llm::{ResponseError, ResponseEvent, ResponseParser, TextAs};
 use tokenline::structured::{
     AnalysisError, AnalysisEvent, AnalysisStream, AttachmentStore as _, CheckError, Checked, FileStore,
-    LlmResponse, RESPONSE_SCHEMA, RESPONSE_SCHEMA_TYPESCRIPT, Review, StructuredRequest, ToChatRequest as _,
-    Warning, XmlError, review,
+    LlmResponse, RESPONSE_SCHEMA, RESPONSE_SCHEMA_TYPESCRIPT, Review, StructuredRequest, Warning, XmlError,
+    review,
 };
 use tokenline::{Diagnostic, Options};
 
@@ -38,7 +38,9 @@ fn schema(args: &SchemaArgs) -> Result<Verdict, Failure> {
 
 fn request(args: &RequestArgs) -> Result<Verdict, Failure> {
     let request = asked(&args.model, &args.system, &args.file)?;
-    write(&(request.streamed(!args.no_stream).to_body() + "\n"))
+    let body =
+        request.streamed(!args.no_stream).to_body().map_err(|error| Failure::Usage(error.to_string()))?;
+    write(&(body + "\n"))
 }
 
 fn check(args: &InputArgs) -> Result<Verdict, Failure> {

@@ -1,24 +1,13 @@
 //! What a model is asked.
 
-use std::fmt::Write as _;
-use std::sync::LazyLock;
-
 use tokenline_core::json::Raw;
+use tokenline_llm::Provider;
+use tokenline_llm::request::{ChatRequest, Message, RequestError, ResponseFormat};
 
 use crate::RESPONSE_SCHEMA;
-use crate::json::push_string;
 
 /// The system prompt that goes with the [schema](RESPONSE_SCHEMA): what the parts of the analysis are.
 pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.txt");
-
-/// The schema without white space between its tokens, its literals as they are.
-pub(crate) fn compact_schema() -> &'static str {
-    static SCHEMA: LazyLock<String> = LazyLock::new(|| match Raw::new(RESPONSE_SCHEMA) {
-        Ok(schema) => schema.to_compact(),
-        Err(error) => unreachable!("the schema is part of the program: {error}"),
-    });
-    &SCHEMA
-}
 
 /// Who says a message of a conversation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -40,7 +29,7 @@ impl Role {
     }
 }
 
-/// The body of a request to Ollama's `/api/chat` whose answer has to fit the [schema](RESPONSE_SCHEMA).
+/// A request whose response has to fit the [schema](RESPONSE_SCHEMA).
 ///
 /// The temperature is 0, and the answer is streamed unless [turned off](Self::streamed).
 ///
@@ -48,11 +37,11 @@ impl Role {
 /// use tokenline_structured::StructuredRequest;
 ///
 /// let request = StructuredRequest::new("llama3.1").user("How much should I save for college?");
-/// let body: serde_json::Value = serde_json::from_str(&request.to_body())?;
+/// let body: serde_json::Value = serde_json::from_str(&request.to_body()?)?;
 /// assert_eq!(body["messages"][1]["content"], "How much should I save for college?");
 /// assert_eq!(body["format"]["required"], serde_json::json!(["response", "analysis"]));
 /// assert_eq!(body["options"]["temperature"], 0);
-/// # Ok::<(), serde_json::Error>(())
+/// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -110,27 +99,32 @@ impl StructuredRequest {
         Self { is_streamed, ..self }
     }
 
-    /// The JSON to post, on one line.
+    /// The request in the form that is the same for every provider, to be added to: a limit of tokens, a seed.
     #[must_use]
-    pub fn to_body(&self) -> String {
-        let mut body = String::from("{\"model\":");
-        push_string(&mut body, &self.model);
-        body.push_str(",\"messages\":[");
-        let system = (!self.system.is_empty()).then_some(("system", &self.system));
-        let messages = self.messages.iter().map(|(role, text)| (role.as_str(), text));
-        for (at, (role, text)) in system.into_iter().chain(messages).enumerate() {
-            if at > 0 {
-                body.push(',');
-            }
-            body.push_str("{\"role\":");
-            push_string(&mut body, role);
-            body.push_str(",\"content\":");
-            push_string(&mut body, text);
-            body.push('}');
+    pub fn to_chat_request(&self) -> ChatRequest {
+        let schema = match Raw::new(RESPONSE_SCHEMA) {
+            Ok(schema) => schema,
+            Err(error) => unreachable!("the schema is part of the program: {error}"),
+        };
+        let mut request = ChatRequest::new(&self.model)
+            .temperature(0.0)
+            .response_format(ResponseFormat::json_schema("llm_response", schema))
+            .streamed(self.is_streamed);
+        if !self.system.is_empty() {
+            request = request.system(&self.system);
         }
-        body.push_str("],\"format\":");
-        body.push_str(compact_schema());
-        let _ = write!(body, ",\"stream\":{},\"options\":{{\"temperature\":0}}}}", self.is_streamed);
-        body
+        request.messages(self.messages.iter().map(|(role, text)| match role {
+            Role::User => Message::user(text),
+            Role::Assistant => Message::assistant(text, []),
+        }))
+    }
+
+    /// The JSON to post to Ollama's `/api/chat`, on one line.
+    ///
+    /// # Errors
+    ///
+    /// If there is no message for the model to answer.
+    pub fn to_body(&self) -> Result<String, RequestError> {
+        self.to_chat_request().to_body(Provider::Ollama)
     }
 }

@@ -4,7 +4,7 @@ use tokenline_llm::TextPieces;
 use tokenline_llm::client::{ClientError, LlmClient, ResponseBody};
 use tokenline_structured::AnalysisStream;
 
-use crate::structured::{StructuredRequest, ToChatRequest as _};
+use crate::structured::StructuredRequest;
 
 /// Asks a model for a chat answer and its analysis, through an [`LlmClient`].
 ///

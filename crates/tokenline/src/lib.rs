@@ -40,7 +40,8 @@ mod ask;
 pub use ask::Ask;
 
 #[cfg(feature = "structured")]
-pub mod structured;
+#[doc(inline)]
+pub use tokenline_structured as structured;
 
 #[cfg(all(feature = "client", feature = "continuation"))]
 mod ask_continued;

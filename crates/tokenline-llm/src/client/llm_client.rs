@@ -108,6 +108,10 @@ impl LlmClient {
     /// [`Request`](ClientErrorKind::Request) if the provider cannot be asked that.
     pub fn stream(&self, request: &ChatRequest) -> Result<StreamRequest, ClientError> {
         let provider = self.provider();
+        if !request.stream {
+            let message = "the request cannot be sent: the client reads streams, and `stream` is off";
+            return Err(ClientError::new(ClientErrorKind::Request, message));
+        }
         let mut body = request.to_object(provider).map_err(|error| {
             ClientError::new(ClientErrorKind::Request, format!("the request cannot be sent: {error}"))
                 .with_source(error)

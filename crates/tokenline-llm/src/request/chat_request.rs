@@ -11,7 +11,7 @@ use super::{Message, RequestError};
 use crate::Provider;
 use crate::providers::Setting;
 
-/// What a model is asked. The answer is always streamed.
+/// A request to a model.
 ///
 /// See [the module](super) for what becomes of it at each provider.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,6 +40,8 @@ pub struct ChatRequest {
     /// Whether OpenAI chat completions are asked to tell the tokens used, which a few servers that
     /// speak the same refuse. The other providers always tell.
     pub include_usage: bool,
+    /// Whether the response is streamed; the client always streams. Gemini's is by the path of the request.
+    pub stream: bool,
     /// Members of the body beside those above, or instead of them: objects are merged, anything else
     /// is replaced. For what one provider or server has alone, such as `reasoning_effort`, or llama.cpp's
     /// `grammar`.
@@ -104,6 +106,7 @@ impl ChatRequest {
             stop: Vec::new(),
             seed: None,
             include_usage: true,
+            stream: true,
             extra: serde_json::Map::new(),
         }
     }
@@ -184,6 +187,12 @@ impl ChatRequest {
         Self { seed: Some(seed), ..self }
     }
 
+    /// Sets whether the response is streamed.
+    #[must_use]
+    pub fn streamed(self, stream: bool) -> Self {
+        Self { stream, ..self }
+    }
+
     /// Sets a member of the body; see [`extra`](Self#structfield.extra).
     #[must_use]
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
@@ -240,7 +249,7 @@ impl ChatRequest {
             return Err(RequestError::Message { index, reason });
         }
         if self.extra.contains_key("stream") {
-            return Err(RequestError::Setting("the answer is always streamed: `stream` cannot be set"));
+            return Err(RequestError::Setting("`stream` is a member of the request, not an extra one"));
         }
         if !self.has_tools() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
             return Err(RequestError::Setting("a tool call is required, but there are no tools"));

@@ -23,7 +23,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_some("temperature", request.temperature)
         .with_some("top_p", request.top_p)
         .with_any("stop_sequences", request.stop.iter().collect::<Vec<_>>())
-        .with("stream", true))
+        .with("stream", request.stream))
 }
 
 pub(super) fn tool(tool: &ToolDefinition) -> Object {

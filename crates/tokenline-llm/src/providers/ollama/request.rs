@@ -22,7 +22,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_any("tools", openai_chat::Api.tools(&request.tools))
         .with_some("format", format(&request.response_format))
         .with_any("options", options)
-        .with("stream", true))
+        .with("stream", request.stream))
 }
 
 /// Calls and results have no ids here: a result is that of the tool it names.

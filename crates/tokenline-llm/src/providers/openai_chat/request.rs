@@ -8,7 +8,7 @@ use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolCho
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
-    let usage = request.include_usage.then(|| Object::new().with("include_usage", true));
+    let usage = (request.include_usage && request.stream).then(|| Object::new().with("include_usage", true));
     Ok(Object::new()
         .with("model", &request.model)
         .with("messages", messages)
@@ -20,7 +20,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_some("top_p", request.top_p)
         .with_any("stop", request.stop.iter().collect::<Vec<_>>())
         .with_some("seed", request.seed)
-        .with("stream", true)
+        .with("stream", request.stream)
         .with_some("stream_options", usage))
 }
 

@@ -23,7 +23,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_some("max_output_tokens", request.max_tokens)
         .with_some("temperature", request.temperature)
         .with_some("top_p", request.top_p)
-        .with("stream", true))
+        .with("stream", request.stream))
 }
 
 /// A tool. Unless told otherwise, the API takes a schema for a strict one, and changes it.
