@@ -12,6 +12,7 @@ use clap::builder::{NonEmptyStringValueParser, PossibleValue, PossibleValuesPars
 use clap::{Parser, Subcommand, ValueEnum};
 use tokenline::CallFormat;
 use tokenline::llm::Provider;
+use tokenline::llm::batch::BatchFormat;
 use tokenline::prompt::tools::ToolCalling;
 
 pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
@@ -349,17 +350,32 @@ pub(crate) enum Format {
     Schema,
 }
 
-/// What an input is: the body of a provider's response, or else text as the model wrote it.
+/// What an input is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct InputFormat(pub(crate) Option<Provider>);
+pub(crate) enum InputFormat {
+    /// Text as the model wrote it.
+    Text,
+    /// The body of a provider's response.
+    Response(Provider),
+    /// The result file of a batch.
+    Batch(BatchFormat),
+}
 
 fn input_format() -> impl TypedValueParser<Value = InputFormat> {
     let provider = |provider: &Provider| {
         PossibleValue::new(provider.as_str()).help(format!("The body of a response: {}", provider.title()))
     };
     let text = PossibleValue::new("text").help("Text as the model wrote it");
-    PossibleValuesParser::new(iter::once(text).chain(Provider::ALL.iter().map(provider)))
-        .map(|name| InputFormat(Provider::from_name(&name)))
+    let batch = |format: &BatchFormat| {
+        PossibleValue::new(format.as_str()).help(format!("The result file of a batch: {}", format.title()))
+    };
+    let providers = Provider::ALL.iter().map(provider);
+    PossibleValuesParser::new(iter::once(text).chain(providers).chain(BatchFormat::ALL.iter().map(batch)))
+        .map(|name| match (Provider::from_name(&name), BatchFormat::from_name(&name)) {
+            (Some(provider), _) => InputFormat::Response(provider),
+            (None, Some(format)) => InputFormat::Batch(format),
+            (None, None) => InputFormat::Text,
+        })
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]

@@ -24,6 +24,8 @@ pub(crate) struct Emitter {
     source: String,
     tally: Tally,
     refusal: String,
+    /// The result of a batch file that events are about: its member in an event, and its name in messages.
+    result: (String, String),
     progress: Option<Progress>,
 }
 
@@ -58,6 +60,7 @@ impl Emitter {
             source: source.into(),
             tally: Tally::new(&Limits::default()),
             refusal: String::new(),
+            result: (String::new(), String::new()),
             progress: None,
         }
     }
@@ -83,6 +86,20 @@ impl Emitter {
     /// nothing more is to be read.
     pub(crate) fn is_done(&self) -> bool {
         self.tally.is_over()
+    }
+
+    /// Says which result of a batch file the events that follow are about.
+    pub(crate) fn set_result(&mut self, custom_id: Option<&str>) {
+        self.result = match custom_id {
+            Some(id) => (format!(r#""custom_id":{},"#, string(id)), format!("{}: ", shortened(id))),
+            None => (String::new(), String::new()),
+        };
+    }
+
+    /// A result of a batch file, on this line.
+    pub(crate) fn batch_result(&mut self, line: u64, status: Option<u16>) -> Result<(), Failure> {
+        let status = status.map(|status| format!(r#","status":{status}"#)).unwrap_or_default();
+        self.event("batch_result", format_args!(r#""line":{line}{status}"#))
     }
 
     /// A record, straight from the tape.
@@ -129,7 +146,8 @@ impl Emitter {
             }
             (What::Events | What::Partials, None) => writeln!(
                 self.out,
-                r#"{{"event":"tool_call",{of}"completion":"{}","value":{}{}}}"#,
+                r#"{{"event":"tool_call",{}{of}"completion":"{}","value":{}{}}}"#,
+                self.result.0,
                 call.completion.as_str(),
                 call_json(call),
                 coerced_json(call)
@@ -148,7 +166,8 @@ impl Emitter {
         };
         writeln!(
             self.out,
-            r#"{{"event":"{event}",{of}"line":{},"start":{},"end":{},"completion":"{}",{recovered}"value":{value}}}"#,
+            r#"{{"event":"{event}",{}{of}"line":{},"start":{},"end":{},"completion":"{}",{recovered}"value":{value}}}"#,
+            self.result.0,
             record.line,
             record.span.start,
             record.span.end,
@@ -182,8 +201,8 @@ impl Emitter {
         if self.what.has_events() {
             let event = if is_error { "rejected" } else { "note" };
             let text = serde_json::to_string(diagnostic).unwrap_or_default();
-            let members = text.strip_prefix('{').unwrap_or_default();
-            self.event(format_args!(r#"{{"event":"{event}",{known}{members}"#))?;
+            let members = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
+            self.event(event, format_args!("{known}{members}"))?;
         }
         if is_error {
             let shown = self.report().rejected();
@@ -191,7 +210,7 @@ impl Emitter {
                 // What was found before comes first, also where both go to one place.
                 limit if shown < limit => {
                     self.flush()?;
-                    self.say(format_args!("{}:{diagnostic}", self.source));
+                    self.say(format_args!("{}:{}{diagnostic}", self.source, self.result.1));
                 }
                 limit if shown == limit => {
                     self.say(format_args!("{}: more was rejected; it is only counted", self.source));
@@ -205,35 +224,34 @@ impl Emitter {
 
     /// More of a text: `text`, `reasoning` or `refusal`.
     pub(crate) fn fragment(&mut self, event: &str, of: Of, text: &str) -> Result<(), Failure> {
-        self.event(format_args!(r#"{{"event":"{event}",{of}"text":{}}}"#, string(text)))
+        self.event(event, format_args!(r#"{of}"text":{}"#, string(text)))
     }
 
     /// Why a choice has ended.
     pub(crate) fn finish(&mut self, choice: u64, reason: &FinishReason) -> Result<(), Failure> {
         let reason = string(reason.as_str());
-        self.event(format_args!(r#"{{"event":"finish","choice":{choice},"reason":{reason}}}"#))
+        self.event("finish", format_args!(r#""choice":{choice},"reason":{reason}"#))
     }
 
     /// The tokens so far, as far as they are known.
     pub(crate) fn usage(&mut self, usage: &Usage) -> Result<(), Failure> {
-        let mut line = r#"{"event":"usage""#.to_owned();
         let counts = [
             ("input_tokens", usage.input_tokens),
             ("output_tokens", usage.output_tokens),
             ("total_tokens", usage.total_tokens),
         ];
-        for (name, count) in counts {
-            if let Some(count) = count {
-                line += &format!(r#","{name}":{count}"#);
-            }
-        }
-        self.event(format_args!("{line}}}"))
+        let known = counts.iter().filter_map(|(name, count)| Some(format!(r#""{name}":{}"#, (*count)?)));
+        let known: Vec<String> = known.collect();
+        self.event("usage", format_args!("{}", known.join(",")))
     }
 
-    /// A line of its own, if events are asked for.
-    fn event(&mut self, line: fmt::Arguments<'_>) -> Result<(), Failure> {
+    /// An event with these members, if events are asked for.
+    fn event(&mut self, name: &str, members: fmt::Arguments<'_>) -> Result<(), Failure> {
         match self.what {
-            What::Events | What::Partials => writeln!(self.out, "{line}").map_err(Failure::output),
+            What::Events | What::Partials => {
+                writeln!(self.out, r#"{{"event":"{name}",{}{members}}}"#, self.result.0)
+                    .map_err(Failure::output)
+            }
             What::Records | What::ToolCalls => Ok(()),
         }
     }
@@ -320,6 +338,11 @@ impl Emitter {
         }
         self.say(line);
     }
+}
+
+/// An id as messages show it.
+fn shortened(id: &str) -> String {
+    id.chars().take(64).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
 /// A number of things, in words.

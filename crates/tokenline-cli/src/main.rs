@@ -3,6 +3,7 @@
 
 mod answer;
 mod args;
+mod batch;
 mod compression;
 mod continuation;
 mod demo;

@@ -11,12 +11,12 @@ use tokenline::{
     ValidateCall,
 };
 
-use crate::args::{ModeArg, ParseArgs, ReadingArgs, What};
+use crate::args::{InputFormat, ModeArg, ParseArgs, ReadingArgs, What};
 use crate::emit::{Emitter, Of};
 use crate::failure::{Failure, Verdict};
 use crate::output_file::OutputFile;
 use crate::source::Source;
-use crate::{answer, load};
+use crate::{answer, batch, load};
 
 /// What the input is read as, apart from where it comes from.
 pub(crate) struct Rules {
@@ -95,7 +95,7 @@ impl Rules {
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is read or written.
     let rules = Rules::new(&args.reading)?;
-    if args.from.0.is_some() {
+    if !matches!(args.from, InputFormat::Text) {
         rules.check_for_answers()?;
     }
     let mut source = Source::open(&args.file, args.chunk_size)?;
@@ -103,9 +103,10 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     let mut emitter = Emitter::new(rules.what, source.name()).with_quota(&args.reading);
     rules.remark(&emitter);
 
-    let outcome = match args.from.0 {
-        None => text(&rules, &mut source, &mut emitter),
-        Some(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
+    let outcome = match args.from {
+        InputFormat::Text => text(&rules, &mut source, &mut emitter),
+        InputFormat::Response(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
+        InputFormat::Batch(format) => batch::parse(format, &rules, &mut source, &mut emitter),
     };
     conclude(outcome, &mut emitter, report_file, args.reading.deny)
 }

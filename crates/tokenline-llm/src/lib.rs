@@ -52,6 +52,7 @@
 //! `reqwest-eventsource`, the module `event_source` reads answers that come over that crate.
 #![forbid(unsafe_code)]
 
+pub mod batch;
 #[cfg(feature = "client")]
 pub mod client;
 mod continued;

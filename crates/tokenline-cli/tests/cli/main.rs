@@ -1,6 +1,7 @@
 //! The program, run as a user runs it.
 
 mod agreement;
+mod batch;
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;

@@ -14,6 +14,7 @@ pub use api::EventDecoder;
 pub(crate) use api::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) use values::error_of_body;
+pub(crate) use values::{error_message, text_of};
 
 /// Declares the providers: the variant, and the folder with its decoder.
 macro_rules! providers {
@@ -89,7 +90,7 @@ macro_rules! providers {
 }
 
 use tokenline_core::Limits;
-use tokenline_core::json::{Parser, SyntaxError};
+use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use crate::Delta;
 
@@ -148,7 +149,10 @@ impl Provider {
     #[must_use]
     pub fn of_body(body: &str) -> Option<Self> {
         let mut json = Parser::new();
-        let body = json.parse(body).ok()?;
+        json.parse(body).ok().and_then(Self::of_value)
+    }
+
+    pub(crate) fn of_value(body: Value<'_>) -> Option<Self> {
         Self::ALL.iter().copied().find(|provider| provider.api().has_body(body))
     }
 

@@ -63,7 +63,7 @@ pub(super) fn no_object(json: &mut Parser, event: &str, data: &str, sink: &mut i
 }
 
 /// What an error says, which is a text or an object.
-pub(super) fn error_message(error: Value<'_>) -> Cow<'_, str> {
+pub(crate) fn error_message(error: Value<'_>) -> Cow<'_, str> {
     let text = |value: Value<'_>| value.as_str().filter(|text| !text.is_empty()).map(Cow::into_owned);
     let member = |name| error.get(name).and_then(text);
     let said = text(error)
@@ -76,7 +76,7 @@ pub(super) fn error_message(error: Value<'_>) -> Cow<'_, str> {
 
 /// The text of a string; of anything else but `null`, such as arguments that are no text but the
 /// object itself, the JSON.
-pub(super) fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
+pub(crate) fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
     match value.as_str() {
         Some(text) => Some(text),
         None => (!value.is_null()).then(|| value.to_single_line()),

@@ -1,0 +1,114 @@
+//! A batch result file in, the records and tool calls of its responses out.
+
+use tokenline::json::Raw;
+use tokenline::llm::batch::{BatchFormat, BatchOutcome, BatchResult};
+use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Origin, Record, RecordDecoder};
+
+use crate::answer;
+use crate::emit::{Emitter, Of};
+use crate::failure::Failure;
+use crate::load;
+use crate::parse::Rules;
+use crate::source::Source;
+
+/// Reads the results one after the other. A result that failed is a reject, and so is a line that is not JSON.
+pub(crate) fn parse(
+    format: BatchFormat,
+    rules: &Rules,
+    source: &mut Source,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
+    let max = load::MAX_RESPONSE as usize;
+    let limits = Limits { line_bytes: max, sse_event_bytes: max, ..rules.options.limits };
+    let mut lines = RecordDecoder::new(Options::strict().limits(limits));
+    let mut results = Results { format, rules, limits, parser: None };
+    while let Some(chunk) = source.read()? {
+        let mut rest = chunk;
+        loop {
+            let decoded = lines.decode(rest);
+            rest = &rest[decoded.consumed..];
+            let Some(event) = decoded.event else { break };
+            results.line(event, emitter)?;
+            if emitter.is_done() {
+                return Ok(());
+            }
+        }
+        emitter.flush()?;
+    }
+    while let Some(event) = lines.finish() {
+        results.line(event, emitter)?;
+        if emitter.is_done() {
+            return Ok(());
+        }
+    }
+    emitter.report_mut().set_complete();
+    Ok(())
+}
+
+struct Results<'r> {
+    format: BatchFormat,
+    rules: &'r Rules,
+    limits: Limits,
+    /// The parser of the last response, for the next of the same provider.
+    parser: Option<(Provider, ResponseParser<Raw>)>,
+}
+
+impl Results<'_> {
+    fn line(&mut self, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
+        emitter.set_result(None);
+        match event {
+            Event::Record(record) => {
+                let result = self.format.read(record.value);
+                self.result(result, &record.map(|_| ()), emitter)
+            }
+            Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(Of::Input, &diagnostic),
+            _ => Ok(()),
+        }
+    }
+
+    fn result(
+        &mut self,
+        result: BatchResult,
+        line: &Record<()>,
+        emitter: &mut Emitter,
+    ) -> Result<(), Failure> {
+        let BatchResult { custom_id, status, outcome, .. } = result;
+        emitter.set_result(custom_id.as_deref());
+        emitter.batch_result(line.line, status)?;
+        let (provider, body) = match outcome {
+            BatchOutcome::Response { provider, body } => (provider, body),
+            BatchOutcome::Failed { message } => {
+                let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
+                return emitter.finding(Of::Input, &diagnostic.with_origin(Origin::Wire));
+            }
+            _ => return Ok(()),
+        };
+        let parser = self.parser_of(provider);
+        parser.push(body.as_str().as_bytes());
+        parser.finish();
+        while let Some(mut event) = parser.next_event() {
+            if let ResponseEvent::Rejected { diagnostic, .. } | ResponseEvent::Note { diagnostic, .. } =
+                &mut event
+                && diagnostic.origin == Origin::Wire
+            {
+                (diagnostic.line, diagnostic.span) = (line.line, line.span);
+            }
+            answer::handle(&event, emitter)?;
+            if emitter.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn parser_of(&mut self, provider: Provider) -> &mut ResponseParser<Raw> {
+        let known = self.parser.take().filter(|(its, _)| *its == provider);
+        let (_, parser) = self.parser.insert(known.unwrap_or_else(|| {
+            let options = self.rules.options.clone().limits(self.limits);
+            (provider, answer::configure(ResponseParser::new(provider, options).whole_body(), self.rules))
+        }));
+        parser.reset();
+        parser
+    }
+}

@@ -1,0 +1,156 @@
+//! Result files of the providers' batch APIs.
+//!
+//! A batch result is one line of JSON: the id that the request was given, and a whole response or an error.
+//! [`BatchFormat::parse`] takes the line apart; the response is read by a [`ResponseParser`](crate::ResponseParser) of a
+//! [whole body](crate::ResponseParser::whole_body). The order of the lines is not that of the requests.
+//!
+//! ```
+//! use tokenline_core::{Options, json::Raw};
+//! use tokenline_llm::batch::{BatchFormat, BatchOutcome};
+//! use tokenline_llm::{ResponseEvent, ResponseParser};
+//!
+//! let line = r#"{"custom_id":"7","response":{"status_code":200,"body":{"choices":[
+//!     {"message":{"role":"assistant","content":"{\"entity\":\"DNA\"}"},"finish_reason":"stop"}]}},"error":null}"#;
+//! let result = BatchFormat::OpenAi.parse(line)?;
+//! assert_eq!(result.custom_id.as_deref(), Some("7"));
+//! let BatchOutcome::Response { provider, body } = result.outcome else { panic!() };
+//! let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient()).whole_body();
+//! parser.push(body.as_str().as_bytes());
+//! parser.finish();
+//! assert!(matches!(parser.next_event(), Some(ResponseEvent::Record { record, .. }) if record.value == r#"{"entity":"DNA"}"#));
+//! # Ok::<(), tokenline_core::json::SyntaxError>(())
+//! ```
+
+use tokenline_core::json::{Number, Parser, Raw, SyntaxError, Value};
+
+use crate::Provider;
+use crate::providers::{error_message, text_of};
+
+/// The format of a batch result file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BatchFormat {
+    /// OpenAI Batch, with chat completions or Responses; also vLLM's `run-batch` and Together:
+    /// <https://platform.openai.com/docs/guides/batch>.
+    OpenAi,
+    /// Anthropic Message Batches: <https://docs.anthropic.com/en/docs/build-with-claude/batch-processing>.
+    Anthropic,
+    /// Amazon Bedrock batch inference: <https://docs.aws.amazon.com/bedrock/latest/userguide/batch-inference-results.html>.
+    Bedrock,
+    /// Gemini Batch: <https://ai.google.dev/gemini-api/docs/batch-api>.
+    Gemini,
+}
+
+/// One line of a batch result file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchResult {
+    /// The id that the request was given: `custom_id`, Bedrock's `recordId`, Gemini's `key`.
+    pub custom_id: Option<String>,
+    /// The HTTP status of the response, where the format has one.
+    pub status: Option<u16>,
+    /// What came of the request.
+    pub outcome: BatchOutcome,
+}
+
+/// What came of a request of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchOutcome {
+    /// A response.
+    Response {
+        /// The provider whose format it has.
+        provider: Provider,
+        /// The body.
+        body: Raw,
+    },
+    /// None: the request failed, expired or was canceled.
+    Failed {
+        /// What the provider says of it.
+        message: String,
+    },
+}
+
+impl BatchFormat {
+    /// All of them.
+    pub const ALL: &'static [Self] = &[Self::OpenAi, Self::Anthropic, Self::Bedrock, Self::Gemini];
+
+    /// The name, as the program's `--from` takes it: `openai-batch`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai-batch",
+            Self::Anthropic => "anthropic-batch",
+            Self::Bedrock => "bedrock-batch",
+            Self::Gemini => "gemini-batch",
+        }
+    }
+
+    /// The format of this name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.as_str() == name)
+    }
+
+    /// The format in a few words, for help texts.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::OpenAi => "OpenAI Batch, vLLM run-batch, Together",
+            Self::Anthropic => "Anthropic Message Batches",
+            Self::Bedrock => "Amazon Bedrock batch inference",
+            Self::Gemini => "Gemini Batch",
+        }
+    }
+
+    /// Takes a line apart.
+    ///
+    /// # Errors
+    ///
+    /// If it is not JSON.
+    pub fn parse(self, line: &str) -> Result<BatchResult, SyntaxError> {
+        Parser::new().parse(line.trim()).map(|line| self.read(line))
+    }
+
+    /// Takes a line apart that was parsed before.
+    #[must_use]
+    pub fn read(self, line: Value<'_>) -> BatchResult {
+        let member = |name| line.get(name).filter(|value| !value.is_null());
+        let result = member("result");
+        let (id, body, error, status) = match self {
+            Self::OpenAi => {
+                let response = member("response");
+                let status = response.and_then(|response| response.get("status_code")?.as_number());
+                let body = response.and_then(|response| response.get("body"));
+                ("custom_id", body, member("error"), status.and_then(Number::as_u64))
+            }
+            Self::Anthropic => {
+                let of = |name| result.and_then(|result| result.get(name));
+                // A request that expired or was canceled has its type alone.
+                ("custom_id", of("message"), of("error").or_else(|| of("type")), None)
+            }
+            Self::Bedrock => ("recordId", member("modelOutput"), member("error"), None),
+            Self::Gemini => ("key", member("response"), member("error"), None),
+        };
+        let metadata_key =
+            || line.get("metadata").and_then(|metadata| metadata.get("key").or(Some(metadata)));
+        let custom_id = member(id).or_else(metadata_key).and_then(text_of).map(|id| id.into_owned());
+        let status = status.and_then(|status| u16::try_from(status).ok());
+        let outcome = match body.and_then(|body| Some((Provider::of_value(body)?, body))) {
+            Some((provider, body)) => BatchOutcome::Response { provider, body: Raw::from(body) },
+            None => BatchOutcome::Failed { message: failure(error.or(body)) },
+        };
+        BatchResult { custom_id, status, outcome }
+    }
+}
+
+/// What is said of a request without a response.
+fn failure(error: Option<Value<'_>>) -> String {
+    let Some(error) = error else { return "the line has neither a response nor an error".to_owned() };
+    // Some have the provider's own error inside.
+    let inner = error.get("error").filter(|inner| !inner.is_null()).unwrap_or(error);
+    match inner.get("errorMessage").and_then(Value::as_str) {
+        Some(message) => message.into_owned(),
+        None => error_message(inner).into_owned(),
+    }
+}
