@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::json::Raw;
-use tokenline_core::{Emit, Limits, Options};
+use tokenline_core::{Release, Limits, Options};
 use tokenline_llm::{ResponseEvent, ResponseParser, Provider, TextAs};
 
 /// What the first byte chooses.
@@ -16,13 +16,13 @@ fn parser(mut settings: usize) -> ResponseParser<Raw> {
     let provider = Provider::ALL[choose(Provider::ALL.len())];
     let text_as = [TextAs::ToolCalls, TextAs::Records, TextAs::Text][choose(3)];
     let has_fragments = choose(2) == 0;
-    let emit = [Emit::Sealed, Emit::Eager][choose(2)];
+    let release = [Release::Confirmed, Release::OnBalance][choose(2)];
     let limits = match choose(2) {
         0 => Limits::default(),
         _ => Limits { line_bytes: 48, depth: 6, sse_line_bytes: 400, sse_event_bytes: 410, diagnostics: 4 },
     };
     let options = if choose(2) == 0 { Options::lenient() } else { Options::strict() };
-    let parser = ResponseParser::new(provider, options.emit(emit).limits(limits)).text_as(text_as);
+    let parser = ResponseParser::new(provider, options.release(release).limits(limits)).text_as(text_as);
     if has_fragments { parser.with_fragments() } else { parser }
 }
 

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tokenline_core::{CallFormat, Emit, Event, LentEvent, Limits, Options, RecordDecoder};
+use tokenline_core::{CallFormat, Release, Event, LentEvent, Limits, Options, RecordDecoder};
 
 /// The events, apart from how the records grew.
 fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
@@ -54,7 +54,7 @@ fuzz_target!(|data: &[u8]| {
     let [settings, seed, input @ ..] = data else { return };
     let mut options = if settings & 1 == 0 { Options::lenient() } else { Options::strict() };
     if settings & 2 != 0 {
-        options = options.emit(Emit::Eager);
+        options = options.release(Release::OnBalance);
     }
     if settings & 4 != 0 {
         options = options.limits(Limits { line_bytes: usize::from(settings >> 3), ..Limits::default() });

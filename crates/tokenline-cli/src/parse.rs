@@ -7,7 +7,7 @@ use tokenline::json::Value;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    CallFormat, Emit, EndedBy, Event, LentEvent, Options, Record, RecordDecoder, ToolCall, Validate as _,
+    CallFormat, EndedBy, Event, LentEvent, Options, Record, RecordDecoder, Release, ToolCall, Validate as _,
     ValidateCall,
 };
 
@@ -34,8 +34,8 @@ impl Rules {
         };
         let tools = args.tools.as_deref().map(load::tools).transpose()?;
         let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
-        let emit = if args.eager { Emit::Eager } else { Emit::Sealed };
-        let mut options = options.emit(emit).partials(args.emit == What::Partials);
+        let release = if args.eager { Release::OnBalance } else { Release::Confirmed };
+        let mut options = options.release(release).partials(args.emit == What::Partials);
         if let Some(pointer) = &args.items {
             if matches!(args.mode, ModeArg::Strict) {
                 let message = "--items is for --mode lenient: in strict mode each line is one object";

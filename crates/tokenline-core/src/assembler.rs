@@ -9,15 +9,17 @@ mod arguments;
 mod call;
 mod partial;
 mod repetition;
+mod update;
 
 use arguments::Arguments;
 pub use call::CallDelta;
 use call::{Call, State, trim, trim_start};
 pub use partial::{PartialArgument, PartialValue};
 use repetition::{Digest, Sequel};
+pub use update::CallUpdate;
 
 use crate::json::{Parser, error};
-use crate::{Code, Completion, Options, RejectedCall, ToolCall, ValidateCall, Violation};
+use crate::{Code, Completion, Options, RejectedCall, Release, ToolCall, ValidateCall, Violation};
 
 /// Puts the native tool calls of one answer together from their fragments. Sans-IO.
 ///
@@ -41,10 +43,10 @@ use crate::{Code, Completion, Options, RejectedCall, ToolCall, ValidateCall, Vio
 /// [`Code::TrailingData`]. It is released once the provider says that this call has ended
 /// ([`seal_item`](Self::seal_item)) or that the answer has ([`seal`](Self::seal)); after a token
 /// limit, an error or a silent close ([`cut_item`](Self::cut_item), [`cut`](Self::cut)) it is not.
-/// Where calls are not told apart by an index, because they share one or have none, they come
-/// one after another: there the next call proves the one before ([`Completion::NextItem`]). Calls of
-/// several indexes may come interleaved, and prove nothing about each other. With
-/// [`Emit::Eager`](crate::Emit::Eager) a balanced root is enough.
+/// Calls come one after another, so the next call proves the balanced ones before it
+/// ([`Completion::NextItem`]). No server is known that interleaves the fragments of parallel calls; for one that does,
+/// [`Release::AtFinish`] waits for the end where calls have an index of their own. More arguments for a call that was
+/// released are a [`Code::LateFragment`]. With [`Release::OnBalance`] a balanced root is enough.
 ///
 /// Arguments that never came are `{}` only where the answer's end was clean. The arguments of all open calls
 /// together, and their names and ids, may take [`Limits::line_bytes`](crate::Limits::line_bytes).
@@ -88,7 +90,9 @@ pub struct ToolCallAssembler {
     opened: u64,
     /// Bytes held by the calls: names, ids, and the arguments of those that have not ended.
     held: u64,
-    ready: VecDeque<Result<ToolCall, Box<RejectedCall>>>,
+    ready: VecDeque<CallUpdate>,
+    /// Whether it yields how calls grow.
+    has_updates: bool,
     /// Of a call that has ended, for the next one.
     spare: Option<Box<Arguments>>,
     examined: u64,
@@ -115,6 +119,7 @@ impl ToolCallAssembler {
             opened: 0,
             held: 0,
             ready: VecDeque::new(),
+            has_updates: false,
             spare: None,
             examined: 0,
         }
@@ -125,6 +130,12 @@ impl ToolCallAssembler {
     pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
         self.tools = Some(tools);
         self
+    }
+
+    /// Yields as well that a call begins, and how its arguments grow; see [`next_update`](Self::next_update).
+    #[must_use]
+    pub fn with_updates(self) -> Self {
+        Self { has_updates: true, ..self }
     }
 
     /// Forgets everything and starts with the next answer.
@@ -153,9 +164,16 @@ impl ToolCallAssembler {
         if !self.complete_header(at, &delta) {
             return;
         }
+        if self.has_updates {
+            return self.feed_with_updates(at, &delta);
+        }
+        self.feed_any(at, &delta);
+    }
+
+    fn feed_any(&mut self, at: usize, delta: &CallDelta<'_>) {
         match delta.is_whole {
-            true => self.feed_whole(at, &delta),
-            false => self.feed(at, &delta),
+            true => self.feed_whole(at, delta),
+            false => self.feed(at, delta),
         }
     }
 
@@ -172,6 +190,27 @@ impl ToolCallAssembler {
 
     /// The next call, or why there is none although it began; `None` if more is needed.
     pub fn next_event(&mut self) -> Option<Result<ToolCall, Box<RejectedCall>>> {
+        loop {
+            if let CallUpdate::Ended(outcome) = self.ready.pop_front()? {
+                return Some(outcome);
+            }
+        }
+    }
+
+    /// The next of all that is known of calls: as [`next_event`](Self::next_event), and with
+    /// [updates](Self::with_updates) that a call begins, and how its arguments grow.
+    ///
+    /// ```
+    /// use tokenline_core::{CallDelta, CallUpdate, Options, ToolCallAssembler};
+    ///
+    /// let mut calls = ToolCallAssembler::new(Options::default()).with_updates();
+    /// calls.push(CallDelta { index: Some(0), id: Some("c1"), name: Some("search"), ..CallDelta::default() });
+    /// calls.push(CallDelta { index: Some(0), arguments: "{\"query\":\"fj", ..CallDelta::default() });
+    /// let Some(CallUpdate::Began { number: 1, name, .. }) = calls.next_update() else { panic!() };
+    /// let Some(CallUpdate::Arguments { number: 1, text }) = calls.next_update() else { panic!() };
+    /// assert_eq!((&*name, &*text), ("search", "{\"query\":\"fj"));
+    /// ```
+    pub fn next_update(&mut self) -> Option<CallUpdate> {
         self.ready.pop_front()
     }
 
@@ -271,12 +310,13 @@ impl ToolCallAssembler {
         (!self.calls[at].is_left_by(delta)).then_some(at)
     }
 
-    /// Opens a call. That it begins proves that the balanced ones of its index are whole, or of
-    /// none, for those come one after another; what cannot be read proves nothing.
+    /// Opens a call. Calls come one after another, so this proves that the balanced ones are whole; with
+    /// [`Release::AtFinish`] only those that share its index. What cannot be read proves nothing.
     fn open(&mut self, delta: &CallDelta<'_>) -> usize {
         let index = delta.index;
+        let proves_all = self.options.release != Release::AtFinish;
         for at in 0..self.calls.len() {
-            if self.calls[at].index == index && !delta.is_header_corrupted() {
+            if (proves_all || self.calls[at].index == index) && !delta.is_header_corrupted() {
                 self.release(at, Completion::NextItem);
             }
         }
@@ -295,7 +335,8 @@ impl ToolCallAssembler {
         });
         let state = State::Open(arguments);
         let (id, name, sequel) = (None, None, Sequel::Nothing);
-        self.calls.push(Call { ordinal: self.opened, index, id, name, sequel, state });
+        let is_announced = false;
+        self.calls.push(Call { ordinal: self.opened, index, id, name, sequel, state, is_announced });
         self.calls.len() - 1
     }
 
@@ -330,10 +371,13 @@ impl ToolCallAssembler {
         match call.read(arguments, self.tools.as_deref(), completion) {
             Ok(mut tool_call) => {
                 (tool_call.call_id, tool_call.has_minted_id) = self.id_of(at);
+                self.announce(at);
+                let call = &self.calls[at];
+                let State::Balanced(arguments) = &call.state else { return };
                 let is_known_again = call.id.is_some();
                 let digest = is_known_again.then(|| Digest::of(trim(&arguments.text)));
                 self.end(at, State::Released(digest.unwrap_or_default()));
-                self.ready.push_back(Ok(tool_call));
+                self.ready.push_back(CallUpdate::Ended(Ok(tool_call)));
             }
             Err(violation) => self.reject(at, *violation),
         }
@@ -372,7 +416,7 @@ impl ToolCallAssembler {
         let mut rejected = self.calls[at].reject(violation);
         self.held -= held;
         (rejected.call_id, rejected.has_minted_id) = self.id_of(at);
-        self.ready.push_back(Err(Box::new(rejected)));
+        self.ready.push_back(CallUpdate::Ended(Err(Box::new(rejected))));
         self.end(at, State::Rejected);
     }
 

@@ -170,6 +170,19 @@ codes! {
         "After a balanced object the line goes on as if the object were still open. The object \
          is withheld, because a closing brace alone does not prove that it was whole.",
         Example::Text(r#"{"query":"x"},"limit":10}"#);
+    /// More of a tool call that was released already.
+    LateFragment = "late_fragment",
+        "A provider sent a fragment of a tool call after the call was proven whole and released, because \
+         the next call had begun. The response is not complete: the released call may not be what the \
+         model wrote. `Release::AtFinish` waits with parallel calls until the response ends.",
+        Example::OpenAiChat(concat!(
+            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#,
+            "\n\n",
+            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"id":"b","function":{"name":"g","arguments":"{}"}}]}}]}"#,
+            "\n\n",
+            r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":",1"}}]}}]}"#,
+            "\n\n",
+        ));
     /// One object names a member twice.
     DuplicateKey = "duplicate_key",
         "An object has two members of one name and a schema or tool definitions are given. \

@@ -61,7 +61,7 @@ mod tool_call;
 mod tool_definition;
 mod validate;
 
-pub use assembler::{CallDelta, PartialArgument, PartialValue, ToolCallAssembler};
+pub use assembler::{CallDelta, CallUpdate, PartialArgument, PartialValue, ToolCallAssembler};
 pub use call_format::{
     CallDetector, CallFault, CallFormat, CallReader, CallStep, CallText, Opener, OpenerMatch, Openers,
     ToolCallFormat,
@@ -73,7 +73,7 @@ pub use machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
 pub use quota::{Counted, EndedBy, Quota, TooManyRejected};
-pub use record::{Completion, Emit, Event, LentEvent, Mode, Partial, Record};
+pub use record::{Completion, Event, LentEvent, Mode, Partial, Record, Release};
 pub use records::{Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::{RejectBuffer, Rejected, RepairHook};

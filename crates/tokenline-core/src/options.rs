@@ -3,14 +3,14 @@
 use std::fmt;
 use std::sync::Arc;
 
-use crate::{CallFormat, Emit, Limits, Mode};
+use crate::{CallFormat, Limits, Mode, Release};
 
 /// How a [`JsonlParser`](crate::JsonlParser) reads.
 ///
 /// ```
-/// use tokenline_core::{Emit, Options};
+/// use tokenline_core::{Release, Options};
 ///
-/// let options = Options::lenient().emit(Emit::Eager);
+/// let options = Options::lenient().release(Release::OnBalance);
 /// # let _ = options;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,7 +19,7 @@ pub struct Options {
     /// How forgiving it is.
     pub mode: Mode,
     /// When a record is released.
-    pub emit: Emit,
+    pub release: Release,
     /// Caps on memory.
     pub limits: Limits,
     /// Emit the changes to the open record as they arrive.
@@ -50,8 +50,8 @@ impl Options {
 
     /// Sets when a record is released.
     #[must_use]
-    pub fn emit(mut self, emit: Emit) -> Self {
-        self.emit = emit;
+    pub fn release(mut self, release: Release) -> Self {
+        self.release = release;
         self
     }
 

@@ -29,7 +29,7 @@ pub enum Completion {
     Terminator,
     /// The input ended after it.
     EndOfInput,
-    /// Its brackets balance; released on that alone because of [`Emit::Eager`].
+    /// Its brackets balance; released on that alone because of [`Release::OnBalance`].
     Balanced,
 }
 
@@ -63,15 +63,18 @@ impl Serialize for Completion {
     }
 }
 
-/// When a record is released.
+/// When a record or a tool call is released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Emit {
+pub enum Release {
     /// Once something after it proves that it was whole. `{"query":"x"}` may still be followed by
     /// `,"limit":10}`.
     #[default]
-    Sealed,
+    Confirmed,
     /// As soon as its brackets balance.
-    Eager,
+    OnBalance,
+    /// A native tool call only at the end of the response: the next call does not prove it whole. For servers that
+    /// interleave the fragments of parallel calls. Records as for [`Confirmed`](Self::Confirmed).
+    AtFinish,
 }
 
 /// How forgiving the decoder is.

@@ -141,7 +141,7 @@ impl RejectBuffer {
     /// `start` the offset of its first byte.
     ///
     /// `None` if the code is [not repairable](Code::is_repairable), if the bytes belong to a record that
-    /// was released ([`Emit::Eager`](crate::Emit::Eager)), or if they were too many to be kept.
+    /// was released ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to be kept.
     #[must_use]
     pub fn rejected(
         &mut self,

@@ -5,7 +5,7 @@ mod common;
 use std::borrow::Borrow;
 
 use common::{Seen, at_every_cut, decode, text_at_every_cut};
-use tokenline_core::{Code, Diagnostic, Emit, Limits, Options};
+use tokenline_core::{Code, Diagnostic, Limits, Options, Release};
 
 fn summaries(options: impl Borrow<Options>, input: impl AsRef<[u8]>) -> Vec<String> {
     let options = options.borrow();
@@ -250,12 +250,12 @@ fn a_balanced_brace_is_not_evidence() {
     let input = "{\"query\":\"test\"}, \"limit\": 10}\n{\"a\":1}\n";
     assert_eq!(lenient(input), ["trailing_data", "newline {\"a\":1}"]);
     assert_eq!(strict(input), ["trailing_data", "newline {\"a\":1}"]);
-    let eager = Options::lenient().emit(Emit::Eager);
+    let eager = Options::lenient().release(Release::OnBalance);
     assert_eq!(
         summaries(eager, input),
         ["balanced {\"query\":\"test\"}", "trailing_data", "balanced {\"a\":1}"]
     );
-    let eager = Options::strict().emit(Emit::Eager);
+    let eager = Options::strict().release(Release::OnBalance);
     assert_eq!(
         summaries(eager, "{\"a\":1} x\n5\n"),
         ["balanced {\"a\":1}", "trailing_data", "not_an_object"]
@@ -459,7 +459,7 @@ mod any_cut {
                 options = options.items("/items").unwrap();
             }
             if eager {
-                options = options.emit(Emit::Eager);
+                options = options.release(Release::OnBalance);
             }
             at_every_cut(&options, &input);
         }

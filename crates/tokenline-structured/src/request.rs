@@ -40,7 +40,7 @@ impl Role {
 /// let body: serde_json::Value = serde_json::from_str(&request.to_body()?)?;
 /// assert_eq!(body["messages"][1]["content"], "How much should I save for college?");
 /// assert_eq!(body["format"]["required"], serde_json::json!(["response", "analysis"]));
-/// assert_eq!(body["options"]["temperature"], 0);
+/// assert_eq!(body["options"]["temperature"], 0.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -102,7 +102,8 @@ impl StructuredRequest {
     /// The request in the form that is the same for every provider, to be added to: a limit of tokens, a seed.
     #[must_use]
     pub fn to_chat_request(&self) -> ChatRequest {
-        let schema = match Raw::new(RESPONSE_SCHEMA) {
+        let compact = Raw::new(RESPONSE_SCHEMA).and_then(|schema| Raw::new(&schema.to_compact()));
+        let schema = match compact {
             Ok(schema) => schema,
             Err(error) => unreachable!("the schema is part of the program: {error}"),
         };

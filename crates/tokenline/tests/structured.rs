@@ -169,7 +169,7 @@ fn the_request_is_the_same_for_the_client() {
     assert_eq!(own["messages"][0], json!({"role": "system", "content": SYSTEM_PROMPT}));
     assert_eq!(own["messages"][2], json!({"role": "assistant", "content": "What is your timeframe?"}));
     assert_eq!(own["format"], serde_json::from_str::<Value>(RESPONSE_SCHEMA).expect("JSON"));
-    assert_eq!((&own["stream"], &own["options"]), (&json!(true), &json!({"temperature": 0})));
+    assert_eq!((&own["stream"], &own["options"]), (&json!(true), &json!({"temperature": 0.0})));
     // Models write members in the order of the schema: the response has to come first.
     let body = request.to_body().expect("a body");
     assert!(body.find("\"maxLength\":10000").unwrap() < body.find("\"subjects\"").unwrap());

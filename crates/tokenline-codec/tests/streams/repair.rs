@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tokenline_codec::{JsonlStreamParser, StreamError, StrictError};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    Code, Emit, Event, Limits, Options, Recovery, Rejected, Report, Validate, ValidateCall, Violation,
+    Code, Event, Limits, Options, Recovery, Rejected, Release, Report, Validate, ValidateCall, Violation,
 };
 use tokio_test::{assert_pending, assert_ready, task};
 
@@ -193,7 +193,7 @@ fn a_line_that_is_not_utf8_is_given_with_its_bytes() {
 
 #[test]
 fn every_reject_of_every_input_is_asked_about_and_the_rest_is_as_without_a_hook() {
-    for options in [Options::lenient(), Options::strict(), Options::lenient().emit(Emit::Eager)] {
+    for options in [Options::lenient(), Options::strict(), Options::lenient().release(Release::OnBalance)] {
         for input in INPUTS {
             let plain = expected(options.clone(), input);
             let (events, asked, report) = repaired_with(&options, input, |_| None);
@@ -223,7 +223,7 @@ fn every_reject_of_every_input_is_asked_about_and_the_rest_is_as_without_a_hook(
 fn what_was_released_is_not_delivered_twice() {
     let text = "{\"query\":\"x\"},\"limit\":10}\n{\"a\":NaN} {\"b\":1}\n";
     let fix = |rejected: &Rejected| Some(rejected.text.replacen("},", ",", 1).replace("NaN", "0"));
-    let eager = Options::lenient().emit(Emit::Eager);
+    let eager = Options::lenient().release(Release::OnBalance);
     let (events, asked, _) = repaired_with(&eager, text.as_bytes(), fix);
     assert_eq!(
         events,

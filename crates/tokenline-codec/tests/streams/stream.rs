@@ -11,7 +11,7 @@ use serde::Deserialize;
 use tokenline_codec::{JsonlStreamParser, Reporting, StreamError, StrictError, ToolCalls};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    Code, Completion, Emit, Event, Limits, Options, Record, Validate, ValidateCall, Violation,
+    Code, Completion, Event, Limits, Options, Record, Release, Validate, ValidateCall, Violation,
 };
 
 type Chunk = Result<Vec<u8>, io::ErrorKind>;
@@ -32,7 +32,7 @@ fn collect<S: Stream>(stream: S) -> Vec<S::Item> {
 
 #[test]
 fn any_cut_gives_the_core_s_events() {
-    for options in [Options::lenient(), Options::strict(), Options::lenient().emit(Emit::Eager)] {
+    for options in [Options::lenient(), Options::strict(), Options::lenient().release(Release::OnBalance)] {
         for input in INPUTS {
             let expected = expected(options.clone(), input);
             for chunks in chunkings(input) {
@@ -276,7 +276,8 @@ fn a_tool_call_at_a_source_error_is_unsealed() {
     // What proves it whole may come before the error; and eager is the user's own choice.
     let sealed = format!("{CALLS}\n");
     assert_eq!(collect(JsonlStreamParser::new(failing([sealed])).tool_calls().infallible()).len(), 4);
-    let eager = JsonlStreamParser::new(failing([CALLS])).with_options(Options::lenient().emit(Emit::Eager));
+    let eager =
+        JsonlStreamParser::new(failing([CALLS])).with_options(Options::lenient().release(Release::OnBalance));
     assert_eq!(collect(eager.tool_calls().infallible()).len(), 4);
     // What is no call is told as that.
     let calls = JsonlStreamParser::new(failing(["{\"n\":1}"])).tool_call_events();

@@ -7,7 +7,7 @@ use super::call::{CallDelta, State, is_same_json, trim, trim_start};
 use super::partial::{Folded, Misplaced, PartialArgument, PartialValue};
 use super::repetition::{Digest, Sequel};
 use crate::json::{Kind, Parser, Step, error};
-use crate::{Code, Completion, Emit, Violation};
+use crate::{Code, Completion, Release, Violation};
 
 pub(super) struct Arguments {
     pub(super) json: Parser,
@@ -49,7 +49,7 @@ impl ToolCallAssembler {
             }
             let Some(after) = self.parse(at, Parser::resume) else { return };
             rest = &rest[rest.len() - after..];
-            if self.options.emit == Emit::Eager {
+            if self.options.release == Release::OnBalance {
                 self.release(at, Completion::Balanced);
             }
         } else if delta.is_start() && self.calls[at].is_named_by(delta) {
@@ -61,7 +61,8 @@ impl ToolCallAssembler {
     /// Takes in arguments that are all there are of the call.
     pub(super) fn feed_whole(&mut self, at: usize, delta: &CallDelta<'_>) {
         let whole = delta.arguments;
-        if trim(whole).is_empty() {
+        let is_none = trim(whole).is_empty() || (trim(whole) == "null" && !self.calls[at].is_open());
+        if is_none {
             return;
         }
         match &self.calls[at].state {
@@ -135,7 +136,7 @@ impl ToolCallAssembler {
             }
             State::Released(_) => {
                 let message = format!("the call was released, but its arguments go on with {found}");
-                self.reject_at_end(at, Code::TrailingData, message);
+                self.reject_at_end(at, Code::LateFragment, message);
             }
             State::Open(_) | State::Balanced(_) => {
                 let message = format!("the arguments are balanced, but go on with {found}");
@@ -146,11 +147,13 @@ impl ToolCallAssembler {
 
     /// Says that the call came again, and not as it was.
     pub(super) fn differ(&mut self, at: usize) {
-        let message = match self.calls[at].state {
-            State::Released(_) => "the call was released, but came again with other arguments",
-            _ => "the call came again with other arguments",
+        let (code, message) = match self.calls[at].state {
+            State::Released(_) => {
+                (Code::LateFragment, "the call was released, but came again with other arguments")
+            }
+            _ => (Code::TrailingData, "the call came again with other arguments"),
         };
-        self.reject_at_end(at, Code::TrailingData, message);
+        self.reject_at_end(at, code, message);
     }
 
     /// Parses what is new of an open call's arguments. Once they are balanced: how many bytes follow.
@@ -163,10 +166,17 @@ impl ToolCallAssembler {
         self.examined += json.examined() - before;
         let violation = match step {
             Step::NeedMore => return None,
-            Step::Complete { end } if json.root_kind() == Kind::Object => {
+            Step::Complete { end } if matches!(json.root_kind(), Kind::Object | Kind::Null) => {
                 let after = text.len() - end;
                 text.truncate(end);
                 self.held -= after as u64;
+                if json.root_kind() == Kind::Null {
+                    // Groq's arguments for a tool without parameters.
+                    self.held -= (end - NO_ARGUMENTS.len()) as u64;
+                    NO_ARGUMENTS.clone_into(text);
+                    json.reset();
+                    let _ = json.resume(text);
+                }
                 if let State::Open(arguments) = mem::replace(&mut call.state, State::Rejected) {
                     call.state = State::Balanced(arguments);
                 }
@@ -198,6 +208,8 @@ impl ToolCallAssembler {
         is_admitted
     }
 }
+
+const NO_ARGUMENTS: &str = "{}";
 
 /// Whether a fragment is short, and inside a string no more than characters of it.
 fn is_plain(fragment: &str) -> bool {

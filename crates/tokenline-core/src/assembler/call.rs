@@ -39,6 +39,8 @@ pub(super) struct Call {
     pub(super) name: Option<String>,
     pub(super) sequel: Sequel,
     pub(super) state: State,
+    /// That it begins was said.
+    pub(super) is_announced: bool,
 }
 
 pub(super) enum State {

@@ -1,8 +1,8 @@
 //! A call that comes again, in the same answer or in one that begins anew.
 
-use tokenline_core::{CallDelta, Completion, Emit, Options, ToolCallAssembler};
+use tokenline_core::{CallDelta, Completion, Options, Release, ToolCallAssembler};
 
-use crate::{Cut, Seal, SealItem, Wire, at, check, drain, more, of, run, run_with, whole};
+use crate::{Cut, Seal, SealItem, Wire, at, check, check_at_finish, drain, more, of, run, run_with, whole};
 
 #[test]
 fn a_call_that_comes_again_is_one_call() {
@@ -25,18 +25,23 @@ fn a_call_that_comes_again_is_one_call() {
             check(&[whole, Seal, piece(left), bare(right), Seal], &call);
             check(&[piece(left), bare(right), whole, Seal, whole, Seal], &call);
             let next = of("c2", "g", "{}");
-            let expected = if header.index.is_some() { "finish_reason" } else { "next_item" };
             check(
                 &[whole, piece(left), next, piece(right), Seal],
-                &[&call[0].replace("finish_reason", expected), "c2:g {} finish_reason"],
+                &[&call[0].replace("finish_reason", "next_item"), "c2:g {} finish_reason"],
             );
+            if header.index.is_some() {
+                check_at_finish(
+                    &[whole, piece(left), next, piece(right), Seal],
+                    &[call[0], "c2:g {} finish_reason"],
+                );
+            }
         }
         // With other arguments it contradicts itself, and stays rejected.
         let conflict = "1:9: trailing_data: call 1 (`f`): the call came again with other arguments";
         for other in [r#"{"a":[]}"#, "{}", r#"{"a":{} }"#, r#"{"é":1}"#] {
             check(&[whole, piece(other), Seal], &[conflict]);
             check(&[whole, piece(other), whole, Seal, whole, Seal], &[conflict]);
-            let late = "1:1: trailing_data: call 1 (`f`): the call was released, but came again with other arguments";
+            let late = "1:1: late_fragment: call 1 (`f`): the call was released, but came again with other arguments";
             check(&[whole, Seal, piece(other), Seal, whole, Seal], &[call[0], late]);
         }
         check(
@@ -51,7 +56,7 @@ fn a_call_that_comes_again_is_one_call() {
     // The index tells calls apart as well.
     assert_eq!(run(&[at(0, "c1", "f", text), at(1, "c1", "f", text), Seal]).len(), 2);
     // Eager.
-    let mut calls = ToolCallAssembler::new(Options::default().emit(Emit::Eager));
+    let mut calls = ToolCallAssembler::new(Options::default().release(Release::OnBalance));
     let wire = [at(0, "c1", "f", text), at(0, "c1", "f", ""), more(text), at(0, "c1", "f", text), Seal];
     assert_eq!(run_with(&mut calls, &wire), [r#"c1:f {"a":{}} balanced"#]);
 }

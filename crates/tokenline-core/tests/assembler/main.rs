@@ -8,7 +8,8 @@ mod rejected;
 mod release;
 
 use tokenline_core::{
-    CallDelta, Completion, Options, PartialArgument, PartialValue, RejectedCall, ToolCall, ToolCallAssembler,
+    CallDelta, Completion, Options, PartialArgument, PartialValue, RejectedCall, Release, ToolCall,
+    ToolCallAssembler,
 };
 
 /// What a provider sends.
@@ -108,4 +109,11 @@ fn run(wire: &[Wire]) -> Vec<String> {
 #[track_caller]
 fn check(wire: &[Wire], expected: &[&str]) {
     assert_eq!(run(wire), expected);
+}
+
+/// Checks an assembler that releases parallel calls when the response ends.
+#[track_caller]
+fn check_at_finish(wire: &[Wire], expected: &[&str]) {
+    let options = Options::default().release(Release::AtFinish);
+    assert_eq!(run_with(&mut ToolCallAssembler::new(options), wire), expected);
 }

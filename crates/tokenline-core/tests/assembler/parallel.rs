@@ -1,23 +1,22 @@
 //! Several calls in one answer, and what tells them apart.
 
-use tokenline_core::{Completion, Options, ToolCallAssembler};
+use tokenline_core::{Completion, Options, Release, ToolCallAssembler};
 
-use crate::{Seal, Wire, at, check, more, of};
+use crate::{Seal, Wire, at, check, check_at_finish, more, of};
 
 #[test]
 fn parallel_calls() {
     let two = &[r#"a:f {"x":1} next_item"#, r#"b:g {"y":2} finish_reason"#];
-    // By index, where the next call proves nothing; by id; by name.
-    check(
-        &[at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Seal],
-        &[r#"a:f {"x":1} finish_reason"#, two[1]],
-    );
+    // By index, by id, by name: the next call proves the one before.
+    let by_index = [at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Seal];
+    check(&by_index, two);
+    check_at_finish(&by_index, &[r#"a:f {"x":1} finish_reason"#, two[1]]);
     check(&[of("a", "f", r#"{"x":1}"#), of("b", "g", r#"{"y""#), more(":2}"), Seal], two);
     check(
         &[of("", "f", r#"{"x":1}"#), of("", "g", r#"{"y""#), more(":2}"), Seal],
         &[r#"f {"x":1} next_item"#, r#"g {"y":2} finish_reason"#],
     );
-    // Interleaved: nothing proves that a call is whole while its header is not the last.
+    // Interleaved: a call that is not balanced when the next begins waits for the end.
     check(
         &[
             at(0, "a", "f", ""),
@@ -62,7 +61,7 @@ fn parallel_calls_that_share_an_index() {
     let nameless = "1:1: missing_field: call 2: arguments follow without the name of a tool";
     let more_at = |arguments| at(0, "", "", arguments);
     same(first, &[more_at(r#"{"x":2}"#), more_at("{}")], &[r#"f {"x":1} next_item"#, nameless]);
-    same(first, &[more(r#"{"x":2}"#), more("{}")], &[nameless, r#"f {"x":1} finish_reason"#]);
+    same(first, &[more(r#"{"x":2}"#), more("{}")], &[r#"f {"x":1} next_item"#, nameless]);
     same(at(0, "", "f", "{}{}{}{}"), &[], &["f {} next_item", nameless]);
     // What a nameless or a broken call leaves behind does not hide the next one.
     same(
@@ -82,7 +81,7 @@ fn parallel_calls_that_share_an_index() {
 
 #[test]
 fn every_call_has_an_id() {
-    let mut calls = ToolCallAssembler::new(Options::default());
+    let mut calls = ToolCallAssembler::new(Options::default().release(Release::AtFinish));
     let wire = [at(0, "", "f", "{}"), at(1, "minted_1", "g", "{}"), at(2, "", "h", "{"), Seal];
     for _ in 0..2 {
         for wire in wire {

@@ -15,7 +15,7 @@ fn what_is_no_call() {
         ("{\n \"a\":\n  01}", "3:4: malformed_json: call 1 (`f`): expected `,` or `}`, found a number"),
         ("[1]", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found array"),
         (r#""{}""#, "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found string"),
-        ("null", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found null"),
+        ("true", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found boolean"),
         ("5", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found number"),
         ("5 ", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found number"),
         ("call me", "1:1: malformed_json: call 1 (`f`): expected a value, found a letter"),
@@ -120,7 +120,7 @@ fn calls_are_held_against_their_tools() {
     assert_eq!(
         run_with(&mut calls, &wire),
         [
-            r#"weather {"city":"Oslo"} finish_reason"#,
+            r#"weather {"city":"Oslo"} next_item"#,
             "1:1: unknown_tool: call 2 (`wether`): no such tool (at /name)",
             "2:9: invalid_parameters: call 3 (`weather`): no string (at /parameters/city)",
             "1:16: duplicate_key: call 4 (`weather`): an object has two members of this name (at /parameters/city)",

@@ -1,8 +1,8 @@
 //! What proves that a call is whole, and what happens without it.
 
-use tokenline_core::{Emit, Options, ToolCallAssembler};
+use tokenline_core::{Options, Release, ToolCallAssembler};
 
-use crate::{Cut, CutItem, Seal, SealItem, at, check, more, run, run_with};
+use crate::{Cut, CutItem, Seal, SealItem, at, check, check_at_finish, more, run, run_with};
 
 #[test]
 fn a_parsable_prefix_is_not_a_call() {
@@ -14,17 +14,18 @@ fn a_parsable_prefix_is_not_a_call() {
     // The calls beside it are not harmed.
     let next = at(1, "c2", "f", "{}");
     check(&[first, more(","), next, Seal], &[conflict, "c2:f {} finish_reason"]);
-    // The call of another index proves nothing, because fragments may be interleaved.
+    // The call of another index proves it whole, unless fragments may be interleaved.
     let rest = [at(0, "", "", r#", "limit": 10}"#), at(0, "", "", "}"), Seal];
-    check(&[&[first, next][..], &rest].concat(), &[conflict, "c2:f {} finish_reason"]);
+    let late =
+        "1:1: late_fragment: call 1 (`search`): the call was released, but its arguments go on with `,`";
+    let wire = [&[first, next][..], &rest].concat();
+    check(&wire, &[r#"c1:search {"query":"test"} next_item"#, late, "c2:f {} finish_reason"]);
+    check_at_finish(&wire, &[conflict, "c2:f {} finish_reason"]);
+    // White space, and a header that comes again, are no arguments.
+    let blank = [first, next, at(0, "c1", "search", ""), at(0, "", "", " \n"), Seal];
+    check(&blank, &[r#"c1:search {"query":"test"} next_item"#, "c2:f {} finish_reason"]);
     // Too late to withhold: it was released at the end.
-    check(
-        &[&[first, Seal][..], &rest].concat(),
-        &[
-            r#"c1:search {"query":"test"} finish_reason"#,
-            "1:1: trailing_data: call 1 (`search`): the call was released, but its arguments go on with `,`",
-        ],
-    );
+    check(&[&[first, Seal][..], &rest].concat(), &[r#"c1:search {"query":"test"} finish_reason"#, late]);
 }
 
 #[test]
@@ -68,13 +69,28 @@ fn arguments_that_never_came() {
         &[at(0, "a", "now", ""), at(1, "b", "f", "{}"), Seal],
         &["a:now {} finish_reason", "b:f {} finish_reason"],
     );
+    // A call that a limit cut off does not harm the one before.
+    check(
+        &[at(0, "a", "f", "{}"), at(1, "b", "g", "{\"x"), Cut],
+        &[
+            "a:f {} next_item",
+            "1:4: truncated: call 2 (`g`): expected the rest of the string, found the end of the input",
+        ],
+    );
+    // For a tool without parameters some servers send `null`.
+    for arguments in [&["null"][..], &["nu", "ll"], &["", "null", " "]] {
+        let mut wire = vec![at(0, "c1", "now", "")];
+        wire.extend(arguments.iter().map(|arguments| at(0, "", "", arguments)));
+        check(&[&wire[..], &[Seal]].concat(), &["c1:now {} finish_reason"]);
+        check(&[&wire[..], &[SealItem(0), Cut]].concat(), &["c1:now {} item_stop"]);
+    }
     let seen = run(&[at(0, "a", "now", ""), at(1, "b", "f", "{}"), Cut]);
     assert!(seen[0].contains("truncated") && seen[1].contains("unsealed"), "{seen:?}");
 }
 
 #[test]
 fn eager_calls_are_released_at_the_last_brace() {
-    let eager = || ToolCallAssembler::new(Options::default().emit(Emit::Eager));
+    let eager = || ToolCallAssembler::new(Options::default().release(Release::OnBalance));
     let mut calls = eager();
     assert_eq!(run_with(&mut calls, &[at(0, "a", "f", r#"{"x":1"#)]), [""; 0]);
     assert_eq!(run_with(&mut calls, &[more("}")]), [r#"a:f {"x":1} balanced"#]);
@@ -83,7 +99,7 @@ fn eager_calls_are_released_at_the_last_brace() {
         run_with(&mut eager(), &[at(0, "a", "f", r#"{"x":1}, "y":2}"#), Seal]),
         [
             r#"a:f {"x":1} balanced"#,
-            "1:1: trailing_data: call 1 (`f`): the call was released, but its arguments go on with `,`"
+            "1:1: late_fragment: call 1 (`f`): the call was released, but its arguments go on with `,`"
         ]
     );
 }

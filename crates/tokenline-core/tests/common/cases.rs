@@ -7,7 +7,7 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::{env, fs, mem};
 
-use tokenline_core::{Diagnostic, Emit, Limits, Mode, Options, Record, Recovery};
+use tokenline_core::{Diagnostic, Limits, Mode, Options, Record, Recovery, Release};
 
 use super::Seen;
 
@@ -171,7 +171,7 @@ fn read_options(settings: &str) -> Options {
         match name {
             "strict" => options.mode = Mode::Strict,
             "whole" => options = options.whole_values(true),
-            "eager" => options.emit = Emit::Eager,
+            "eager" => options.release = Release::OnBalance,
             "items" => options = options.items(value).expect("a JSON Pointer"),
             "line_bytes" => options.limits = Limits { line_bytes: number(), ..options.limits },
             "depth" => options.limits = Limits { depth: number(), ..options.limits },

@@ -1,7 +1,7 @@
 //! Partials of records, between the other events.
 
 use tokenline_core::json::{Change, Value};
-use tokenline_core::{Code, Emit, Event, JsonlParser, LentEvent, Limits, Options, Partial, RecordDecoder};
+use tokenline_core::{Code, Event, JsonlParser, LentEvent, Limits, Options, Partial, RecordDecoder, Release};
 
 use crate::apply::{Step, Told};
 
@@ -165,7 +165,7 @@ fn without_asking_there_are_none() {
 
 #[test]
 fn an_eager_record_has_its_deltas_first() {
-    let options = Options::lenient().emit(Emit::Eager);
+    let options = Options::lenient().release(Release::OnBalance);
     assert_eq!(log(options.clone(), &["{\"a\":", "1}"]), "0:object | 0/a=1 0. <balanced> |");
     assert_eq!(log(options, &["{\"a\":1} {}"]), "0:object 0/a=1 0. <balanced> 8:object 8. <balanced> |");
 }

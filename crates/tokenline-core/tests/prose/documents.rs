@@ -1,6 +1,6 @@
 //! Documents of prose, alone and with records between their lines.
 
-use tokenline_core::{CallFormat, Emit, Options};
+use tokenline_core::{CallFormat, Options, Release};
 
 use crate::common::{Seen, at_every_cut};
 use crate::faults::{Faults, excerpt, guarded, records, rejects, run, shown};
@@ -11,7 +11,7 @@ use crate::text::{is_open_at_end, lines};
 fn settings() -> [(&'static str, Options); 4] {
     [
         ("lenient", Options::lenient()),
-        ("eager", Options::lenient().emit(Emit::Eager)),
+        ("eager", Options::lenient().release(Release::OnBalance)),
         ("items", Options::lenient().items("/items").expect("a pointer")),
         ("calls", Options::lenient().calls(CallFormat::Auto)),
     ]

@@ -1,6 +1,6 @@
 //! What an open bracket takes with it, and what it does not; and a thinking block that nothing closes.
 
-use tokenline_core::{Code, Emit, Options};
+use tokenline_core::{Code, Options, Release};
 
 use crate::common::{Seen, at_every_cut};
 use crate::faults::{Faults, excerpt, guarded, records, rejects};
@@ -235,7 +235,7 @@ fn items_likewise() {
 #[test]
 fn prose_is_prose_when_records_are_released_on_balance() {
     check(
-        &Options::lenient().emit(Emit::Eager),
+        &Options::lenient().release(Release::OnBalance),
         &[
             ("x = {}\n{\"id\":1}\n", &["{\"id\":1}"], NONE),
             ("\\frac{1}{2} [1] {{name}}\n{\"id\":1}\n", &["{\"id\":1}"], NONE),

@@ -225,7 +225,8 @@ impl ChatRequest {
     /// ```
     #[must_use]
     pub fn tools_to_json(provider: Provider, tools: &[ToolDefinition]) -> String {
-        Node::from(provider.api().tools(tools)).to_string()
+        let json = Node::from(provider.api().tools(tools)).to_string();
+        Raw::new(&json).map_or(json, |json| json.to_compact())
     }
 
     pub(crate) fn to_object(&self, provider: Provider) -> Result<Object, RequestError> {

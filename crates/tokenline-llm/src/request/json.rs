@@ -122,19 +122,13 @@ impl From<u32> for Node {
 
 impl From<f64> for Node {
     fn from(value: f64) -> Self {
-        // 0 rather than 0.0.
-        let is_integer = value.fract() == 0.0 && value.abs() < 1e15;
-        Self::Text(if is_integer {
-            (value as i64).to_string()
-        } else {
-            serde_json::Value::from(value).to_string()
-        })
+        Self::Text(serde_json::Value::from(value).to_string())
     }
 }
 
 impl From<&Raw> for Node {
     fn from(raw: &Raw) -> Self {
-        Self::Text(raw.to_compact())
+        Self::Text(raw.to_single_line().into_owned())
     }
 }
 

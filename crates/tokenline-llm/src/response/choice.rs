@@ -37,15 +37,16 @@ const LIMIT: &str = "the answer was cut by its token limit";
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &Outbox<T>) -> Self {
         let calls = ToolCallAssembler::new(options.clone());
+        let calls = match &out.tools {
+            Some(tools) => calls.with_tools(tools.clone()),
+            None => calls,
+        };
         Self {
             index,
             reason: None,
             options,
             texts: Vec::new(),
-            calls: match &out.tools {
-                Some(tools) => calls.with_tools(tools.clone()),
-                None => calls,
-            },
+            calls: if out.wants_call_updates { calls.with_updates() } else { calls },
             is_ended: false,
             has_said_cut: false,
             has_lost: false,
@@ -104,8 +105,8 @@ impl Choice {
     }
 
     fn take_calls<T>(&mut self, out: &mut Outbox<T>) {
-        while let Some(outcome) = self.calls.next_event() {
-            out.native_call(self.index, outcome);
+        while let Some(update) = self.calls.next_update() {
+            out.native_call(self.index, update);
         }
     }
 

@@ -45,6 +45,27 @@ pub enum ResponseEvent<T> {
         /// The record of the text that it was read from; `None` for a native call.
         record: Option<Record<()>>,
     },
+    /// A native tool call begins. Only if [asked for](super::ResponseParser::with_call_updates). The event that ends it,
+    /// a [`ToolCall`](Self::ToolCall) or a [`RejectedCall`](Self::RejectedCall), has the same id.
+    ToolCallBegan {
+        /// The choice.
+        choice: u64,
+        /// The call's number in the choice, from 1.
+        number: u64,
+        /// Its id.
+        call_id: Option<String>,
+        /// The tool's name.
+        name: String,
+    },
+    /// The arguments of a native tool call grow. Only if [asked for](super::ResponseParser::with_call_updates).
+    ToolCallArguments {
+        /// The choice.
+        choice: u64,
+        /// The call's number in the choice, from 1.
+        number: u64,
+        /// More of their JSON text.
+        text: String,
+    },
     /// A tool call that began and was not delivered: why, and what an agent needs to say so to the
     /// model.
     RejectedCall {
@@ -117,6 +138,8 @@ impl<T> ResponseEvent<T> {
             Self::Rejected { diagnostic, .. } | Self::Note { diagnostic, .. } => Some(diagnostic),
             Self::Record { .. }
             | Self::ToolCall { .. }
+            | Self::ToolCallBegan { .. }
+            | Self::ToolCallArguments { .. }
             | Self::Text { .. }
             | Self::Reasoning { .. }
             | Self::Refusal { .. }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Parser, Raw, Step, Value};
 use tokenline_core::{
-    Code, Completion, Diagnostic, Event, LentEvent, Limits, Record, Recovered, Recovery, Rejected,
-    RejectedCall, RepairHook, ToolCall, Validate, ValidateCall,
+    CallUpdate, Code, Completion, Diagnostic, Event, LentEvent, Limits, Record, Recovered, Recovery,
+    Rejected, RejectedCall, RepairHook, ToolCall, Validate, ValidateCall,
 };
 
 use super::text::TextOf;
@@ -16,6 +16,9 @@ use super::{ResponseEvent, TextAs};
 pub(super) struct Outbox<T> {
     pub(super) text_as: TextAs,
     pub(super) wants_fragments: bool,
+    pub(super) wants_call_updates: bool,
+    /// More of a call came after it was released.
+    pub(super) has_late_fragment: bool,
     /// The texts of a choice are put together, and no line is to be of two.
     pub(super) joins_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
@@ -30,6 +33,8 @@ impl<T> Default for Outbox<T> {
         Self {
             text_as: TextAs::default(),
             wants_fragments: false,
+            wants_call_updates: false,
+            has_late_fragment: false,
             joins_texts: false,
             tools: None,
             validator: None,
@@ -46,19 +51,45 @@ const KEEP: usize = 64;
 impl<T> Outbox<T> {
     /// The same settings, for records of another type.
     pub(super) fn typed<U>(self) -> Outbox<U> {
-        let Self { text_as, wants_fragments, joins_texts, tools, validator, repair, limits, .. } = self;
+        let Self { text_as, wants_fragments, wants_call_updates, has_late_fragment, joins_texts, .. } = self;
+        let Self { tools, validator, repair, limits, .. } = self;
         let events = VecDeque::new();
-        Outbox { text_as, wants_fragments, joins_texts, tools, validator, repair, limits, events }
+        Outbox {
+            text_as,
+            wants_fragments,
+            wants_call_updates,
+            has_late_fragment,
+            joins_texts,
+            tools,
+            validator,
+            repair,
+            limits,
+            events,
+        }
     }
 
     pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
         self.events.push_back(ResponseEvent::from_diagnostic(choice, block, diagnostic));
     }
 
-    pub(super) fn native_call(&mut self, choice: u64, outcome: Result<ToolCall, Box<RejectedCall>>) {
-        let event = match outcome.or_else(|call| self.repaired_call(&call).ok_or(call)) {
-            Ok(call) => ResponseEvent::ToolCall { choice, block: 0, call, record: None },
-            Err(call) => ResponseEvent::RejectedCall { choice, block: 0, call },
+    pub(super) fn native_call(&mut self, choice: u64, update: CallUpdate) {
+        let event = match update {
+            CallUpdate::Began { number, call_id, name } => {
+                ResponseEvent::ToolCallBegan { choice, number, call_id, name }
+            }
+            CallUpdate::Arguments { number, text } => {
+                ResponseEvent::ToolCallArguments { choice, number, text }
+            }
+            CallUpdate::Ended(outcome) => {
+                match outcome.or_else(|call| self.repaired_call(&call).ok_or(call)) {
+                    Ok(call) => ResponseEvent::ToolCall { choice, block: 0, call, record: None },
+                    Err(call) => {
+                        self.has_late_fragment |= call.diagnostic.code == Code::LateFragment;
+                        ResponseEvent::RejectedCall { choice, block: 0, call }
+                    }
+                }
+            }
+            _ => return,
         };
         self.events.push_back(event);
     }

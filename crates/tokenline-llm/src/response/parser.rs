@@ -253,7 +253,8 @@ impl<T: DeserializeOwned> ResponseParser<T> {
             self.tally.report_mut().set_complete();
             return None;
         }
-        if self.state.has_failed {
+        // A late fragment was reported as what it is.
+        if self.state.has_failed || self.state.out.has_late_fragment {
             return None;
         }
         let mut message = format!("{how} without {}", self.provider.api().stream_end().name);
@@ -279,7 +280,7 @@ impl<T> ResponseParser<T> {
     /// Forgets the answer and starts with the next. Keeps what it was set to.
     pub fn reset(&mut self) {
         let ResponseState { options, out, secrets, .. } = &mut self.state;
-        let out = Outbox { events: Default::default(), ..std::mem::take(out) };
+        let out = Outbox { events: Default::default(), has_late_fragment: false, ..std::mem::take(out) };
         let secrets = std::mem::take(secrets);
         self.tally.reset(&options.limits);
         self.state =

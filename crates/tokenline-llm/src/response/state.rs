@@ -89,7 +89,7 @@ impl<T> ResponseState<T> {
     pub(super) fn is_complete(&self) -> bool {
         let all_ended = || !self.choices.is_empty() && self.choices.iter().all(Choice::is_ended);
         let is_ended = self.is_terminated || (!self.needs_terminator && all_ended());
-        is_ended && !self.has_failed && !self.is_cut && self.backlog.is_empty()
+        is_ended && !self.has_failed && !self.is_cut && !self.out.has_late_fragment && self.backlog.is_empty()
     }
 
     /// Whether something has come that was not looked at yet.

@@ -1,6 +1,7 @@
 //! Tool calls: several at once, sent twice, in the text and beside it.
 
 use tokenline_core::Code;
+use tokenline_core::{Options, Release};
 use tokenline_llm::{FinishReason, TextAs};
 
 use crate::common::{call, chunk, decode, parser, text};
@@ -32,8 +33,21 @@ fn calls_of_several_indexes_may_be_interleaved() {
         call(0, "", ",\"limit\":10}"),
         chunk("{}", "tool_calls"),
     ];
+    let seen = seen_as(TextAs::Records, &wire);
     assert_eq!(
-        lines(TextAs::Records, &wire),
+        seen.summary(),
+        [
+            "call next_item f {\"q\":\"x\"} minted minted_1",
+            "rejected late_fragment: call 1 (`f`): the call was released, but its arguments go on with `,`",
+            "call finish_reason g {} minted minted_2",
+            "finish tool_calls",
+        ]
+    );
+    assert!(!seen.is_complete && !seen.report.is_complete());
+    let options = Options::lenient().release(Release::AtFinish);
+    let mut at_finish = parser(TextAs::Records).with_options(options);
+    assert_eq!(
+        decode(&mut at_finish, [wire.concat().as_bytes()]).summary(),
         [
             "rejected trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`",
             "call finish_reason g {} minted minted_2",

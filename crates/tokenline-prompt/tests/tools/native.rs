@@ -209,7 +209,8 @@ fn what_a_limit_cut_off_is_not_released() {
         assert_eq!(parsed.rejected[0].call_id.as_deref(), Some("c2"));
     }
     let parsed = read(Provider::OpenAiChat, &chat(r#""finish_reason": "tool_calls""#));
-    assert!(parsed.calls.iter().all(|call| call.completion == Completion::FinishReason));
+    let proofs = parsed.calls.iter().map(|call| call.completion);
+    assert_eq!(proofs.collect::<Vec<_>>(), [Completion::NextItem, Completion::FinishReason]);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::json::parser::RawStep;
 use crate::records::carry::incomplete_suffix;
 use crate::records::cursor::Cursor;
 use crate::records::line::FenceKind;
-use crate::{Code, Completion, Emit, Mode, Recovered, Recovery};
+use crate::{Code, Completion, Mode, Recovered, Recovery, Release};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -246,7 +246,7 @@ impl Scanner {
                 return None;
             }
         }
-        if self.options.emit != Emit::Eager || !is_object {
+        if self.options.release != Release::OnBalance || !is_object {
             return None;
         }
         let found = self.release(cursor, start, end, Completion::Balanced);

@@ -113,6 +113,26 @@ impl<T> ResponseParser<T> {
         self
     }
 
+    /// Yields as well that a native tool call begins, and how its arguments grow, for whoever shows calls live.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+    ///
+    /// let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient()).with_call_updates();
+    /// parser.push(concat!(
+    ///     r#"data: {"choices":[{"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"ls","arguments":"{\"p"}}]}}]}"#,
+    ///     "\n\n"
+    /// ).as_bytes());
+    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::ToolCallBegan { name, .. }) if name == "ls"));
+    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::ToolCallArguments { text, .. }) if text == "{\"p"));
+    /// ```
+    #[must_use]
+    pub fn with_call_updates(mut self) -> Self {
+        self.state.out.wants_call_updates = true;
+        self
+    }
+
     /// Ends the response after this many records and tool calls: no event follows the last of them, and
     /// nothing more is read. An [`ResponseStream`](crate::ResponseStream) then drops its source, so that no
     /// more tokens are paid for, and counts only what it yields: [`records`](crate::ResponseStream::records)

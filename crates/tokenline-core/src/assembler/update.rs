@@ -1,0 +1,65 @@
+//! How calls grow, where that is asked for.
+
+use super::ToolCallAssembler;
+use super::call::{CallDelta, trim_start};
+use crate::{RejectedCall, ToolCall};
+
+/// What became known of a native tool call.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum CallUpdate {
+    /// It begins: the name is known.
+    Began {
+        /// Its number in the response, from 1.
+        number: u64,
+        /// The id that the call will have.
+        call_id: Option<String>,
+        /// The tool's name.
+        name: String,
+    },
+    /// More of its arguments. Arguments that a provider sends as values rather than as text are not among them.
+    Arguments {
+        /// Its number in the response, from 1.
+        number: u64,
+        /// More of their JSON text.
+        text: String,
+    },
+    /// It ended: the call, or why it is rejected.
+    Ended(Result<ToolCall, Box<RejectedCall>>),
+}
+
+impl ToolCallAssembler {
+    /// Takes in a fragment, and says how the call has grown.
+    pub(super) fn feed_with_updates(&mut self, at: usize, delta: &CallDelta<'_>) {
+        let number = self.calls[at].ordinal;
+        if self.calls[at].id.is_some() || !trim_start(delta.arguments).is_empty() {
+            self.announce(at);
+        }
+        let (before, place) = (self.calls[at].text().len(), self.ready.len());
+        let ended = |update: &CallUpdate| matches!(update, CallUpdate::Ended(_));
+        self.feed_any(at, delta);
+        let grown = match self.calls.iter().find(|call| call.ordinal == number) {
+            Some(call) if !call.has_ended() => call.text()[before..].to_owned(),
+            // It was released at its last brace: the call has the rest.
+            _ => match self.ready.range(place..).find(|update| ended(update)) {
+                Some(CallUpdate::Ended(Ok(call))) => call.parameters.as_str()[before..].to_owned(),
+                _ => String::new(),
+            },
+        };
+        if !grown.is_empty() {
+            self.ready.insert(place, CallUpdate::Arguments { number, text: grown });
+        }
+    }
+
+    /// Says that the call begins, once, if it has a name.
+    pub(super) fn announce(&mut self, at: usize) {
+        let call = &self.calls[at];
+        if !self.has_updates || call.is_announced || call.has_ended() {
+            return;
+        }
+        let Some(name) = call.name.clone() else { return };
+        let (number, (call_id, _)) = (call.ordinal, self.id_of(at));
+        self.calls[at].is_announced = true;
+        self.ready.push_back(CallUpdate::Began { number, call_id, name });
+    }
+}
