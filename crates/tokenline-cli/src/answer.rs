@@ -97,7 +97,10 @@ pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Resul
         ResponseEvent::Text { choice, block, text } => {
             emitter.fragment("text", Of::Block(*choice, *block), text)
         }
-        ResponseEvent::Reasoning { choice, text } => {
+        ResponseEvent::Reasoning { choice, opaque: Some(data), .. } => {
+            emitter.opaque(Of::Block(*choice, 0), data)
+        }
+        ResponseEvent::Reasoning { choice, text, .. } => {
             emitter.fragment("reasoning", Of::Block(*choice, 0), text)
         }
         ResponseEvent::Finish { choice, reason } => emitter.finish(*choice, reason),

@@ -227,6 +227,11 @@ impl Emitter {
         self.event(event, format_args!(r#"{of}"text":{}"#, string(text)))
     }
 
+    /// Data that a provider attached to what came before it, and wants back.
+    pub(crate) fn opaque(&mut self, of: Of, data: &Raw) -> Result<(), Failure> {
+        self.event("reasoning", format_args!(r#"{of}"opaque":{}"#, data.to_single_line()))
+    }
+
     /// Why a choice has ended.
     pub(crate) fn finish(&mut self, choice: u64, reason: &FinishReason) -> Result<(), Failure> {
         let reason = string(reason.as_str());

@@ -191,7 +191,7 @@ impl ToolCallAssembler {
     /// The next call, or why there is none although it began; `None` if more is needed.
     pub fn next_event(&mut self) -> Option<Result<ToolCall, Box<RejectedCall>>> {
         loop {
-            if let CallUpdate::Ended(outcome) = self.ready.pop_front()? {
+            if let CallUpdate::Ended { outcome, .. } = self.ready.pop_front()? {
                 return Some(outcome);
             }
         }
@@ -377,7 +377,8 @@ impl ToolCallAssembler {
                 let is_known_again = call.id.is_some();
                 let digest = is_known_again.then(|| Digest::of(trim(&arguments.text)));
                 self.end(at, State::Released(digest.unwrap_or_default()));
-                self.ready.push_back(CallUpdate::Ended(Ok(tool_call)));
+                let number = self.calls[at].ordinal;
+                self.ready.push_back(CallUpdate::Ended { number, outcome: Ok(tool_call) });
             }
             Err(violation) => self.reject(at, *violation),
         }
@@ -416,7 +417,8 @@ impl ToolCallAssembler {
         let mut rejected = self.calls[at].reject(violation);
         self.held -= held;
         (rejected.call_id, rejected.has_minted_id) = self.id_of(at);
-        self.ready.push_back(CallUpdate::Ended(Err(Box::new(rejected))));
+        let number = self.calls[at].ordinal;
+        self.ready.push_back(CallUpdate::Ended { number, outcome: Err(Box::new(rejected)) });
         self.end(at, State::Rejected);
     }
 

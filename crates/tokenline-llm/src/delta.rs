@@ -36,6 +36,15 @@ pub enum Delta<'a> {
         /// More of its reasoning.
         text: &'a str,
     },
+    /// Data that only the provider can read, and wants back with the next request.
+    Opaque {
+        /// The choice.
+        choice: u64,
+        /// The part that it is attached to.
+        of: OpaqueOf,
+        /// The data: JSON as it came.
+        data: Cow<'a, str>,
+    },
     /// Why the model refuses to answer.
     Refusal {
         /// The choice.
@@ -97,6 +106,20 @@ pub enum Delta<'a> {
         /// Its name there.
         name: Cow<'a, str>,
     },
+}
+
+/// What opaque data is attached to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OpaqueOf {
+    /// The latest reasoning, which ends with it; or reasoning without text.
+    Reasoning,
+    /// The reasoning that goes on: data that comes in pieces, or with each piece of text.
+    ReasoningMember,
+    /// The latest text, which ends with it; or an empty text.
+    Text,
+    /// The latest tool call.
+    ToolCall,
 }
 
 impl Delta<'_> {

@@ -75,7 +75,7 @@ pub use continued::{
     Checkpoint, Continuation, ContinuationError, ContinuationFailure, ContinuationStep, RecordContinuation,
     ResponseEnd,
 };
-pub use delta::{Delta, FinishReason, Usage};
+pub use delta::{Delta, FinishReason, OpaqueOf, Usage};
 pub use providers::Provider;
 pub use response::{ResponseEvent, ResponseParser, TextAs};
 pub use stream::{Records, ResponseError, ResponseStream, TextPieces, ToolCalls};

@@ -1,7 +1,7 @@
 //! How calls grow, where that is asked for.
 
 use super::ToolCallAssembler;
-use super::call::{CallDelta, trim_start};
+use super::call::CallDelta;
 use crate::{RejectedCall, ToolCall};
 
 /// What became known of a native tool call.
@@ -24,25 +24,30 @@ pub enum CallUpdate {
         /// More of their JSON text.
         text: String,
     },
-    /// It ended: the call, or why it is rejected.
-    Ended(Result<ToolCall, Box<RejectedCall>>),
+    /// It ended.
+    Ended {
+        /// Its number in the response, from 1.
+        number: u64,
+        /// The call, or why it is rejected.
+        outcome: Result<ToolCall, Box<RejectedCall>>,
+    },
 }
 
 impl ToolCallAssembler {
     /// Takes in a fragment, and says how the call has grown.
     pub(super) fn feed_with_updates(&mut self, at: usize, delta: &CallDelta<'_>) {
         let number = self.calls[at].ordinal;
-        if self.calls[at].id.is_some() || !trim_start(delta.arguments).is_empty() {
-            self.announce(at);
-        }
+        self.announce(at);
         let (before, place) = (self.calls[at].text().len(), self.ready.len());
-        let ended = |update: &CallUpdate| matches!(update, CallUpdate::Ended(_));
+        let ended = |update: &CallUpdate| matches!(update, CallUpdate::Ended { .. });
         self.feed_any(at, delta);
         let grown = match self.calls.iter().find(|call| call.ordinal == number) {
             Some(call) if !call.has_ended() => call.text()[before..].to_owned(),
             // It was released at its last brace: the call has the rest.
             _ => match self.ready.range(place..).find(|update| ended(update)) {
-                Some(CallUpdate::Ended(Ok(call))) => call.parameters.as_str()[before..].to_owned(),
+                Some(CallUpdate::Ended { outcome: Ok(call), .. }) => {
+                    call.parameters.as_str()[before..].to_owned()
+                }
                 _ => String::new(),
             },
         };

@@ -70,6 +70,11 @@ impl<T> StreamRequest<T> {
         StreamRequest { client, url, body, parser: change(parser) }
     }
 
+    /// Keeps what the response says, for [`ResponseStream::into_message`].
+    pub fn with_message(self) -> Self {
+        self.map_parser(ResponseParser::with_message)
+    }
+
     /// Holds each record of the text against a validator.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map_parser(|parser| parser.with_validator(validator))

@@ -2,19 +2,20 @@
 
 use std::borrow::Borrow;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::Raw;
 
 use super::json::{Node, Object};
-use super::{Message, RequestError};
+use super::{AssistantPart, Message, Opaque, RequestError};
 use crate::Provider;
 use crate::providers::Setting;
 
 /// A request to a model.
 ///
 /// See [the module](super) for what becomes of it at each provider.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChatRequest {
     /// The model, by the provider's name for it.
@@ -49,7 +50,8 @@ pub struct ChatRequest {
 }
 
 /// Whether a model is to call tools.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
     /// As it sees fit.
@@ -64,7 +66,8 @@ pub enum ToolChoice {
 }
 
 /// What the text of an answer is to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResponseFormat {
     /// Whatever the prompt asks for, JSON Lines among it.
@@ -200,6 +203,32 @@ impl ChatRequest {
         self
     }
 
+    /// The parts of assistants' messages that this provider is not sent, because only the provider that sent them can
+    /// read them: the index of the message, and what is left out. Reasoning that no provider takes back is not among them.
+    ///
+    /// ```
+    /// use tokenline_core::json::Raw;
+    /// use tokenline_llm::Provider;
+    /// use tokenline_llm::request::{AssistantPart, ChatRequest, Message, Opaque};
+    ///
+    /// let data = Raw::new(r#"{"signature":"EqQB"}"#)?;
+    /// let opaque = Some(Opaque { provider: Provider::Anthropic, data });
+    /// let thought = AssistantPart::Reasoning { text: "Hm.".to_owned(), opaque };
+    /// let request = ChatRequest::new("m").user("Why?").message(Message::Assistant(vec![thought])).user("So?");
+    /// assert_eq!(request.left_out(Provider::Anthropic).count(), 0);
+    /// assert_eq!(request.left_out(Provider::Gemini).count(), 1);
+    /// # Ok::<(), tokenline_core::json::SyntaxError>(())
+    /// ```
+    pub fn left_out(&self, provider: Provider) -> impl Iterator<Item = (usize, &Opaque)> {
+        let parts = self.messages.iter().enumerate().flat_map(|(index, message)| match message {
+            Message::Assistant(parts) => parts.iter().map(|part| (index, part)).collect(),
+            _ => Vec::new(),
+        });
+        parts
+            .filter_map(|(index, part)| Some((index, part.opaque()?)))
+            .filter(move |(_, opaque)| opaque.provider != provider)
+    }
+
     /// The body of the request, JSON.
     ///
     /// # Errors
@@ -244,7 +273,7 @@ impl ChatRequest {
         if self.messages.iter().all(|message| matches!(message, Message::System(_))) {
             return Err(RequestError::Setting("there is no message for the model to answer"));
         }
-        let is_empty = |message: &Message| matches!(message, Message::Assistant { text, tool_calls } if text.is_empty() && tool_calls.is_empty());
+        let is_empty = |message: &Message| matches!(message, Message::Assistant(parts) if parts.iter().all(AssistantPart::is_empty));
         if let Some(index) = self.messages.iter().position(is_empty) {
             let reason = "the assistant says nothing and calls nothing".to_owned();
             return Err(RequestError::Message { index, reason });

@@ -40,6 +40,15 @@ impl Object {
         if value.is_empty() { self } else { self.with(name, value) }
     }
 
+    /// Adds the members of an object of JSON, byte for byte.
+    pub(crate) fn with_members_of(self, object: Option<&Raw>) -> Self {
+        let Some(object) = object else { return self };
+        object.with_value(|value| {
+            let members = value.as_object().into_iter().flatten();
+            members.fold(self, |all, (name, value)| all.with(name, Node::Text(value.raw().to_owned())))
+        })
+    }
+
     pub(crate) fn set(&mut self, name: &str, value: impl Into<Node>) {
         let value = value.into();
         match self.0.iter_mut().find(|(its, _)| its == name) {
@@ -123,6 +132,13 @@ impl From<u32> for Node {
 impl From<f64> for Node {
     fn from(value: f64) -> Self {
         Self::Text(serde_json::Value::from(value).to_string())
+    }
+}
+
+impl Node {
+    /// JSON as it came, byte for byte.
+    pub(crate) fn verbatim(raw: &Raw) -> Self {
+        Self::Text(raw.as_str().to_owned())
     }
 }
 

@@ -1,9 +1,14 @@
 //! The messages of a conversation.
 
-use serde::Deserialize;
+use std::borrow::Cow;
+
 use serde::de::{Deserializer, Error};
+use serde::ser::{SerializeMap, Serializer};
+use serde::{Deserialize, Serialize};
 use tokenline_core::json::Raw;
 use tokenline_core::{Completion, RejectedCall, ToolCall};
+
+use super::AssistantPart;
 
 /// One message of a conversation.
 ///
@@ -22,8 +27,11 @@ use tokenline_core::{Completion, RejectedCall, ToolCall};
 ///     {"role": "tool", "tool_call_id": "c1", "content": "21 degrees"}
 /// ]"#)?;
 /// assert_eq!(messages[0], Message::user("Weather in Paris?"));
-/// let Message::Assistant { tool_calls, .. } = &messages[1] else { panic!() };
-/// assert_eq!((&*tool_calls[0].name, tool_calls[0].parameters.as_str()), ("weather", r#"{"city":"Paris"}"#));
+/// let call = messages[1].tool_calls().next().unwrap();
+/// assert_eq!((&*call.name, call.parameters.as_str()), ("weather", r#"{"city":"Paris"}"#));
+/// // What is written is that form, and the parts of an assistant's message as `parts`.
+/// let stored = serde_json::to_string(&messages)?;
+/// assert_eq!(serde_json::from_str::<Vec<Message>>(&stored)?, messages);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
@@ -33,13 +41,8 @@ pub enum Message {
     System(String),
     /// What the user says.
     User(String),
-    /// What the model said.
-    Assistant {
-        /// Its text; empty if there was none.
-        text: String,
-        /// The tools that it called.
-        tool_calls: Vec<ToolCall>,
-    },
+    /// What the model said, in order. [`ResponseParser::message`](crate::ResponseParser::message) has it of a response.
+    Assistant(Vec<AssistantPart>),
     /// What became of one of its calls.
     Tool(ToolResult),
 }
@@ -71,7 +74,40 @@ impl Message {
 
     /// What the model said, and the tools that it called.
     pub fn assistant(text: impl Into<String>, tool_calls: impl IntoIterator<Item = ToolCall>) -> Self {
-        Self::Assistant { text: text.into(), tool_calls: tool_calls.into_iter().collect() }
+        let text = AssistantPart::text(text);
+        let text = (!text.is_empty()).then_some(text);
+        Self::Assistant(
+            text.into_iter().chain(tool_calls.into_iter().map(AssistantPart::tool_call)).collect(),
+        )
+    }
+
+    /// The text of a message of any role; of an assistant's, all of its text parts.
+    #[must_use]
+    pub fn text(&self) -> Cow<'_, str> {
+        match self {
+            Self::System(text) | Self::User(text) => text.into(),
+            Self::Tool(result) => (&result.content).into(),
+            Self::Assistant(parts) => {
+                let mut texts = parts.iter().filter_map(|part| match part {
+                    AssistantPart::Text { text, .. } => Some(text.as_str()),
+                    _ => None,
+                });
+                let first = texts.next().unwrap_or_default();
+                texts.fold(first.into(), |all: Cow<'_, str>, text| all + text)
+            }
+        }
+    }
+
+    /// The tool calls of an assistant's message.
+    pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
+        let parts = match self {
+            Self::Assistant(parts) => parts.as_slice(),
+            _ => &[],
+        };
+        parts.iter().filter_map(|part| match part {
+            AssistantPart::ToolCall { call, .. } => Some(call),
+            _ => None,
+        })
     }
 
     /// The result of a call.
@@ -114,7 +150,7 @@ impl Message {
     ///     }
     /// }
     /// let said = Message::assistant("", calls); // and the results after it
-    /// # assert!(matches!(&said, Message::Assistant { tool_calls, .. } if tool_calls[0].name == "ls"));
+    /// # assert_eq!(said.tool_calls().next().unwrap().name, "ls");
     /// # assert!(matches!(&results[..], [Message::Tool(result)] if result.is_error));
     /// ```
     #[must_use]
@@ -146,6 +182,11 @@ struct Form {
     tool_call_id: Option<String>,
     #[serde(default, alias = "tool_name")]
     name: Option<String>,
+    #[serde(default)]
+    is_error: bool,
+    /// Instead of `content` and `tool_calls`: what an assistant said, in order.
+    #[serde(default)]
+    parts: Option<Vec<AssistantPart>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -224,15 +265,46 @@ impl<'de> Deserialize<'de> for Message {
             "system" | "developer" => Self::System(text),
             "user" => Self::User(text),
             "assistant" => {
-                let calls = form.tool_calls.unwrap_or_default();
-                let tool_calls = calls.into_iter().map(Call::into_tool_call).collect::<Result<_, _>>()?;
-                Self::Assistant { text, tool_calls }
+                if let Some(parts) = form.parts {
+                    return Ok(Self::Assistant(parts));
+                }
+                let calls = form.tool_calls.unwrap_or_default().into_iter().map(Call::into_tool_call);
+                Self::assistant(text, calls.collect::<Result<Vec<_>, _>>()?)
             }
             "tool" => {
-                let Form { tool_call_id: call_id, name, .. } = form;
-                Self::Tool(ToolResult { call_id, name, content: text, is_error: false })
+                let Form { tool_call_id: call_id, name, is_error, .. } = form;
+                Self::Tool(ToolResult { call_id, name, content: text, is_error })
             }
             role => return Err(D::Error::custom(format!("there is no role {role:?}"))),
         })
+    }
+}
+
+impl Serialize for Message {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let role = match self {
+            Self::System(_) => "system",
+            Self::User(_) => "user",
+            Self::Assistant(_) => "assistant",
+            Self::Tool(_) => "tool",
+        };
+        map.serialize_entry("role", role)?;
+        match self {
+            Self::System(text) | Self::User(text) => map.serialize_entry("content", text)?,
+            Self::Assistant(parts) => map.serialize_entry("parts", parts)?,
+            Self::Tool(result) => {
+                map.serialize_entry("content", &result.content)?;
+                for (member, value) in [("tool_call_id", &result.call_id), ("name", &result.name)] {
+                    if let Some(value) = value {
+                        map.serialize_entry(member, value)?;
+                    }
+                }
+                if result.is_error {
+                    map.serialize_entry("is_error", &true)?;
+                }
+            }
+        }
+        map.end()
     }
 }

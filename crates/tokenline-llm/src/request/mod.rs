@@ -37,15 +37,17 @@
 //! What is marked with a dash is an error there, not left out in silence. Everything else that a
 //! server understands goes into [`extra`](ChatRequest::extra).
 //!
-//! Messages are text, tool calls and their results. Images, and the signatures that some providers
-//! give their reasoning, are not carried.
+//! A message of the assistant has its parts in order, with what the provider [attached](Opaque) to them: that goes back
+//! to this provider, and is left out for any other; see [`left_out`](ChatRequest::left_out).
 
+mod assistant;
 mod chat_request;
 mod error;
 pub(crate) mod json;
 mod message;
 pub(crate) mod turns;
 
+pub use assistant::{AssistantPart, Opaque};
 pub use chat_request::{ChatRequest, ResponseFormat, ToolChoice};
 pub use error::RequestError;
 pub(crate) use json::Object;

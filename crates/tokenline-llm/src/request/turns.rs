@@ -26,7 +26,7 @@ impl ChatRequest {
         {
             let side = match message {
                 Message::User(_) | Message::Tool(_) => Side::User,
-                Message::Assistant { .. } => Side::Model,
+                Message::Assistant(_) => Side::Model,
                 Message::System(_) => {
                     let reason = "here the system is heard only before all others".to_owned();
                     return Err(RequestError::Message { index, reason });
@@ -47,12 +47,9 @@ impl ChatRequest {
         result: &'r ToolResult,
     ) -> Result<&'r str, RequestError> {
         let called = || {
-            let calls = self.messages[..index].iter().rev().filter_map(|message| match message {
-                Message::Assistant { tool_calls, .. } => Some(tool_calls),
-                _ => None,
-            });
+            let calls = self.messages[..index].iter().rev().flat_map(Message::tool_calls);
             let call =
-                calls.flatten().find(|call| call.call_id.is_some() && call.call_id == result.call_id)?;
+                calls.into_iter().find(|call| call.call_id.is_some() && call.call_id == result.call_id)?;
             Some(&*call.name)
         };
         result.name.as_deref().or_else(called).ok_or_else(|| RequestError::Message {

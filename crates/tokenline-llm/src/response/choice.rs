@@ -6,6 +6,7 @@ use tokenline_core::{
 };
 
 use super::ResponseEvent;
+use super::message::MessageParts;
 use super::outbox::Outbox;
 use super::text::{Place, Text};
 use crate::FinishReason;
@@ -18,6 +19,8 @@ pub(super) struct Choice {
     /// Those that have ended are used again.
     texts: Vec<Text>,
     calls: ToolCallAssembler,
+    /// What was said so far, if it is kept.
+    pub(super) message: Option<Box<MessageParts>>,
     /// It has come to an end, and nothing came after that.
     is_ended: bool,
     /// A finding said that something was cut off.
@@ -37,6 +40,7 @@ const LIMIT: &str = "the answer was cut by its token limit";
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &Outbox<T>) -> Self {
         let calls = ToolCallAssembler::new(options.clone());
+        let has_updates = out.wants_call_updates || out.keeps_message;
         let calls = match &out.tools {
             Some(tools) => calls.with_tools(tools.clone()),
             None => calls,
@@ -46,7 +50,8 @@ impl Choice {
             reason: None,
             options,
             texts: Vec::new(),
-            calls: if out.wants_call_updates { calls.with_updates() } else { calls },
+            calls: if has_updates { calls.with_updates() } else { calls },
+            message: out.keeps_message.then(Box::default),
             is_ended: false,
             has_said_cut: false,
             has_lost: false,
@@ -65,6 +70,9 @@ impl Choice {
         self.is_ended = false;
         for text in &mut self.texts {
             text.was_cut = false;
+        }
+        if let Some(parts) = &mut self.message {
+            **parts = MessageParts::default();
         }
         self.calls.forget_rejected();
     }
@@ -106,6 +114,9 @@ impl Choice {
 
     fn take_calls<T>(&mut self, out: &mut Outbox<T>) {
         while let Some(update) = self.calls.next_update() {
+            if let Some(parts) = &mut self.message {
+                parts.push_call(&update);
+            }
             out.native_call(self.index, update);
         }
     }

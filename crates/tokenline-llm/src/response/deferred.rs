@@ -71,6 +71,9 @@ impl Deferred {
                 let (path, value) = (part.path.to_owned(), value.to_owned());
                 Held::Argument { choice, block, path, value, is_text, goes_on: part.goes_on }
             }
+            Delta::Opaque { choice, of, data } => {
+                Held::Plain(Delta::Opaque { choice, of, data: data.into_owned().into() })
+            }
             Delta::LoneSurrogates(lone) => Held::Plain(Delta::LoneSurrogates(lone)),
             Delta::BlockStop { choice, block, completion } => {
                 Held::Plain(Delta::BlockStop { choice, block, completion })

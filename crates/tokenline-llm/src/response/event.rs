@@ -1,5 +1,6 @@
 //! What an answer yields, and what its text is read as.
 
+use tokenline_core::json::Raw;
 use tokenline_core::{Code, CountAs, Diagnostic, Record, RejectedCall, Severity, ToolCall};
 
 use crate::{FinishReason, Usage};
@@ -108,8 +109,11 @@ pub enum ResponseEvent<T> {
     Reasoning {
         /// The choice.
         choice: u64,
-        /// More of its reasoning.
+        /// More of its reasoning; empty beside opaque data.
         text: String,
+        /// What the provider attached to the reasoning, the text or the call before, for the next request: JSON as it
+        /// came. [`ResponseParser::message`](super::ResponseParser::message) puts it in its place.
+        opaque: Option<Raw>,
     },
     /// The model refuses to answer.
     Refusal {

@@ -4,6 +4,7 @@ mod choice;
 mod deferred;
 mod event;
 mod frames;
+mod message;
 mod outbox;
 mod parser;
 mod state;

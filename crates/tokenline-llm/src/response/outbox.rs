@@ -17,6 +17,7 @@ pub(super) struct Outbox<T> {
     pub(super) text_as: TextAs,
     pub(super) wants_fragments: bool,
     pub(super) wants_call_updates: bool,
+    pub(super) keeps_message: bool,
     /// More of a call came after it was released.
     pub(super) has_late_fragment: bool,
     /// The texts of a choice are put together, and no line is to be of two.
@@ -34,6 +35,7 @@ impl<T> Default for Outbox<T> {
             text_as: TextAs::default(),
             wants_fragments: false,
             wants_call_updates: false,
+            keeps_message: false,
             has_late_fragment: false,
             joins_texts: false,
             tools: None,
@@ -52,9 +54,10 @@ impl<T> Outbox<T> {
     /// The same settings, for records of another type.
     pub(super) fn typed<U>(self) -> Outbox<U> {
         let Self { text_as, wants_fragments, wants_call_updates, has_late_fragment, joins_texts, .. } = self;
-        let Self { tools, validator, repair, limits, .. } = self;
+        let Self { keeps_message, tools, validator, repair, limits, .. } = self;
         let events = VecDeque::new();
         Outbox {
+            keeps_message,
             text_as,
             wants_fragments,
             wants_call_updates,
@@ -74,13 +77,14 @@ impl<T> Outbox<T> {
 
     pub(super) fn native_call(&mut self, choice: u64, update: CallUpdate) {
         let event = match update {
+            CallUpdate::Began { .. } | CallUpdate::Arguments { .. } if !self.wants_call_updates => return,
             CallUpdate::Began { number, call_id, name } => {
                 ResponseEvent::ToolCallBegan { choice, number, call_id, name }
             }
             CallUpdate::Arguments { number, text } => {
                 ResponseEvent::ToolCallArguments { choice, number, text }
             }
-            CallUpdate::Ended(outcome) => {
+            CallUpdate::Ended { outcome, .. } => {
                 match outcome.or_else(|call| self.repaired_call(&call).ok_or(call)) {
                     Ok(call) => ResponseEvent::ToolCall { choice, block: 0, call, record: None },
                     Err(call) => {

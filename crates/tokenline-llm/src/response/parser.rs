@@ -13,6 +13,7 @@ use super::ResponseEvent;
 use super::outbox::Outbox;
 use super::state::ResponseState;
 use crate::providers::Decoder;
+use crate::request::Message;
 use crate::wire::FrameDecoder;
 use crate::{FinishReason, Provider, Unknown, Usage};
 
@@ -323,6 +324,16 @@ impl<T> ResponseParser<T> {
     #[must_use]
     pub fn finish_reason(&self, choice: u64) -> Option<&FinishReason> {
         self.state.choices.iter().find(|its| its.index == choice)?.reason.as_ref()
+    }
+
+    /// What the choice said so far, as the message of the assistant for the next request: its parts in order, with the
+    /// data that the provider wants back. `None` unless it is [kept](Self::with_message), or if there is no such choice.
+    ///
+    /// Native calls that were rejected are in it, as [`Message::rejected`] tells them, so that each has its answer.
+    #[must_use]
+    pub fn message(&self, choice: u64) -> Option<Message> {
+        let choice = self.state.choices.iter().find(|its| its.index == choice)?;
+        Some(choice.message.as_ref()?.message(self.provider))
     }
 
     /// The tokens so far, if the provider said.

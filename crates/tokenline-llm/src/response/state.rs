@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::mem;
 
 use serde::de::DeserializeOwned;
-use tokenline_core::json::{LoneSurrogates, SyntaxError};
+use tokenline_core::json::{LoneSurrogates, Raw, SyntaxError};
 use tokenline_core::{CallDelta, Code, Completion, Diagnostic, Options, Origin, Span};
 
 use super::choice::Choice;
@@ -13,7 +13,7 @@ use super::outbox::Outbox;
 use super::surrogates::SurrogateJoiner;
 use super::{ResponseEvent, TextAs};
 use crate::secrets::Secrets;
-use crate::{Delta, FinishReason, Unknown, Usage};
+use crate::{Delta, FinishReason, OpaqueOf, Unknown, Usage};
 
 pub(super) struct ResponseState<T> {
     pub(super) options: Options,
@@ -256,14 +256,25 @@ impl<T: DeserializeOwned> ResponseState<T> {
             Delta::Text { choice, block, text } => {
                 let Some(at) = self.choice(choice) else { return };
                 self.pieces += 1;
+                if let Some(parts) = &mut self.choices[at].message {
+                    parts.push_text(block, text);
+                }
                 self.choices[at].push_text(block, text, lossy, &mut self.out);
             }
             Delta::Reasoning { choice, text } => {
                 self.pieces += 1;
+                if self.out.keeps_message
+                    && let Some(at) = self.choice(choice)
+                    && let Some(parts) = &mut self.choices[at].message
+                {
+                    parts.push_reasoning(text);
+                }
                 if self.out.wants_fragments {
-                    self.out.events.push_back(ResponseEvent::Reasoning { choice, text: text.to_owned() });
+                    let text = text.to_owned();
+                    self.out.events.push_back(ResponseEvent::Reasoning { choice, text, opaque: None });
                 }
             }
+            Delta::Opaque { choice, of, data } => self.opaque(choice, of, &data),
             Delta::Refusal { choice, text } => {
                 self.out.events.push_back(ResponseEvent::Refusal { choice, text: text.to_owned() });
             }
@@ -301,6 +312,18 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 self.end(Some(Completion::Terminator));
             }
             Delta::Unknown { parent, name } => self.unknown.add(parent, &self.secrets.masked(&name)),
+        }
+    }
+
+    fn opaque(&mut self, choice: u64, of: OpaqueOf, data: &str) {
+        // Data that is not JSON is of no decoder's.
+        let Some((at, data)) = self.choice(choice).zip(Raw::new(data).ok()) else { return };
+        if self.out.wants_fragments && of != OpaqueOf::ReasoningMember {
+            let (text, opaque) = (String::new(), Some(data.clone()));
+            self.out.events.push_back(ResponseEvent::Reasoning { choice, text, opaque });
+        }
+        if let Some(parts) = &mut self.choices[at].message {
+            parts.push_opaque(of, data);
         }
     }
 

@@ -13,6 +13,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Code, Counted, Record, Rejected, Report, ToolCall};
 
 use super::{ResponseError, TextPieces};
+use crate::request::Message;
 use crate::{ResponseEvent, ResponseParser, TextAs};
 
 pin_project! {
@@ -97,6 +98,13 @@ impl<S: TryStream, T> ResponseStream<S, T> {
     #[must_use]
     pub fn report(&self) -> &Report {
         self.pump.machine().report()
+    }
+
+    /// What the first choice said, as the message of the assistant for the next request; see
+    /// [`ResponseParser::message`]. `None` unless the parser [keeps](ResponseParser::with_message) it.
+    #[must_use]
+    pub fn into_message(self) -> Option<Message> {
+        self.parser().message(0)
     }
 
     /// The parser, for what it knows beside the events: finish reasons, usage.

@@ -107,7 +107,11 @@ impl Seen {
                 }
                 ResponseEvent::Note { diagnostic, .. } => lines.push(format!("note {}", diagnostic.code)),
                 ResponseEvent::Text { choice, text, .. } => join(format!("{}text", of(choice)), text),
-                ResponseEvent::Reasoning { choice, text } => join(format!("{}reasoning", of(choice)), text),
+                // The tests of messages look at it.
+                ResponseEvent::Reasoning { opaque: Some(_), .. } => {}
+                ResponseEvent::Reasoning { choice, text, .. } => {
+                    join(format!("{}reasoning", of(choice)), text)
+                }
                 ResponseEvent::Refusal { choice, text } => join(format!("{}refusal", of(choice)), text),
                 ResponseEvent::Finish { choice, reason } => {
                     lines.push(format!("{}finish {reason}", of(choice)));

@@ -4,7 +4,8 @@ use tokenline_core::ToolDefinition;
 
 use crate::request::json::{Node, Object};
 use crate::request::turns::{Side, Turn, id};
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::Provider;
+use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
 
 /// What is asked for where a request does not say: the provider wants a number, and every model of
 /// the last years may write as much.
@@ -34,19 +35,13 @@ pub(super) fn tool(tool: &ToolDefinition) -> Object {
 }
 
 fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
-    let mut blocks = Vec::new();
+    let mut blocks: Vec<Node> = Vec::new();
     for (index, message) in &turn.messages {
         match message {
             Message::System(text) | Message::User(text) => blocks.extend(text_block(text)),
-            Message::Assistant { text, tool_calls } => {
-                blocks.extend(text_block(text));
-                for call in tool_calls {
-                    let block = Object::new()
-                        .with("type", "tool_use")
-                        .with("id", id(*index, "a tool call", call.call_id.as_ref())?)
-                        .with("name", &call.name)
-                        .with("input", &call.parameters);
-                    blocks.push(block);
+            Message::Assistant(parts) => {
+                for part in parts {
+                    blocks.extend(assistant_block(*index, part)?);
                 }
             }
             Message::Tool(result) => {
@@ -55,7 +50,7 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
                     .with("tool_use_id", id(*index, "the result of a tool", result.call_id.as_ref())?)
                     .with("content", &result.content)
                     .with_some("is_error", result.is_error.then_some(true));
-                blocks.push(block);
+                blocks.push(block.into());
             }
         }
     }
@@ -66,9 +61,30 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     Ok(Object::new().with("role", role).with("content", blocks))
 }
 
+fn assistant_block(index: usize, part: &AssistantPart) -> Result<Option<Node>, RequestError> {
+    Ok(match part {
+        AssistantPart::Text { text, .. } => text_block(text),
+        AssistantPart::Reasoning { text, .. } => part.opaque_of(Provider::Anthropic).map(|data| {
+            // Redacted thinking and compaction are whole blocks.
+            if data.with_value(|data| data.get("type").is_some()) {
+                return Node::verbatim(data);
+            }
+            Object::new().with("type", "thinking").with("thinking", text).with_members_of(Some(data)).into()
+        }),
+        AssistantPart::ToolCall { call, .. } => {
+            let block = Object::new()
+                .with("type", "tool_use")
+                .with("id", id(index, "a tool call", call.call_id.as_ref())?)
+                .with("name", &call.name)
+                .with("input", &call.parameters);
+            Some(block.into())
+        }
+    })
+}
+
 /// Empty texts are refused.
-fn text_block(text: &str) -> Option<Object> {
-    (!text.is_empty()).then(|| Object::new().with("type", "text").with("text", text))
+fn text_block(text: &str) -> Option<Node> {
+    (!text.is_empty()).then(|| Object::new().with("type", "text").with("text", text).into())
 }
 
 fn tool_choice(choice: &ToolChoice) -> Option<Object> {

@@ -122,6 +122,8 @@ struct Message {
 struct Block {
     index: u64,
     kind: Kind,
+    /// What goes back with it: the signature of thinking, or the whole block.
+    opaque: String,
     /// Its stop came.
     is_stopped: bool,
 }

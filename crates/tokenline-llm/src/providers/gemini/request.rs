@@ -5,7 +5,8 @@ use tokenline_core::json::Raw;
 
 use crate::request::json::{Node, Object};
 use crate::request::turns::{Side, Turn};
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+use crate::Provider;
+use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let contents = request.turns()?;
@@ -36,12 +37,7 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
     for (index, message) in &turn.messages {
         match message {
             Message::System(text) | Message::User(text) => parts.push(text_part(text)),
-            Message::Assistant { text, tool_calls } => {
-                if !text.is_empty() || tool_calls.is_empty() {
-                    parts.push(text_part(text));
-                }
-                parts.extend(tool_calls.iter().map(function_call));
-            }
+            Message::Assistant(said) => parts.extend(said.iter().filter_map(assistant_part)),
             Message::Tool(result) => {
                 let name = request.tool_name(*index, result)?;
                 parts.push(function_response(name, result, request.is_minted(*index, result)));
@@ -53,6 +49,17 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
         Side::Model => "model",
     };
     Ok(Object::new().with("role", role).with("parts", parts))
+}
+
+/// A part of the model's, with the signature that it came with.
+fn assistant_part(part: &AssistantPart) -> Option<Object> {
+    let opaque = part.opaque_of(Provider::Gemini);
+    let object = match part {
+        AssistantPart::Text { text, .. } => text_part(text),
+        AssistantPart::Reasoning { text, .. } => opaque.map(|_| text_part(text).with("thought", true))?,
+        AssistantPart::ToolCall { call, .. } => function_call(call),
+    };
+    Some(object.with_members_of(opaque))
 }
 
 fn text_part(text: &str) -> Object {
@@ -85,12 +92,8 @@ fn function_response(name: &str, result: &ToolResult, has_minted_id: bool) -> Ob
 impl ChatRequest {
     /// Whether the id of the result was made up for the call, and is not known to the provider.
     fn is_minted(&self, index: usize, result: &ToolResult) -> bool {
-        self.messages[..index].iter().any(|message| match message {
-            Message::Assistant { tool_calls, .. } => {
-                tool_calls.iter().any(|call| call.has_minted_id && call.call_id == result.call_id)
-            }
-            Message::System(_) | Message::User(_) | Message::Tool(_) => false,
-        })
+        let mut calls = self.messages[..index].iter().flat_map(Message::tool_calls);
+        calls.any(|call| call.has_minted_id && call.call_id == result.call_id)
     }
 }
 

@@ -9,7 +9,7 @@ use tokenline_core::{CallDelta, Completion, Limits, PartialArgument, PartialValu
 use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
 use super::Api;
 use crate::providers::{EventDecoder, ProviderApi};
-use crate::delta::{Delta, FinishReason, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
 
 /// Decodes the chunks of a `streamGenerateContent` stream: the events of `alt=sse`, or the elements
 /// of the JSON array that the body is without that.
@@ -279,13 +279,14 @@ impl Candidate {
             return unknown("candidates[].content", "parts[]", part, sink);
         };
         let choice = self.index;
-        let (mut text, mut is_thought, mut call) = (None, false, None);
+        let (mut text, mut is_thought, mut call, mut signature) = (None, false, None, None);
         for (name, value) in members {
             match name {
                 "text" => text = Some(value),
                 "thought" => is_thought = value.as_bool() == Some(true),
                 "functionCall" => call = Some(value),
-                "thoughtSignature" | "partMetadata" | "mediaResolution" | "videoMetadata" => {}
+                "thoughtSignature" => signature = Some(value).filter(|signature| !is_nothing(*signature)),
+                "partMetadata" | "mediaResolution" | "videoMetadata" => {}
                 // What the server itself runs, and what came of it.
                 "executableCode" | "codeExecutionResult" | "toolCall" | "toolResponse" => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
@@ -300,6 +301,15 @@ impl Candidate {
         }
         if let Some(call) = call {
             self.call(call, sink);
+        }
+        if let Some(signature) = signature {
+            let of = match (call, is_thought) {
+                (Some(_), _) => OpaqueOf::ToolCall,
+                (None, true) => OpaqueOf::Reasoning,
+                (None, false) => OpaqueOf::Text,
+            };
+            let data = format!(r#"{{"thoughtSignature":{}}}"#, signature.raw());
+            sink(Delta::Opaque { choice, of, data: data.into() });
         }
     }
 

@@ -31,8 +31,8 @@ fn message(request: &ChatRequest, index: usize, message: &Message) -> Result<Obj
     Ok(match message {
         Message::System(text) => object("system", text),
         Message::User(text) => object("user", text),
-        Message::Assistant { text, tool_calls } => object("assistant", text)
-            .with_any("tool_calls", tool_calls.iter().map(tool_call).collect::<Vec<_>>()),
+        Message::Assistant(_) => object("assistant", &message.text().into_owned())
+            .with_any("tool_calls", message.tool_calls().map(tool_call).collect::<Vec<_>>()),
         Message::Tool(result) => {
             object("tool", &result.content).with("tool_name", request.tool_name(index, result)?)
         }

@@ -4,7 +4,8 @@ use tokenline_core::{ToolCall, ToolDefinition};
 
 use crate::request::json::{Node, Object};
 use crate::request::turns::id;
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::Provider;
+use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
@@ -29,18 +30,30 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
     Ok(match message {
         Message::System(text) => object("system", Node::from(text)),
         Message::User(text) => object("user", Node::from(text)),
-        Message::Assistant { text, tool_calls } => {
-            let calls =
-                tool_calls.iter().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
+        Message::Assistant(parts) => {
+            let text = message.text();
+            let calls = message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
             let is_silent = text.is_empty() && !calls.is_empty();
-            let content = if is_silent { Node::from(serde_json::Value::Null) } else { Node::from(text) };
-            object("assistant", content).with_any("tool_calls", calls)
+            let content = if is_silent { Node::from(serde_json::Value::Null) } else { Node::from(&*text) };
+            parts.iter().fold(object("assistant", content), with_reasoning).with_any("tool_calls", calls)
         }
         Message::Tool(result) => {
             let id = id(index, "the result of a tool", result.call_id.as_ref())?;
             object("tool", Node::from(&result.content)).with("tool_call_id", id)
         }
     })
+}
+
+/// Adds the members that the server sent reasoning in, and takes back.
+fn with_reasoning(message: Object, part: &AssistantPart) -> Object {
+    let (AssistantPart::Reasoning { text, .. }, Some(data)) = (part, part.opaque_of(Provider::OpenAiChat)) else {
+        return message;
+    };
+    // DeepSeek and Kimi want the text itself, under the name that it had.
+    match data.deserialize::<String>() {
+        Ok(name) => message.with(&name, text),
+        Err(_) => message.with_members_of(Some(data)),
+    }
 }
 
 fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {

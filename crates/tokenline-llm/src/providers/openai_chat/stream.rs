@@ -2,6 +2,8 @@
 //!
 //! The wire format: <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
+use std::borrow::Cow;
+
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
@@ -9,7 +11,7 @@ use crate::providers::values::{as_u64, custom_input, error_message, is_nothing, 
 use crate::providers::shape_cache::ShapeCache;
 use super::Api;
 use crate::providers::{EventDecoder, ProviderApi};
-use crate::delta::{Delta, FinishReason, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
 
 /// Decodes the events of a chat completions stream.
 ///
@@ -108,7 +110,8 @@ impl OpenAiChatDecoder {
                 let value = parse(&mut self.json, data, &mut sink)?;
                 let (mut deltas, mut piece) = (0, None);
                 chunk(value, event == "error", &mut |delta: Delta<'_>| {
-                    deltas += 1;
+                    // It says the same each time.
+                    deltas += u32::from(!matches!(delta, Delta::Opaque { .. }));
                     piece = Piece::of(&delta);
                     sink(delta);
                 });
@@ -286,7 +289,7 @@ fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnM
         return unknown("choices[]", "delta", delta, sink);
     };
     let (mut text, mut reasoning, mut other_reasoning, mut refusal) = (None, None, None, None);
-    let (mut calls, mut function) = (None, None);
+    let (mut calls, mut function, mut details) = (None, None, None);
     for (name, value) in members {
         match name {
             "content" => text = Some(value),
@@ -297,13 +300,21 @@ fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnM
             // How calls came before there were several.
             "function_call" => function = Some(value),
             "role" | "index" => {}
-            // OpenRouter's; the same text as `reasoning`.
-            "reasoning_details" => {}
+            // OpenRouter's; the same text as `reasoning`, and signatures.
+            "reasoning_details" => details = Some(value),
             _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
         }
     }
+    // DeepSeek and Kimi want the text back under this name, OpenRouter its details.
+    let named = || reasoning.filter(|value| !is_nothing(*value)).map(|_| Cow::Borrowed("\"reasoning_content\""));
+    let detailed = details.filter(|details| details.as_array().is_some_and(|details| !details.is_empty()));
+    let detailed = detailed.map(|details| format!(r#"{{"reasoning_details":{}}}"#, details.raw()).into());
+    let opaque: Option<Cow<'_, str>> = detailed.or_else(named);
     // Servers that send reasoning under both names send the same twice.
     let reasoning = reasoning.filter(|value| !is_nothing(*value)).or(other_reasoning);
+    if let Some(data) = opaque {
+        sink(Delta::Opaque { choice, of: OpaqueOf::ReasoningMember, data });
+    }
     for (name, value) in [("reasoning", reasoning), ("content", text), ("refusal", refusal)] {
         match value.map(|value| (value, read_text(value, sink))) {
             Some((_, Some(text))) if text.is_empty() => {}

@@ -5,7 +5,8 @@ use tokenline_core::ToolDefinition;
 use crate::request::json::{Node, Object};
 use crate::providers::openai_chat::request::{function, schema};
 use crate::request::turns::id;
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::Provider;
+use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let is_opening = |(_, message): &(usize, &Message)| matches!(message, Message::System(_));
@@ -13,10 +14,21 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     for (index, message) in request.messages.iter().enumerate().skip_while(is_opening) {
         items(index, message, &mut input)?;
     }
+    // A conversation whose reasoning came encrypted goes on so.
+    let is_encrypted = |part: &AssistantPart| {
+        part.opaque_of(Provider::OpenAiResponses)
+            .is_some_and(|item| item.with_value(|item| item.get("encrypted_content").is_some_and(|its| !its.is_null())))
+    };
+    let parts = request.messages.iter().filter_map(|message| match message {
+        Message::Assistant(parts) => Some(parts),
+        _ => None,
+    });
+    let include = parts.flatten().any(is_encrypted).then(|| vec!["reasoning.encrypted_content"]);
     Ok(Object::new()
         .with("model", &request.model)
         .with_some("instructions", request.instructions().as_ref())
         .with("input", input)
+        .with_some("include", include)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
         .with_some("tool_choice", tool_choice(request.told_choice()))
         .with_some("text", text_format(&request.response_format))
@@ -33,24 +45,30 @@ pub(super) fn tool(tool: &ToolDefinition) -> Object {
 }
 
 /// A message is one item, and each call in it another.
-fn items(index: usize, message: &Message, input: &mut Vec<Object>) -> Result<(), RequestError> {
+fn items(index: usize, message: &Message, input: &mut Vec<Node>) -> Result<(), RequestError> {
     // The type may be left out at OpenAI, but not at llama.cpp.
     let said =
         |role, text: &String| Object::new().with("type", "message").with("role", role).with("content", text);
     match message {
-        Message::System(text) => input.push(said("system", text)),
-        Message::User(text) => input.push(said("user", text)),
-        Message::Assistant { text, tool_calls } => {
-            if !text.is_empty() || tool_calls.is_empty() {
-                input.push(said("assistant", text));
-            }
-            for call in tool_calls {
-                let item = Object::new()
-                    .with("type", "function_call")
-                    .with("call_id", id(index, "a tool call", call.call_id.as_ref())?)
-                    .with("name", &call.name)
-                    .with("arguments", call.parameters.as_str());
-                input.push(item);
+        Message::System(text) => input.push(said("system", text).into()),
+        Message::User(text) => input.push(said("user", text).into()),
+        Message::Assistant(parts) => {
+            for part in parts {
+                input.extend(match part {
+                    AssistantPart::Text { text, .. } => Some(said("assistant", text).into()),
+                    // The item as it came.
+                    AssistantPart::Reasoning { .. } => {
+                        part.opaque_of(Provider::OpenAiResponses).map(Node::verbatim)
+                    }
+                    AssistantPart::ToolCall { call, .. } => {
+                        let item = Object::new()
+                            .with("type", "function_call")
+                            .with("call_id", id(index, "a tool call", call.call_id.as_ref())?)
+                            .with("name", &call.name)
+                            .with("arguments", call.parameters.as_str());
+                        Some(item.into())
+                    }
+                });
             }
         }
         Message::Tool(result) => {
@@ -58,7 +76,7 @@ fn items(index: usize, message: &Message, input: &mut Vec<Object>) -> Result<(),
                 .with("type", "function_call_output")
                 .with("call_id", id(index, "the result of a tool", result.call_id.as_ref())?)
                 .with("output", &result.content);
-            input.push(item);
+            input.push(item.into());
         }
     }
     Ok(())

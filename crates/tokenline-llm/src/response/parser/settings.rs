@@ -113,6 +113,33 @@ impl<T> ResponseParser<T> {
         self
     }
 
+    /// Keeps what the response says, in order and with the data that its provider wants back, so that
+    /// [`message`](Self::message) has it. It takes the memory that the response's text takes.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::request::{AssistantPart, ChatRequest};
+    /// use tokenline_llm::{Provider, ResponseParser};
+    ///
+    /// let mut parser = ResponseParser::<Raw>::new(Provider::Gemini, Options::lenient()).with_message();
+    /// parser.push(concat!(
+    ///     r#"data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"now","args":{}},"thoughtSignature":"EqQB"}]},"#,
+    ///     r#""finishReason":"STOP"}]}"#,
+    ///     "\n\n"
+    /// ).as_bytes());
+    /// parser.finish();
+    /// while parser.next_event().is_some() {}
+    /// let message = parser.message(0).unwrap();
+    /// let request = ChatRequest::new("gemini-3").user("What time is it?").message(message).user("...");
+    /// assert!(request.to_body(Provider::Gemini)?.contains(r#""thoughtSignature":"EqQB""#));
+    /// # Ok::<(), tokenline_llm::request::RequestError>(())
+    /// ```
+    #[must_use]
+    pub fn with_message(mut self) -> Self {
+        self.state.out.keeps_message = true;
+        self
+    }
+
     /// Yields as well that a native tool call begins, and how its arguments grow, for whoever shows calls live.
     ///
     /// ```

@@ -5,9 +5,9 @@ use std::borrow::Cow;
 use tokenline_core::json::{Object, Value};
 use tokenline_core::{CallDelta, Completion};
 
-use crate::providers::values::{as_u64, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, is_nothing, read_text, text_of, unknown};
 use super::{Block, Kind, MAX_BLOCKS, Message, Piece};
-use crate::delta::Delta;
+use crate::delta::{Delta, OpaqueOf};
 
 // Content blocks.
 impl Message {
@@ -26,7 +26,8 @@ impl Message {
         if self.blocks.len() == MAX_BLOCKS {
             self.blocks.remove(0);
         }
-        self.blocks.push(Block { index, kind: start.kind, is_stopped: false });
+        let opaque = start.opaque.unwrap_or_default();
+        self.blocks.push(Block { index, kind: start.kind, opaque, is_stopped: false });
         match (start.kind, start.text.as_deref().unwrap_or_default()) {
             (Kind::Text, text) if !text.is_empty() => sink(Delta::Text { choice: 0, block: index, text }),
             (Kind::Thinking, text) if !text.is_empty() => sink(Delta::Reasoning { choice: 0, text }),
@@ -51,6 +52,7 @@ impl Message {
         sink: &mut impl FnMut(Delta<'_>),
     ) {
         const PLACE: &str = "content_block_delta.delta";
+        self.read_opaque(index, delta);
         if !self.listens_to(index) {
             return;
         }
@@ -71,6 +73,21 @@ impl Message {
         match read_text(value, sink) {
             Some(text) => self.piece(Piece { index, kind }, &text, sink),
             None => unknown(PLACE, carrier, value, sink),
+        }
+    }
+
+    /// Keeps what has to go back: a signature, or what a compaction came to.
+    fn read_opaque(&mut self, index: u64, delta: Option<Value<'_>>) {
+        let Some(delta) = delta else { return };
+        let kind = delta.get("type").and_then(Value::as_str);
+        let (member, data) = match kind.as_deref() {
+            Some("signature_delta") => (delta.get("signature"), r#"{"signature":"#),
+            Some("compaction_delta") => (delta.get("content"), r#"{"type":"compaction","content":"#),
+            _ => return,
+        };
+        let block = self.blocks.iter_mut().find(|block| block.index == index);
+        if let Some((block, value)) = block.zip(member.filter(|value| !is_nothing(*value))) {
+            block.opaque = format!("{data}{}}}", value.raw());
         }
     }
 
@@ -106,10 +123,15 @@ impl Message {
                 self.blocks.remove(at);
                 sink(Delta::BlockStop { choice: 0, block: index, completion: Some(Completion::ItemStop) });
             }
-            Some((at, Kind::Thinking | Kind::Aside)) => drop(self.blocks.remove(at)),
+            Some((at, Kind::Thinking | Kind::Aside)) => {
+                let data = self.blocks.remove(at).opaque;
+                if !data.is_empty() {
+                    sink(Delta::Opaque { choice: 0, of: OpaqueOf::Reasoning, data: data.into() });
+                }
+            }
             // Its start is missing: it may have been a text's.
             None if self.blocks.len() == MAX_BLOCKS => {}
-            None => self.blocks.push(Block { index, kind: Kind::Text, is_stopped: true }),
+            None => self.blocks.push(Block { index, kind: Kind::Text, opaque: String::new(), is_stopped: true }),
         }
     }
 
@@ -134,6 +156,7 @@ fn kind_and_carrier(delta: &str) -> Option<(Kind, &'static str)> {
         // What vouches for the thinking, and where the text is from.
         "signature_delta" => (Kind::Aside, "signature"),
         "citations_delta" => (Kind::Aside, "citation"),
+        "compaction_delta" => (Kind::Aside, "content"),
         _ => return None,
     })
 }
@@ -156,19 +179,32 @@ struct BlockStart<'a> {
     name: Option<Cow<'a, str>>,
     text: Option<Cow<'a, str>>,
     input: Option<Value<'a>>,
+    opaque: Option<String>,
 }
 
 impl<'a> BlockStart<'a> {
     fn read(block: Option<Value<'a>>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
         const PLACE: &str = "content_block";
-        let mut start = Self { kind: Kind::Aside, id: None, name: None, text: None, input: None };
+        let mut start =
+            Self { kind: Kind::Aside, id: None, name: None, text: None, input: None, opaque: None };
         let kind = block.and_then(|block| block.get("type")?.as_str());
         start.kind = match kind.as_deref().unwrap_or("no type") {
             "text" => Kind::Text,
-            "thinking" | "redacted_thinking" => Kind::Thinking,
+            "thinking" => Kind::Thinking,
+            // It goes back as it is.
+            "redacted_thinking" => {
+                start.opaque = block.map(|block| block.raw().to_owned());
+                return start;
+            }
+            // Of a whole response; in a stream its content follows.
+            "compaction" => {
+                let has_content = |block: &Value<'_>| block.get("content").is_some_and(|content| !content.is_null());
+                start.opaque = block.filter(has_content).map(|block| block.raw().to_owned());
+                return start;
+            }
             "tool_use" => Kind::Call,
             // The servers' own calls, what they came to, and news about the message.
-            "server_tool_use" | "mcp_tool_use" | "container_upload" | "compaction" | "fallback" => {
+            "server_tool_use" | "mcp_tool_use" | "container_upload" | "fallback" => {
                 return start;
             }
             kind if kind.ends_with("_tool_result") => return start,
@@ -186,7 +222,10 @@ impl<'a> BlockStart<'a> {
                     None => unknown(PLACE, name, value, sink),
                 },
                 "input" => start.input = Some(value),
-                "type" | "citations" | "signature" | "data" => {}
+                "signature" if !is_nothing(value) => {
+                    start.opaque = Some(format!(r#"{{"signature":{}}}"#, value.raw()));
+                }
+                "type" | "citations" | "signature" => {}
                 // Who calls the tool, the model or a program of its, and the set that the tool is of.
                 "caller" | "toolset_name" => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),

@@ -8,7 +8,7 @@ use tokenline_core::{CallDelta, Completion};
 use crate::providers::values::{read_text, unknown};
 use super::members::Item;
 use super::{MAX_PARTS, Part, PartKind, Response};
-use crate::delta::Delta;
+use crate::delta::{Delta, OpaqueOf};
 
 // Items.
 impl Response {
@@ -39,6 +39,7 @@ impl Response {
                 }
             }
             "message" | "reasoning" => {
+                let raw = item.raw();
                 let item = Item::read(item, sink);
                 if is_done {
                     self.parts(index, item.summary, sink);
@@ -46,6 +47,10 @@ impl Response {
                 }
                 if is_done && of_type == "message" {
                     stop(index, &item, sink);
+                }
+                if is_done && of_type == "reasoning" {
+                    let (of, data) = (OpaqueOf::Reasoning, raw.into());
+                    sink(Delta::Opaque { choice: 0, of, data });
                 }
             }
             // One that is the client's business.

@@ -1,0 +1,125 @@
+//! The message of the assistant that a response is, for the next request.
+
+use tokenline_core::json::Raw;
+use tokenline_core::{CallUpdate, ToolCall};
+
+use crate::Provider;
+use crate::delta::OpaqueOf;
+use crate::request::{AssistantPart, Message, Opaque};
+
+/// The parts of one choice, in order.
+#[derive(Debug, Default)]
+pub(super) struct MessageParts(Vec<Part>);
+
+#[derive(Debug)]
+struct Part {
+    kind: Kind,
+    opaque: Option<Raw>,
+    /// No more text of it comes.
+    is_closed: bool,
+}
+
+#[derive(Debug)]
+enum Kind {
+    Text {
+        block: u64,
+        text: String,
+    },
+    Reasoning(String),
+    /// The call of this number, once it has ended.
+    Call(u64, Option<ToolCall>),
+}
+
+impl MessageParts {
+    pub(super) fn push_text(&mut self, of_block: u64, more: &str) {
+        if let Some(Part { kind: Kind::Text { block, text }, is_closed: false, .. }) = self.0.last_mut()
+            && *block == of_block
+        {
+            return text.push_str(more);
+        }
+        self.push(Kind::Text { block: of_block, text: more.to_owned() });
+    }
+
+    pub(super) fn push_reasoning(&mut self, more: &str) {
+        match self.0.last_mut() {
+            Some(Part { kind: Kind::Reasoning(text), is_closed: false, .. }) => text.push_str(more),
+            _ => self.push(Kind::Reasoning(more.to_owned())),
+        }
+    }
+
+    pub(super) fn push_call(&mut self, update: &CallUpdate) {
+        match update {
+            CallUpdate::Began { number, .. } => self.push(Kind::Call(*number, None)),
+            CallUpdate::Ended { number, outcome } => {
+                let call = match outcome {
+                    Ok(call) => Some(call.clone()),
+                    // The model has to see its own call beside the reason why it was not run.
+                    Err(rejected) => Message::rejected(rejected).map(|(call, _)| call),
+                };
+                let is_its = |part: &&mut Part| matches!(part.kind, Kind::Call(its, _) if its == *number);
+                match self.0.iter_mut().find(is_its) {
+                    Some(part) => part.kind = Kind::Call(*number, call),
+                    None => self.push(Kind::Call(*number, call)),
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Attaches opaque data to the latest part of its kind, or makes a part of it alone.
+    pub(super) fn push_opaque(&mut self, of: OpaqueOf, data: Raw) {
+        let is_open = match (self.0.last().map(|part| &part.kind), of) {
+            (Some(Kind::Text { .. }), OpaqueOf::Text) | (Some(Kind::Call(..)), OpaqueOf::ToolCall) => true,
+            (Some(Kind::Reasoning(_)), OpaqueOf::Reasoning | OpaqueOf::ReasoningMember) => true,
+            _ => false,
+        };
+        if !is_open || self.0.last().is_some_and(|part| part.is_closed) {
+            self.push(match of {
+                OpaqueOf::Text => Kind::Text { block: 0, text: String::new() },
+                OpaqueOf::Reasoning | OpaqueOf::ReasoningMember => Kind::Reasoning(String::new()),
+                // Of a call that is not known.
+                OpaqueOf::ToolCall => return,
+            });
+        }
+        let Some(part) = self.0.last_mut() else { return };
+        part.is_closed = of != OpaqueOf::ReasoningMember;
+        part.opaque = Some(match part.opaque.take().filter(|_| of == OpaqueOf::ReasoningMember) {
+            Some(before) => merged(before, data),
+            None => data,
+        });
+    }
+
+    fn push(&mut self, kind: Kind) {
+        self.0.push(Part { kind, opaque: None, is_closed: false });
+    }
+
+    /// The message. Calls that have not ended are left out.
+    pub(super) fn message(&self, provider: Provider) -> Message {
+        let parts = self.0.iter().filter_map(|part| {
+            let opaque = part.opaque.clone().map(|data| Opaque { provider, data });
+            Some(match &part.kind {
+                Kind::Text { text, .. } => AssistantPart::Text { text: text.clone(), opaque },
+                Kind::Reasoning(text) => AssistantPart::Reasoning { text: text.clone(), opaque },
+                Kind::Call(_, call) => AssistantPart::ToolCall { call: call.clone()?, opaque },
+            })
+        });
+        Message::Assistant(parts.filter(|part| !part.is_empty()).collect())
+    }
+}
+
+/// Puts pieces of opaque data together: an array in a member of both is one array. Else the later one counts.
+fn merged(before: Raw, data: Raw) -> Raw {
+    let inside = |raw: &Raw| {
+        raw.with_value(|value| {
+            let (name, array) = value.as_object()?.into_iter().next()?;
+            let array = array.as_array()?.iter().map(|element| element.raw().to_owned());
+            Some((name.to_owned(), array.collect::<Vec<_>>()))
+        })
+    };
+    let (Some((name, mut all)), Some((other, more))) = (inside(&before), inside(&data)) else { return data };
+    if name != other {
+        return data;
+    }
+    all.extend(more);
+    Raw::new(&format!("{{{}:[{}]}}", serde_json::Value::from(name), all.join(","))).unwrap_or(data)
+}
