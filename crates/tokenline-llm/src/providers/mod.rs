@@ -7,14 +7,29 @@
 // stream say), and is named by one line of the list below.
 
 mod api;
+#[allow(dead_code, reason = "not in the list of providers yet")]
+mod bedrock;
+mod blocks;
+#[allow(dead_code, reason = "not in the list of providers yet")]
+mod cohere;
+#[allow(dead_code, reason = "not in the list of providers yet")]
+mod gemini_interactions;
 mod shape_cache;
+#[cfg(test)]
+mod standalone_tests;
 mod values;
 
 pub use api::EventDecoder;
 pub(crate) use api::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+pub use bedrock::BedrockDecoder;
+pub use cohere::CohereDecoder;
+pub use gemini_interactions::GeminiInteractionsDecoder;
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) use values::error_of_body;
 pub(crate) use values::{error_message, text_of};
+
+#[doc(hidden)]
+pub use crate::wire::{EventStreamDecoder, EventStreamEvent, EventStreamMessage};
 
 /// Declares the providers: the variant, and the folder with its decoder.
 macro_rules! providers {

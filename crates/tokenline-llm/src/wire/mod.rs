@@ -3,9 +3,11 @@
 mod array;
 mod body;
 mod element;
+mod event_stream;
 mod frames;
 mod lines;
 
+pub use event_stream::{EventStreamDecoder, EventStreamEvent, EventStreamMessage};
 pub(crate) use frames::{Frame, FrameDecoder, WireEvent};
 
 /// The framing of a provider's stream.

@@ -1,6 +1,9 @@
 //! The one helper behind every fixture: any cut, same events.
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
 
+pub mod deltas;
+pub mod event_stream;
+
 use std::path::{Path, PathBuf};
 
 use tokenline_core::json::Raw;

@@ -2,17 +2,23 @@
 
 mod alike;
 mod anthropic;
+mod bedrock;
+mod cohere;
 #[path = "../common/mod.rs"]
 mod common;
+mod event_stream;
 mod fixtures;
 mod gemini;
+mod gemini_interactions;
 mod hooks;
 mod mangled;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
 mod recorded;
+mod recorded_more;
 mod requests;
+mod standalone;
 mod stream;
 mod surrogates;
 mod text;

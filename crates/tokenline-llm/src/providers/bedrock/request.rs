@@ -1,0 +1,108 @@
+//! Amazon Bedrock's ConverseStream:
+//! <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html>.
+
+use tokenline_core::{ToolCall, ToolDefinition};
+
+use crate::request::json::Object;
+use crate::request::turns::{Side, Turn, id};
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+
+/// The path names the model, and whether the response is streamed.
+pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let messages = request.turns()?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
+    let system = request.instructions().map(|text| vec![Object::new().with("text", text.as_str())]);
+    Ok(Object::new()
+        .with_some("system", system)
+        .with("messages", messages)
+        .with_any("toolConfig", tool_config(request)?)
+        .with_any("inferenceConfig", inference_config(request))
+        .with_some("outputConfig", output_config(&request.response_format)))
+}
+
+fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
+    let mut blocks = Vec::new();
+    for (index, message) in &turn.messages {
+        match message {
+            Message::System(text) | Message::User(text) => blocks.extend(text_block(text)),
+            Message::Assistant { text, tool_calls } => {
+                blocks.extend(text_block(text));
+                for call in tool_calls {
+                    blocks.push(call_block(*index, call)?);
+                }
+            }
+            Message::Tool(result) => blocks.push(result_block(*index, result)?),
+        }
+    }
+    let role = match turn.side {
+        Side::User => "user",
+        Side::Model => "assistant",
+    };
+    Ok(Object::new().with("role", role).with("content", blocks))
+}
+
+/// Blank texts are refused.
+fn text_block(text: &str) -> Option<Object> {
+    (!text.trim().is_empty()).then(|| Object::new().with("text", text))
+}
+
+fn call_block(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
+    let call = Object::new()
+        .with("toolUseId", id(index, "a tool call", call.call_id.as_ref())?)
+        .with("name", &call.name)
+        .with("input", &call.parameters);
+    Ok(Object::new().with("toolUse", call))
+}
+
+fn result_block(index: usize, result: &ToolResult) -> Result<Object, RequestError> {
+    let result = Object::new()
+        .with("toolUseId", id(index, "the result of a tool", result.call_id.as_ref())?)
+        .with("content", vec![Object::new().with("text", &result.content)])
+        .with_some("status", result.is_error.then_some("error"));
+    Ok(Object::new().with("toolResult", result))
+}
+
+fn tool_config(request: &ChatRequest) -> Result<Object, RequestError> {
+    Ok(Object::new()
+        .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
+        .with_some("toolChoice", tool_choice(request.told_choice())?))
+}
+
+pub(crate) fn tool(tool: &ToolDefinition) -> Object {
+    let spec = Object::new()
+        .with("name", &tool.name)
+        .with_some("description", tool.description.as_ref())
+        .with("inputSchema", Object::new().with("json", &tool.parameters));
+    Object::new().with("toolSpec", spec)
+}
+
+fn tool_choice(choice: &ToolChoice) -> Result<Option<Object>, RequestError> {
+    Ok(match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => {
+            return Err(RequestError::Setting("the API cannot forbid tool calls: leave out the tools"));
+        }
+        ToolChoice::Required => Some(Object::new().with("any", Object::new())),
+        ToolChoice::Tool(name) => Some(Object::new().with("tool", Object::new().with("name", name))),
+    })
+}
+
+fn inference_config(request: &ChatRequest) -> Object {
+    Object::new()
+        .with_some("maxTokens", request.max_tokens)
+        .with_some("temperature", request.temperature)
+        .with_some("topP", request.top_p)
+        .with_any("stopSequences", request.stop.iter().collect::<Vec<_>>())
+}
+
+/// The schema is a text that holds JSON.
+fn output_config(format: &ResponseFormat) -> Option<Object> {
+    match format {
+        ResponseFormat::Text | ResponseFormat::Json => None,
+        ResponseFormat::JsonSchema { name, schema, .. } => {
+            let schema = Object::new().with("name", name).with("schema", schema.to_compact().as_str());
+            let structure = Object::new().with("jsonSchema", schema);
+            let format = Object::new().with("type", "json_schema").with("structure", structure);
+            Some(Object::new().with("textFormat", format))
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Cohere chat, version 2: <https://docs.cohere.com/reference/chat-stream>.
+
+use tokenline_core::{ToolCall, ToolDefinition};
+
+use crate::providers::openai_chat::request::function;
+use crate::request::json::Object;
+use crate::request::turns::id;
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+
+pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
+    Ok(Object::new()
+        .with("model", &request.model)
+        .with("messages", messages)
+        .with_any("tools", allowed(request)?.map(tool).collect::<Vec<_>>())
+        .with_some("tool_choice", tool_choice(request.told_choice()))
+        .with_some("response_format", response_format(&request.response_format))
+        .with_some("max_tokens", request.max_tokens)
+        .with_some("temperature", request.temperature)
+        .with_some("p", request.top_p)
+        .with_any("stop_sequences", request.stop.iter().collect::<Vec<_>>())
+        .with_some("seed", request.seed)
+        .with("stream", request.stream))
+}
+
+fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> {
+    let object = |role: &str| Object::new().with("role", role);
+    Ok(match message {
+        Message::System(text) => object("system").with("content", text),
+        Message::User(text) => object("user").with("content", text),
+        Message::Assistant { text, tool_calls } => {
+            let calls =
+                tool_calls.iter().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
+            object("assistant").with_any("content", text).with_any("tool_calls", calls)
+        }
+        Message::Tool(result) => {
+            let id = id(index, "the result of a tool", result.call_id.as_ref())?;
+            object("tool").with("tool_call_id", id).with("content", &result.content)
+        }
+    })
+}
+
+fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
+    let function = Object::new().with("name", &call.name).with("arguments", call.parameters.as_str());
+    let id = id(index, "a tool call", call.call_id.as_ref())?;
+    Ok(Object::new().with("id", id).with("type", "function").with("function", function))
+}
+
+pub(crate) fn tool(tool: &ToolDefinition) -> Object {
+    Object::new().with("type", "function").with("function", function(tool))
+}
+
+/// The tools that may be called. Where one of them must be, the others stay away: the API cannot name it.
+fn allowed(request: &ChatRequest) -> Result<impl Iterator<Item = &ToolDefinition>, RequestError> {
+    let only = match request.told_choice() {
+        ToolChoice::Tool(name) => Some(name),
+        ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => None,
+    };
+    let is_allowed = move |tool: &&ToolDefinition| only.is_none_or(|name| tool.name == *name);
+    if only.is_some() && !request.tools.iter().any(|tool| is_allowed(&tool)) {
+        return Err(RequestError::Setting("the tool that must be called is not among the tools"));
+    }
+    Ok(request.tools.iter().filter(is_allowed))
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<&'static str> {
+    match choice {
+        ToolChoice::Auto => None,
+        ToolChoice::None => Some("NONE"),
+        ToolChoice::Required | ToolChoice::Tool(_) => Some("REQUIRED"),
+    }
+}
+
+fn response_format(format: &ResponseFormat) -> Option<Object> {
+    let json = Object::new().with("type", "json_object");
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::Json => Some(json),
+        ResponseFormat::JsonSchema { schema, .. } => Some(json.with("json_schema", schema)),
+    }
+}

@@ -1,0 +1,110 @@
+//! A Gemini interaction: <https://ai.google.dev/gemini-api/docs/interactions>.
+
+use tokenline_core::{ToolCall, ToolDefinition};
+
+use crate::providers::openai_chat::request::function;
+use crate::request::json::{Node, Object};
+use crate::request::turns::id;
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+
+pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
+    let mut steps = Vec::new();
+    for turn in request.turns()? {
+        for (index, message) in turn.messages {
+            push_steps(request, index, message, &mut steps)?;
+        }
+    }
+    Ok(Object::new()
+        .with("model", &request.model)
+        .with_some("system_instruction", request.instructions().as_ref())
+        .with("input", steps)
+        .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
+        .with_some("response_format", response_format(&request.response_format))
+        .with_any("generation_config", generation_config(request))
+        // The conversation is in the request. Nothing of it has to stay with the provider.
+        .with("store", false)
+        .with("stream", request.stream))
+}
+
+/// A text is one step, and so is each call and each result.
+fn push_steps(
+    request: &ChatRequest,
+    index: usize,
+    message: &Message,
+    steps: &mut Vec<Object>,
+) -> Result<(), RequestError> {
+    match message {
+        Message::System(text) | Message::User(text) => steps.push(text_step("user_input", text)),
+        Message::Assistant { text, tool_calls } => {
+            if !text.is_empty() || tool_calls.is_empty() {
+                steps.push(text_step("model_output", text));
+            }
+            for call in tool_calls {
+                steps.push(call_step(index, call)?);
+            }
+        }
+        Message::Tool(result) => steps.push(result_step(request, index, result)?),
+    }
+    Ok(())
+}
+
+fn text_step(kind: &str, text: &str) -> Object {
+    Object::new().with("type", kind).with("content", vec![text_content(text)])
+}
+
+fn text_content(text: &str) -> Object {
+    Object::new().with("type", "text").with("text", text)
+}
+
+fn call_step(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
+    Ok(Object::new()
+        .with("type", "function_call")
+        .with("id", id(index, "a tool call", call.call_id.as_ref())?)
+        .with("name", &call.name)
+        .with("arguments", &call.parameters))
+}
+
+fn result_step(request: &ChatRequest, index: usize, result: &ToolResult) -> Result<Object, RequestError> {
+    Ok(Object::new()
+        .with("type", "function_result")
+        .with("call_id", id(index, "the result of a tool", result.call_id.as_ref())?)
+        .with("name", request.tool_name(index, result)?)
+        .with("result", vec![text_content(&result.content)])
+        .with_some("is_error", result.is_error.then_some(true)))
+}
+
+pub(crate) fn tool(tool: &ToolDefinition) -> Object {
+    let kind = Object::new().with("type", "function");
+    function(tool).into_iter().fold(kind, |object, (name, node)| object.with(&name, node))
+}
+
+fn response_format(format: &ResponseFormat) -> Option<Object> {
+    let json = Object::new().with("type", "text").with("mime_type", "application/json");
+    match format {
+        ResponseFormat::Text => None,
+        ResponseFormat::Json => Some(json),
+        ResponseFormat::JsonSchema { schema, .. } => Some(json.with("schema", schema)),
+    }
+}
+
+fn generation_config(request: &ChatRequest) -> Object {
+    Object::new()
+        .with_some("max_output_tokens", request.max_tokens)
+        .with_some("temperature", request.temperature)
+        .with_some("top_p", request.top_p)
+        .with_any("stop_sequences", request.stop.iter().collect::<Vec<_>>())
+        .with_some("seed", request.seed)
+        .with_some("tool_choice", tool_choice(request.told_choice()))
+}
+
+fn tool_choice(choice: &ToolChoice) -> Option<Node> {
+    Some(match choice {
+        ToolChoice::Auto => return None,
+        ToolChoice::None => Node::from("none"),
+        ToolChoice::Required => Node::from("any"),
+        ToolChoice::Tool(name) => {
+            let allowed = Object::new().with("mode", "any").with("tools", vec![name]);
+            Object::new().with("allowed_tools", allowed).into()
+        }
+    })
+}

@@ -1,0 +1,207 @@
+//! What the providers that are not in the list yet are asked.
+
+use serde_json::{Value, json};
+use tokenline_core::json::Raw;
+use tokenline_core::{Completion, ToolCall, ToolDefinition};
+
+use super::{bedrock, cohere, gemini_interactions};
+use crate::request::{ChatRequest, Message, Object, RequestError, ResponseFormat, ToolChoice};
+
+type Body = fn(&ChatRequest) -> Result<Object, RequestError>;
+
+const COHERE: Body = cohere::request::body;
+const INTERACTIONS: Body = gemini_interactions::request::body;
+const BEDROCK: Body = bedrock::request::body;
+const ALL: [Body; 3] = [COHERE, INTERACTIONS, BEDROCK];
+
+fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
+    let mut call = ToolCall::new(name, Raw::new(parameters).unwrap(), Completion::ItemStop);
+    call.call_id = Some(id.to_owned());
+    call
+}
+
+fn conversation() -> ChatRequest {
+    let paris = call("call_1", "weather", r#"{"unit": "°C", "city": "Paris"}"#);
+    let oslo = call("call_2", "weather", r#"{"city": "Oslo", "days": 1.50}"#);
+    let parameters = r#"{
+        "type": "object",
+        "required": ["city"],
+        "properties": {
+            "unit": {"type": "string", "enum": ["°C", "°F"]},
+            "city": {"type": "string"},
+            "days": {"type": "number", "minimum": 1.0}
+        }
+    }"#;
+    let schema = r#"{
+        "type": "object",
+        "properties": {"verdict": {"type": "string"}, "because": {"type": "string"}},
+        "required": ["verdict", "because"],
+        "additionalProperties": false
+    }"#;
+    ChatRequest::new("some-model")
+        .system("Be brief.")
+        .system("Say \"please\".")
+        .user("Coats in Paris\nand Oslo?")
+        .message(Message::assistant("I'll look.", [paris.clone(), oslo.clone()]))
+        .message(Message::tool_result(&paris, r#"{"celsius": 21}"#))
+        .message(Message::tool_error(&oslo, "no such city"))
+        .user("And so?")
+        .tools([
+            ToolDefinition::new("weather")
+                .with_description("The weather in a city.")
+                .with_parameters(Raw::new(parameters).unwrap()),
+            ToolDefinition::new("now"),
+        ])
+        .tool_choice(ToolChoice::Required)
+        .response_format(ResponseFormat::json_schema("coats", Raw::new(schema).unwrap()))
+        .max_tokens(500)
+        .temperature(0.5)
+        .top_p(1.0)
+        .stop(["END", "\n\n"])
+}
+
+/// JSON without white space between its tokens.
+fn compact(json: &str) -> String {
+    Raw::new(json).unwrap().to_compact()
+}
+
+#[test]
+fn a_rich_conversation() {
+    let seeded = conversation().seed(7);
+    for (body, request, expected) in [
+        (COHERE, &seeded, include_str!("../../fixtures/requests/cohere.json")),
+        (INTERACTIONS, &seeded, include_str!("../../fixtures/requests/gemini-interactions.json")),
+        (BEDROCK, &conversation(), include_str!("../../fixtures/requests/bedrock.json")),
+    ] {
+        let body = body(request).unwrap().to_string();
+        assert_eq!(compact(&body), compact(expected));
+        assert!(!body.contains('\n'));
+    }
+}
+
+fn json_of(body: Body, request: &ChatRequest) -> Value {
+    serde_json::from_str(&body(request).unwrap().to_string()).unwrap()
+}
+
+#[test]
+fn a_bare_question_says_nothing_else() {
+    let request = ChatRequest::new("m").user("?");
+    for (body, expected) in [
+        (COHERE, json!({"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": true})),
+        (
+            INTERACTIONS,
+            json!({"model": "m", "input": [{"type": "user_input", "content": [{"type": "text", "text": "?"}]}], "store": false, "stream": true}),
+        ),
+        (BEDROCK, json!({"messages": [{"role": "user", "content": [{"text": "?"}]}]})),
+    ] {
+        assert_eq!(json_of(body, &request), expected);
+        // Where there are no tools there is nothing to choose.
+        assert_eq!(json_of(body, &request.clone().tool_choice(ToolChoice::None)), expected);
+    }
+}
+
+#[test]
+fn tools_are_chosen_as_each_api_says_it() {
+    let request = |choice| {
+        let tools = ["now", "then"].map(ToolDefinition::new);
+        ChatRequest::new("m").user("?").tools(tools).tool_choice(choice)
+    };
+    let now = || ToolChoice::Tool("now".to_owned());
+    for (body, pointer, choice, expected) in [
+        (COHERE, "/tool_choice", ToolChoice::Auto, None),
+        (COHERE, "/tool_choice", ToolChoice::None, Some(json!("NONE"))),
+        (COHERE, "/tool_choice", ToolChoice::Required, Some(json!("REQUIRED"))),
+        (COHERE, "/tool_choice", now(), Some(json!("REQUIRED"))),
+        // The only tool that is left.
+        (COHERE, "/tools/0/function/name", now(), Some(json!("now"))),
+        (COHERE, "/tools/1", now(), None),
+        (INTERACTIONS, "/generation_config", ToolChoice::Auto, None),
+        (INTERACTIONS, "/generation_config/tool_choice", ToolChoice::None, Some(json!("none"))),
+        (INTERACTIONS, "/generation_config/tool_choice", ToolChoice::Required, Some(json!("any"))),
+        (
+            INTERACTIONS,
+            "/generation_config/tool_choice",
+            now(),
+            Some(json!({"allowed_tools": {"mode": "any", "tools": ["now"]}})),
+        ),
+        (BEDROCK, "/toolConfig/toolChoice", ToolChoice::Auto, None),
+        (BEDROCK, "/toolConfig/toolChoice", ToolChoice::Required, Some(json!({"any": {}}))),
+        (BEDROCK, "/toolConfig/toolChoice", now(), Some(json!({"tool": {"name": "now"}}))),
+    ] {
+        assert_eq!(json_of(body, &request(choice)).pointer(pointer), expected.as_ref(), "{pointer}");
+    }
+    let error = |body: Body, choice| body(&request(choice)).map(drop).unwrap_err().to_string();
+    let unknown = ToolChoice::Tool("never".to_owned());
+    assert_eq!(error(COHERE, unknown), "the tool that must be called is not among the tools");
+    let forbidden = "the API cannot forbid tool calls: leave out the tools";
+    assert_eq!(error(BEDROCK, ToolChoice::None), forbidden);
+}
+
+#[test]
+fn json_without_a_schema() {
+    let request = ChatRequest::new("m").user("?").response_format(ResponseFormat::Json);
+    let format = |body| json_of(body, &request)["response_format"].clone();
+    assert_eq!(format(COHERE), json!({"type": "json_object"}));
+    assert_eq!(format(INTERACTIONS), json!({"type": "text", "mime_type": "application/json"}));
+}
+
+#[test]
+fn what_cannot_be_asked() {
+    let nameless: Message = serde_json::from_value(json!({"role": "tool", "content": "1"})).unwrap();
+    let idless = ToolCall::new("now", Raw::new("{}").unwrap(), Completion::Newline);
+    let ask = || ChatRequest::new("m").user("?");
+    for body in ALL {
+        let error = |request: ChatRequest| body(&request).map(drop).unwrap_err().to_string();
+        let call = ask().message(Message::assistant("", [idless.clone()]));
+        assert_eq!(error(call), "message 1: a tool call has no call id");
+        assert_eq!(error(ask().message(nameless.clone())), "message 1: the result of a tool has no call id");
+    }
+    for body in [INTERACTIONS, BEDROCK] {
+        let error = body(&ask().system("Be brief.")).map(drop).unwrap_err().to_string();
+        assert_eq!(error, "message 1: here the system is heard only before all others");
+    }
+}
+
+/// Texts that an API refuses for being empty.
+#[test]
+fn nothing_empty_is_said() {
+    let now = call("c", "now", "{}");
+    let request = ChatRequest::new("m").user(" ").user("?").message(Message::assistant("", [now]));
+    assert_eq!(
+        json_of(BEDROCK, &request)["messages"],
+        json!([
+            {"role": "user", "content": [{"text": "?"}]},
+            {"role": "assistant", "content": [{"toolUse": {"toolUseId": "c", "name": "now", "input": {}}}]},
+        ])
+    );
+    assert_eq!(json_of(COHERE, &request)["messages"][2].get("content"), None);
+    assert_eq!(json_of(INTERACTIONS, &request)["input"][2]["type"], "function_call");
+}
+
+#[test]
+fn whole_responses_are_known() {
+    use tokenline_core::json::Parser;
+    use tokenline_core::json::Value;
+    let known: [fn(Value<'_>) -> bool; 3] =
+        [cohere::has_body, gemini_interactions::has_body, bedrock::has_body];
+    for (body, expected) in [
+        (r#"{"id":"1","message":{"role":"assistant"},"finish_reason":"COMPLETE"}"#, [true, false, false]),
+        (r#"{"role":"assistant","tool_plan":"a"}"#, [true, false, false]),
+        (r#"{"object":"interaction","status":"completed"}"#, [false, true, false]),
+        (r#"{"status":"completed","steps":[]}"#, [false, true, false]),
+        (r#"{"status":"completed","outputs":[]}"#, [false, true, false]),
+        (r#"{"output":{"message":{"role":"assistant","content":[]}}}"#, [false, false, true]),
+        (r#"{"role":"assistant","content":[{"text":"a"}]}"#, [false, false, true]),
+        // Those of other providers.
+        (r#"{"role":"assistant","content":[{"type":"text","text":"a"}]}"#, [false; 3]),
+        (r#"{"role":"assistant","content":"a"}"#, [false; 3]),
+        (r#"{"message":{"role":"assistant","content":"a"},"done":true}"#, [false; 3]),
+        (r#"{"choices":[{"message":{"content":"a"},"finish_reason":"stop"}]}"#, [false; 3]),
+        (r#"{"status":"completed","output":[]}"#, [false; 3]),
+        ("[]", [false; 3]),
+    ] {
+        let mut json = Parser::new();
+        let value = json.parse(body).unwrap();
+        assert_eq!(known.map(|known| known(value)), expected, "{body}");
+    }
+}
