@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tokenline_core::json::{Number, Parser, SyntaxError, Value};
 
-use crate::delta::Delta;
+use crate::delta::{Delta, OpaqueOf};
 
 /// What a body that is no stream says of an error: what servers answer with instead.
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
@@ -26,6 +26,14 @@ pub(crate) fn error_of_body(body: &str) -> Option<String> {
 /// The arguments of a tool that takes a text: an object with that text.
 pub(super) fn custom_input(input: &str) -> String {
     format!(r#"{{"input":{}}}"#, serde_json::Value::from(input))
+}
+
+/// Hands over a member that only the provider can read, as the object that holds nothing else; if it holds anything.
+pub(super) fn opaque(of: OpaqueOf, parent: Value<'_>, member: &str, sink: &mut impl FnMut(Delta<'_>)) {
+    if let Some(value) = parent.get(member).filter(|value| !is_nothing(*value)) {
+        let data = format!(r#"{{"{member}":{}}}"#, value.raw());
+        sink(Delta::Opaque { choice: 0, of, data: data.into() });
+    }
 }
 
 /// Reads an event's data. A text in it may begin or end with half a surrogate pair.

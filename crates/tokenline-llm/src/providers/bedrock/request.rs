@@ -1,11 +1,15 @@
 //! Amazon Bedrock's ConverseStream:
 //! <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html>.
 
+use tokenline_core::json::Raw;
 use tokenline_core::{ToolCall, ToolDefinition};
 
+use crate::Provider;
 use crate::request::json::Object;
 use crate::request::turns::{Side, Turn, id};
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+use crate::request::{
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult,
+};
 
 /// The path names the model, and whether the response is streamed.
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
@@ -24,10 +28,17 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     for (index, message) in &turn.messages {
         match message {
             Message::System(text) | Message::User(text) => blocks.extend(text_block(text)),
-            Message::Assistant { text, tool_calls } => {
-                blocks.extend(text_block(text));
-                for call in tool_calls {
-                    blocks.push(call_block(*index, call)?);
+            Message::Assistant(parts) => {
+                for part in parts {
+                    match part {
+                        AssistantPart::Text { text, .. } => blocks.extend(text_block(text)),
+                        AssistantPart::Reasoning { text, .. } => {
+                            blocks.extend(
+                                part.opaque_of(Provider::Bedrock).map(|data| reasoning_block(text, data)),
+                            );
+                        }
+                        AssistantPart::ToolCall { call, .. } => blocks.push(call_block(*index, call)?),
+                    }
                 }
             }
             Message::Tool(result) => blocks.push(result_block(*index, result)?),
@@ -43,6 +54,18 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
 /// Blank texts are refused.
 fn text_block(text: &str) -> Option<Object> {
     (!text.trim().is_empty()).then(|| Object::new().with("text", text))
+}
+
+fn reasoning_block(text: &str, data: &Raw) -> Object {
+    let is_redacted = data.with_value(|data| data.get("redactedContent").is_some());
+    let reasoning = match is_redacted {
+        true => Object::new().with_members_of(Some(data)),
+        false => {
+            let signed = Object::new().with("text", text).with_members_of(Some(data));
+            Object::new().with("reasoningText", signed)
+        }
+    };
+    Object::new().with("reasoningContent", reasoning)
 }
 
 fn call_block(index: usize, call: &ToolCall) -> Result<Object, RequestError> {

@@ -8,11 +8,11 @@ use std::borrow::Cow;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{Completion, Limits};
 
-use crate::delta::{Delta, FinishReason, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
 use crate::providers::EventDecoder;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::shape_cache::ShapeCache;
-use crate::providers::values::{as_u64, error_message, no_object, parse, unknown};
+use crate::providers::values::{as_u64, error_message, no_object, opaque, parse, unknown};
 use content::{Content, ContentDelta};
 
 /// Decodes the events of a ConverseStream.
@@ -199,6 +199,7 @@ impl Message {
 
     fn read_delta(&mut self, index: u64, delta: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(delta) = delta.filter(|_| !self.blocks.ignores(index)) else { return };
+        read_opaque(delta, sink);
         let delta = ContentDelta::read(delta, sink);
         if delta.carrier.is_some() {
             self.piece(Piece { block: index, kind: delta.kind }, &delta.text, sink);
@@ -267,7 +268,8 @@ impl Message {
         let Some(blocks) = content.as_array() else { return unknown("message", "content", content, sink) };
         let count = blocks.len() as u64;
         for (index, block) in (0..).zip(blocks) {
-            let block = Content::read(block, sink);
+            let value = block;
+            let block = Content::read(value, sink);
             match block.kind {
                 Some(BlockKind::Call) => {
                     self.blocks.start_call(index, block.header(), block.arguments(), sink);
@@ -277,6 +279,7 @@ impl Message {
                     for text in &block.texts {
                         self.blocks.piece(Piece { block: index, kind }, text, sink);
                     }
+                    read_opaque(value, sink);
                 }
                 None => continue,
             }
@@ -285,6 +288,13 @@ impl Message {
             }
         }
     }
+}
+
+/// Hands over what vouches for reasoning, in a delta or in a whole block.
+fn read_opaque(block: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    let Some(reasoning) = block.get("reasoningContent") else { return };
+    opaque(OpaqueOf::Reasoning, reasoning.get("reasoningText").unwrap_or(reasoning), "signature", sink);
+    opaque(OpaqueOf::Reasoning, reasoning, "redactedContent", sink);
 }
 
 fn finish_reason(name: &str) -> FinishReason {

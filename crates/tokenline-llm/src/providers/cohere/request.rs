@@ -2,7 +2,9 @@
 
 use tokenline_core::{ToolCall, ToolDefinition};
 
+use crate::Provider;
 use crate::providers::openai_chat::request::function;
+use crate::providers::openai_chat::request::with_reasoning;
 use crate::request::json::Object;
 use crate::request::turns::id;
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
@@ -28,10 +30,11 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
     Ok(match message {
         Message::System(text) => object("system").with("content", text),
         Message::User(text) => object("user").with("content", text),
-        Message::Assistant { text, tool_calls } => {
+        Message::Assistant(parts) => {
             let calls =
-                tool_calls.iter().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
-            object("assistant").with_any("content", text).with_any("tool_calls", calls)
+                message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
+            let said = object("assistant").with_any("content", &*message.text());
+            with_reasoning(Provider::Cohere, said, parts).with_any("tool_calls", calls)
         }
         Message::Tool(result) => {
             let id = id(index, "the result of a tool", result.call_id.as_ref())?;

@@ -5,7 +5,7 @@ mod message;
 use tokenline_core::json::{Kind, Parser, SyntaxError, Value};
 use tokenline_core::{Completion, Limits};
 
-use crate::delta::{Delta, FinishReason};
+use crate::delta::{Delta, FinishReason, OpaqueOf};
 use crate::providers::EventDecoder;
 use crate::providers::blocks::{self, Blocks};
 use crate::providers::shape_cache::ShapeCache;
@@ -85,7 +85,7 @@ impl EventDecoder for CohereDecoder {
                 let value = parse(&mut self.json, data, &mut sink)?;
                 let (mut deltas, mut is_piece) = (0, false);
                 self.message.event(event, value, &mut |delta: Delta<'_>| {
-                    deltas += 1;
+                    deltas += u32::from(!matches!(delta, Delta::Opaque { .. }));
                     is_piece = delta.is_piece();
                     sink(delta);
                 });
@@ -172,7 +172,12 @@ impl Message {
     fn read_plan(&mut self, parts: &Parts<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(plan) = parts.plan else { return };
         match read_text(plan, sink) {
-            Some(text) => self.piece(Piece::Plan, &text, sink),
+            Some(text) => {
+                // It goes back under this name.
+                let data = "\"tool_plan\"".into();
+                sink(Delta::Opaque { choice: 0, of: OpaqueOf::ReasoningMember, data });
+                self.piece(Piece::Plan, &text, sink);
+            }
             None => unknown("delta.message", "tool_plan", plan, sink),
         }
     }

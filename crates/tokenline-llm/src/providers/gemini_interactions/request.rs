@@ -2,10 +2,13 @@
 
 use tokenline_core::{ToolCall, ToolDefinition};
 
+use crate::Provider;
 use crate::providers::openai_chat::request::function;
 use crate::request::json::{Node, Object};
 use crate::request::turns::id;
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+use crate::request::{
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult,
+};
 
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let mut steps = Vec::new();
@@ -35,12 +38,21 @@ fn push_steps(
 ) -> Result<(), RequestError> {
     match message {
         Message::System(text) | Message::User(text) => steps.push(text_step("user_input", text)),
-        Message::Assistant { text, tool_calls } => {
-            if !text.is_empty() || tool_calls.is_empty() {
-                steps.push(text_step("model_output", text));
-            }
-            for call in tool_calls {
-                steps.push(call_step(index, call)?);
+        Message::Assistant(parts) => {
+            for part in parts {
+                let opaque = part.opaque_of(Provider::GeminiInteractions);
+                match part {
+                    AssistantPart::Text { text, .. } => steps.push(text_step("model_output", text)),
+                    AssistantPart::Reasoning { text, .. } => {
+                        let summary: Vec<_> =
+                            (!text.is_empty()).then(|| text_content(text)).into_iter().collect();
+                        let step = Object::new().with("type", "thought").with_any("summary", summary);
+                        steps.extend(opaque.map(|_| step.with_members_of(opaque)));
+                    }
+                    AssistantPart::ToolCall { call, .. } => {
+                        steps.push(call_step(index, call)?.with_members_of(opaque));
+                    }
+                }
             }
         }
         Message::Tool(result) => steps.push(result_step(request, index, result)?),

@@ -8,11 +8,11 @@ use std::mem;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{Completion, Limits};
 
-use crate::delta::{Delta, FinishReason, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
 use crate::providers::EventDecoder;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::shape_cache::ShapeCache;
-use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse};
+use crate::providers::values::{as_u64, error_message, is_nothing, no_object, opaque, parse};
 use step::{Step, StepDelta};
 
 /// Decodes the events of an interaction with Gemini.
@@ -170,6 +170,7 @@ impl Interaction {
     /// `is_whole` says that no deltas of it are to follow.
     fn start_step(&mut self, index: u64, step: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
         self.has_begun = true;
+        let value = step;
         let step = Step::read(step, sink);
         match step.kind {
             BlockKind::Call => {
@@ -182,12 +183,18 @@ impl Interaction {
         step.texts(sink, |text, sink| {
             self.blocks.piece(Piece { block: index, kind: step.kind }, text, sink);
         });
+        match step.kind {
+            BlockKind::Reasoning => opaque(OpaqueOf::Reasoning, value, "signature", sink),
+            BlockKind::Call => opaque(OpaqueOf::ToolCall, value, "signature", sink),
+            BlockKind::Text | BlockKind::Ignored => {}
+        }
     }
 
     fn read_delta(&mut self, index: u64, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         if self.blocks.ignores(index) {
             return;
         }
+        opaque(OpaqueOf::Reasoning, delta, "signature", sink);
         let delta = StepDelta::read(delta, sink);
         if delta.carrier.is_some() {
             self.piece(Piece { block: index, kind: delta.kind }, &delta.text, sink);

@@ -35,7 +35,8 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
             let calls = message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
             let is_silent = text.is_empty() && !calls.is_empty();
             let content = if is_silent { Node::from(serde_json::Value::Null) } else { Node::from(&*text) };
-            parts.iter().fold(object("assistant", content), with_reasoning).with_any("tool_calls", calls)
+            let said = object("assistant", content);
+            with_reasoning(Provider::OpenAiChat, said, parts).with_any("tool_calls", calls)
         }
         Message::Tool(result) => {
             let id = id(index, "the result of a tool", result.call_id.as_ref())?;
@@ -45,15 +46,19 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
 }
 
 /// Adds the members that the server sent reasoning in, and takes back.
-fn with_reasoning(message: Object, part: &AssistantPart) -> Object {
-    let (AssistantPart::Reasoning { text, .. }, Some(data)) = (part, part.opaque_of(Provider::OpenAiChat)) else {
-        return message;
-    };
-    // DeepSeek and Kimi want the text itself, under the name that it had.
-    match data.deserialize::<String>() {
-        Ok(name) => message.with(&name, text),
-        Err(_) => message.with_members_of(Some(data)),
-    }
+pub(in crate::providers) fn with_reasoning(
+    provider: Provider,
+    message: Object,
+    parts: &[AssistantPart],
+) -> Object {
+    parts.iter().fold(message, |message, part| match (part, part.opaque_of(provider)) {
+        // Some want the text itself, under the name that it had: DeepSeek, Kimi, Cohere.
+        (AssistantPart::Reasoning { text, .. }, Some(data)) => match data.deserialize::<String>() {
+            Ok(name) => message.with(&name, text),
+            Err(_) => message.with_members_of(Some(data)),
+        },
+        _ => message,
+    })
 }
 
 fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
