@@ -7,6 +7,7 @@ mod breaks;
 #[path = "../common/mod.rs"]
 mod common;
 mod continued;
+mod conversations;
 mod environment;
 mod flow;
 #[cfg(feature = "tracing")]
