@@ -7,13 +7,7 @@
 // stream say), and is named by one line of the list below.
 
 mod api;
-#[allow(dead_code, reason = "not in the list of providers yet")]
-mod bedrock;
 mod blocks;
-#[allow(dead_code, reason = "not in the list of providers yet")]
-mod cohere;
-#[allow(dead_code, reason = "not in the list of providers yet")]
-mod gemini_interactions;
 mod shape_cache;
 #[cfg(test)]
 mod standalone_tests;
@@ -21,9 +15,6 @@ mod values;
 
 pub use api::EventDecoder;
 pub(crate) use api::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
-pub use bedrock::BedrockDecoder;
-pub use cohere::CohereDecoder;
-pub use gemini_interactions::GeminiInteractionsDecoder;
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) use values::error_of_body;
 pub(crate) use values::{error_message, text_of};
@@ -118,6 +109,12 @@ providers! {
     Anthropic = anthropic::AnthropicDecoder;
     /// Gemini `streamGenerateContent`, as server-sent events (`alt=sse`) or as the JSON array that it is without that.
     Gemini = gemini::GeminiDecoder;
+    /// Gemini's Interactions API.
+    GeminiInteractions = gemini_interactions::GeminiInteractionsDecoder;
+    /// Cohere chat, version 2.
+    Cohere = cohere::CohereDecoder;
+    /// Amazon Bedrock's ConverseStream.
+    Bedrock = bedrock::BedrockDecoder;
     /// Ollama `/api/chat`: one JSON object a line.
     Ollama = ollama::OllamaDecoder;
 }

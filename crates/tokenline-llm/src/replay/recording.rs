@@ -184,6 +184,8 @@ pub enum ContentType {
     Ndjson,
     /// `application/json`.
     Json,
+    /// `application/vnd.amazon.eventstream`, binary messages.
+    AmazonEventStream,
 }
 
 impl ContentType {
@@ -194,6 +196,7 @@ impl ContentType {
             Self::EventStream => "text/event-stream",
             Self::Ndjson => "application/x-ndjson",
             Self::Json => "application/json",
+            Self::AmazonEventStream => "application/vnd.amazon.eventstream",
         }
     }
 }

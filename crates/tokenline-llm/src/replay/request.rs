@@ -43,6 +43,7 @@ fn matches<'p>(pattern: &str, path: &'p str) -> Option<Match<'p>> {
 fn usual_content_type(provider: Provider) -> ContentType {
     match provider.api().framing() {
         Framing::Lines => ContentType::Ndjson,
+        Framing::Messages => ContentType::AmazonEventStream,
         Framing::Events | Framing::EventsOrArray | Framing::Body => ContentType::EventStream,
     }
 }

@@ -9,6 +9,7 @@ use super::Framing;
 use super::array::ArrayDecoder;
 use super::body::{BodyDecoder, blank_len};
 use super::element::Element;
+use super::event_stream::{EventStreamDecoder, EventStreamEvent, EventStreamMessage};
 use super::lines::LineDecoder;
 
 /// Decodes a stream's bytes into its events.
@@ -28,6 +29,7 @@ enum State {
     Events(SseDecoder),
     Array(ArrayDecoder),
     Lines(LineDecoder),
+    Messages(EventStreamDecoder),
     Body(BodyDecoder),
 }
 
@@ -63,6 +65,7 @@ impl State {
         match framing {
             Framing::Events | Framing::EventsOrArray => Self::Undecided(SseDecoder::new(*limits)),
             Framing::Lines => Self::Lines(LineDecoder::new(limits)),
+            Framing::Messages => Self::Messages(EventStreamDecoder::new(limits)),
             Framing::Body => Self::Body(BodyDecoder::new(limits, 0)),
         }
     }
@@ -97,15 +100,22 @@ impl FrameDecoder {
     pub(crate) fn extend_line(&mut self, piece: &[u8]) -> bool {
         match &mut self.state {
             State::Events(events) => events.extend_line(piece),
-            State::Undecided(_) | State::Array(_) | State::Lines(_) | State::Body(_) => false,
+            State::Undecided(_) | State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => {
+                false
+            }
         }
     }
 
     /// Decodes up to the next event, or to the end of the input; returns how many bytes that took.
     #[inline]
     pub(crate) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Frame<'a>>) {
-        if matches!(self.state, State::Undecided(_)) {
-            self.choose(input);
+        match &self.state {
+            State::Undecided(_) => self.choose(input),
+            // A message never begins with a brace: it would have 2 GB.
+            State::Messages(messages) if messages.offset() == 0 && input.first() == Some(&b'{') => {
+                self.state = State::Body(BodyDecoder::new(&self.limits, 0));
+            }
+            _ => {}
         }
         match &mut self.state {
             State::Events(events) | State::Undecided(events) => {
@@ -119,6 +129,10 @@ impl FrameDecoder {
             State::Lines(lines) => {
                 let (consumed, element) = lines.decode(input);
                 (consumed, element.map(|element| Frame::of_element(element, false)))
+            }
+            State::Messages(messages) => {
+                let (consumed, message) = messages.decode(input);
+                (consumed, message.map(Frame::of_message))
             }
             State::Body(body) => {
                 body.push(input);
@@ -151,6 +165,9 @@ impl FrameDecoder {
                 array.finish().map(|(line, span)| Frame::Truncated(truncated(OBJECT, line, span)))
             }
             State::Lines(lines) => lines.finish().map(|element| Frame::of_element(element, true)),
+            State::Messages(messages) => {
+                messages.finish().map(|(line, span)| Frame::Truncated(truncated(MESSAGE, line, span)))
+            }
             State::Body(body) => body.finish().map(|element| match Frame::of_element(element, true) {
                 Frame::Event(event) => Frame::Event(WireEvent { is_body: true, ..event }),
                 frame => frame,
@@ -167,7 +184,7 @@ impl FrameDecoder {
     pub(crate) fn unknown_lines(&self) -> u64 {
         match &self.state {
             State::Events(events) | State::Undecided(events) => events.unknown_fields(),
-            State::Array(_) | State::Lines(_) | State::Body(_) => 0,
+            State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => 0,
         }
     }
 }
@@ -191,6 +208,20 @@ impl<'a> Frame<'a> {
             }),
             SseItem::Rejected(diagnostic) => Self::Rejected(diagnostic),
         }
+    }
+
+    fn of_message(message: EventStreamMessage<'a>) -> Self {
+        let EventStreamMessage { event, number: line, span } = message;
+        let EventStreamEvent { name, data } = match event {
+            Ok(event) => event,
+            Err(diagnostic) => return Self::Rejected(diagnostic),
+        };
+        let data = match data {
+            Cow::Borrowed(data) => String::from_utf8_lossy(data),
+            Cow::Owned(data) => String::from_utf8_lossy(&data).into_owned().into(),
+        };
+        let (is_lossy, is_cut, is_body) = (matches!(data, Cow::Owned(_)), false, false);
+        Self::Event(WireEvent { name, data, is_lossy, is_cut, is_body, noun: MESSAGE, line, span })
     }
 
     fn of_element(element: Element<'a>, is_cut: bool) -> Self {
@@ -226,6 +257,7 @@ fn may_be_whole(event: &SseEvent<'_>) -> bool {
 
 const EVENT: &str = "a server-sent event";
 const OBJECT: &str = "an object";
+const MESSAGE: &str = "a message";
 
 fn truncated(noun: &str, line: u64, span: Span) -> Diagnostic {
     let message = format!("the stream ended inside {noun}, {} bytes after its start", span.len());

@@ -19,6 +19,8 @@ pub(crate) enum Framing {
     EventsOrArray,
     /// One JSON object a line.
     Lines,
+    /// Messages of an Amazon event stream.
+    Messages,
     /// One JSON document, which is the whole response.
     Body,
 }
@@ -30,6 +32,7 @@ impl Framing {
         match self {
             Self::Events | Self::EventsOrArray => "text/event-stream",
             Self::Lines => "application/x-ndjson",
+            Self::Messages => "application/vnd.amazon.eventstream",
             Self::Body => "application/json",
         }
     }

@@ -9,39 +9,72 @@ mod stream;
 
 pub use stream::BedrockDecoder;
 
+use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
-use crate::providers::{KeyHeader, Setting};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use crate::request::{ChatRequest, Object, RequestError};
+use crate::wire::Framing;
 
-/// The name, for people and options.
-pub(crate) const NAME: &str = "bedrock";
-/// The API in a few words, for help texts.
-pub(crate) const TITLE: &str = "Amazon Bedrock ConverseStream";
-/// The provider's own address, of one region.
-pub(crate) const BASE_URL: &str = "https://bedrock-runtime.us-east-1.amazonaws.com";
-/// The variable with another address, that of another region for one, as Amazon's own tools name it.
-pub(crate) const BASE_URL_VARIABLE: &str = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME";
-/// The path behind the base URL. A model named by its ARN is one segment of it, slashes and all.
-pub(crate) const PATH: &str = "/model/*/converse-stream";
-/// The variables with the API key, as Amazon's own tools name them.
-pub(crate) const KEY_VARIABLES: &[&str] = &["AWS_BEARER_TOKEN_BEDROCK"];
-/// The header that carries the API key.
-pub(crate) const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
-/// The media type of a stream, which is framed by messages.
-pub(crate) const MEDIA_TYPE: &str = "application/vnd.amazon.eventstream";
-/// What proves that a stream is complete.
-pub(crate) const ENDS_WITH: &str = "`messageStop`";
-/// Whether only the terminal event proves it. The metadata may come behind the stop reason, or not at all.
-pub(crate) const NEEDS_TERMINATOR: bool = false;
-/// Whether nothing follows the terminal event.
-pub(crate) const IS_FINAL: bool = true;
-/// What the beginning of a stream holds.
-pub(crate) const MARKS: &[&[&str]] = &[&[":event-type", "messageStart"]];
-/// Request settings that the API does not have.
-pub(crate) const UNSUPPORTED: &[Setting] = &[Setting::Seed, Setting::JsonFormat];
+/// The API, as its reference describes it.
+pub(super) struct Api;
+
+const ENDPOINT: Endpoint = Endpoint {
+    base_url: "https://bedrock-runtime.us-east-1.amazonaws.com",
+    base_url_variable: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+    path: "/model/*/converse-stream",
+    has_free_version: false,
+    query: None,
+    key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
+    key_header: KeyHeader::Bearer,
+    headers: &[],
+};
+
+impl ProviderApi for Api {
+    fn name(&self) -> &'static str {
+        "bedrock"
+    }
+
+    fn title(&self) -> &'static str {
+        "Amazon Bedrock ConverseStream"
+    }
+
+    fn endpoint(&self) -> &'static Endpoint {
+        &ENDPOINT
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Messages
+    }
+
+    fn stream_end(&self) -> StreamEnd {
+        // The metadata may come behind the stop reason, or not at all.
+        StreamEnd { name: "`messageStop`", needs_terminator: false, is_final: true }
+    }
+
+    fn marks(&self) -> &'static [&'static [&'static str]] {
+        &[&[":event-type", "messageStart"]]
+    }
+
+    fn unsupported(&self) -> &'static [Setting] {
+        &[Setting::Seed, Setting::JsonFormat]
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        has_body(body)
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        tools.iter().map(request::tool).collect()
+    }
+
+    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
+        request::body(request)
+    }
+}
 
 /// Whether this is a response that was not streamed, or the message in one.
-pub(crate) fn has_body(body: Value<'_>) -> bool {
+pub(super) fn has_body(body: Value<'_>) -> bool {
     const BLOCKS: [&str; 4] = ["text", "toolUse", "reasoningContent", "citationsContent"];
     let is_block = |block: Value<'_>| {
         block.get("type").is_none() && BLOCKS.into_iter().any(|name| block.get(name).is_some())

@@ -5,40 +5,68 @@ mod stream;
 
 pub use stream::CohereDecoder;
 
+use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use crate::providers::{KeyHeader, Setting};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
+use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The name, for people and options.
-pub(crate) const NAME: &str = "cohere";
-/// The API in a few words, for help texts.
-pub(crate) const TITLE: &str = "Cohere v2 chat";
-/// The provider's own address.
-pub(crate) const BASE_URL: &str = "https://api.cohere.com";
-/// The variable with another address, as Cohere's own clients name it.
-pub(crate) const BASE_URL_VARIABLE: &str = "CO_API_URL";
-/// The path behind the base URL.
-pub(crate) const PATH: &str = "/v2/chat";
-/// The variables with the API key: that of Cohere's own clients, and that of most others.
-pub(crate) const KEY_VARIABLES: &[&str] = &["CO_API_KEY", "COHERE_API_KEY"];
-/// The header that carries the API key.
-pub(crate) const KEY_HEADER: KeyHeader = KeyHeader::Bearer;
-/// How a stream is framed.
-pub(crate) const FRAMING: Framing = Framing::Events;
-/// What proves that a stream is complete.
-pub(crate) const ENDS_WITH: &str = "`message-end`";
-/// Whether only the terminal event proves it. The finish reason is a part of that event.
-pub(crate) const NEEDS_TERMINATOR: bool = true;
-/// Whether nothing follows the terminal event: newer servers append `[DONE]`.
-pub(crate) const IS_FINAL: bool = false;
-/// What the beginning of a stream holds.
-pub(crate) const MARKS: &[&[&str]] = &[&["\"message-start\""]];
-/// Request settings that the API does not have.
-pub(crate) const UNSUPPORTED: &[Setting] = &[];
+/// The API, as its reference describes it.
+pub(super) struct Api;
+
+const ENDPOINT: Endpoint = Endpoint {
+    base_url: "https://api.cohere.com",
+    base_url_variable: "CO_API_URL",
+    path: "/v2/chat",
+    has_free_version: false,
+    query: None,
+    key_variables: &["CO_API_KEY", "COHERE_API_KEY"],
+    key_header: KeyHeader::Bearer,
+    headers: &[],
+};
+
+impl ProviderApi for Api {
+    fn name(&self) -> &'static str {
+        "cohere"
+    }
+
+    fn title(&self) -> &'static str {
+        "Cohere v2 chat"
+    }
+
+    fn endpoint(&self) -> &'static Endpoint {
+        &ENDPOINT
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn stream_end(&self) -> StreamEnd {
+        // The finish reason is a part of that event.
+        StreamEnd { name: "`message-end`", needs_terminator: true, is_final: false }
+    }
+
+    fn marks(&self) -> &'static [&'static [&'static str]] {
+        &[&["\"message-start\""]]
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        has_body(body)
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        tools.iter().map(request::tool).collect()
+    }
+
+    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
+        request::body(request)
+    }
+}
 
 /// Whether this is a response that was not streamed, or the message in one.
-pub(crate) fn has_body(body: Value<'_>) -> bool {
+pub(super) fn has_body(body: Value<'_>) -> bool {
     let has_message = body.get("message").is_some_and(|message| message.kind() == Kind::Object);
     (has_message && body.get("finish_reason").is_some()) || body.get("tool_plan").is_some()
 }

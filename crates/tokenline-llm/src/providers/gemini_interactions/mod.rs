@@ -5,42 +5,68 @@ mod stream;
 
 pub use stream::GeminiInteractionsDecoder;
 
+use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
-use crate::providers::{KeyHeader, Setting};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
+use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The name, for people and options.
-pub(crate) const NAME: &str = "gemini-interactions";
-/// The API in a few words, for help texts.
-pub(crate) const TITLE: &str = "Gemini Interactions";
-/// The provider's own address.
-pub(crate) const BASE_URL: &str = "https://generativelanguage.googleapis.com";
-/// The variable with another address, as Google's own tools name it.
-pub(crate) const BASE_URL_VARIABLE: &str = "GOOGLE_GEMINI_BASE_URL";
-/// The path behind the base URL.
-pub(crate) const PATH: &str = "/v1beta/interactions";
-/// A query parameter, unless the base URL sets it.
-pub(crate) const QUERY: Option<(&str, &str)> = Some(("alt", "sse"));
-/// The variables with the API key, as Google's own tools name them.
-pub(crate) const KEY_VARIABLES: &[&str] = &["GOOGLE_API_KEY", "GEMINI_API_KEY"];
-/// The header that carries the API key.
-pub(crate) const KEY_HEADER: KeyHeader = KeyHeader::Named("x-goog-api-key");
-/// How a stream is framed.
-pub(crate) const FRAMING: Framing = Framing::Events;
-/// What proves that a stream is complete.
-pub(crate) const ENDS_WITH: &str = "`interaction.completed`";
-/// Whether only the terminal event proves it. The status is a part of that event.
-pub(crate) const NEEDS_TERMINATOR: bool = true;
-/// Whether nothing follows the terminal event: servers may append `[DONE]`.
-pub(crate) const IS_FINAL: bool = false;
-/// What the beginning of a stream holds.
-pub(crate) const MARKS: &[&[&str]] = &[&["\"interaction.created\""]];
-/// Request settings that the API does not have.
-pub(crate) const UNSUPPORTED: &[Setting] = &[];
+/// The API, as its reference describes it.
+pub(super) struct Api;
+
+const ENDPOINT: Endpoint = Endpoint {
+    base_url: "https://generativelanguage.googleapis.com",
+    base_url_variable: "GOOGLE_GEMINI_BASE_URL",
+    path: "/v1beta/interactions",
+    has_free_version: false,
+    query: Some(("alt", "sse")),
+    key_variables: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+    key_header: KeyHeader::Named("x-goog-api-key"),
+    headers: &[],
+};
+
+impl ProviderApi for Api {
+    fn name(&self) -> &'static str {
+        "gemini-interactions"
+    }
+
+    fn title(&self) -> &'static str {
+        "Gemini Interactions"
+    }
+
+    fn endpoint(&self) -> &'static Endpoint {
+        &ENDPOINT
+    }
+
+    fn framing(&self) -> Framing {
+        Framing::Events
+    }
+
+    fn stream_end(&self) -> StreamEnd {
+        // The status is a part of that event.
+        StreamEnd { name: "`interaction.completed`", needs_terminator: true, is_final: false }
+    }
+
+    fn marks(&self) -> &'static [&'static [&'static str]] {
+        &[&["\"interaction.created\""]]
+    }
+
+    fn has_body(&self, body: Value<'_>) -> bool {
+        has_body(body)
+    }
+
+    fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object> {
+        tools.iter().map(request::tool).collect()
+    }
+
+    fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError> {
+        request::body(request)
+    }
+}
 
 /// Whether this is a response that was not streamed.
-pub(crate) fn has_body(body: Value<'_>) -> bool {
+pub(super) fn has_body(body: Value<'_>) -> bool {
     let is_interaction = body.get("object").and_then(Value::as_str).as_deref() == Some("interaction");
     let has_list = ["steps", "outputs"].into_iter().filter_map(|name| body.get(name)?.as_array()).count() > 0;
     is_interaction || (has_list && body.get("status").is_some())
