@@ -24,8 +24,8 @@ pub struct EventStreamDecoder {
     start: u64,
     /// What earlier pieces held of it.
     kept: Vec<u8>,
-    /// The last call lent the bytes in `kept`.
-    are_lent: bool,
+    /// The last call returned them, as a whole message.
+    is_returned: bool,
     state: State,
 }
 
@@ -78,7 +78,7 @@ impl EventStreamDecoder {
             messages: 0,
             start: 0,
             kept: Vec::new(),
-            are_lent: false,
+            is_returned: false,
             state: State::Prelude,
         }
     }
@@ -114,7 +114,7 @@ impl EventStreamDecoder {
     /// Ends the stream: number and place of the message that it ended in.
     pub fn finish(&mut self) -> Option<(u64, Span)> {
         let is_inside = match mem::replace(&mut self.state, State::Lost) {
-            State::Prelude => !self.are_lent && !self.kept.is_empty(),
+            State::Prelude => !self.is_returned && !self.kept.is_empty(),
             State::Message { .. } | State::Oversized { .. } => true,
             State::Lost => false,
         };
@@ -127,9 +127,9 @@ impl EventStreamDecoder {
         self.offset
     }
 
-    /// Lets go of what was lent.
+    /// Forgets the message that the last call returned.
     fn forget(&mut self) {
-        if mem::take(&mut self.are_lent) {
+        if mem::take(&mut self.is_returned) {
             self.kept.clear();
             self.kept.shrink_to(KEEP);
         }
@@ -175,7 +175,7 @@ impl EventStreamDecoder {
             last
         } else {
             self.keep(last);
-            self.are_lent = true;
+            self.is_returned = true;
             &self.kept
         };
         let event = read_message(bytes).map_err(|reason| {
@@ -222,8 +222,8 @@ fn read_prelude(prelude: [u8; PRELUDE]) -> Result<u64, &'static str> {
     }
     let (len, headers_len) = (u64::from(len), u64::from(headers_len));
     match len.checked_sub(OVERHEAD) {
-        None => Err("is said to be shorter than the shortest message"),
-        Some(content) if headers_len > content => Err("is said to be shorter than its headers"),
+        None => Err("has a length below that of the shortest message"),
+        Some(content) if headers_len > content => Err("has a length below that of its headers"),
         Some(_) => Ok(len),
     }
 }

@@ -189,6 +189,7 @@ fn reasons_usage_and_the_end() {
     ] {
         assert_eq!(deltas(&[of(&stop(name))]), [format!("finish {reason}")]);
     }
+    assert_eq!(deltas(&[("messageStop", "{}"), METADATA]), ["usage 1 2 3", "Terminator"]);
     // In either order, the two of them end the stream.
     let stop = stop("end_turn");
     assert_eq!(deltas(&[of(&stop), METADATA]), ["finish stop", "usage 1 2 3", "Terminator"]);

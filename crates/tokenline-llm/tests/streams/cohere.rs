@@ -173,6 +173,7 @@ fn errors() {
         assert_eq!(deltas(&[data]), gone, "{data}");
     }
     assert_eq!(of_events::<CohereDecoder>(&[("error", "gone")]), gone);
+    assert_eq!(deltas(&[r#"{"type":"debug","message":"a"}"#]), [""; 0]);
     assert_eq!(of_events::<CohereDecoder>(&[("error", "{}")]), ["error no message"]);
     // The end of what failed is no end: nothing of it may count as complete.
     let failed = r#"{"type":"message-end","delta":{"error":"gone","finish_reason":"ERROR"}}"#;

@@ -204,10 +204,10 @@ fn wrong_lengths_end_the_reading() {
     let at = first.len() as u64;
     for (broken, reason) in [
         (other_crc, "has lengths whose checksum is wrong"),
-        (prelude(0, 0), "is said to be shorter than the shortest message"),
-        (prelude(15, 0), "is said to be shorter than the shortest message"),
-        (prelude(20, 5), "is said to be shorter than its headers"),
-        (prelude(20, u32::MAX), "is said to be shorter than its headers"),
+        (prelude(0, 0), "has a length below that of the shortest message"),
+        (prelude(15, 0), "has a length below that of the shortest message"),
+        (prelude(20, 5), "has a length below that of its headers"),
+        (prelude(20, u32::MAX), "has a length below that of its headers"),
         (b"{\"message\":\"no stream\"}".to_vec(), "has lengths whose checksum is wrong"),
     ] {
         let seen = at_every_cut(&[first.clone(), broken, event("c", "{}")].concat());

@@ -212,9 +212,12 @@ impl Message {
 
     fn stop(&mut self, reason: Option<&str>, sink: &mut impl FnMut(Delta<'_>)) {
         (self.has_begun, self.has_stopped) = (true, true);
-        let reason = finish_reason(reason.unwrap_or_default());
-        self.blocks.settle(reason.is_clean().then_some(Completion::ItemStop), sink);
-        sink(Delta::Finish { choice: 0, reason });
+        let reason = reason.map(finish_reason);
+        let is_clean = reason.as_ref().is_none_or(FinishReason::is_clean);
+        self.blocks.settle(is_clean.then_some(Completion::ItemStop), sink);
+        if let Some(reason) = reason {
+            sink(Delta::Finish { choice: 0, reason });
+        }
         self.terminate(sink);
     }
 

@@ -112,13 +112,16 @@ impl EventDecoder for CohereDecoder {
 // Events.
 impl Message {
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-        let (mut kind, mut index, mut delta, mut error) = (None, 0, None, None);
+        let (mut kind, mut index, mut delta) = (None, 0, None);
+        let (mut error, mut message) = (None, None);
         for (name, value) in event.as_object().into_iter().flatten() {
             match name {
                 "type" => kind = value.as_str(),
                 "index" => index = as_u64(value).unwrap_or_default(),
                 "delta" => delta = Some(value),
-                "error" | "message" => error = Some(value).filter(|error| !is_nothing(*error)),
+                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+                // An error that comes in place of a stream has no type, and this member.
+                "message" => message = Some(value).filter(|message| !is_nothing(*message)),
                 "id" | "logprobs" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
             }
@@ -138,7 +141,7 @@ impl Message {
             "tool-call-end" => self.stop(call_block(index), sink),
             "message-end" => self.end(&parts, sink),
             "citation-start" | "citation-end" | "debug" => {}
-            _ if kind.is_none() && error.is_some() => {}
+            _ if kind.is_none() && error.or(message).is_some() => error = error.or(message),
             _ if name == "error" => error = error.or(Some(event)),
             other => sink(Delta::Unknown { parent: "event", name: other.into() }),
         }
