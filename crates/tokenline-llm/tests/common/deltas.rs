@@ -35,6 +35,7 @@ fn describe(delta: &Delta<'_>) -> Logged {
             let counts = [usage.input_tokens, usage.output_tokens, usage.total_tokens];
             (format!("usage {}", counts.map(tokens).join(" ")), "")
         }
+        Delta::Opaque { data, .. } => (format!("opaque {data}"), ""),
         Delta::Error { message } => (format!("error {message}"), ""),
         Delta::Unknown { parent, name } => (format!("unknown {parent}.{name}"), ""),
         other => (format!("{other:?}"), ""),

@@ -149,7 +149,13 @@ fn failing(provider: Provider, secrets: &str) -> Vec<Step> {
         }
         Provider::Anthropic => event("error", json!({"type": "error", "error": error})),
         Provider::Gemini => event("", json!({"error": error})),
+        Provider::GeminiInteractions => event("error", json!({"event_type": "error", "error": error})),
+        Provider::Cohere => {
+            event("", json!({"type": "message-end", "delta": {"finish_reason": "ERROR", "error": secrets}}))
+        }
         Provider::Ollama => json!({"error": secrets}).to_string() + "\n",
+        // Its messages are binary.
+        Provider::Bedrock => json!({"message": secrets}).to_string(),
         other => panic!("{other:?}"),
     };
     let content_type =

@@ -77,7 +77,10 @@ fn reasoning_and_what_vouches_for_it() {
     ];
     let mut events: Vec<(&str, &str)> = events.iter().map(of).collect();
     events.push(STOP);
-    assert_eq!(deltas(&events), ["reasoning: ab"]);
+    assert_eq!(
+        deltas(&events),
+        ["reasoning: ab", r#"opaque {"signature":"s"}"#, r#"opaque {"redactedContent":"AA=="}"#]
+    );
 }
 
 #[test]
@@ -221,6 +224,8 @@ fn whole_responses() {
     let said = [
         "start",
         "reasoning: Hm.",
+        r#"opaque {"signature":"s"}"#,
+        r#"opaque {"redactedContent":"AA=="}"#,
         "text 2: Hi",
         "stop 2 item_stop",
         "call 4: now c",
@@ -238,8 +243,8 @@ fn whole_responses() {
     };
     let end = ["stop 5 item_stop", "usage 1 2 3", "finish tool_calls", "Terminator"];
     assert_eq!(body(&response("tool_use")), [&said[..], &end].concat());
-    let cut = ["usage 1 2 3", said[8], "finish length", "Terminator"];
-    assert_eq!(body(&response("max_tokens")), [&said[..8], &cut].concat());
+    let cut = ["usage 1 2 3", said[10], "finish length", "Terminator"];
+    assert_eq!(body(&response("max_tokens")), [&said[..10], &cut].concat());
     let text =
         r#"{"output":{"message":{"role":"assistant","content":[{"text":"Hi"}]}},"stopReason":"max_tokens"}"#;
     assert_eq!(body(text), ["start", "text 0: Hi", "finish length", "Terminator"]);

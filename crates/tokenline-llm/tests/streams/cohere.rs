@@ -80,7 +80,7 @@ fn thinking_and_plans_are_reasoning() {
         r#"{"type":"tool-plan-delta","delta":{"message":{"tool_plan":"e"}}}"#,
         r#"{"type":"tool-plan-delta","delta":{"message":{"tool_plan":null}}}"#,
     ];
-    assert_eq!(deltas(&events), ["reasoning: abcde"]);
+    assert_eq!(deltas(&events), ["reasoning: abc", "opaque \"tool_plan\"", "reasoning: de"]);
 }
 
 #[test]
@@ -233,6 +233,7 @@ fn whole_responses() {
     let message = r#"{"role":"assistant","tool_plan":"Look.","content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Hi"}],"tool_calls":[{"id":"c","type":"function","function":{"name":"now","arguments":"{}"}},{"id":"d","type":"function","function":{"name":"now","arguments":"{\"a\":1}"}}],"citations":[]}"#;
     let said = [
         "start",
+        "opaque \"tool_plan\"",
         "reasoning: Look.Hm.",
         "text 2: Hi",
         "stop 2 item_stop",
@@ -256,7 +257,7 @@ fn whole_responses() {
     // What a limit cut off last is not proven to be whole.
     assert_eq!(
         of_body::<CohereDecoder>(&body("MAX_TOKENS")),
-        [&said[..8], &["usage 1 2 3", r#"arguments 3, whole: {"a":1}"#, "finish length", "Terminator"],]
+        [&said[..9], &["usage 1 2 3", r#"arguments 3, whole: {"a":1}"#, "finish length", "Terminator"],]
             .concat()
     );
     let text = r#"{"finish_reason":"MAX_TOKENS","message":{"role":"assistant","content":"Hi"}}"#;

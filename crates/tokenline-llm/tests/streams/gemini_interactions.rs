@@ -53,7 +53,7 @@ fn data_that_is_no_object() {
 }
 
 #[test]
-fn thoughts_are_reasoning_and_their_signatures_are_not() {
+fn thoughts_are_reasoning_with_signatures() {
     let events = [
         r#"{"event_type":"step.start","index":1,"step":{"type":"thought","signature":"a","summary":[{"type":"text","text":"a"}]}}"#,
         &delta(r#"{"type":"thought_summary","content":{"type":"text","text":"b"}}"#),
@@ -63,7 +63,10 @@ fn thoughts_are_reasoning_and_their_signatures_are_not() {
         STOP,
         &completed("completed"),
     ];
-    assert_eq!(deltas(&events), ["reasoning: abcd", "finish stop", "Terminator"]);
+    assert_eq!(
+        deltas(&events),
+        ["reasoning: abcd", r#"opaque {"signature":"e"}"#, "finish stop", "Terminator"]
+    );
 }
 
 #[test]
@@ -233,6 +236,7 @@ fn whole_responses() {
     let said = [
         "start",
         "reasoning: Hm.",
+        r#"opaque {"signature":"s"}"#,
         "text 2: Hi",
         "stop 2 item_stop",
         "call 3: now c",
@@ -248,8 +252,8 @@ fn whole_responses() {
     };
     let end = ["stop 4 item_stop", "usage 1 2 3", "finish tool_calls", "Terminator"];
     assert_eq!(body(&response("requires_action", STEPS)), [&said[..], &end].concat());
-    let cut = ["usage 1 2 3", said[8], "finish length", "Terminator"];
-    assert_eq!(body(&response("incomplete", STEPS)), [&said[..8], &cut].concat());
+    let cut = ["usage 1 2 3", said[9], "finish length", "Terminator"];
+    assert_eq!(body(&response("incomplete", STEPS)), [&said[..9], &cut].concat());
     // Where nothing of it was streamed, all of it is at the end.
     let completed = format!(
         r#"{{"event_type":"interaction.completed","interaction":{}}}"#,
@@ -262,10 +266,14 @@ fn whole_responses() {
     );
 
     let outputs = r#"{"status":"completed","outputs":[{"type":"thought","signature":"s"},{"type":"text","text":"Hi"}]}"#;
-    assert_eq!(body(outputs), ["start", "text 1: Hi", "stop 1 item_stop", "finish stop", "Terminator"]);
+    let signature = r#"opaque {"signature":"s"}"#;
+    assert_eq!(
+        body(outputs),
+        ["start", signature, "text 1: Hi", "stop 1 item_stop", "finish stop", "Terminator"]
+    );
     assert_eq!(
         body(&outputs.replace("completed", "incomplete")),
-        ["start", "text 1: Hi", "finish length", "Terminator"]
+        ["start", signature, "text 1: Hi", "finish length", "Terminator"]
     );
     assert_eq!(body(r#"{"status":"in_progress","id":"v1"}"#), ["start"]);
     assert_eq!(body(r#"{"error":{"code":400,"message":"gone"}}"#), ["error gone"]);

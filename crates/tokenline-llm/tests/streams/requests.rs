@@ -60,7 +60,7 @@ fn rich(provider: Provider) -> ChatRequest {
     if provider != Provider::OpenAiResponses {
         request = request.stop(["END", "\n\n"]);
     }
-    if !matches!(provider, Provider::OpenAiResponses | Provider::Anthropic) {
+    if !matches!(provider, Provider::OpenAiResponses | Provider::Anthropic | Provider::Bedrock) {
         request = request.seed(7);
     }
     request
@@ -96,7 +96,8 @@ fn a_rich_conversation_is_told_to_every_provider() {
 #[test]
 fn schemas_are_told_in_their_own_order() {
     for provider in Provider::ALL {
-        let body = rich(*provider).to_body(*provider).expect("a body");
+        // Bedrock has the schema as a text.
+        let body = rich(*provider).to_body(*provider).expect("a body").replace("\\\"", "\"");
         let place = |text: &str| body.find(text).unwrap_or_else(|| panic!("{text} in {body}"));
         assert!(place(r#""unit":{"type":"string""#) < place(r#""city":{"type":"string"}"#), "{provider:?}");
         assert!(place(r#""verdict":{"#) < place(r#""because":{"#), "{provider:?}");
@@ -226,7 +227,9 @@ fn what_one_provider_has_alone_is_merged() {
 
 #[test]
 fn what_a_provider_cannot_be_asked_is_an_error() {
-    use Provider::{Anthropic, Gemini, Ollama, OpenAiChat, OpenAiResponses};
+    use Provider::{
+        Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Ollama, OpenAiChat, OpenAiResponses,
+    };
     let ask = || ChatRequest::new("m").user("?");
     let now = || ask().tools([ToolDefinition::new("now")]);
     let nameless: Message =
@@ -254,17 +257,17 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
             "anthropic has no JSON format without a schema",
         ),
         (
-            &[Anthropic, Gemini],
+            &[Anthropic, Gemini, GeminiInteractions, Bedrock],
             ask().system("Be brief."),
             "message 1: here the system is heard only before all others",
         ),
         (
-            &[OpenAiChat, OpenAiResponses, Anthropic],
+            &[OpenAiChat, OpenAiResponses, Anthropic, Cohere, GeminiInteractions, Bedrock],
             ask().message(Message::assistant("", [idless.clone()])),
             "message 1: a tool call has no call id",
         ),
         (
-            &[OpenAiChat, OpenAiResponses, Anthropic],
+            &[OpenAiChat, OpenAiResponses, Anthropic, Cohere, GeminiInteractions, Bedrock],
             ask().message(nameless.clone()),
             "message 1: the result of a tool has no call id",
         ),

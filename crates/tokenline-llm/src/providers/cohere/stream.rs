@@ -177,8 +177,10 @@ impl Message {
         match read_text(plan, sink) {
             Some(text) => {
                 // It goes back under this name.
-                let data = "\"tool_plan\"".into();
-                sink(Delta::Opaque { choice: 0, of: OpaqueOf::ReasoningMember, data });
+                if !text.is_empty() {
+                    let data = "\"tool_plan\"".into();
+                    sink(Delta::Opaque { choice: 0, of: OpaqueOf::ReasoningMember, data });
+                }
                 self.piece(Piece::Plan, &text, sink);
             }
             None => unknown("delta.message", "tool_plan", plan, sink),

@@ -184,6 +184,7 @@ impl Interaction {
             self.blocks.piece(Piece { block: index, kind: step.kind }, text, sink);
         });
         match step.kind {
+            BlockKind::Reasoning if !is_whole => {}
             BlockKind::Reasoning => opaque(OpaqueOf::Reasoning, value, "signature", sink),
             BlockKind::Call => opaque(OpaqueOf::ToolCall, value, "signature", sink),
             BlockKind::Text | BlockKind::Ignored => {}
