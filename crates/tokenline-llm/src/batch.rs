@@ -21,6 +21,8 @@
 //! # Ok::<(), tokenline_core::json::SyntaxError>(())
 //! ```
 
+use std::borrow::Cow;
+
 use tokenline_core::json::{Number, Parser, Raw, SyntaxError, Value};
 
 use crate::Provider;
@@ -134,7 +136,7 @@ impl BatchFormat {
         };
         let metadata_key =
             || line.get("metadata").and_then(|metadata| metadata.get("key").or(Some(metadata)));
-        let custom_id = member(id).or_else(metadata_key).and_then(text_of).map(|id| id.into_owned());
+        let custom_id = member(id).or_else(metadata_key).and_then(text_of).map(Cow::into_owned);
         let status = status.and_then(|status| u16::try_from(status).ok());
         let outcome = match body.and_then(|body| Some((Provider::of_value(body)?, body))) {
             Some((provider, body)) => BatchOutcome::Response { provider, body: Raw::from(body) },

@@ -93,7 +93,8 @@ enum Kind {
 fn kind(provider: Provider, content_type: &str) -> Kind {
     let framing = provider.api().framing();
     // A stream may be a JSON array, and some servers call lines of JSON so.
-    let (may_be_json, is_lines) = (framing != Framing::Events, framing == Framing::Lines);
+    let is_lines = framing == Framing::Lines;
+    let may_be_json = is_lines || framing == Framing::EventsOrArray;
     match content_type {
         "text/event-stream" if is_lines => Kind::Other("lines of JSON: is the provider right?"),
         "application/x-ndjson" | "application/jsonl" if !is_lines => {

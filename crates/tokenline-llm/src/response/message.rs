@@ -68,12 +68,12 @@ impl MessageParts {
 
     /// Attaches opaque data to the latest part of its kind, or makes a part of it alone.
     pub(super) fn push_opaque(&mut self, of: OpaqueOf, data: Raw) {
-        let is_open = match (self.0.last().map(|part| &part.kind), of) {
-            (Some(Kind::Text { .. }), OpaqueOf::Text) | (Some(Kind::Call(..)), OpaqueOf::ToolCall) => true,
-            (Some(Kind::Reasoning(_)), OpaqueOf::Reasoning | OpaqueOf::ReasoningMember) => true,
-            _ => false,
+        let is_its = |part: &&Part| match of {
+            OpaqueOf::Text => matches!(part.kind, Kind::Text { .. }),
+            OpaqueOf::ToolCall => matches!(part.kind, Kind::Call(..)),
+            OpaqueOf::Reasoning | OpaqueOf::ReasoningMember => matches!(part.kind, Kind::Reasoning(_)),
         };
-        if !is_open || self.0.last().is_some_and(|part| part.is_closed) {
+        if self.0.last().filter(|part| !part.is_closed).filter(is_its).is_none() {
             self.push(match of {
                 OpaqueOf::Text => Kind::Text { block: 0, text: String::new() },
                 OpaqueOf::Reasoning | OpaqueOf::ReasoningMember => Kind::Reasoning(String::new()),
@@ -84,7 +84,7 @@ impl MessageParts {
         let Some(part) = self.0.last_mut() else { return };
         part.is_closed = of != OpaqueOf::ReasoningMember;
         part.opaque = Some(match part.opaque.take().filter(|_| of == OpaqueOf::ReasoningMember) {
-            Some(before) => merged(before, data),
+            Some(before) => merged(&before, data),
             None => data,
         });
     }
@@ -108,7 +108,7 @@ impl MessageParts {
 }
 
 /// Puts pieces of opaque data together: an array in a member of both is one array. Else the later one counts.
-fn merged(before: Raw, data: Raw) -> Raw {
+fn merged(before: &Raw, data: Raw) -> Raw {
     let inside = |raw: &Raw| {
         raw.with_value(|value| {
             let (name, array) = value.as_object()?.into_iter().next()?;
@@ -116,7 +116,7 @@ fn merged(before: Raw, data: Raw) -> Raw {
             Some((name.to_owned(), array.collect::<Vec<_>>()))
         })
     };
-    let (Some((name, mut all)), Some((other, more))) = (inside(&before), inside(&data)) else { return data };
+    let (Some((name, mut all)), Some((other, more))) = (inside(before), inside(&data)) else { return data };
     if name != other {
         return data;
     }

@@ -1,6 +1,6 @@
 //! What a stream that is no event stream has for events.
 
-use std::mem;
+use std::{fmt, mem};
 
 use tokenline_core::{Code, Diagnostic, Origin, Span};
 
@@ -13,7 +13,6 @@ pub(crate) struct Element<'a> {
 }
 
 /// The bytes of an open element that earlier pieces had.
-#[derive(Debug)]
 pub(crate) struct Kept {
     limit: usize,
     bytes: Vec<u8>,
@@ -24,6 +23,13 @@ pub(crate) struct Kept {
 
 /// Bytes for which room is kept between elements.
 const KEEP: usize = 64 * 1024;
+
+/// Counts only: what is kept may be private.
+impl fmt::Debug for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Kept").field("len", &self.bytes.len()).finish_non_exhaustive()
+    }
+}
 
 impl Kept {
     /// Of elements that may have so many bytes.

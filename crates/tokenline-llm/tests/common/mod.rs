@@ -113,7 +113,7 @@ impl Seen {
                 // The tests of messages look at it.
                 ResponseEvent::Reasoning { opaque: Some(_), .. } => {}
                 ResponseEvent::Reasoning { choice, text, .. } => {
-                    join(format!("{}reasoning", of(choice)), text)
+                    join(format!("{}reasoning", of(choice)), text);
                 }
                 ResponseEvent::Refusal { choice, text } => join(format!("{}refusal", of(choice)), text),
                 ResponseEvent::Finish { choice, reason } => {
