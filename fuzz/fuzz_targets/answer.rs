@@ -3,8 +3,8 @@
 
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::json::Raw;
-use tokenline_core::{Release, Limits, Options};
-use tokenline_llm::{ResponseEvent, ResponseParser, Provider, TextAs};
+use tokenline_core::{Limits, Options, Release};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
 
 /// What the first byte chooses.
 fn parser(mut settings: usize) -> ResponseParser<Raw> {

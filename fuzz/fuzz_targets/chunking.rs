@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tokenline_core::{CallFormat, Release, Event, LentEvent, Limits, Options, RecordDecoder};
+use tokenline_core::{CallFormat, Event, LentEvent, Limits, Options, RecordDecoder, Release};
 
 /// The events, apart from how the records grew.
 fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {

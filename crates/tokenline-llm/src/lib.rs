@@ -11,7 +11,12 @@
 //! | OpenAI Responses | server-sent events | [`OpenAiResponsesDecoder`](providers::OpenAiResponsesDecoder) |
 //! | Anthropic messages | server-sent events | [`AnthropicDecoder`](providers::AnthropicDecoder) |
 //! | Gemini `streamGenerateContent` | server-sent events, or a JSON array | [`GeminiDecoder`](providers::GeminiDecoder) |
+//! | Gemini Interactions | server-sent events | [`GeminiInteractionsDecoder`](providers::GeminiInteractionsDecoder) |
+//! | Cohere v2 `/v2/chat` | server-sent events | [`CohereDecoder`](providers::CohereDecoder) |
+//! | Amazon Bedrock ConverseStream | messages of an Amazon event stream | [`BedrockDecoder`](providers::BedrockDecoder) |
 //! | Ollama `/api/chat` | JSON Lines | [`OllamaDecoder`](providers::OllamaDecoder) |
+//!
+//! Responses that were not streamed are read as well, and so are the result files of [batches](batch).
 //!
 //! ```
 //! use tokenline_core::Options;
