@@ -12,6 +12,7 @@ mod gemini;
 mod gemini_interactions;
 mod hooks;
 mod mangled;
+mod messages;
 mod ollama;
 mod openai_chat;
 mod openai_responses;
