@@ -76,6 +76,8 @@ export function compare(provider, sdk, own) {
     const agree = isCut ? theirs.startsWith(ours) || ours.startsWith(theirs) : theirs === ours;
     if (!agree) differ(what, theirs, ours);
   }
+  if (sdk.ended && sdk.opaque && !isDeepStrictEqual(sdk.opaque.toSorted(), own.opaque.toSorted()))
+    differ('opaque', sdk.opaque, own.opaque);
   if (sdk.ended && !reasons(provider, sdk.reason).includes(own.reason))
     differ('reason', sdk.reason, own.reason);
   // All zero is what a mock says that does not count.

@@ -16,6 +16,7 @@ export async function parse(program, provider, body, options = []) {
     text: '',
     reasoning: '',
     refusal: '',
+    opaque: [],
     calls: [],
     records: [],
     rejected: [],
@@ -35,8 +36,11 @@ export async function parse(program, provider, body, options = []) {
 
 function add(answer, event) {
   switch (event.event) {
-    case 'text':
     case 'reasoning':
+      if (event.opaque !== undefined) answer.opaque.push(...opaqueTexts(event.opaque));
+      else answer.reasoning += event.text;
+      break;
+    case 'text':
     case 'refusal':
       answer[event.event] += event.text;
       break;
@@ -60,6 +64,12 @@ function add(answer, event) {
       break;
     default: // notes, and what is still in progress
   }
+}
+
+/** What only the provider can read, of the members it attached to a part, or of the whole item. */
+function opaqueTexts(attached) {
+  const names = ['signature', 'data', 'thoughtSignature', 'encrypted_content'];
+  return names.map((name) => attached[name]).filter((text) => typeof text === 'string');
 }
 
 /** The variable that gives a key, in each provider's own tools. */

@@ -1,8 +1,8 @@
 // What the five SDK modules share. Each can `ask`, which gathers one answer:
 //   { text, reasoning, refusal, calls: [{ id, name, arguments }], cut: [{ name, text }],
-//     reason, usage: [input, output] | null, ended, error }
+//     opaque, reason, usage: [input, output] | null, ended, error }
 // `calls` are those the SDK has whole, `cut` those whose arguments are not JSON (yet); `ended` says that the provider's
-// own end was seen, `error` is what the SDK threw. And each can `send` what `tokenline extract` sends.
+// own end was seen, `error` is what the SDK threw, `opaque`, where a provider has it, is what goes back as it came. And each can `send` what `tokenline extract` sends.
 
 /** Sorts calls with arguments as text into whole ones and cut ones. */
 export function parsedCalls(raw, ended) {

@@ -42,6 +42,7 @@ export async function ask({ url, model, prompt, signal }) {
   const { message } = seen;
   return {
     ...(error ? broken(seen) : whole(seen)),
+    opaque: message?.content.map(({ signature, data }) => signature || data).filter(Boolean),
     refusal: message?.stop_details?.explanation ?? '',
     reason: message?.stop_reason ?? null,
     usage: message && used(message.usage),

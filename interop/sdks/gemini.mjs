@@ -13,6 +13,7 @@ export async function ask({ url, model, prompt, signal }) {
     text: '',
     reasoning: '',
     refusal: '',
+    opaque: [],
     reason: null,
     usage: null,
     error: null,
@@ -27,6 +28,7 @@ export async function ask({ url, model, prompt, signal }) {
     for await (const chunk of chunks) {
       const { content, finishReason } = chunk.candidates?.find(({ index }) => !index) ?? {};
       for (const part of content?.parts ?? []) {
+        if (part.thoughtSignature) answer.opaque.push(part.thoughtSignature);
         if (part.text) answer[part.thought ? 'reasoning' : 'text'] += part.text;
         // What has no name is more of a call before it. The SDK hands it on, and leaves joining it to others.
         if (part.functionCall?.name) raw.push(part.functionCall);

@@ -54,6 +54,7 @@ function whole(response, terminal, { reasoning }) {
     text: response.output_text,
     // aimock does not repeat it.
     reasoning: thoughts.map(({ text }) => text).join('') || reasoning,
+    opaque: of('reasoning').flatMap((item) => item.encrypted_content ?? []),
     refusal: parts
       .filter(({ type }) => type === 'refusal')
       .map(({ refusal }) => refusal)
