@@ -42,7 +42,7 @@ impl Receiver for Tokenline {
 
 /// The whole of it: framing, UTF-8, JSON and the schema.
 pub(super) fn pipeline(corpus: &Corpus) -> impl Receiver + 'static {
-    let schema = serde_json::from_str(corpus.schema).expect("a corpus's schema is JSON");
+    let schema: serde_json::Value = serde_json::from_str(corpus.schema).expect("a corpus's schema is JSON");
     let validator = SchemaValidator::new(&schema).expect("a corpus's schema is one");
     Tokenline { decoder: RecordDecoder::new(Options::lenient()), validator: Some(validator) }
 }

@@ -244,6 +244,8 @@ impl Emitter {
             ("input_tokens", usage.input_tokens),
             ("output_tokens", usage.output_tokens),
             ("total_tokens", usage.total_tokens),
+            ("cached_input_tokens", usage.cached_input_tokens),
+            ("reasoning_tokens", usage.reasoning_tokens),
         ];
         let known = counts.iter().filter_map(|(name, count)| Some(format!(r#""{name}":{}"#, (*count)?)));
         let known: Vec<String> = known.collect();

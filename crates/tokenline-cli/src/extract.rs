@@ -7,7 +7,7 @@ use std::pin::pin;
 use futures_util::StreamExt as _;
 use tokenline::llm::ResponseError;
 use tokenline::llm::client::StreamRequest;
-use tokenline::llm::request::{ChatRequest, ResponseFormat};
+use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 
 use crate::args::{ExtractArgs, Format, ModelArgs, ReadingArgs};
 use crate::emit::Emitter;
@@ -135,7 +135,14 @@ fn response_format(args: &ExtractArgs) -> Result<ResponseFormat, Failure> {
     match (args.response_format, &args.reading.schema) {
         (Format::Text, _) => Ok(ResponseFormat::Text),
         (Format::Json, _) => Ok(ResponseFormat::Json),
-        (Format::Schema, Some(path)) => Ok(ResponseFormat::json_schema("answer", load::json(path)?)),
+        (Format::Schema, Some(path)) => {
+            let schema = load::json(path)?;
+            Ok(match &args.reading.items {
+                // The schema is that of one item.
+                Some(pointer) => JsonFormat::list("answer", &schema, pointer).into(),
+                None => ResponseFormat::json_schema("answer", schema),
+            })
+        }
         (Format::Schema, None) => Err(Failure::Usage("--response-format schema needs --schema".to_owned())),
     }
 }

@@ -365,3 +365,17 @@ async fn a_response_that_does_not_end_is_given_up() {
     let expected = "tokenline: endless: the response has more than 64 MiB, the limit; set --max-tokens\n";
     assert_eq!((output.status.code(), &*String::from_utf8_lossy(&output.stderr)), (Some(3), expected));
 }
+
+#[test]
+fn the_schema_of_an_item_is_sent_as_that_of_the_whole() {
+    let model = turns(&[(r#"{"rows":[{"n":1},{"n":"x"},{"n":2}]}"#, "stop")]);
+    let folder = folder();
+    let schema = file(&folder, "schema.json", r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#);
+    let run = model.extract(&["--items", "/rows", "--schema", &schema, "--response-format", "schema"]);
+    assert_eq!((run.code, run.lines()), (1, vec![r#"{"n":1}"#, r#"{"n":2}"#]), "{}", run.err);
+    let request: serde_json::Value =
+        serde_json::from_str(&model.requests.lock().expect("not poisoned")[0]).expect("JSON");
+    let items = request.pointer("/format/properties/rows/items").expect("the schema of an item");
+    assert_eq!(items["properties"]["n"]["type"], "integer");
+    assert_eq!(request["format"]["required"], serde_json::json!(["rows"]));
+}

@@ -11,7 +11,7 @@ use crate::json::Raw;
 ///
 /// Read from `{"name", "description"?, "parameters"?}`, and from what providers wrap around that:
 /// OpenAI's `{"type":"function","function":{...}}`, the same with the members side by side, and
-/// `input_schema` or `inputSchema` for `parameters`. Written in the first of these forms.
+/// `input_schema`, `inputSchema` or `parametersJsonSchema` for `parameters`. Written in the first of these forms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
     /// The name by which it is called.
@@ -41,6 +41,37 @@ impl ToolDefinition {
     #[must_use]
     pub fn with_parameters(self, parameters: impl Into<Raw>) -> Self {
         Self { parameters: parameters.into(), ..self }
+    }
+}
+
+#[cfg(feature = "schemars")]
+impl ToolDefinition {
+    /// A tool whose parameters are the members of a type, by its [schema](Raw::schema_of). The type is a struct with
+    /// named members: parameters are an object.
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use serde::Deserialize;
+    /// use tokenline_core::ToolDefinition;
+    ///
+    /// #[derive(Deserialize, JsonSchema)]
+    /// struct Weather {
+    ///     city: String,
+    ///     /// How far ahead.
+    ///     days: Option<u8>,
+    /// }
+    ///
+    /// let tool = ToolDefinition::of::<Weather>("weather", "The weather of a city.");
+    /// let schema = tool.parameters.to_value()?;
+    /// assert_eq!(schema["properties"]["days"]["description"], "How far ahead.");
+    /// assert_eq!(schema["required"], serde_json::json!(["city"]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn of<Args: schemars::JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
+        let mut schema = crate::json::schema_of::<Args>();
+        schema.remove("description");
+        Self::new(name).with_description(description).with_parameters(schema)
     }
 }
 
@@ -92,7 +123,7 @@ impl<'de> Visitor<'de> for FormVisitor {
         let mut seen = [false; NAMES.len()];
         while let Some(name) = members.next_key::<String>()? {
             let name = match name.as_str() {
-                "input_schema" | "inputSchema" => "parameters",
+                "input_schema" | "inputSchema" | "parametersJsonSchema" => "parameters",
                 name => name,
             };
             let Some(at) = NAMES.iter().position(|known| *known == name) else {

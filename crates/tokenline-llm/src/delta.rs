@@ -198,4 +198,15 @@ pub struct Usage {
     pub output_tokens: Option<u64>,
     /// Both together.
     pub total_tokens: Option<u64>,
+    /// Tokens of the input that were read from the provider's cache.
+    pub cached_input_tokens: Option<u64>,
+    /// Tokens of the output that were reasoning.
+    pub reasoning_tokens: Option<u64>,
+}
+
+impl Usage {
+    /// Whether it counts anything but details.
+    pub(crate) fn has_totals(&self) -> bool {
+        self.input_tokens.or(self.output_tokens).or(self.total_tokens).is_some()
+    }
 }

@@ -53,6 +53,7 @@ mod compare;
 mod cost;
 mod error;
 mod explain;
+mod gemini;
 mod number;
 mod place;
 mod pointer;
@@ -64,4 +65,4 @@ mod validator;
 
 pub use error::{SchemaError, SchemaErrorKind};
 pub use tools::ToolSet;
-pub use validator::{SchemaOptions, SchemaValidator};
+pub use validator::{AsSchema, SchemaOptions, SchemaValidator};

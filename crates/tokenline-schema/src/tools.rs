@@ -7,6 +7,7 @@ use tokenline_core::{Code, Coercion, ToolDefinition, Validate, ValidateCall, Vio
 
 use crate::coerce::coerce;
 use crate::error::{SchemaError, SchemaErrorKind};
+use crate::gemini;
 use crate::text::{list, quoted};
 use crate::validator::{SchemaValidator, place, to_schema};
 
@@ -34,6 +35,24 @@ pub struct ToolSet {
     coerces: bool,
 }
 
+/// The members under which lists of tools come.
+const LISTS: [&str; 4] = ["result", "tools", "functionDeclarations", "function_declarations"];
+
+/// Gathers the definitions of an array, or of what an MCP server or Gemini wraps around one. Whether it was one.
+fn list_definitions<'a>(value: Value<'a>, definitions: &mut Vec<Value<'a>>) -> bool {
+    if let Some(array) = value.as_array() {
+        for element in array {
+            let list =
+                LISTS.iter().find_map(|name| element.get(name)).filter(|its| its.kind() == Kind::Array);
+            if !list.is_some_and(|list| list_definitions(list, definitions)) {
+                definitions.push(element);
+            }
+        }
+        return true;
+    }
+    LISTS.iter().find_map(|name| value.get(name)).is_some_and(|list| list_definitions(list, definitions))
+}
+
 impl ToolSet {
     /// Compiles the definitions.
     ///
@@ -49,7 +68,8 @@ impl ToolSet {
         Ok(set)
     }
 
-    /// Reads and compiles definitions: a JSON array of what [`ToolDefinition`] is read from.
+    /// Reads and compiles definitions: a JSON array of what [`ToolDefinition`] is read from, the result of an MCP server's
+    /// `tools/list`, or Gemini's `functionDeclarations`.
     ///
     /// # Errors
     ///
@@ -60,19 +80,23 @@ impl ToolSet {
         let fault = |value: Value<'_>, reason: &str| {
             place(SchemaError::new(SchemaErrorKind::Tool, "", reason), value)
         };
-        let Some(array) = root.as_array() else {
+        let mut values = Vec::new();
+        if !list_definitions(root, &mut values) {
             return Err(fault(root, "expected an array of tool definitions"));
-        };
+        }
         let mut set = Self::default();
-        for (at, value) in array.iter().enumerate() {
+        for (at, value) in values.into_iter().enumerate() {
             if value.kind() != Kind::Object {
                 return Err(fault(value, &format!("tool definition {at} is no object")));
             }
-            let definition = value
+            let mut definition = value
                 .deserialize::<ToolDefinition>()
                 .map_err(|error| fault(value, &format!("tool definition {at}: {error}")))?;
+            if let Some(parameters) = definition.parameters.with_value(gemini::to_json_schema) {
+                definition.parameters = parameters;
+            }
             set.add(definition).map_err(|error| {
-                let parameters = ["parameters", "input_schema", "inputSchema"];
+                let parameters = ["parameters", "input_schema", "inputSchema", "parametersJsonSchema"];
                 let function = value.get("function").unwrap_or(value);
                 let schema = parameters.iter().find_map(|name| function.get(name));
                 place(error, schema.unwrap_or(value))

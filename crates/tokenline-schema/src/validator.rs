@@ -1,11 +1,12 @@
 //! The validator of records.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
 
 use jsonschema::{Draft, PatternOptions, Validator};
-use tokenline_core::json::{Parser, Value};
+use tokenline_core::json::{Parser, Raw, Value};
 use tokenline_core::{Code, Validate, Violation};
 
 use crate::cost::{self, Costs};
@@ -74,7 +75,8 @@ impl SchemaOptions {
     /// If it is no schema of its draft, refers to something outside itself, has a pattern that cannot be matched in
     /// linear time, could judge one value in more than [`max_paths`](Self::max_paths) ways, or has paths of
     /// more than 128 MiB in all.
-    pub fn build(self, schema: &serde_json::Value) -> Result<SchemaValidator, SchemaError> {
+    pub fn build(self, schema: &impl AsSchema) -> Result<SchemaValidator, SchemaError> {
+        let schema = &*schema.as_schema()?;
         let draft = Draft::default().detect(schema);
         let mut document = Document { schema: schema.clone(), draft, costs: Costs::default() };
         // Before it is compiled, which may go all ways too.
@@ -101,6 +103,35 @@ impl SchemaOptions {
             .offline()
             .with_pattern_options(patterns)
             .should_validate_formats(self.assert_formats)
+    }
+}
+
+/// What holds a JSON Schema.
+pub trait AsSchema {
+    /// The schema as serde_json reads it.
+    ///
+    /// # Errors
+    ///
+    /// If a number in it is one that serde_json cannot hold.
+    fn as_schema(&self) -> Result<Cow<'_, serde_json::Value>, SchemaError>;
+}
+
+impl AsSchema for serde_json::Value {
+    fn as_schema(&self) -> Result<Cow<'_, Self>, SchemaError> {
+        Ok(Cow::Borrowed(self))
+    }
+}
+
+impl AsSchema for Raw {
+    fn as_schema(&self) -> Result<Cow<'_, serde_json::Value>, SchemaError> {
+        self.with_value(to_schema).map(Cow::Owned)
+    }
+}
+
+#[cfg(feature = "schemars")]
+impl AsSchema for schemars::Schema {
+    fn as_schema(&self) -> Result<Cow<'_, serde_json::Value>, SchemaError> {
+        Ok(Cow::Borrowed(self.as_value()))
     }
 }
 
@@ -139,7 +170,7 @@ impl SchemaValidator {
     /// # Errors
     ///
     /// As [`SchemaOptions::build`].
-    pub fn new(schema: &serde_json::Value) -> Result<Self, SchemaError> {
+    pub fn new(schema: &impl AsSchema) -> Result<Self, SchemaError> {
         SchemaOptions::new().build(schema)
     }
 
@@ -168,7 +199,7 @@ impl SchemaValidator {
     /// or changed by hand may have.
     #[cfg(feature = "schemars")]
     pub fn for_type<T: schemars::JsonSchema>() -> Result<Self, SchemaError> {
-        Self::new(schemars::schema_for!(T).as_value())
+        Self::new(&schemars::schema_for!(T))
     }
 
     /// The schema as it was given.

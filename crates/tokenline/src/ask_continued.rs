@@ -6,7 +6,7 @@ use std::fmt;
 use tokenline_continuation::{Decision, Finished, Iteration, IterationError, IterationOptions};
 use tokenline_llm::ResponseError;
 use tokenline_llm::client::{ClientError, LlmClient};
-use tokenline_llm::request::{ChatRequest, Message};
+use tokenline_llm::request::{ChatRequest, Message, UserPart};
 
 use crate::answer_text::answer_text;
 
@@ -83,15 +83,17 @@ impl AskContinued for LlmClient {
         request: &ChatRequest,
         options: IterationOptions,
     ) -> Result<Finished, AskContinuedError> {
-        let Some(Message::User(prompt)) = request.messages.last() else {
+        let Some(question @ Message::User(parts)) = request.messages.last() else {
             return Err(AskContinuedError::NoPrompt);
         };
-        let mut iteration = Iteration::new(prompt, options);
+        let shown = parts.iter().filter(|part| !matches!(part, UserPart::Text(_)));
+        let mut iteration = Iteration::new(question.text(), options);
         let mut decision = None;
         while let Some(next) = iteration.next_request() {
             let mut request = request.clone();
             request.messages.pop();
-            let response = answer_text(self, &request.user(next.prompt), goes_on).await;
+            let question = Message::user_parts(shown.clone().cloned().chain([next.prompt.into()]));
+            let response = answer_text(self, &request.message(question), goes_on).await;
             decision = Some(iteration.receive(&response.map_err(AskContinuedError::Llm)?));
         }
         match decision {

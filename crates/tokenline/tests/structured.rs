@@ -180,6 +180,9 @@ fn the_request_is_the_same_for_the_client() {
 
     let without = StructuredRequest::new("m").system("").user("?");
     assert_eq!(without.to_chat_request().messages.len(), 1);
-    let ResponseFormat::JsonSchema { schema, .. } = chat.response_format else { panic!() };
-    assert_eq!(schema.as_str(), tokenline::json::Raw::new(RESPONSE_SCHEMA).expect("JSON").to_compact());
+    let ResponseFormat::JsonSchema(format) = chat.response_format else { panic!() };
+    assert_eq!(
+        format.schema.as_str(),
+        tokenline::json::Raw::new(RESPONSE_SCHEMA).expect("JSON").to_compact()
+    );
 }

@@ -32,6 +32,8 @@ pub(crate) mod pointer;
 mod raw;
 mod raw_str;
 mod scan;
+#[cfg(feature = "schemars")]
+mod schema_of;
 mod tape;
 mod unescape;
 mod value;
@@ -43,5 +45,7 @@ pub use number::Number;
 pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};
 pub use raw::Raw;
 pub use raw_str::RawStr;
+#[cfg(feature = "schemars")]
+pub(crate) use schema_of::schema_of;
 pub use unescape::LoneSurrogates;
 pub use value::{Array, Elements, Kind, Members, Object, Value, View};

@@ -118,7 +118,11 @@ impl LlmClient {
         })?;
         let url = endpoint::url(provider, &self.0.base_url, &request.model);
         provider.api().adapt_to_host(&mut body, url.host_str().unwrap_or_default());
-        Ok(StreamRequest::new(self.clone(), url, body.to_string().into()))
+        let options = request.reading_options().map_err(|error| {
+            ClientError::new(ClientErrorKind::Request, format!("the request cannot be sent: {error}"))
+                .with_source(error)
+        })?;
+        Ok(StreamRequest::new(self.clone(), url, body.to_string().into(), options))
     }
 
     /// Prepares a request whose answer is continued when it is cut off, by as many further requests as that takes and

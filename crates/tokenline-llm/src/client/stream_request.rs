@@ -41,8 +41,8 @@ pub struct StreamRequest<T = Raw> {
 }
 
 impl StreamRequest {
-    pub(super) fn new(client: LlmClient, url: Url, body: Bytes) -> Self {
-        let parser = ResponseParser::new(client.provider(), Options::lenient());
+    pub(super) fn new(client: LlmClient, url: Url, body: Bytes, options: Options) -> Self {
+        let parser = ResponseParser::new(client.provider(), options);
         Self { client, url, body, parser }
     }
 

@@ -278,11 +278,16 @@ impl Pending {
         let is_as_said = fragment[..report.end].ends_with(&open.text()[from..]);
         // Prose before it is left out only where the record begins again, or as it was asked to.
         let start = report.end - (open.len() - from).min(report.end);
-        let before = &fragment
-            [lead(fragment).min(start)..start.saturating_sub(report.overlap).max(lead(fragment).min(start))];
+        // The overlap is counted in the record, where white space may be another: it may begin inside a character.
+        let first = lead(fragment).min(start);
+        let before = &fragment.as_bytes()[first..start.saturating_sub(report.overlap).max(first)];
         let is_asked = report.join == Join::Exact && self.asked.is_some();
         let is_amid = match is_again || is_asked {
-            true => before.trim_ascii_end().trim_end_matches('[').contains(['{', '}', '[', ']', '"']),
+            true => {
+                let opening = before.trim_ascii_end();
+                let brackets = opening.iter().rev().take_while(|byte| **byte == b'[').count();
+                opening[..opening.len() - brackets].iter().any(|byte| b"{}[]\"".contains(byte))
+            }
             false => !before.trim_ascii().is_empty(),
         };
         // Behind what closes the array is nothing more of it.

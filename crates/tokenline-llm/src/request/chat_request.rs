@@ -6,9 +6,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::Raw;
+#[cfg(feature = "client")]
+use tokenline_core::{InvalidPointer, Options};
 
+#[cfg(feature = "client")]
+use super::JsonFormat;
 use super::json::{Node, Object};
-use super::{AssistantPart, Message, Opaque, RequestError};
+use super::{AssistantPart, Message, Opaque, RequestError, ResponseFormat};
 use crate::Provider;
 use crate::providers::Setting;
 
@@ -63,35 +67,6 @@ pub enum ToolChoice {
     Required,
     /// It must call this one.
     Tool(String),
-}
-
-/// What the text of an answer is to be.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[non_exhaustive]
-pub enum ResponseFormat {
-    /// Whatever the prompt asks for, JSON Lines among it.
-    #[default]
-    Text,
-    /// One JSON value.
-    Json,
-    /// One JSON value that fits a schema.
-    JsonSchema {
-        /// A name for it: letters, digits, `_` and `-`.
-        name: String,
-        /// The JSON Schema, as it was written: models write members in its order.
-        schema: Raw,
-        /// OpenAI's strict mode, in which every object must list all its members as required and allow
-        /// no others. `None` turns it on for schemas that do.
-        strict: Option<bool>,
-    },
-}
-
-impl ResponseFormat {
-    /// One JSON value that fits a schema, a [`Raw`] or a `serde_json::Value`.
-    pub fn json_schema(name: impl Into<String>, schema: impl Into<Raw>) -> Self {
-        Self::JsonSchema { name: name.into(), schema: schema.into(), strict: None }
-    }
 }
 
 impl ChatRequest {
@@ -298,6 +273,17 @@ impl ChatRequest {
         match asked.iter().find(|(is_asked, setting, _)| *is_asked && unsupported.contains(setting)) {
             Some((_, _, what)) => Err(RequestError::Unsupported { provider, what }),
             None => Ok(()),
+        }
+    }
+
+    /// How the response is read: where its records are, if the format says so.
+    #[cfg(feature = "client")]
+    pub(crate) fn reading_options(&self) -> Result<Options, InvalidPointer> {
+        match &self.response_format {
+            ResponseFormat::JsonSchema(JsonFormat { items: Some(pointer), .. }) => {
+                Options::lenient().items(pointer)
+            }
+            _ => Ok(Options::lenient()),
         }
     }
 

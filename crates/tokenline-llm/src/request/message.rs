@@ -8,7 +8,8 @@ use serde::{Deserialize, Serialize};
 use tokenline_core::json::Raw;
 use tokenline_core::{Completion, RejectedCall, ToolCall};
 
-use super::AssistantPart;
+use super::user::{self, PartForm};
+use super::{AssistantPart, UserPart};
 
 /// One message of a conversation.
 ///
@@ -39,8 +40,8 @@ use super::AssistantPart;
 pub enum Message {
     /// What the model is to keep to.
     System(String),
-    /// What the user says.
-    User(String),
+    /// What the user says and shows.
+    User(Vec<UserPart>),
     /// What the model said, in order. [`ResponseParser::message`](crate::ResponseParser::message) has it of a response.
     Assistant(Vec<AssistantPart>),
     /// What became of one of its calls.
@@ -69,7 +70,26 @@ impl Message {
 
     /// What the user says.
     pub fn user(text: impl Into<String>) -> Self {
-        Self::User(text.into())
+        Self::user_parts([text.into()])
+    }
+
+    /// What the user says and shows: texts, images, documents.
+    ///
+    /// ```
+    /// use tokenline_llm::Provider;
+    /// use tokenline_llm::request::{ChatRequest, Message, UserPart};
+    ///
+    /// let question = Message::user_parts([
+    ///     UserPart::from("Whose logo is this?"),
+    ///     UserPart::image_url("https://example.com/logo.png"),
+    /// ]);
+    /// let request = ChatRequest::new("claude-sonnet-4-5").message(question);
+    /// let body: serde_json::Value = serde_json::from_str(&request.to_body(Provider::Anthropic)?)?;
+    /// assert_eq!(body["messages"][0]["content"][1]["source"]["url"], "https://example.com/logo.png");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn user_parts(parts: impl IntoIterator<Item: Into<UserPart>>) -> Self {
+        Self::User(parts.into_iter().map(Into::into).collect())
     }
 
     /// What the model said, and the tools that it called.
@@ -81,20 +101,17 @@ impl Message {
         )
     }
 
-    /// The text of a message of any role; of an assistant's, all of its text parts.
+    /// The text of a message of any role: all of its text parts.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
-            Self::System(text) | Self::User(text) => text.into(),
+            Self::System(text) => text.into(),
             Self::Tool(result) => (&result.content).into(),
-            Self::Assistant(parts) => {
-                let mut texts = parts.iter().filter_map(|part| match part {
-                    AssistantPart::Text { text, .. } => Some(text.as_str()),
-                    _ => None,
-                });
-                let first = texts.next().unwrap_or_default();
-                texts.fold(first.into(), |all: Cow<'_, str>, text| all + text)
-            }
+            Self::User(parts) => joined(parts.iter().filter_map(UserPart::as_text)),
+            Self::Assistant(parts) => joined(parts.iter().filter_map(|part| match part {
+                AssistantPart::Text { text, .. } => Some(text.as_str()),
+                _ => None,
+            })),
         }
     }
 
@@ -170,6 +187,11 @@ impl Message {
     }
 }
 
+fn joined<'t>(mut texts: impl Iterator<Item = &'t str>) -> Cow<'t, str> {
+    let first = texts.next().unwrap_or_default();
+    texts.fold(first.into(), |all: Cow<'_, str>, text| all + text)
+}
+
 #[derive(Deserialize)]
 #[serde(expecting = "a message: an object with a role")]
 struct Form {
@@ -195,15 +217,7 @@ enum Content {
     #[default]
     None,
     Text(String),
-    Parts(Vec<Part>),
-}
-
-#[derive(Deserialize)]
-struct Part {
-    #[serde(rename = "type")]
-    kind: String,
-    #[serde(default)]
-    text: String,
+    Parts(Vec<PartForm>),
 }
 
 #[derive(Deserialize)]
@@ -231,8 +245,16 @@ impl Content {
                         part.kind
                     )));
                 }
-                Ok(parts.into_iter().map(|part| part.text).collect())
+                let parts = parts.into_iter().map(PartForm::into_part);
+                Ok(parts.collect::<Result<Vec<_>, E>>()?.iter().filter_map(UserPart::as_text).collect())
             }
+        }
+    }
+
+    fn into_user_parts<E: Error>(self) -> Result<Vec<UserPart>, E> {
+        match self {
+            Self::Parts(parts) => parts.into_iter().map(PartForm::into_part).collect(),
+            text => Ok(vec![UserPart::Text(text.into_text()?)]),
         }
     }
 }
@@ -260,10 +282,12 @@ impl Call {
 impl<'de> Deserialize<'de> for Message {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = Form::deserialize(deserializer)?;
+        if form.role == "user" {
+            return form.content.into_user_parts().map(Self::User);
+        }
         let text = form.content.into_text()?;
         Ok(match &*form.role {
             "system" | "developer" => Self::System(text),
-            "user" => Self::User(text),
             "assistant" => {
                 if let Some(parts) = form.parts {
                     return Ok(Self::Assistant(parts));
@@ -291,7 +315,8 @@ impl Serialize for Message {
         };
         map.serialize_entry("role", role)?;
         match self {
-            Self::System(text) | Self::User(text) => map.serialize_entry("content", text)?,
+            Self::System(text) => map.serialize_entry("content", text)?,
+            Self::User(parts) => map.serialize_entry("content", &user::Content(parts))?,
             Self::Assistant(parts) => map.serialize_entry("parts", parts)?,
             Self::Tool(result) => {
                 map.serialize_entry("content", &result.content)?;

@@ -44,11 +44,17 @@ mod assistant;
 mod chat_request;
 mod error;
 pub(crate) mod json;
+mod list;
 mod message;
+mod response_format;
+pub(crate) mod strict;
 pub(crate) mod turns;
+mod user;
 
 pub use assistant::{AssistantPart, Opaque};
-pub use chat_request::{ChatRequest, ResponseFormat, ToolChoice};
+pub use chat_request::{ChatRequest, ToolChoice};
 pub use error::RequestError;
 pub(crate) use json::Object;
 pub use message::{Message, ToolResult};
+pub use response_format::{JsonFormat, ResponseFormat};
+pub use user::{Source, UserPart};

@@ -21,7 +21,7 @@ fn squeezed(record: &str) -> String {
 /// What is asked in the last message.
 fn asked(messages: &[Message]) -> String {
     match messages.last() {
-        Some(Message::User(text)) => text.clone(),
+        Some(message @ Message::User(_)) => message.text().into_owned(),
         other => panic!("{other:?}"),
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use tokenline_core::json::Raw;
 use tokenline_core::{Completion, ToolCall, ToolDefinition};
 use tokenline_llm::Provider;
-use tokenline_llm::request::{ChatRequest, Message, ResponseFormat, ToolChoice};
+use tokenline_llm::request::{ChatRequest, JsonFormat, Message, ResponseFormat, ToolChoice, UserPart};
 
 fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
     let mut call = ToolCall::new(name, Raw::new(parameters).expect("JSON"), Completion::ItemStop);
@@ -190,8 +190,9 @@ fn json_without_a_schema_is_asked_for_as_each_provider_says_it() {
 #[test]
 fn a_schema_is_strict_if_it_can_be() {
     let strict = |schema: Value, strict: Option<bool>| {
-        let format = ResponseFormat::JsonSchema { name: "s".to_owned(), schema: schema.into(), strict };
-        let request = ChatRequest::new("m").user("?").response_format(format);
+        let mut format = JsonFormat::new("s", schema);
+        format.strict = strict;
+        let request = ChatRequest::new("m").user("?").response_format(format.into());
         let chat = body(Provider::OpenAiChat, &request)["response_format"]["json_schema"]["strict"].clone();
         assert_eq!(body(Provider::OpenAiResponses, &request)["text"]["format"]["strict"], chat);
         chat
@@ -323,4 +324,90 @@ fn results_find_their_calls() {
         (&messages[1]["content"], &messages[1]["tool_calls"][0]["id"]),
         (&Value::Null, &json!("call_0"))
     );
+}
+
+#[test]
+fn images_and_documents_are_told_to_every_provider() {
+    let parts = [
+        UserPart::from("See:"),
+        UserPart::image("image/png", "iVBO"),
+        UserPart::document("a_b.pdf", "application/pdf", "JVBE"),
+    ];
+    let request = ChatRequest::new("m").message(Message::user_parts(parts));
+    let text = json!({"type": "text", "text": "See:"});
+    for (provider, pointer, expected) in [
+        (
+            Provider::OpenAiChat,
+            "/messages/0/content",
+            json!([text, {"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}},
+                {"type": "file", "file": {"filename": "a_b.pdf", "file_data": "data:application/pdf;base64,JVBE"}}]),
+        ),
+        (
+            Provider::OpenAiResponses,
+            "/input/0/content",
+            json!([{"type": "input_text", "text": "See:"}, {"type": "input_image", "image_url": "data:image/png;base64,iVBO"},
+                {"type": "input_file", "filename": "a_b.pdf", "file_data": "data:application/pdf;base64,JVBE"}]),
+        ),
+        (
+            Provider::Anthropic,
+            "/messages/0/content",
+            json!([text, {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBO"}},
+                {"type": "document", "source": {"type": "base64", "media_type": "application/pdf", "data": "JVBE"}, "title": "a_b.pdf"}]),
+        ),
+        (
+            Provider::Gemini,
+            "/contents/0/parts",
+            json!([{"text": "See:"}, {"inlineData": {"mimeType": "image/png", "data": "iVBO"}},
+                {"inlineData": {"mimeType": "application/pdf", "data": "JVBE"}}]),
+        ),
+        (
+            Provider::GeminiInteractions,
+            "/input/0/content",
+            json!([text, {"type": "image", "mime_type": "image/png", "data": "iVBO"},
+                {"type": "document", "mime_type": "application/pdf", "data": "JVBE"}]),
+        ),
+        (
+            Provider::Bedrock,
+            "/messages/0/content",
+            json!([{"text": "See:"}, {"image": {"format": "png", "source": {"bytes": "iVBO"}}},
+                {"document": {"format": "pdf", "source": {"bytes": "JVBE"}, "name": "a-b-pdf"}}]),
+        ),
+    ] {
+        assert_eq!(body(provider, &request).pointer(pointer), Some(&expected), "{provider:?}");
+    }
+    for provider in [Provider::Cohere, Provider::Ollama] {
+        let error = request.to_body(provider).unwrap_err().to_string();
+        assert_eq!(error, format!("message 0: {} takes no documents in base64", provider.as_str()));
+    }
+
+    let shown = ChatRequest::new("m").message(Message::user_parts([
+        UserPart::from("See:"),
+        UserPart::image_url("data:image/png;base64,iVBO"),
+    ]));
+    let ollama = body(Provider::Ollama, &shown)["messages"][0].clone();
+    assert_eq!(ollama, json!({"role": "user", "content": "See:", "images": ["iVBO"]}));
+    let cohere = body(Provider::Cohere, &shown)["messages"][0]["content"][1].clone();
+    assert_eq!(cohere, json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,iVBO"}}));
+    let by_url = ChatRequest::new("m").message(Message::user_parts([UserPart::image_url("https://a/b.png")]));
+    let file = body(Provider::Gemini, &by_url)["contents"][0]["parts"][0].clone();
+    assert_eq!(file, json!({"fileData": {"fileUri": "https://a/b.png"}}));
+    let error = by_url.to_body(Provider::Ollama).unwrap_err().to_string();
+    assert_eq!(error, "message 0: ollama takes no images by URL");
+
+    // Stored and read back, and read as the Responses have them.
+    for request in [request, shown, by_url] {
+        let stored = serde_json::to_string(&request).unwrap();
+        assert_eq!(serde_json::from_str::<ChatRequest>(&stored).unwrap(), request);
+    }
+    let message: Message = serde_json::from_str(
+        r#"{"role":"user","content":[{"type":"input_text","text":"a"},{"type":"input_image","image_url":"https://a/b.png"},
+            {"type":"input_file","filename":"f","file_url":"https://a/f.pdf"}]}"#,
+    )
+    .unwrap();
+    let Message::User(parts) = &message else { panic!() };
+    assert_eq!(parts[1], UserPart::image_url("https://a/b.png"));
+    assert!(matches!(&parts[2], UserPart::Document { name: Some(name), .. } if name == "f"));
+    let error =
+        serde_json::from_str::<Message>(r#"{"role":"user","content":[{"type":"video"}]}"#).unwrap_err();
+    assert!(error.to_string().starts_with("content of type \"video\" cannot be sent"), "{error}");
 }

@@ -10,7 +10,6 @@
 //! | tell the model of the tools | [`ToolPrompter::prompt`]: a text, in a [`Language`], or the JSON for the request |
 //! | read a line, a response, a stream | [`ToolCallParser::parse_line`], [`parse`](ToolCallParser::parse), [`parse_stream`](ToolCallParser::parse_stream) |
 //! | check that a text is JSON Lines of calls | [`ToolCallParser::validate_jsonl`] |
-//! | make a tool of a Rust type | `tool_for_type`, with the feature `schemars` |
 //! | fit a schema for a provider's strict mode | [`strict_findings`] |
 //!
 //! ```
@@ -73,8 +72,6 @@
 
 mod cache;
 mod calling;
-#[cfg(feature = "schemars")]
-mod derive;
 mod describe;
 mod error;
 mod language;
@@ -87,8 +84,6 @@ mod text;
 
 pub use cache::{CacheCount, CacheCounts, CacheSizes};
 pub use calling::{FunctionCallingSupport, ToolCalling, tool_calling_support};
-#[cfg(feature = "schemars")]
-pub use derive::tool_for_type;
 pub use describe::tool_descriptions;
 pub use error::ToolPromptError;
 pub use language::Language;

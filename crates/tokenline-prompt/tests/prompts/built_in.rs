@@ -23,7 +23,7 @@ const ONTOLOGY: &str = r#"{"type": "entity", "entity": "Cornish pasty", "entity_
 /// Terms for each, and a part of what they render to.
 fn inputs() -> Vec<(&'static str, Value, &'static str)> {
     let text = json!({"text": "DNA carries <genes> & more."});
-    let rows = json!({"text": "DNA carries <genes> & more.", "schema": {"name": "genes", "fields": [{"name": "id", "type": "string"}]}});
+    let rows = json!({"text": "DNA carries <genes> & more.", "schema": {"fields": [{"name": "id", "type": "string"}], "name": "genes"}});
     let text_rows = json!({"text": "DNA carries <genes> & more.", "schema": "genes(id string)"});
     let ontology = json!({
         "text": "DNA carries <genes> & more.",

@@ -2,14 +2,11 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokenline_core::CallFormat;
-use tokenline_prompt::tools::{ToolPrompter, tool_for_type};
+use tokenline_core::{CallFormat, ToolDefinition};
+use tokenline_prompt::tools::ToolPrompter;
 
-/// Plans a journey.
-///
-/// By train.
+/// What the tool has to know.
 #[derive(Deserialize, JsonSchema)]
-#[schemars(rename = "plan_journey")]
 struct Journey {
     from: Place,
     to: Place,
@@ -28,9 +25,9 @@ struct Tree {
 
 #[test]
 fn a_type_is_a_tool() {
-    let tool = tool_for_type::<Journey>();
+    let tool = ToolDefinition::of::<Journey>("plan_journey", "Plans a journey.");
     assert_eq!(tool.name, "plan_journey");
-    assert_eq!(tool.description.as_deref(), Some("Plans a journey.\n\nBy train."));
+    assert_eq!(tool.description.as_deref(), Some("Plans a journey."));
     let schema = tool.parameters.to_value().unwrap();
     assert_eq!(
         schema["properties"]["from"]["properties"]["city"]["type"], "string",
@@ -56,8 +53,8 @@ fn a_type_is_a_tool() {
 
 #[test]
 fn a_recursive_type_keeps_its_definitions() {
-    let tool = tool_for_type::<Tree>();
-    assert_eq!((&*tool.name, tool.description.as_deref()), ("Tree", None));
+    let tool = ToolDefinition::of::<Tree>("Tree", "A tree.");
+    assert_eq!((&*tool.name, tool.description.as_deref()), ("Tree", Some("A tree.")));
     let parser = ToolPrompter::new().parser(&CallFormat::Jsonl.into(), &[tool]).unwrap();
     let call = parser.parse_line(r#"{"name": "Tree", "parameters": {"branches": [{"branches": []}]}}"#);
     let tree: Tree = call.unwrap().unwrap().parse_parameters().unwrap();

@@ -4,7 +4,6 @@ mod caches;
 mod common;
 #[path = "../../../tokenline-core/tests/common/mod.rs"]
 mod core_common;
-#[cfg(feature = "schemars")]
 mod derive;
 mod native;
 mod prompts;

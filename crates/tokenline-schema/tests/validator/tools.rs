@@ -181,3 +181,22 @@ fn kinds_are_changed_on_request() {
     }
     assert!(plain.has_tool("f") && !plain.has_tool("g"));
 }
+
+#[test]
+fn tools_of_mcp_servers_and_of_gemini_are_read() {
+    let mcp = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"now","title":"Now","description":"The time.",
+        "inputSchema":{"type":"object","properties":{"zone":{"type":"string"}}},"annotations":{"readOnlyHint":true}}],"nextCursor":"x"}}"#;
+    let gemini = r#"[{"functionDeclarations":[{"name":"now","description":"The time.","parameters":{"type":"OBJECT",
+        "properties":{"type":{"type":"STRING","nullable":true,"enum":["STRING"]},"zone":{"type":"STRING"}}}}]},
+        {"function_declarations":[{"name":"later","parametersJsonSchema":{"type":"object","required":["at"]}}]}]"#;
+    let tools = ToolSet::from_json_str(mcp).unwrap();
+    assert_eq!(tools.definitions()[0].description.as_deref(), Some("The time."));
+    assert!(report(&tools, "now", r#"{"zone":7}"#).contains("/zone"));
+    let tools = ToolSet::from_json_str(gemini).unwrap();
+    assert!(report(&tools, "now", r#"{"zone":7}"#).contains("/zone"));
+    assert!(report(&tools, "now", r#"{"type":8}"#).contains("/type"));
+    let violation = report(&tools, "later", "{}");
+    assert!(violation.contains("at"), "{violation}");
+    let declared = r#"{"functionDeclarations":[{"name":"now"}]}"#;
+    assert_eq!(ToolSet::from_json_str(declared).unwrap().definitions().len(), 1);
+}

@@ -3,9 +3,10 @@
 use tokenline_core::ToolDefinition;
 
 use crate::request::json::{Node, Object};
+use crate::request::strict::Strict;
 use crate::request::turns::{Side, Turn, id};
 use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
 
 /// What is asked for where a request does not say: the provider wants a number, and every model of
 /// the last years may write as much.
@@ -38,7 +39,8 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     let mut blocks: Vec<Node> = Vec::new();
     for (index, message) in &turn.messages {
         match message {
-            Message::System(text) | Message::User(text) => blocks.extend(text_block(text)),
+            Message::System(text) => blocks.extend(text_block(text)),
+            Message::User(parts) => blocks.extend(parts.iter().filter_map(user_block)),
             Message::Assistant(parts) => {
                 for part in parts {
                     blocks.extend(assistant_block(*index, part)?);
@@ -82,6 +84,25 @@ fn assistant_block(index: usize, part: &AssistantPart) -> Result<Option<Node>, R
     })
 }
 
+fn user_block(part: &UserPart) -> Option<Node> {
+    let block = |kind, source: &Source| {
+        let source = match source {
+            Source::Url(url) => Object::new().with("type", "url").with("url", url),
+            Source::Base64 { media_type, data } => {
+                Object::new().with("type", "base64").with("media_type", media_type).with("data", data)
+            }
+        };
+        Object::new().with("type", kind).with("source", source)
+    };
+    match part {
+        UserPart::Text(text) => text_block(text),
+        UserPart::Image(source) => Some(block("image", source).into()),
+        UserPart::Document { name, source } => {
+            Some(block("document", source).with_some("title", name.as_ref()).into())
+        }
+    }
+}
+
 /// Empty texts are refused.
 fn text_block(text: &str) -> Option<Node> {
     (!text.is_empty()).then(|| Object::new().with("type", "text").with("text", text).into())
@@ -100,7 +121,9 @@ fn tool_choice(choice: &ToolChoice) -> Option<Object> {
 fn output_config(format: &ResponseFormat) -> Option<Object> {
     match format {
         ResponseFormat::Text | ResponseFormat::Json => None,
-        ResponseFormat::JsonSchema { schema, .. } => {
+        ResponseFormat::JsonSchema(format) => {
+            let strict = format.strict_schema(Strict::WithoutBounds).map(Node::from);
+            let schema = strict.unwrap_or_else(|| Node::from(&format.schema));
             let format = Object::new().with("type", "json_schema").with("schema", schema);
             Some(Object::new().with("format", format))
         }

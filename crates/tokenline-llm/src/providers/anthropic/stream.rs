@@ -345,7 +345,13 @@ impl Tokens {
         let read = [self.input, self.cache_creation, self.cache_read].into_iter().flatten();
         let input_tokens = read.reduce(u64::saturating_add);
         let total = input_tokens.zip(self.output).map(|(input, output)| input.saturating_add(output));
-        Usage { input_tokens, output_tokens: self.output, total_tokens: total }
+        Usage {
+            input_tokens,
+            output_tokens: self.output,
+            total_tokens: total,
+            cached_input_tokens: self.cache_read,
+            reasoning_tokens: None,
+        }
     }
 }
 

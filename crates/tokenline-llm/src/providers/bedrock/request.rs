@@ -6,9 +6,10 @@ use tokenline_core::{ToolCall, ToolDefinition};
 
 use crate::Provider;
 use crate::request::json::Object;
+use crate::request::strict::Strict;
 use crate::request::turns::{Side, Turn, id};
 use crate::request::{
-    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult,
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart,
 };
 
 /// The path names the model, and whether the response is streamed.
@@ -27,7 +28,12 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
     let mut blocks = Vec::new();
     for (index, message) in &turn.messages {
         match message {
-            Message::System(text) | Message::User(text) => blocks.extend(text_block(text)),
+            Message::System(text) => blocks.extend(text_block(text)),
+            Message::User(parts) => {
+                for part in parts {
+                    blocks.extend(user_block(*index, part)?);
+                }
+            }
             Message::Assistant(parts) => {
                 for part in parts {
                     match part {
@@ -49,6 +55,40 @@ fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {
         Side::Model => "assistant",
     };
     Ok(Object::new().with("role", role).with("content", blocks))
+}
+
+fn user_block(index: usize, part: &UserPart) -> Result<Option<Object>, RequestError> {
+    let of = |media_type: &str, data: &String| {
+        let source = Object::new().with("bytes", data);
+        Object::new().with("format", format_of(media_type)).with("source", source)
+    };
+    match part {
+        UserPart::Text(text) => Ok(text_block(text)),
+        UserPart::Image(Source::Base64 { media_type, data }) => {
+            Ok(Some(Object::new().with("image", of(media_type, data))))
+        }
+        UserPart::Document { name, source: Source::Base64 { media_type, data } } => {
+            // Other characters are refused.
+            let is_allowed = |c: char| c.is_ascii_alphanumeric() || " -()[]".contains(c);
+            let name = name.as_deref().unwrap_or("document");
+            let name: String = name.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect();
+            Ok(Some(Object::new().with("document", of(media_type, data).with("name", &name))))
+        }
+        _ => Err(part.refused(Provider::Bedrock, index)),
+    }
+}
+
+/// The provider's name for a media type.
+fn format_of(media_type: &str) -> &str {
+    match media_type {
+        "text/plain" => "txt",
+        "text/markdown" => "md",
+        "application/msword" => "doc",
+        "application/vnd.openxmlformats-officedocument.wordprocessingml.document" => "docx",
+        "application/vnd.ms-excel" => "xls",
+        "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet" => "xlsx",
+        _ => media_type.rsplit('/').next().unwrap_or_default(),
+    }
 }
 
 /// Blank texts are refused.
@@ -121,8 +161,10 @@ fn inference_config(request: &ChatRequest) -> Object {
 fn output_config(format: &ResponseFormat) -> Option<Object> {
     match format {
         ResponseFormat::Text | ResponseFormat::Json => None,
-        ResponseFormat::JsonSchema { name, schema, .. } => {
-            let schema = Object::new().with("name", name).with("schema", schema.to_compact().as_str());
+        ResponseFormat::JsonSchema(format) => {
+            let strict = format.strict_schema(Strict::WithoutBounds).map(|schema| schema.to_string());
+            let schema = strict.unwrap_or_else(|| format.schema.to_compact());
+            let schema = Object::new().with("name", &format.name).with("schema", schema.as_str());
             let structure = Object::new().with("jsonSchema", schema);
             let format = Object::new().with("type", "json_schema").with("structure", structure);
             Some(Object::new().with("textFormat", format))

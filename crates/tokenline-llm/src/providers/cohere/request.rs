@@ -3,8 +3,7 @@
 use tokenline_core::{ToolCall, ToolDefinition};
 
 use crate::Provider;
-use crate::providers::openai_chat::request::function;
-use crate::providers::openai_chat::request::with_reasoning;
+use crate::providers::openai_chat::request::{function, user_content, with_reasoning};
 use crate::request::json::Object;
 use crate::request::turns::id;
 use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
@@ -29,7 +28,7 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
     let object = |role: &str| Object::new().with("role", role);
     Ok(match message {
         Message::System(text) => object("system").with("content", text),
-        Message::User(text) => object("user").with("content", text),
+        Message::User(parts) => object("user").with("content", user_content(Provider::Cohere, index, parts)?),
         Message::Assistant(parts) => {
             let calls =
                 message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
@@ -79,6 +78,6 @@ fn response_format(format: &ResponseFormat) -> Option<Object> {
     match format {
         ResponseFormat::Text => None,
         ResponseFormat::Json => Some(json),
-        ResponseFormat::JsonSchema { schema, .. } => Some(json.with("json_schema", schema)),
+        ResponseFormat::JsonSchema(format) => Some(json.with("json_schema", &format.schema)),
     }
 }

@@ -6,7 +6,7 @@ use tokenline_core::json::Raw;
 use crate::request::json::{Node, Object};
 use crate::request::turns::{Side, Turn};
 use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult};
+use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let contents = request.turns()?;
@@ -36,7 +36,8 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
     let mut parts = Vec::new();
     for (index, message) in &turn.messages {
         match message {
-            Message::System(text) | Message::User(text) => parts.push(text_part(text)),
+            Message::System(text) => parts.push(text_part(text)),
+            Message::User(said) => parts.extend(said.iter().map(user_part)),
             Message::Assistant(said) => parts.extend(said.iter().filter_map(assistant_part)),
             Message::Tool(result) => {
                 let name = request.tool_name(*index, result)?;
@@ -60,6 +61,19 @@ fn assistant_part(part: &AssistantPart) -> Option<Object> {
         AssistantPart::ToolCall { call, .. } => function_call(call),
     };
     Some(object.with_members_of(opaque))
+}
+
+fn user_part(part: &UserPart) -> Object {
+    match part {
+        UserPart::Text(text) => text_part(text),
+        UserPart::Image(source) | UserPart::Document { source, .. } => match source {
+            Source::Url(url) => Object::new().with("fileData", Object::new().with("fileUri", url)),
+            Source::Base64 { media_type, data } => {
+                let data = Object::new().with("mimeType", media_type).with("data", data);
+                Object::new().with("inlineData", data)
+            }
+        },
+    }
 }
 
 fn text_part(text: &str) -> Object {
@@ -111,7 +125,7 @@ fn generation_config(request: &ChatRequest) -> Object {
     let (mime_type, schema) = match &request.response_format {
         ResponseFormat::Text => (None, None),
         ResponseFormat::Json => (Some("application/json"), None),
-        ResponseFormat::JsonSchema { schema, .. } => (Some("application/json"), Some(schema)),
+        ResponseFormat::JsonSchema(format) => (Some("application/json"), Some(&format.schema)),
     };
     Object::new()
         .with_some("responseMimeType", mime_type)

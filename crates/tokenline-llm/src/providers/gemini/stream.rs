@@ -230,8 +230,14 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
     };
     let input_tokens = sum("promptTokenCount", "toolUsePromptTokenCount");
     let output_tokens = sum("candidatesTokenCount", "thoughtsTokenCount");
-    let usage = Usage { input_tokens, output_tokens, total_tokens: tokens("totalTokenCount") };
-    (usage != Usage::default()).then_some(usage)
+    let usage = Usage {
+        input_tokens,
+        output_tokens,
+        total_tokens: tokens("totalTokenCount"),
+        cached_input_tokens: tokens("cachedContentTokenCount"),
+        reasoning_tokens: tokens("thoughtsTokenCount"),
+    };
+    usage.has_totals().then_some(usage)
 }
 
 fn finish_reason(name: &str) -> Option<FinishReason> {

@@ -7,7 +7,7 @@ use crate::providers::openai_chat::request::function;
 use crate::request::json::{Node, Object};
 use crate::request::turns::id;
 use crate::request::{
-    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice, ToolResult,
+    AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart,
 };
 
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
@@ -37,7 +37,11 @@ fn push_steps(
     steps: &mut Vec<Object>,
 ) -> Result<(), RequestError> {
     match message {
-        Message::System(text) | Message::User(text) => steps.push(text_step("user_input", text)),
+        Message::System(text) => steps.push(text_step("user_input", text)),
+        Message::User(parts) => {
+            let content: Vec<_> = parts.iter().map(user_content).collect();
+            steps.push(Object::new().with("type", "user_input").with("content", content));
+        }
         Message::Assistant(parts) => {
             for part in parts {
                 let opaque = part.opaque_of(Provider::GeminiInteractions);
@@ -58,6 +62,19 @@ fn push_steps(
         Message::Tool(result) => steps.push(result_step(request, index, result)?),
     }
     Ok(())
+}
+
+fn user_content(part: &UserPart) -> Object {
+    let (kind, source) = match part {
+        UserPart::Text(text) => return text_content(text),
+        UserPart::Image(source) => ("image", source),
+        UserPart::Document { source, .. } => ("document", source),
+    };
+    let content = Object::new().with("type", kind);
+    match source {
+        Source::Url(url) => content.with("uri", url),
+        Source::Base64 { media_type, data } => content.with("mime_type", media_type).with("data", data),
+    }
 }
 
 fn text_step(kind: &str, text: &str) -> Object {
@@ -95,7 +112,7 @@ fn response_format(format: &ResponseFormat) -> Option<Object> {
     match format {
         ResponseFormat::Text => None,
         ResponseFormat::Json => Some(json),
-        ResponseFormat::JsonSchema { schema, .. } => Some(json.with("schema", schema)),
+        ResponseFormat::JsonSchema(format) => Some(json.with("schema", &format.schema)),
     }
 }
 

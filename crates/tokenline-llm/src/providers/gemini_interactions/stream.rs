@@ -296,8 +296,14 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
     };
     let input_tokens = sum("total_input_tokens", "total_tool_use_tokens");
     let output_tokens = sum("total_output_tokens", "total_thought_tokens");
-    let usage = Usage { input_tokens, output_tokens, total_tokens: tokens("total_tokens") };
-    (usage != Usage::default()).then_some(usage)
+    let usage = Usage {
+        input_tokens,
+        output_tokens,
+        total_tokens: tokens("total_tokens"),
+        cached_input_tokens: tokens("total_cached_tokens"),
+        reasoning_tokens: tokens("total_thought_tokens"),
+    };
+    usage.has_totals().then_some(usage)
 }
 
 #[cfg(test)]

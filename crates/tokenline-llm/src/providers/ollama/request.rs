@@ -4,7 +4,8 @@ use tokenline_core::ToolCall;
 
 use crate::request::json::{Node, Object};
 use crate::providers::{ProviderApi, openai_chat};
-use crate::request::{ChatRequest, Message, RequestError, ResponseFormat};
+use crate::Provider;
+use crate::request::{ChatRequest, Message, RequestError, ResponseFormat, Source, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.messages.iter().enumerate();
@@ -30,7 +31,17 @@ fn message(request: &ChatRequest, index: usize, message: &Message) -> Result<Obj
     let object = |role, content: &String| Object::new().with("role", role).with("content", content);
     Ok(match message {
         Message::System(text) => object("system", text),
-        Message::User(text) => object("user", text),
+        Message::User(parts) => {
+            let mut images = Vec::new();
+            for part in parts {
+                match part {
+                    UserPart::Text(_) => {}
+                    UserPart::Image(Source::Base64 { data, .. }) => images.push(data),
+                    _ => return Err(part.refused(Provider::Ollama, index)),
+                }
+            }
+            object("user", &message.text().into_owned()).with_any("images", images)
+        }
         Message::Assistant(_) => object("assistant", &message.text().into_owned())
             .with_any("tool_calls", message.tool_calls().map(tool_call).collect::<Vec<_>>()),
         Message::Tool(result) => {
@@ -48,6 +59,6 @@ fn format(format: &ResponseFormat) -> Option<Node> {
     match format {
         ResponseFormat::Text => None,
         ResponseFormat::Json => Some(Node::from("json")),
-        ResponseFormat::JsonSchema { schema, .. } => Some(Node::from(schema)),
+        ResponseFormat::JsonSchema(format) => Some(Node::from(&format.schema)),
     }
 }

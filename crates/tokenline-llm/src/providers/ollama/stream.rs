@@ -269,6 +269,7 @@ fn read_usage(line: Value<'_>) -> Option<Usage> {
         input_tokens,
         output_tokens,
         total_tokens: total,
+        ..Usage::default()
     })
 }
 

@@ -3,9 +3,10 @@
 use tokenline_core::{ToolCall, ToolDefinition};
 
 use crate::request::json::{Node, Object};
+use crate::request::strict::Strict;
 use crate::request::turns::id;
 use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::request::{AssistantPart, ChatRequest, JsonFormat, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.messages.iter().enumerate().map(message).collect::<Result<Vec<_>, _>>()?;
@@ -29,7 +30,7 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
     let object = |role, content| Object::new().with("role", role).with("content", content);
     Ok(match message {
         Message::System(text) => object("system", Node::from(text)),
-        Message::User(text) => object("user", Node::from(text)),
+        Message::User(parts) => object("user", user_content(Provider::OpenAiChat, index, parts)?),
         Message::Assistant(parts) => {
             let text = message.text();
             let calls = message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
@@ -59,6 +60,32 @@ pub(in crate::providers) fn with_reasoning(
         },
         _ => message,
     })
+}
+
+/// A text, which every server takes, or parts.
+pub(in crate::providers) fn user_content(
+    provider: Provider,
+    index: usize,
+    parts: &[UserPart],
+) -> Result<Node, RequestError> {
+    if let [UserPart::Text(text)] = parts {
+        return Ok(Node::from(text));
+    }
+    let kind = |kind: &str| Object::new().with("type", kind);
+    let parts = parts.iter().map(|part| match part {
+        UserPart::Text(text) => Ok(kind("text").with("text", text)),
+        UserPart::Image(source) => {
+            Ok(kind("image_url").with("image_url", Object::new().with("url", source.to_url().as_str())))
+        }
+        UserPart::Document { name, source: source @ Source::Base64 { .. } }
+            if provider == Provider::OpenAiChat =>
+        {
+            let file = Object::new().with("filename", name.as_deref().unwrap_or("document"));
+            Ok(kind("file").with("file", file.with("file_data", source.to_url().as_str())))
+        }
+        UserPart::Document { .. } => Err(part.refused(provider, index)),
+    });
+    Ok(Node::from(parts.collect::<Result<Vec<_>, _>>()?))
 }
 
 fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
@@ -96,17 +123,19 @@ fn response_format(format: &ResponseFormat) -> Option<Object> {
     match format {
         ResponseFormat::Text => None,
         ResponseFormat::Json => Some(Object::new().with("type", "json_object")),
-        ResponseFormat::JsonSchema { .. } => {
-            Some(Object::new().with("type", "json_schema").with_some("json_schema", schema(format)))
+        ResponseFormat::JsonSchema(format) => {
+            Some(Object::new().with("type", "json_schema").with("json_schema", schema(format)))
         }
     }
 }
 
 /// The name, the schema, and whether it is a strict one; the Responses have the same.
-pub(in crate::providers) fn schema(format: &ResponseFormat) -> Option<Object> {
-    let ResponseFormat::JsonSchema { name, schema, strict } = format else { return None };
-    let strict = strict.unwrap_or_else(|| schema.to_value().is_ok_and(|schema| is_strict(&schema)));
-    Some(Object::new().with("name", name).with("schema", schema).with("strict", strict))
+pub(in crate::providers) fn schema(format: &JsonFormat) -> Object {
+    let made_strict = format.strict_schema(Strict::WithBounds);
+    let is_strict =
+        format.strict.unwrap_or_else(|| format.schema.to_value().is_ok_and(|schema| is_strict(&schema)));
+    let schema = made_strict.map_or_else(|| Node::from(&format.schema), Node::from);
+    Object::new().with("name", &format.name).with("schema", schema).with("strict", is_strict)
 }
 
 /// Whether a schema keeps the first rules of strict mode: every object lists all its members as

@@ -230,7 +230,15 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
     usage.as_object()?;
     let tokens = |name| usage.get(name).and_then(as_u64);
     let (input_tokens, output_tokens) = (tokens("prompt_tokens"), tokens("completion_tokens"));
-    Some(Usage { input_tokens, output_tokens, total_tokens: tokens("total_tokens") })
+    let cached = usage.pointer("/prompt_tokens_details/cached_tokens").and_then(as_u64);
+    Some(Usage {
+        input_tokens,
+        output_tokens,
+        total_tokens: tokens("total_tokens"),
+        // The second is DeepSeek's.
+        cached_input_tokens: cached.or_else(|| tokens("prompt_cache_hit_tokens")),
+        reasoning_tokens: usage.pointer("/completion_tokens_details/reasoning_tokens").and_then(as_u64),
+    })
 }
 
 /// Answers with the choice's error, if it has one: OpenRouter puts it there.

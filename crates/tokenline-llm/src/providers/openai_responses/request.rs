@@ -6,7 +6,7 @@ use crate::request::json::{Node, Object};
 use crate::providers::openai_chat::request::{function, schema};
 use crate::request::turns::id;
 use crate::Provider;
-use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, ToolChoice};
+use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let is_opening = |(_, message): &(usize, &Message)| matches!(message, Message::System(_));
@@ -44,6 +44,18 @@ pub(super) fn tool(tool: &ToolDefinition) -> Object {
     function(tool).into_iter().fold(kind, |object, (name, node)| object.with(&name, node)).with("strict", false)
 }
 
+fn user_part(part: &UserPart) -> Object {
+    let kind = |kind: &str| Object::new().with("type", kind);
+    match part {
+        UserPart::Text(text) => kind("input_text").with("text", text),
+        UserPart::Image(source) => kind("input_image").with("image_url", source.to_url().as_str()),
+        UserPart::Document { source: Source::Url(url), .. } => kind("input_file").with("file_url", url),
+        UserPart::Document { name, source } => kind("input_file")
+            .with("filename", name.as_deref().unwrap_or("document"))
+            .with("file_data", source.to_url().as_str()),
+    }
+}
+
 /// A message is one item, and each call in it another.
 fn items(index: usize, message: &Message, input: &mut Vec<Node>) -> Result<(), RequestError> {
     // The type may be left out at OpenAI, but not at llama.cpp.
@@ -51,7 +63,14 @@ fn items(index: usize, message: &Message, input: &mut Vec<Node>) -> Result<(), R
         |role, text: &String| Object::new().with("type", "message").with("role", role).with("content", text);
     match message {
         Message::System(text) => input.push(said("system", text).into()),
-        Message::User(text) => input.push(said("user", text).into()),
+        Message::User(parts) => {
+            let content = match &parts[..] {
+                [UserPart::Text(text)] => Node::from(text),
+                _ => Node::from(parts.iter().map(user_part).collect::<Vec<_>>()),
+            };
+            let item = Object::new().with("type", "message").with("role", "user").with("content", content);
+            input.push(item.into());
+        }
         Message::Assistant(parts) => {
             for part in parts {
                 input.extend(match part {
@@ -95,9 +114,9 @@ fn text_format(format: &ResponseFormat) -> Option<Object> {
     let format = match format {
         ResponseFormat::Text => return None,
         ResponseFormat::Json => Object::new().with("type", "json_object"),
-        ResponseFormat::JsonSchema { .. } => {
+        ResponseFormat::JsonSchema(format) => {
             let kind = Object::new().with("type", "json_schema");
-            schema(format).into_iter().flatten().fold(kind, |object, (name, node)| object.with(&name, node))
+            schema(format).into_iter().fold(kind, |object, (name, node)| object.with(&name, node))
         }
     };
     Some(Object::new().with("format", format))

@@ -359,7 +359,13 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
     usage.as_object()?;
     let tokens = |name| usage.get(name).and_then(as_u64);
     let (input_tokens, output_tokens) = (tokens("input_tokens"), tokens("output_tokens"));
-    Some(Usage { input_tokens, output_tokens, total_tokens: tokens("total_tokens") })
+    Some(Usage {
+        input_tokens,
+        output_tokens,
+        total_tokens: tokens("total_tokens"),
+        cached_input_tokens: usage.pointer("/input_tokens_details/cached_tokens").and_then(as_u64),
+        reasoning_tokens: usage.pointer("/output_tokens_details/reasoning_tokens").and_then(as_u64),
+    })
 }
 
 #[cfg(test)]

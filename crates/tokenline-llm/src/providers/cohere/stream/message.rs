@@ -91,8 +91,10 @@ impl<'a> Parts<'a> {
         let count = |name| counts.clone().find_map(|counts| counts.get(name).and_then(as_u64));
         let (input_tokens, output_tokens) = (count("input_tokens"), count("output_tokens"));
         let total = input_tokens.zip(output_tokens).map(|(input, output)| input.saturating_add(output));
-        let usage = Usage { input_tokens, output_tokens, total_tokens: total };
-        (usage != Usage::default()).then_some(usage)
+        let cached_input_tokens = self.usage.and_then(|usage| usage.get("cached_tokens").and_then(as_u64));
+        let usage =
+            Usage { input_tokens, output_tokens, total_tokens: total, cached_input_tokens, reasoning_tokens: None };
+        usage.has_totals().then_some(usage)
     }
 }
 

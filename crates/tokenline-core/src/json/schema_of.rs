@@ -1,0 +1,59 @@
+//! JSON Schemas from Rust types.
+
+use schemars::generate::SchemaSettings;
+use schemars::transform::transform_subschemas;
+use schemars::{JsonSchema, Schema};
+
+use super::Raw;
+
+impl Raw {
+    /// The JSON Schema (draft 2020-12) of a type as it is deserialized, for a model to read: members in the order of the
+    /// type, other types where they are used (recursive ones in `$defs`), without `$schema` and `title`.
+    ///
+    /// ```
+    /// use schemars::JsonSchema;
+    /// use tokenline_core::json::Raw;
+    ///
+    /// #[derive(JsonSchema)]
+    /// struct Answer {
+    ///     /// Step by step.
+    ///     reasoning: String,
+    ///     is_true: bool,
+    /// }
+    ///
+    /// assert_eq!(
+    ///     Raw::schema_of::<Answer>(),
+    ///     r#"{"type":"object","properties":{"reasoning":{"description":"Step by step.","type":"string"},"is_true":{"type":"boolean"}},"required":["reasoning","is_true"]}"#
+    /// );
+    /// ```
+    #[must_use]
+    pub fn schema_of<T: JsonSchema>() -> Self {
+        Self::from(schema_of::<T>())
+    }
+}
+
+pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
+    let settings = SchemaSettings::draft2020_12().with(|settings| {
+        settings.inline_subschemas = true;
+        settings.meta_schema = None;
+    });
+    settings.with_transform(without_title).into_generator().into_root_schema_for::<T>()
+}
+
+/// A title is the name of the Rust type, which tells a model nothing.
+fn without_title(schema: &mut Schema) {
+    schema.remove("title");
+    transform_subschemas(&mut without_title, schema);
+}
+
+impl From<Schema> for Raw {
+    fn from(schema: Schema) -> Self {
+        Self::from(schema.to_value())
+    }
+}
+
+impl From<&Schema> for Raw {
+    fn from(schema: &Schema) -> Self {
+        Self::from(schema.as_value().clone())
+    }
+}
