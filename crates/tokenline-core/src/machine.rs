@@ -85,6 +85,10 @@ pub enum CountAs<'a> {
     ToolCall(Recovered),
     /// A reject or a note.
     Diagnostic(&'a Diagnostic),
-    /// None of these: a piece of text, token usage.
+    /// Tokens used so far: read, written, and of those read the ones from a cache.
+    Usage([Option<u64>; 3]),
+    /// Why the model ended: `stop`.
+    Finish(&'a str),
+    /// None of these: a piece of text.
     Other,
 }

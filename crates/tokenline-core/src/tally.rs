@@ -61,7 +61,7 @@ impl Tally {
                     self.report.set_ended_by(EndedBy::ErrorBudget);
                 }
             }
-            CountAs::Other => {}
+            CountAs::Usage(_) | CountAs::Finish(_) | CountAs::Other => {}
         }
     }
 

@@ -235,3 +235,45 @@ fn nothing_of_the_input_is_told() {
     assert!(secret > 10, "{events:?}");
     assert!(seen.lines("tokenline: rejected code=") > 5, "{}", seen.log);
 }
+
+#[cfg(all(feature = "client", feature = "replay"))]
+#[test]
+fn a_request_is_told_as_opentelemetry_has_it_and_never_what_was_said() {
+    use tokenline_llm::client::LlmClient;
+    use tokenline_llm::replay::{Recording, ReplayServer};
+    use tokenline_llm::request::ChatRequest;
+
+    let usage = r#"data: {"choices":[],"usage":{"prompt_tokens":7,"completion_tokens":3,"prompt_tokens_details":{"cached_tokens":5}}}"#;
+    let wire = [&text("{\"a\":\"SECRET-VALUE\"}\n"), &chunk("{}", "stop"), usage, "\n\n", DONE].concat();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let seen = observed(|| {
+        runtime.block_on(async {
+            let recordings = [Recording::new("gpt-x", wire)];
+            let server =
+                ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings).await.expect("a free port");
+            let client = LlmClient::openai_chat(server.url()).expect("a URL");
+            let request = ChatRequest::new("gpt-x").user("SECRET-VALUE").max_tokens(9).temperature(0.5);
+            let mut records =
+                client.stream(&request).expect("a request").send().await.expect("a response").records();
+            while records.next().await.is_some() {}
+        });
+    })
+    .1;
+    let span = seen.log.lines().last().expect("the end");
+    for attribute in [
+        "chat{source=\"openai-chat\" otel.kind=\"client\" otel.name=\"chat gpt-x\"",
+        "gen_ai.operation.name=\"chat\"",
+        "gen_ai.provider.name=\"openai\"",
+        "gen_ai.request.model=\"gpt-x\"",
+        "gen_ai.request.max_tokens=9",
+        "gen_ai.request.temperature=0.5",
+        "server.address=\"127.0.0.1\"",
+        "gen_ai.response.finish_reasons=[\"stop\"]",
+        "gen_ai.usage.input_tokens=7",
+        "gen_ai.usage.output_tokens=3",
+        "gen_ai.usage.cache_read.input_tokens=5",
+    ] {
+        assert!(span.contains(attribute), "{attribute}: {}", seen.log);
+    }
+    assert!(!seen.log.contains("SECRET-VALUE"), "{}", seen.log);
+}

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use tokenline_core::{Code, CountAs, Diagnostic, Report, Severity};
 
+use super::ModelRequest;
 #[cfg(feature = "metrics")]
 use super::counters::Counters;
 use super::outcome::Outcome;
@@ -50,6 +51,11 @@ struct State {
 }
 
 impl State {
+    fn new(start: Start) -> Self {
+        let outcome = Outcome::Dropped;
+        Self { start, has_delivered: false, outcome, is_given_up: false, is_closed: false }
+    }
+
     fn settle(&mut self, outcome: Outcome) {
         // What was read before the source failed may be found out after it.
         if self.outcome != Outcome::Failed {
@@ -72,17 +78,27 @@ impl Meter {
     #[must_use]
     pub fn new(source: &'static str, start: Start) -> Self {
         Self {
-            state: State {
-                start,
-                has_delivered: false,
-                outcome: Outcome::Dropped,
-                is_given_up: false,
-                is_closed: false,
-            },
+            state: State::new(start),
             #[cfg(feature = "metrics")]
             counters: Counters::new(source),
             #[cfg(feature = "tracing")]
             trace: Trace::new(source),
+        }
+    }
+
+    /// For the response of a model.
+    #[cfg_attr(
+        not(feature = "tracing"),
+        allow(unused_variables, reason = "metrics do not tell of the request")
+    )]
+    #[must_use]
+    pub fn of_model(source: &'static str, start: Start, request: &ModelRequest) -> Self {
+        Self {
+            state: State::new(start),
+            #[cfg(feature = "metrics")]
+            counters: Counters::new(source),
+            #[cfg(feature = "tracing")]
+            trace: Trace::of_model(source, request),
         }
     }
 
@@ -130,7 +146,11 @@ impl Metered<'_> {
             CountAs::Record(_) => self.record(),
             CountAs::ToolCall(_) => self.tool_call(),
             CountAs::Diagnostic(diagnostic) => self.diagnostic(diagnostic),
-            CountAs::Other => {}
+            #[cfg(feature = "tracing")]
+            CountAs::Usage(tokens) => self.trace.usage(tokens),
+            #[cfg(feature = "tracing")]
+            CountAs::Finish(reason) => self.trace.finish(reason),
+            _ => {}
         }
     }
 

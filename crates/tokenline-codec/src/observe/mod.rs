@@ -70,6 +70,7 @@
 //! | level | what | fields |
 //! |---|---|---|
 //! | debug | span `tokenline.stream` | `source`; at its end `outcome`, `bytes`, `events`, `records`, `tool_calls`, `rejected` |
+//! | debug | span `chat`, of a model's response | the same, and the attributes of OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/): `otel.name`, `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model`, `gen_ai.request.max_tokens`, `gen_ai.request.temperature`, `gen_ai.request.top_p`, `gen_ai.request.seed`, `server.address`, `server.port`; as they come `gen_ai.usage.input_tokens`, `gen_ai.usage.output_tokens`, `gen_ai.usage.cache_read.input_tokens`, `gen_ai.response.finish_reasons` (the [reasons](https://docs.rs/tokenline-llm) as this library names them), `error.type`; of the request only if a client sent it |
 //! | debug | `first record`, or call | `elapsed_ms` |
 //! | debug | `rejected` | `code`, `origin`, `line`, `column`, `start`, `end`, `schema_path` if a schema's rule was broken |
 //! | debug | `ended` | `outcome` and the counts, as the span |
@@ -92,6 +93,7 @@
 mod counters;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 mod meter;
+mod model_request;
 #[cfg(not(any(feature = "metrics", feature = "tracing")))]
 mod off;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
@@ -104,6 +106,8 @@ pub use counters::describe_metrics;
 #[cfg(any(feature = "metrics", feature = "tracing"))]
 #[doc(hidden)]
 pub use meter::{Meter, Metered, Start};
+#[doc(hidden)]
+pub use model_request::ModelRequest;
 #[cfg(not(any(feature = "metrics", feature = "tracing")))]
 #[doc(hidden)]
 pub use off::{Meter, Metered, Start};

@@ -36,6 +36,12 @@ impl Meter {
     }
 
     #[inline]
+    #[must_use]
+    pub fn of_model(_source: &'static str, _start: Start, _request: &super::ModelRequest) -> Self {
+        Self
+    }
+
+    #[inline]
     pub fn enter(&mut self) -> Metered<'_> {
         Metered(PhantomData)
     }

@@ -12,6 +12,7 @@ use tokenline_core::{Code, Diagnostic};
 use tracing::field::Empty;
 use tracing::{Span, debug, debug_span, span, warn};
 
+use super::ModelRequest;
 use super::outcome::Outcome;
 
 /// The span of a stream, and what it is to say at its end.
@@ -19,6 +20,8 @@ pub(super) struct Trace {
     source: &'static str,
     span: Span,
     counts: Counts,
+    /// Why the choices ended.
+    reasons: Vec<String>,
 }
 
 #[derive(Default)]
@@ -36,6 +39,7 @@ pub(super) struct Entered<'a> {
     span: &'a Span,
     _inside: span::Entered<'a>,
     counts: &'a mut Counts,
+    reasons: &'a mut Vec<String>,
 }
 
 impl Trace {
@@ -51,12 +55,44 @@ impl Trace {
             tool_calls = Empty,
             rejected = Empty,
         );
-        Self { source, span, counts: Counts::default() }
+        Self { source, span, counts: Counts::default(), reasons: Vec::new() }
+    }
+
+    /// Named as OpenTelemetry's semantic conventions for generative AI have it.
+    pub(super) fn of_model(source: &'static str, request: &ModelRequest) -> Self {
+        let span = debug_span!(
+            target: "tokenline",
+            "chat",
+            source,
+            otel.kind = "client",
+            otel.name = request.model.as_ref().map(|model| format!("chat {model}")),
+            gen_ai.operation.name = "chat",
+            gen_ai.provider.name = request.provider,
+            gen_ai.request.model = request.model,
+            gen_ai.request.max_tokens = request.max_tokens,
+            gen_ai.request.temperature = request.temperature,
+            gen_ai.request.top_p = request.top_p,
+            gen_ai.request.seed = request.seed,
+            server.address = request.server_address,
+            server.port = request.server_port,
+            gen_ai.response.finish_reasons = Empty,
+            gen_ai.usage.input_tokens = Empty,
+            gen_ai.usage.output_tokens = Empty,
+            gen_ai.usage.cache_read.input_tokens = Empty,
+            error.type = Empty,
+            outcome = Empty,
+            bytes = Empty,
+            events = Empty,
+            records = Empty,
+            tool_calls = Empty,
+            rejected = Empty,
+        );
+        Self { source, span, counts: Counts::default(), reasons: Vec::new() }
     }
 
     pub(super) fn enter(&mut self) -> Entered<'_> {
-        let Self { source, span, counts } = self;
-        Entered { source, _inside: span.enter(), span, counts }
+        let Self { source, span, counts, reasons } = self;
+        Entered { source, _inside: span.enter(), span, counts, reasons }
     }
 }
 
@@ -69,12 +105,29 @@ impl Entered<'_> {
         debug!(target: "tokenline", elapsed_ms = elapsed.as_secs_f64() * 1e3, "first record");
     }
 
+    pub(super) fn usage(&self, [input, output, cached]: [Option<u64>; 3]) {
+        self.span.record("gen_ai.usage.input_tokens", input);
+        self.span.record("gen_ai.usage.output_tokens", output);
+        self.span.record("gen_ai.usage.cache_read.input_tokens", cached);
+    }
+
+    pub(super) fn finish(&mut self, reason: &str) {
+        self.reasons.push(reason.to_owned());
+        self.span.record("gen_ai.response.finish_reasons", tracing::field::debug(&*self.reasons));
+    }
+
     pub(super) fn rejected(&self, diagnostic: &Diagnostic) {
         let (source, code) = (self.source, diagnostic.code.as_str());
         match diagnostic.code {
             // With the source, because the span is not shown where only warnings are.
-            Code::ProviderError => warn!(target: "tokenline", source, code, "provider error"),
-            Code::StreamIncomplete => warn!(target: "tokenline", source, code, "stream incomplete"),
+            Code::ProviderError => {
+                self.span.record("error.type", code);
+                warn!(target: "tokenline", source, code, "provider error");
+            }
+            Code::StreamIncomplete => {
+                self.span.record("error.type", code);
+                warn!(target: "tokenline", source, code, "stream incomplete");
+            }
             _ => debug!(
                 target: "tokenline",
                 code,
@@ -90,6 +143,7 @@ impl Entered<'_> {
     }
 
     pub(super) fn source_failed(&self) {
+        self.span.record("error.type", "source_failed");
         warn!(target: "tokenline", source = self.source, "source failed");
     }
 

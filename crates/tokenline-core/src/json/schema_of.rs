@@ -23,7 +23,7 @@ impl Raw {
     ///
     /// assert_eq!(
     ///     Raw::schema_of::<Answer>(),
-    ///     r#"{"type":"object","properties":{"reasoning":{"description":"Step by step.","type":"string"},"is_true":{"type":"boolean"}},"required":["reasoning","is_true"]}"#
+    ///     r#"{"type":"object","properties":{"reasoning":{"type":"string","description":"Step by step."},"is_true":{"type":"boolean"}},"required":["reasoning","is_true"]}"#
     /// );
     /// ```
     #[must_use]

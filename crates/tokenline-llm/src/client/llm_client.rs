@@ -8,6 +8,8 @@ use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, Url};
 
+use tokenline_codec::observe::ModelRequest;
+
 use super::builder::LlmClientBuilder;
 use super::error::root_cause;
 use super::retry::Retries;
@@ -122,7 +124,17 @@ impl LlmClient {
             ClientError::new(ClientErrorKind::Request, format!("the request cannot be sent: {error}"))
                 .with_source(error)
         })?;
-        Ok(StreamRequest::new(self.clone(), url, body.to_string().into(), options))
+        let model = ModelRequest {
+            provider: provider.api().gen_ai_name(),
+            model: Some(request.model.clone()),
+            max_tokens: request.max_tokens,
+            temperature: request.temperature,
+            top_p: request.top_p,
+            seed: request.seed,
+            server_address: url.host_str().map(str::to_owned),
+            server_port: url.port_or_known_default(),
+        };
+        Ok(StreamRequest::new(self.clone(), url, body.to_string().into(), options, model))
     }
 
     /// Prepares a request whose answer is continued when it is cut off, by as many further requests as that takes and

@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use reqwest::Url;
 use serde::de::DeserializeOwned;
-use tokenline_codec::observe::Start;
+use tokenline_codec::observe::{ModelRequest, Start};
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Rejected, Validate, ValidateCall};
 
@@ -38,12 +38,19 @@ pub struct StreamRequest<T = Raw> {
     url: Url,
     body: Bytes,
     parser: ResponseParser<T>,
+    model: ModelRequest,
 }
 
 impl StreamRequest {
-    pub(super) fn new(client: LlmClient, url: Url, body: Bytes, options: Options) -> Self {
+    pub(super) fn new(
+        client: LlmClient,
+        url: Url,
+        body: Bytes,
+        options: Options,
+        model: ModelRequest,
+    ) -> Self {
         let parser = ResponseParser::new(client.provider(), options);
-        Self { client, url, body, parser }
+        Self { client, url, body, parser, model }
     }
 
     /// Reads the records of the answer into a type. Call it before what is to hold for these records.
@@ -66,8 +73,8 @@ impl<T> StreamRequest<T> {
         self,
         change: impl FnOnce(ResponseParser<T>) -> ResponseParser<U>,
     ) -> StreamRequest<U> {
-        let Self { client, url, body, parser } = self;
-        StreamRequest { client, url, body, parser: change(parser) }
+        let Self { client, url, body, parser, model } = self;
+        StreamRequest { client, url, body, parser: change(parser), model }
     }
 
     /// Keeps what the response says, for [`ResponseStream::into_message`].
@@ -109,12 +116,12 @@ impl<T> StreamRequest<T> {
     ///
     /// If there is no answer; [`ClientError::kind`] says what went wrong.
     pub async fn send(self) -> Result<ResponseStream<ResponseBody, T>, ClientError> {
-        let Self { client, url, body, parser } = self;
+        let Self { client, url, body, parser, model } = self;
         let start = Start::now();
         let (response, attempts) = client.send(&url, &body).await?;
         let parser = parser.with_secrets(client.0.secrets.clone());
         let body = ResponseBody::new(response, &client.0, attempts);
-        Ok(ResponseStream::since(start, body, parser))
+        Ok(ResponseStream::since(start, &model, body, parser))
     }
 }
 

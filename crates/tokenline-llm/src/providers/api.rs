@@ -12,6 +12,11 @@ pub(crate) trait ProviderApi: Sync {
     /// The name, for people and options: `openai-chat`.
     fn name(&self) -> &'static str;
 
+    /// The value of OpenTelemetry's attribute `gen_ai.provider.name`.
+    fn gen_ai_name(&self) -> &'static str {
+        self.name()
+    }
+
     /// The API in a few words, for help texts.
     fn title(&self) -> &'static str;
 

@@ -166,6 +166,12 @@ impl<T> ResponseEvent<T> {
         match self {
             Self::Record { record, .. } => CountAs::Record(record.recovered),
             Self::ToolCall { call, .. } => CountAs::ToolCall(call.recovered),
+            Self::Usage(usage) => {
+                CountAs::Usage([usage.input_tokens, usage.output_tokens, usage.cached_input_tokens])
+            }
+            // A reason that is not known could be any text.
+            Self::Finish { reason: FinishReason::Other(_), .. } => CountAs::Finish("other"),
+            Self::Finish { reason, .. } => CountAs::Finish(reason.as_str()),
             event => event.diagnostic().map_or(CountAs::Other, CountAs::Diagnostic),
         }
     }

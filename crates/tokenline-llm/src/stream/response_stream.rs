@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_codec::observe::{Meter, Start};
+use tokenline_codec::observe::{Meter, ModelRequest, Start};
 use tokenline_codec::{EventStream, Items, Pump, Reporting};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Counted, Record, Rejected, Report, ToolCall};
@@ -67,12 +67,14 @@ pub type ToolCalls<S, T = Raw> = Items<ResponseStream<S, T>, ToolCall>;
 impl<S: TryStream, T> ResponseStream<S, T> {
     /// The events of the answer that `source` gives the bytes of, read by `parser`.
     pub fn new(source: S, parser: ResponseParser<T>) -> Self {
-        Self::since(Start::now(), source, parser)
+        let request =
+            ModelRequest { provider: parser.provider().api().gen_ai_name(), ..ModelRequest::default() };
+        Self::since(Start::now(), &request, source, parser)
     }
 
     /// The same for a request that was sent before: that is when it started.
-    pub(crate) fn since(start: Start, source: S, parser: ResponseParser<T>) -> Self {
-        let meter = Meter::new(parser.provider().as_str(), start);
+    pub(crate) fn since(start: Start, request: &ModelRequest, source: S, parser: ResponseParser<T>) -> Self {
+        let meter = Meter::of_model(parser.provider().as_str(), start, request);
         Self { pump: Pump::new(source, parser, meter) }
     }
 

@@ -35,6 +35,10 @@ impl ProviderApi for Api {
         "bedrock"
     }
 
+    fn gen_ai_name(&self) -> &'static str {
+        "aws.bedrock"
+    }
+
     fn title(&self) -> &'static str {
         "Amazon Bedrock ConverseStream"
     }

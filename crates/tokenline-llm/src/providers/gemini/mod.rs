@@ -31,6 +31,10 @@ impl ProviderApi for Api {
         "gemini"
     }
 
+    fn gen_ai_name(&self) -> &'static str {
+        "gcp.gemini"
+    }
+
     fn title(&self) -> &'static str {
         "Gemini streamGenerateContent, with alt=sse or without"
     }

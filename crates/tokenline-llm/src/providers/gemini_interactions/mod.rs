@@ -31,6 +31,10 @@ impl ProviderApi for Api {
         "gemini-interactions"
     }
 
+    fn gen_ai_name(&self) -> &'static str {
+        "gcp.gemini"
+    }
+
     fn title(&self) -> &'static str {
         "Gemini Interactions"
     }

@@ -31,6 +31,10 @@ impl ProviderApi for Api {
         "openai-chat"
     }
 
+    fn gen_ai_name(&self) -> &'static str {
+        "openai"
+    }
+
     fn title(&self) -> &'static str {
         "OpenAI chat completions, or a server that implements the same API"
     }

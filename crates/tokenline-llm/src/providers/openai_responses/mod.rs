@@ -31,6 +31,10 @@ impl ProviderApi for Api {
         "openai-responses"
     }
 
+    fn gen_ai_name(&self) -> &'static str {
+        "openai"
+    }
+
     fn title(&self) -> &'static str {
         "OpenAI Responses"
     }
