@@ -169,6 +169,9 @@ pub(crate) struct ModelArgs {
     /// Seconds of silence after which to give up.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) read_timeout: u32,
+    /// Seconds that a response may take as a whole.
+    #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) response_timeout: u32,
     /// How often to repeat a request that nothing came of: no connection, 429 or 5xx. Never once an
     /// answer has begun.
     #[arg(long, value_name = "N", default_value = "2")]

@@ -14,12 +14,14 @@ use crate::load;
 pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
     let mut builder = LlmClient::builder(args.provider)
         .read_timeout(Duration::from_secs(u64::from(args.read_timeout)))
+        .response_timeout(Duration::from_secs(u64::from(args.response_timeout)))
         .retries(args.retries)
         .http(|http| http.user_agent(concat!("tokenline/", env!("CARGO_PKG_VERSION"))));
     if let Some(base_url) = &args.base_url {
         builder = builder.base_url(base_url);
     }
     if let Some(variable) = &args.api_key_env {
+        check_variable("--api-key-env", variable)?;
         builder = builder.api_key(ApiKey::from_env(variable).map_err(|error| failure(&error))?);
     }
     for header in &args.header {
@@ -29,13 +31,28 @@ pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
     builder.build().map_err(|error| failure(&error))
 }
 
+/// That this is the name of a variable. A key in its place must not be shown: terminals are shared, and logs kept.
+fn check_variable(option: &str, name: &str) -> Result<(), Failure> {
+    let is_name =
+        name.len() <= 64 && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
+    if is_name || std::env::var_os(name).is_some() {
+        return Ok(());
+    }
+    let message =
+        "needs the name of a variable; what was given is none, and not shown because it may be a key";
+    Err(Failure::Usage(format!("{option}: {message}")))
+}
+
 /// A header, `NAME: VALUE` or `NAME: @VARIABLE`.
 fn header_of(header: &str) -> Result<(&str, String), Failure> {
     let (name, value) =
         header.split_once(':').ok_or_else(|| Failure::Usage("--header needs NAME: VALUE".to_owned()))?;
     let value = match value.trim().strip_prefix('@') {
-        Some(variable) => std::env::var(variable)
-            .map_err(|_| Failure::Usage(format!("--header {name}: the variable {variable} is not set")))?,
+        Some(variable) => {
+            check_variable(&format!("--header {name}"), variable)?;
+            std::env::var(variable)
+                .map_err(|_| Failure::Usage(format!("--header {name}: the variable {variable} is not set")))?
+        }
         None => value.trim().to_owned(),
     };
     Ok((name.trim(), value))

@@ -196,6 +196,8 @@ async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
             &["--api-key-env", "TOKENLINE_NO_SUCH_KEY"][..],
             "the environment variable TOKENLINE_NO_SUCH_KEY is not set",
         ),
+        (&["--api-key-env", "sk-PROJ-0123456789"], "--api-key-env: needs the name of a variable"),
+        (&["--header", "x-key: @sk-PROJ-0123456789"], "--header x-key: needs the name of a variable"),
         (&["--response-format", "schema"], "--response-format schema needs --schema"),
         (&["--set", "effort=low"], "--set effort: not JSON, in which a text stands in quotes"),
         (&["--header", "x-no-colon"], "--header needs NAME: VALUE"),
@@ -210,6 +212,7 @@ async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
         let code = if said.starts_with("cannot read") { 3 } else { 2 };
         assert_eq!((run.code, &*run.out), (code, ""), "{args:?}: {}", run.err);
         assert!(run.err.contains(said), "{args:?}: {}", run.err);
+        assert!(!run.err.contains("PROJ"), "{}", run.err);
     }
     assert_eq!(server.traffic().requests, 0);
 }

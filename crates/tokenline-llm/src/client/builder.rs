@@ -38,6 +38,7 @@ pub struct LlmClientBuilder {
     headers: Vec<(String, String)>,
     connect_timeout: Duration,
     read_timeout: Duration,
+    response_timeout: Duration,
     retries: u32,
     http: Vec<Change>,
 }
@@ -54,6 +55,7 @@ enum Key {
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 /// Models that think may be silent for minutes.
 const READ_TIMEOUT: Duration = Duration::from_secs(300);
+const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3600);
 const RETRIES: u32 = 2;
 /// Shorter than what servers and load balancers keep an idle connection: one that they close while a
 /// request is on its way cannot be told from one that breaks after the model has begun.
@@ -70,6 +72,7 @@ impl LlmClientBuilder {
             headers: Vec::new(),
             connect_timeout: CONNECT_TIMEOUT,
             read_timeout: READ_TIMEOUT,
+            response_timeout: RESPONSE_TIMEOUT,
             retries: RETRIES,
             http: Vec::new(),
         }
@@ -111,9 +114,16 @@ impl LlmClientBuilder {
     }
 
     /// Sets how long there may be silence: before the answer, and between two of its pieces; 5
-    /// minutes unless set. There is no limit to the answer as a whole.
+    /// minutes unless set.
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
+        self
+    }
+
+    /// Sets how long a response may take as a whole, from the request to its last byte; an hour unless set. A server
+    /// that sends nothing but comments is never silent.
+    pub fn response_timeout(mut self, timeout: Duration) -> Self {
+        self.response_timeout = timeout;
         self
     }
 
@@ -186,6 +196,7 @@ impl LlmClientBuilder {
             // refuse a server that does not need them.
             http = http.tls_certs_only([]);
         }
+        let http = http.timeout(self.response_timeout);
         let http = self.http.into_iter().fold(http, |http, change| change(http));
         let http = http
             .connect_timeout(self.connect_timeout)

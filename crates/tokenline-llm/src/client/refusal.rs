@@ -2,7 +2,7 @@
 
 use std::time::{Duration, SystemTime};
 
-use reqwest::header::{CONTENT_TYPE, HeaderMap, LOCATION};
+use reqwest::header::{CONTENT_ENCODING, CONTENT_TYPE, HeaderMap, LOCATION};
 use reqwest::{Response, StatusCode, Url};
 
 use super::llm_client::Inner;
@@ -43,6 +43,15 @@ pub(super) async fn check(client: &Inner, response: Response) -> Result<Response
         return Err(error(ClientErrorKind::Status, text)
             .with_retry_after(retry_after(|name| headers.get(name)?.to_str().ok(), SystemTime::now()))
             .retryable(retry::may_pass(status, &headers, &body.text)));
+    }
+    // What was asked for has been undone, and is no longer named.
+    if let Some(encoding) = header(response.headers(), CONTENT_ENCODING.as_str())
+        && !encoding.is_empty()
+        && !encoding.eq_ignore_ascii_case("identity")
+    {
+        let encoding = client.secrets.shown(&encoding, MAX_ID);
+        let text = format!("{host} answered with `{encoding}` content at {path}, which was not asked for");
+        return Err(error(ClientErrorKind::ContentType, text));
     }
     let content_type = header(response.headers(), CONTENT_TYPE.as_str()).unwrap_or_default();
     let essence = content_type.split(';').next().unwrap_or_default().trim().to_ascii_lowercase();

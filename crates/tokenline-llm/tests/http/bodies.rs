@@ -73,6 +73,18 @@ async fn an_error_with_success_is_an_error_of_the_stream_too() {
 }
 
 #[tokio::test]
+async fn a_compressed_response_is_named() {
+    let headers = [("content-type", "text/event-stream"), ("content-encoding", "br")];
+    let server = ScriptedServer::always(move || vec![response(200, &headers, "\u{b}")]).await;
+    let error = fail(client(Provider::OpenAiChat, &server.url())).await;
+    assert_eq!(error.kind(), ClientErrorKind::ContentType);
+    assert!(error.to_string().contains("answered with `br` content at "), "{error}");
+    let headers = [("content-type", "text/event-stream"), ("content-encoding", "identity")];
+    let server = ScriptedServer::always(move || vec![response(200, &headers, "data: [DONE]\n\n")]).await;
+    assert!(send(client(Provider::OpenAiChat, &server.url())).await.is_ok());
+}
+
+#[tokio::test]
 async fn a_document_is_no_stream() {
     let server = ScriptedServer::always(|| vec![refusal(200, &[], &json!({"message": "Welcome!"}))]).await;
     assert_eq!(fail(client(Provider::OpenAiChat, &server.url())).await.kind(), ClientErrorKind::ContentType);

@@ -220,6 +220,12 @@ async fn a_limit_of_the_http_clients_own_is_not_taken_for_silence() {
     let expected = "the answer took longer than the HTTP client was given, ";
     assert!(error.to_string().starts_with(expected), "{error}");
 
+    // Comments without end are ended by the limit to the whole.
+    let limited = client_of(&server).read_timeout(PATIENCE).response_timeout(PATIENCE * 2);
+    let mut records = send(limited).await.expect("an answer").records();
+    let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
+    assert_eq!(error.kind(), ClientErrorKind::Timeout);
+
     let server = ScriptedServer::always(|| vec![Step::Hold]).await;
     let error = fail(client_of(&server).http(|http| http.timeout(PATIENCE))).await;
     assert!(error.to_string().ends_with("within the time that the HTTP client was given"), "{error}");

@@ -8,6 +8,7 @@ mod breaks;
 mod common;
 mod continued;
 mod conversations;
+mod delivery;
 mod environment;
 mod flow;
 #[cfg(feature = "tracing")]
