@@ -7,27 +7,33 @@ use std::error::Error;
 use std::io::Write as _;
 
 use futures_util::StreamExt;
-use tokenline::ToolCall;
+use schemars::JsonSchema;
+use serde::Deserialize;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{Recording, ReplayServer};
 use tokenline::llm::request::{ChatRequest, Message};
 use tokenline::llm::{Provider, ResponseEvent, TextAs};
-use tokenline::schema::ToolSet;
+use tokenline::{ToolCall, ToolDefinition, schema::ToolSet};
 
-const TOOLS: &str = r#"[{"name": "search", "parameters":
-    {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]}}]"#;
 const FIRST: &str = include_str!("../../crates/tokenline-llm/fixtures/anthropic/text-then-tool.sse");
 const SECOND: &str =
-    r#"{"type":"message","content":[{"type":"text","text":"I found nothing."}],"stop_reason":"end_turn"}"#;
+    r#"{"type":"message","content":[{"type":"text","text":"Nothing."}],"stop_reason":"end_turn"}"#;
+
+#[derive(Deserialize, JsonSchema)]
+struct Search {
+    query: String,
+}
+
+async fn search(call: ToolCall) -> Message {
+    let Ok(Search { query }) = call.parse_parameters() else { return Message::tool_error(&call, "no query") };
+    Message::tool_result(&call, format!("nothing found for {query}"))
+}
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
+    let recordings = [("1", FIRST), ("2", SECOND)].map(|(name, body)| Recording::new(name, body));
+    let server = ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings).await?;
     let args: Vec<String> = std::env::args().skip(1).collect();
-    let server = ReplayServer::bind(
-        ([127, 0, 0, 1], 0).into(),
-        [("1", FIRST), ("2", SECOND)].map(|(name, body)| Recording::new(name, body)),
-    )
-    .await?;
     let (client, models) = match &args[..] {
         [provider, base_url, model] => {
             let provider = Provider::from_name(provider).ok_or("no such provider")?;
@@ -36,7 +42,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         // The server replays the response that is named like the model.
         _ => (LlmClient::anthropic(server.url())?, vec!["1", "2"]),
     };
-    let tools = ToolSet::from_json_str(TOOLS)?;
+    let tools = ToolSet::new(&[ToolDefinition::of::<Search>("search", "Searches the web.")])?;
     let mut request = ChatRequest::new("").user("What do you know of fjords?").tools(tools.definitions());
     for model in models {
         request.model = model.to_owned();
@@ -47,15 +53,12 @@ async fn main() -> Result<(), Box<dyn Error>> {
         while let Some(event) = response.next().await {
             match event? {
                 ResponseEvent::Text { text, .. } => print!("{text}"),
-                ResponseEvent::ToolCall { call, .. } => results.push(tokio::spawn(run(call))),
+                ResponseEvent::ToolCall { call, .. } => results.push(tokio::spawn(search(call))),
                 // The model is told why, and can try again.
                 ResponseEvent::RejectedCall { call, .. } => {
                     results.extend(Message::rejected(&call).map(|(_, why)| tokio::spawn(async { why })));
                 }
-                ResponseEvent::Refusal { text, .. } => println!("refused: {text}"),
-                ResponseEvent::Rejected { diagnostic, .. } => eprintln!("{diagnostic}"),
-                ResponseEvent::Finish { reason, .. } => println!("({reason})"),
-                _ => {}
+                event => event.diagnostic().into_iter().for_each(|diagnostic| eprintln!("{diagnostic}")),
             }
             std::io::stdout().flush()?;
         }
@@ -69,9 +72,4 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     Ok(())
-}
-
-async fn run(call: ToolCall) -> Message {
-    println!("[{} {}]", call.name, call.parameters);
-    Message::tool_result(&call, format!("nothing found for {}", call.parameters))
 }

@@ -1,6 +1,7 @@
 //! The one helper behind every fixture: any cut, same events.
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
 
+pub mod conversation;
 pub mod deltas;
 pub mod event_stream;
 

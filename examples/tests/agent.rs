@@ -1,0 +1,60 @@
+//! The agent against servers that refuse a turn without what they attached to the one before.
+
+#[path = "../../crates/tokenline-llm/tests/common/conversation.rs"]
+#[allow(unreachable_pub, reason = "a module shared by several test programs")]
+mod conversation;
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::process::Command;
+use std::thread;
+
+use tokenline::llm::Provider;
+
+/// A request's body.
+fn read(socket: &TcpStream) -> String {
+    let mut socket = BufReader::new(socket);
+    let (mut length, mut line) = (0, String::new());
+    while line != "\r\n" {
+        line.clear();
+        socket.read_line(&mut line).expect("a head");
+        if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+            length = number.trim().parse().expect("a number");
+        }
+    }
+    let mut body = vec![0; length];
+    socket.read_exact(&mut body).expect("a body");
+    String::from_utf8(body).expect("UTF-8")
+}
+
+#[test]
+fn it_gets_through_three_turns_with_parallel_calls() {
+    // Beside the test programs, in the folder of the examples.
+    let program = std::env::current_exe().expect("a program");
+    let program = program.ancestors().nth(2).expect("a folder").join("examples/agent");
+    for provider in [Provider::Anthropic, Provider::Gemini, Provider::OpenAiResponses] {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let url = format!("http://{}", listener.local_addr().expect("an address"));
+        let server = thread::spawn(move || {
+            for turn in 0..=conversation::TURNS {
+                let mut socket = listener.accept().expect("a connection").0;
+                let request = read(&socket);
+                let missing = conversation::missing(provider, turn, &request);
+                assert_eq!(missing, None, "{provider:?}, turn {turn}: {request}");
+                let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+                let response = head.to_owned() + &conversation::response(provider, turn);
+                socket.write_all(response.as_bytes()).expect("a reader");
+            }
+        });
+        let mut agent = Command::new(&program);
+        agent.args([provider.as_str(), &url, "m"]).env("NO_PROXY", "127.0.0.1");
+        for variable in ["ANTHROPIC_API_KEY", "GEMINI_API_KEY", "OPENAI_API_KEY"] {
+            agent.env(variable, "sk-of-nobody");
+        }
+        let output = agent.output().expect("`cargo test` builds the examples");
+        let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+        assert!(output.status.success(), "{provider:?}: {out}{err}");
+        assert!(out.ends_with("Nothing."), "{provider:?}: {out}{err}");
+        server.join().expect("every turn was complete");
+    }
+}
