@@ -27,7 +27,7 @@ pub(crate) enum Framing {
 
 impl Framing {
     /// The media type of such a stream.
-    #[cfg(any(feature = "client", feature = "replay"))]
+    #[cfg(feature = "client")]
     pub(crate) const fn media_type(self) -> &'static str {
         match self {
             Self::Events | Self::EventsOrArray => "text/event-stream",
