@@ -25,3 +25,4 @@ mod surrogates;
 mod text;
 #[path = "../../../tokenline-codec/tests/common/watched.rs"]
 mod watched;
+mod whole;

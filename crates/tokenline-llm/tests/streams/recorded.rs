@@ -10,17 +10,17 @@ use crate::common::{Seen, at_every_cut, decode, fixture, parser_of};
 use serde_json::Value;
 use tokenline_llm::{Provider, ResponseEvent, TextAs};
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     std::env::var_os("TOKENLINE_RECORDINGS").expect("TOKENLINE_RECORDINGS names the folder").into()
 }
 
-fn provider(name: &str) -> Provider {
+pub(crate) fn provider(name: &str) -> Provider {
     let named = |provider: &&Provider| name.starts_with(&format!("{}.", provider.as_str()));
     *Provider::ALL.iter().find(named).unwrap_or_else(|| panic!("{name} is of no provider"))
 }
 
 /// The body that has these payloads: framed as the provider does it.
-fn body(provider: Provider, payloads: &str) -> Vec<u8> {
+pub(crate) fn body(provider: Provider, payloads: &str) -> Vec<u8> {
     let frame = |payload: &str| {
         // Some of the recorded payloads are not JSON; their events have no name here.
         let payload_type = serde_json::from_str::<Value>(payload)
