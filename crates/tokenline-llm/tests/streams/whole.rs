@@ -275,7 +275,7 @@ fn sum(seen: &Seen) -> Sum {
 
 #[test]
 #[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
-fn whole_responses_come_to_what_their_streams_come_to() {
+fn a_recorded_response_as_a_whole_comes_to_what_its_stream_comes_to() {
     let mut files = Vec::new();
     for folder in [folder(), folder().join("more")] {
         files.extend(
