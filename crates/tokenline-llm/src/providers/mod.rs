@@ -9,8 +9,6 @@
 mod api;
 mod blocks;
 mod shape_cache;
-#[cfg(test)]
-mod standalone_tests;
 mod values;
 
 pub use api::EventDecoder;

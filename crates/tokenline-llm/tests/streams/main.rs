@@ -19,6 +19,7 @@ mod openai_responses;
 mod recorded;
 mod recorded_more;
 mod requests;
+mod requests_more;
 mod standalone;
 mod stream;
 mod surrogates;

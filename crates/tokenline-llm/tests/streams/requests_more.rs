@@ -1,18 +1,14 @@
-//! What the providers that are not in the list yet are asked.
+//! What Cohere, Gemini's interactions and Bedrock are asked.
 
 use serde_json::{Value, json};
 use tokenline_core::json::Raw;
 use tokenline_core::{Completion, ToolCall, ToolDefinition};
+use tokenline_llm::Provider;
+use tokenline_llm::request::{ChatRequest, Message, ResponseFormat, ToolChoice};
 
-use super::{bedrock, cohere, gemini_interactions};
-use crate::request::{ChatRequest, Message, Object, RequestError, ResponseFormat, ToolChoice};
-
-type Body = fn(&ChatRequest) -> Result<Object, RequestError>;
-
-const COHERE: Body = cohere::request::body;
-const INTERACTIONS: Body = gemini_interactions::request::body;
-const BEDROCK: Body = bedrock::request::body;
-const ALL: [Body; 3] = [COHERE, INTERACTIONS, BEDROCK];
+const COHERE: Provider = Provider::Cohere;
+const INTERACTIONS: Provider = Provider::GeminiInteractions;
+const BEDROCK: Provider = Provider::Bedrock;
 
 fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
     let mut call = ToolCall::new(name, Raw::new(parameters).unwrap(), Completion::ItemStop);
@@ -68,19 +64,19 @@ fn compact(json: &str) -> String {
 #[test]
 fn a_rich_conversation() {
     let seeded = conversation().seed(7);
-    for (body, request, expected) in [
+    for (provider, request, expected) in [
         (COHERE, &seeded, include_str!("../../fixtures/requests/cohere.json")),
         (INTERACTIONS, &seeded, include_str!("../../fixtures/requests/gemini-interactions.json")),
         (BEDROCK, &conversation(), include_str!("../../fixtures/requests/bedrock.json")),
     ] {
-        let body = body(request).unwrap().to_string();
+        let body = request.to_body(provider).unwrap();
         assert_eq!(compact(&body), compact(expected));
         assert!(!body.contains('\n'));
     }
 }
 
-fn json_of(body: Body, request: &ChatRequest) -> Value {
-    serde_json::from_str(&body(request).unwrap().to_string()).unwrap()
+fn json_of(provider: Provider, request: &ChatRequest) -> Value {
+    serde_json::from_str(&request.to_body(provider).unwrap()).unwrap()
 }
 
 #[test]
@@ -130,7 +126,7 @@ fn tools_are_chosen_as_each_api_says_it() {
     ] {
         assert_eq!(json_of(body, &request(choice)).pointer(pointer), expected.as_ref(), "{pointer}");
     }
-    let error = |body: Body, choice| body(&request(choice)).map(drop).unwrap_err().to_string();
+    let error = |provider, choice| request(choice).to_body(provider).unwrap_err().to_string();
     let unknown = ToolChoice::Tool("never".to_owned());
     assert_eq!(error(COHERE, unknown), "the tool that must be called is not among the tools");
     let forbidden = "the API cannot forbid tool calls: leave out the tools";
@@ -150,14 +146,14 @@ fn what_cannot_be_asked() {
     let nameless: Message = serde_json::from_value(json!({"role": "tool", "content": "1"})).unwrap();
     let idless = ToolCall::new("now", Raw::new("{}").unwrap(), Completion::Newline);
     let ask = || ChatRequest::new("m").user("?");
-    for body in ALL {
-        let error = |request: ChatRequest| body(&request).map(drop).unwrap_err().to_string();
+    for provider in [COHERE, INTERACTIONS, BEDROCK] {
+        let error = |request: ChatRequest| request.to_body(provider).unwrap_err().to_string();
         let call = ask().message(Message::assistant("", [idless.clone()]));
         assert_eq!(error(call), "message 1: a tool call has no call id");
         assert_eq!(error(ask().message(nameless.clone())), "message 1: the result of a tool has no call id");
     }
-    for body in [INTERACTIONS, BEDROCK] {
-        let error = body(&ask().system("Be brief.")).map(drop).unwrap_err().to_string();
+    for provider in [INTERACTIONS, BEDROCK] {
+        let error = ask().system("Be brief.").to_body(provider).unwrap_err().to_string();
         assert_eq!(error, "message 1: here the system is heard only before all others");
     }
 }
@@ -180,10 +176,6 @@ fn nothing_empty_is_said() {
 
 #[test]
 fn whole_responses_are_known() {
-    use tokenline_core::json::Parser;
-    use tokenline_core::json::Value;
-    let known: [fn(Value<'_>) -> bool; 3] =
-        [cohere::has_body, gemini_interactions::has_body, bedrock::has_body];
     for (body, expected) in [
         (r#"{"id":"1","message":{"role":"assistant"},"finish_reason":"COMPLETE"}"#, [true, false, false]),
         (r#"{"role":"assistant","tool_plan":"a"}"#, [true, false, false]),
@@ -200,8 +192,11 @@ fn whole_responses_are_known() {
         (r#"{"status":"completed","output":[]}"#, [false; 3]),
         ("[]", [false; 3]),
     ] {
-        let mut json = Parser::new();
-        let value = json.parse(body).unwrap();
-        assert_eq!(known.map(|known| known(value)), expected, "{body}");
+        let found = Provider::of_body(body);
+        assert_eq!(
+            [COHERE, INTERACTIONS, BEDROCK].map(|provider| found == Some(provider)),
+            expected,
+            "{body}"
+        );
     }
 }
