@@ -6,7 +6,7 @@
 use std::error::Error;
 use std::io::Write as _;
 
-use futures_util::StreamExt;
+use futures_util::{StreamExt, future::try_join_all};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokenline::llm::client::LlmClient;
@@ -67,9 +67,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         if results.is_empty() {
             break;
         }
-        for result in results {
-            request.messages.push(result.await?);
-        }
+        request.messages.extend(try_join_all(results).await?);
     }
     Ok(())
 }
