@@ -54,7 +54,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             match event? {
                 ResponseEvent::Text { text, .. } => print!("{text}"),
                 ResponseEvent::ToolCall { call, .. } => results.push(tokio::spawn(search(call))),
-                // The model is told why, and can try again.
+                // Tell the model why, so that it can try again.
                 ResponseEvent::RejectedCall { call, .. } => {
                     results.extend(Message::rejected(&call).map(|(_, why)| tokio::spawn(async { why })));
                 }

@@ -40,7 +40,7 @@ pub(crate) fn schema_of<T: JsonSchema>() -> Schema {
     settings.with_transform(without_title).into_generator().into_root_schema_for::<T>()
 }
 
-/// A title is the name of the Rust type, which tells a model nothing.
+/// Removes the title, which is only the name of the Rust type.
 fn without_title(schema: &mut Schema) {
     schema.remove("title");
     transform_subschemas(&mut without_title, schema);

@@ -7,7 +7,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap};
 use reqwest::{Response, Url};
-
 use tokenline_codec::observe::ModelRequest;
 
 use super::builder::LlmClientBuilder;

@@ -27,7 +27,7 @@ const BOUNDS: &[&str] = &[
     "minItems",
     "maxItems",
 ];
-/// Keywords that none takes. The model is told of them in words; whoever validates the result still checks them.
+/// Keywords that no strict mode accepts. They move into the description; validation still enforces them.
 const TOLD: &[&str] = &["minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format"];
 /// Keywords that rule nothing out.
 const DROPPED: &[&str] =

@@ -329,7 +329,7 @@ impl<T> ResponseParser<T> {
     /// What the choice said so far, as the message of the assistant for the next request: its parts in order, with the
     /// data that the provider wants back. `None` unless it is [kept](Self::with_message), or if there is no such choice.
     ///
-    /// Native calls that were rejected are in it, as [`Message::rejected`] tells them, so that each has its answer.
+    /// It includes rejected native calls, in the form of [`Message::rejected`], so that each call can get its result.
     #[must_use]
     pub fn message(&self, choice: u64) -> Option<Message> {
         let choice = self.state.choices.iter().find(|its| its.index == choice)?;

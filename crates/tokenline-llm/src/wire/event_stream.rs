@@ -37,7 +37,7 @@ enum State {
     Message { len: usize },
     /// In a message that is too large.
     Oversized { left: u64 },
-    /// The lengths were wrong, so that nothing tells where the next message begins.
+    /// The lengths were wrong: the start of the next message is unknown.
     Lost,
 }
 

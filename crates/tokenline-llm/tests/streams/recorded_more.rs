@@ -1,4 +1,4 @@
-//! Streams recorded from the providers whose decoders stand alone, at every cut, against what was read off them by hand.
+//! Streams recorded from Bedrock, Cohere and Gemini Interactions, at every cut, against results read off by hand.
 //!
 //! They are in the folder `more` of the one that `TOKENLINE_RECORDINGS` names.
 
@@ -9,8 +9,7 @@ use crate::common::event_stream::event;
 use tokenline_llm::providers::{BedrockDecoder, CohereDecoder, GeminiInteractionsDecoder};
 
 fn folder() -> PathBuf {
-    let folder = std::env::var_os("TOKENLINE_RECORDINGS").expect("TOKENLINE_RECORDINGS names the folder");
-    PathBuf::from(folder).join("more")
+    crate::recorded::folder().join("more")
 }
 
 /// Name, and what it comes to.

@@ -6,14 +6,14 @@ use tokenline_core::{Completion, ToolCall, ToolDefinition};
 use tokenline_llm::Provider;
 use tokenline_llm::request::{ChatRequest, JsonFormat, Message, ResponseFormat, ToolChoice, UserPart};
 
-fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
+pub(crate) fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
     let mut call = ToolCall::new(name, Raw::new(parameters).expect("JSON"), Completion::ItemStop);
     call.call_id = Some(id.to_owned());
     call
 }
 
 /// Everything that all providers understand. The schemas are not in the order of their names.
-fn conversation() -> ChatRequest {
+pub(crate) fn conversation() -> ChatRequest {
     let paris = call("call_1", "weather", r#"{"unit": "°C", "city": "Paris"}"#);
     let oslo = call("call_2", "weather", r#"{"city": "Oslo", "days": 1.50}"#);
     let parameters = r#"{
@@ -71,7 +71,7 @@ fn body(provider: Provider, request: &ChatRequest) -> Value {
 }
 
 /// JSON byte for byte, but for the white space between its tokens.
-fn compact(json: &str) -> String {
+pub(crate) fn compact(json: &str) -> String {
     let (mut in_string, mut is_escaped) = (false, false);
     let is_kept = |char: &char| {
         let was_in_string = in_string;

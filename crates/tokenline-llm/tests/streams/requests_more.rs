@@ -6,68 +6,24 @@ use tokenline_core::{Completion, ToolCall, ToolDefinition};
 use tokenline_llm::Provider;
 use tokenline_llm::request::{ChatRequest, Message, ResponseFormat, ToolChoice};
 
+use crate::requests::{call, compact, conversation};
+
 const COHERE: Provider = Provider::Cohere;
 const INTERACTIONS: Provider = Provider::GeminiInteractions;
 const BEDROCK: Provider = Provider::Bedrock;
 
-fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
-    let mut call = ToolCall::new(name, Raw::new(parameters).unwrap(), Completion::ItemStop);
-    call.call_id = Some(id.to_owned());
-    call
-}
-
-fn conversation() -> ChatRequest {
-    let paris = call("call_1", "weather", r#"{"unit": "°C", "city": "Paris"}"#);
-    let oslo = call("call_2", "weather", r#"{"city": "Oslo", "days": 1.50}"#);
-    let parameters = r#"{
-        "type": "object",
-        "required": ["city"],
-        "properties": {
-            "unit": {"type": "string", "enum": ["°C", "°F"]},
-            "city": {"type": "string"},
-            "days": {"type": "number", "minimum": 1.0}
-        }
-    }"#;
-    let schema = r#"{
-        "type": "object",
-        "properties": {"verdict": {"type": "string"}, "because": {"type": "string"}},
-        "required": ["verdict", "because"],
-        "additionalProperties": false
-    }"#;
-    ChatRequest::new("some-model")
-        .system("Be brief.")
-        .system("Say \"please\".")
-        .user("Coats in Paris\nand Oslo?")
-        .message(Message::assistant("I'll look.", [paris.clone(), oslo.clone()]))
-        .message(Message::tool_result(&paris, r#"{"celsius": 21}"#))
-        .message(Message::tool_error(&oslo, "no such city"))
-        .user("And so?")
-        .tools([
-            ToolDefinition::new("weather")
-                .with_description("The weather in a city.")
-                .with_parameters(Raw::new(parameters).unwrap()),
-            ToolDefinition::new("now"),
-        ])
-        .tool_choice(ToolChoice::Required)
-        .response_format(ResponseFormat::json_schema("coats", Raw::new(schema).unwrap()))
-        .max_tokens(500)
-        .temperature(0.5)
-        .top_p(1.0)
-        .stop(["END", "\n\n"])
-}
-
-/// JSON without white space between its tokens.
-fn compact(json: &str) -> String {
-    Raw::new(json).unwrap().to_compact()
+/// What these providers understand of the conversation, and all but seeds.
+fn rich() -> ChatRequest {
+    conversation().tool_choice(ToolChoice::Required).stop(["END", "\n\n"])
 }
 
 #[test]
 fn a_rich_conversation() {
-    let seeded = conversation().seed(7);
+    let seeded = rich().seed(7);
     for (provider, request, expected) in [
         (COHERE, &seeded, include_str!("../../fixtures/requests/cohere.json")),
         (INTERACTIONS, &seeded, include_str!("../../fixtures/requests/gemini-interactions.json")),
-        (BEDROCK, &conversation(), include_str!("../../fixtures/requests/bedrock.json")),
+        (BEDROCK, &rich(), include_str!("../../fixtures/requests/bedrock.json")),
     ] {
         let body = request.to_body(provider).unwrap();
         assert_eq!(compact(&body), compact(expected));

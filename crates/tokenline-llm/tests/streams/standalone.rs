@@ -1,5 +1,5 @@
-//! The fixtures of the providers whose decoders stand alone: the same deltas however they are cut, and what of
-//! `expected.txt` the deltas show by themselves.
+//! Decoders without a parser around them: the same deltas at every cut of a fixture, and as much of `expected.txt` as
+//! deltas alone can show.
 
 use std::collections::BTreeMap;
 use std::path::Path;
