@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
             (LlmClient::builder(provider).base_url(base_url).build()?, [model.as_str(); 8].to_vec())
         }
         // The server replays the response that is named like the model.
-        _ => (LlmClient::anthropic(server.url())?, vec!["1", "2"]),
+        _ => (LlmClient::new(Provider::Anthropic, server.url())?, vec!["1", "2"]),
     };
     let tools = ToolSet::new(&[ToolDefinition::of::<Search>("search", "Searches the web.")])?;
     let mut request = ChatRequest::new("").user("What do you know of fjords?").tools(tools.definitions());

@@ -10,6 +10,7 @@ use futures_util::StreamExt;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use tokenline::Validated;
+use tokenline::llm::Provider;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{self, ReplayServer};
 use tokenline::llm::request::ChatRequest;
@@ -31,7 +32,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let base_url = args.next().unwrap_or_else(|| server.url());
     let model = args.next().unwrap_or_else(|| "fenced-mixed".to_owned());
 
-    let client = LlmClient::openai_chat(base_url)?;
+    let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
     let request = ChatRequest::new(model).system(SYSTEM).user("What is in a cell?");
     // Dropping `records` closes the connection.
     let mut records = client.stream(&request)?.typed::<Fact>().validated()?.send().await?.records();

@@ -80,7 +80,7 @@ fn lines(model: &str) -> ChatRequest {
 }
 
 async fn records_come_one_by_one(model: &Model) {
-    let client = LlmClient::openai_chat(&model.url).expect("a client");
+    let client = LlmClient::new(Provider::OpenAiChat, &model.url).expect("a client");
     let request = client.stream(&lines("local")).expect("a request").typed::<Definition>();
     let mut records = request.send().await.expect("an answer").records();
     let mut arrived = Vec::new();
@@ -103,7 +103,7 @@ async fn one_object_fits_its_schema(model: &Model) {
         "required": ["entity", "count"],
         "additionalProperties": false,
     });
-    let client = LlmClient::openai_chat(&model.url).expect("a client");
+    let client = LlmClient::new(Provider::OpenAiChat, &model.url).expect("a client");
     let request = ChatRequest::new("local").user(PROMPT).max_tokens(200);
     let request = request.response_format(ResponseFormat::json_schema("thing", schema.clone()));
     let request = client.stream(&request).expect("a request");

@@ -122,13 +122,6 @@ pub enum OpaqueOf {
     ToolCall,
 }
 
-impl Delta<'_> {
-    /// Whether it is more of a text, of reasoning or of a call.
-    pub(crate) fn is_piece(&self) -> bool {
-        matches!(self, Self::Text { .. } | Self::Reasoning { .. } | Self::ToolCall { .. })
-    }
-}
-
 /// Why a choice has ended, as the provider says it: some, such as Gemini and Ollama, say
 /// [`Stop`](Self::Stop) where the model calls tools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -5,16 +5,18 @@
 //! such as an HTTP response's body. Both read the text of an answer as records or as tool calls,
 //! and native tool calls beside it, whichever [`Provider`] it comes from:
 //!
-//! | provider | body | decoder of its events |
-//! |---|---|---|
-//! | OpenAI chat completions, and servers that speak the same | server-sent events | [`OpenAiChatDecoder`](providers::OpenAiChatDecoder) |
-//! | OpenAI Responses | server-sent events | [`OpenAiResponsesDecoder`](providers::OpenAiResponsesDecoder) |
-//! | Anthropic messages | server-sent events | [`AnthropicDecoder`](providers::AnthropicDecoder) |
-//! | Gemini `streamGenerateContent` | server-sent events, or a JSON array | [`GeminiDecoder`](providers::GeminiDecoder) |
-//! | Gemini Interactions | server-sent events | [`GeminiInteractionsDecoder`](providers::GeminiInteractionsDecoder) |
-//! | Cohere v2 `/v2/chat` | server-sent events | [`CohereDecoder`](providers::CohereDecoder) |
-//! | Amazon Bedrock ConverseStream | messages of an Amazon event stream | [`BedrockDecoder`](providers::BedrockDecoder) |
-//! | Ollama `/api/chat` | JSON Lines | [`OllamaDecoder`](providers::OllamaDecoder) |
+//! | provider | body |
+//! |---|---|
+//! | OpenAI chat completions, and servers that speak the same | server-sent events |
+//! | OpenAI Responses | server-sent events |
+//! | Anthropic messages | server-sent events |
+//! | Gemini `streamGenerateContent` | server-sent events, or a JSON array |
+//! | Gemini Interactions | server-sent events |
+//! | Cohere v2 `/v2/chat` | server-sent events |
+//! | Amazon Bedrock ConverseStream | messages of an Amazon event stream |
+//! | Ollama `/api/chat` | JSON Lines |
+//!
+//! [`EventDecoder`](providers::EventDecoder) reads their events one by one, whatever brought them.
 //!
 //! Responses that were not streamed are read as well, and so are the result files of [batches](batch).
 //!

@@ -251,7 +251,7 @@ fn a_request_is_told_as_opentelemetry_has_it_and_never_what_was_said() {
             let recordings = [Recording::new("gpt-x", wire)];
             let server =
                 ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings).await.expect("a free port");
-            let client = LlmClient::openai_chat(server.url()).expect("a URL");
+            let client = LlmClient::new(Provider::OpenAiChat, server.url()).expect("a URL");
             let request = ChatRequest::new("gpt-x").user("SECRET-VALUE").max_tokens(9).temperature(0.5);
             let mut records =
                 client.stream(&request).expect("a request").send().await.expect("a response").records();

@@ -19,12 +19,13 @@ type Failure = InvokeError<ResponseError<ClientError>>;
 /// ```no_run
 /// use tokenline::Ask;
 /// use tokenline::llm::client::LlmClient;
+/// use tokenline::llm::Provider;
 /// use tokenline::llm::request::ChatRequest;
 /// use tokenline::prompt::{Definition, Objects, PromptManager};
 ///
 /// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
 /// let prompts = PromptManager::built_in();
-/// let client = LlmClient::ollama("http://127.0.0.1:11434")?;
+/// let client = LlmClient::new(Provider::Ollama, "http://127.0.0.1:11434")?;
 /// let request = ChatRequest::new("gemma3").temperature(0.0);
 ///
 /// let input = serde_json::json!({"text": "Chlorophyll is a green pigment."});

@@ -16,10 +16,11 @@ use crate::answer_text::answer_text;
 /// use tokenline::AskContinued;
 /// use tokenline::continuation::IterationOptions;
 /// use tokenline::llm::client::LlmClient;
+/// use tokenline::llm::Provider;
 /// use tokenline::llm::request::ChatRequest;
 ///
 /// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = LlmClient::ollama("http://127.0.0.1:11434")?;
+/// let client = LlmClient::new(Provider::Ollama, "http://127.0.0.1:11434")?;
 /// let request = ChatRequest::new("llama3.1").user("List all chapters as one JSON array.").max_tokens(1000);
 /// let finished = client.ask_continued(&request, IterationOptions::default()).await?;
 /// assert!(finished.finish.is_complete());

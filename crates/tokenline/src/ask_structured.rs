@@ -12,10 +12,11 @@ use crate::structured::StructuredRequest;
 /// use futures_util::StreamExt;
 /// use tokenline::AskStructured;
 /// use tokenline::llm::client::LlmClient;
+/// use tokenline::llm::Provider;
 /// use tokenline::structured::{AttachmentStore, FileStore, AnalysisEvent, StructuredRequest};
 ///
 /// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
-/// let client = LlmClient::ollama("http://127.0.0.1:11434")?;
+/// let client = LlmClient::new(Provider::Ollama, "http://127.0.0.1:11434")?;
 /// let request = StructuredRequest::new("llama3.1").user("How much should I save for college?");
 /// let mut answer = client.ask_structured(&request).await?;
 /// while let Some(event) = answer.next().await {

@@ -63,8 +63,8 @@ impl ApiKey {
     pub fn usual(provider: Provider) -> Result<Option<Self>, ClientError> {
         let is_set = |variable: &&&str| env::var_os(variable).is_some_and(|key| !key.is_empty());
         provider
-            .api()
-            .endpoint()
+            .info()
+            .endpoint
             .key_variables
             .iter()
             .find(is_set)
@@ -74,7 +74,7 @@ impl ApiKey {
 
     /// The header that carries it: name and value.
     pub(super) fn header(&self, provider: Provider) -> (&'static str, String) {
-        match provider.api().endpoint().key_header {
+        match provider.info().endpoint.key_header {
             KeyHeader::Bearer => (KeyHeader::AUTHORIZATION, format!("Bearer {}", self.0)),
             KeyHeader::Named(name) => (name, self.0.clone()),
         }

@@ -166,7 +166,7 @@ impl LlmClientBuilder {
 
         let mut secrets = Secrets::default();
         let mut headers = HeaderMap::new();
-        let endpoint = provider.api().endpoint();
+        let endpoint = &provider.info().endpoint;
         for (name, value) in endpoint.headers {
             headers.insert(HeaderName::from_static(name), HeaderValue::from_static(value));
         }

@@ -10,7 +10,7 @@ use crate::providers::Endpoint;
 
 /// The base URL of the environment, or else the provider's own.
 pub(super) fn usual(provider: Provider) -> Result<Url, ClientError> {
-    let endpoint = provider.api().endpoint();
+    let endpoint = &provider.info().endpoint;
     let variable = endpoint.base_url_variable;
     match env::var(variable) {
         Ok(url) if !url.trim().is_empty() => {
@@ -77,7 +77,7 @@ fn decoded(text: &str) -> String {
 pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
     let mut url = base_url.clone();
     let has: Vec<String> = segments(base_url.path()).map(str::to_owned).collect();
-    let endpoint = provider.api().endpoint();
+    let endpoint = &provider.info().endpoint;
     let wanted: Vec<&str> = segments(endpoint.path).collect();
     let known = known(endpoint, &has, &wanted);
     if let Ok(mut path) = url.path_segments_mut() {

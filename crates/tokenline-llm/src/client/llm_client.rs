@@ -50,50 +50,14 @@ impl LlmClient {
         Self::builder(provider).build()
     }
 
-    /// A client for OpenAI chat completions, or a server that speaks the same, with the key of `OPENAI_API_KEY` if that
-    /// is set.
+    /// A client for the provider, or a server that implements its API, at this base URL, with the key of the
+    /// environment if there is one.
     ///
     /// # Errors
     ///
     /// As [`LlmClientBuilder::build`].
-    pub fn openai_chat(base_url: impl Into<String>) -> Result<Self, ClientError> {
-        Self::builder(Provider::OpenAiChat).base_url(base_url).build()
-    }
-
-    /// A client for OpenAI Responses, with the key of `OPENAI_API_KEY` if that is set.
-    ///
-    /// # Errors
-    ///
-    /// As [`LlmClientBuilder::build`].
-    pub fn openai_responses(base_url: impl Into<String>) -> Result<Self, ClientError> {
-        Self::builder(Provider::OpenAiResponses).base_url(base_url).build()
-    }
-
-    /// A client for Anthropic messages, with the key of `ANTHROPIC_API_KEY` if that is set.
-    ///
-    /// # Errors
-    ///
-    /// As [`LlmClientBuilder::build`].
-    pub fn anthropic(base_url: impl Into<String>) -> Result<Self, ClientError> {
-        Self::builder(Provider::Anthropic).base_url(base_url).build()
-    }
-
-    /// A client for Gemini, with the key of `GOOGLE_API_KEY` or `GEMINI_API_KEY` if that is set.
-    ///
-    /// # Errors
-    ///
-    /// As [`LlmClientBuilder::build`].
-    pub fn gemini(base_url: impl Into<String>) -> Result<Self, ClientError> {
-        Self::builder(Provider::Gemini).base_url(base_url).build()
-    }
-
-    /// A client for Ollama, with the key of `OLLAMA_API_KEY` if that is set.
-    ///
-    /// # Errors
-    ///
-    /// As [`LlmClientBuilder::build`].
-    pub fn ollama(base_url: impl Into<String>) -> Result<Self, ClientError> {
-        Self::builder(Provider::Ollama).base_url(base_url).build()
+    pub fn new(provider: Provider, base_url: impl Into<String>) -> Result<Self, ClientError> {
+        Self::builder(provider).base_url(base_url).build()
     }
 
     /// Whom it asks.
@@ -124,7 +88,7 @@ impl LlmClient {
                 .with_source(error)
         })?;
         let model = ModelRequest {
-            provider: provider.api().gen_ai_name(),
+            provider: provider.info().gen_ai_name,
             model: Some(request.model.clone()),
             max_tokens: request.max_tokens,
             temperature: request.temperature,
@@ -160,7 +124,7 @@ impl LlmClient {
 impl Inner {
     async fn attempt(&self, url: Url, body: Bytes) -> Result<Response, ClientError> {
         let host = endpoint::shown(&url);
-        let accept = self.provider.api().framing().media_type();
+        let accept = self.provider.info().framing.media_type();
         let request = self
             .http
             .post(url)

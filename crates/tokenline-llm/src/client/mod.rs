@@ -3,6 +3,7 @@
 //! ```
 //! use futures_util::StreamExt;
 //! use tokenline_llm::client::LlmClient;
+//! use tokenline_llm::Provider;
 //! use tokenline_llm::request::ChatRequest;
 //!
 //! #[derive(serde::Deserialize)]
@@ -20,7 +21,7 @@
 //! # let server = ReplayServer::bind("127.0.0.1:0".parse()?, replay::builtin()).await?;
 //! # let base_url = &server.url();
 //! // The key is that of the environment: OPENAI_API_KEY.
-//! let client = LlmClient::openai_chat(base_url)?;
+//! let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
 //! let request = ChatRequest::new("definitions")
 //!     .system("Write JSON Lines: {\"entity\", \"definition\"}.")
 //!     .user("What is in a cell?");

@@ -86,7 +86,7 @@ fn missing_key(client: &Inner, status: StatusCode) -> String {
     if client.has_key || !matches!(status.as_u16(), 401 | 403) {
         return String::new();
     }
-    let variables = client.provider.api().endpoint().key_variables.join(" or ");
+    let variables = client.provider.info().endpoint.key_variables.join(" or ");
     format!("; the client has no API key, which would be that of {variables}")
 }
 
@@ -100,7 +100,7 @@ enum Kind {
 }
 
 fn kind(provider: Provider, content_type: &str) -> Kind {
-    let framing = provider.api().framing();
+    let framing = provider.info().framing;
     // A stream may be a JSON array, and some servers call lines of JSON so.
     let is_lines = framing == Framing::Lines;
     let may_be_json = is_lines || framing == Framing::EventsOrArray;

@@ -21,7 +21,7 @@ use crate::{ResponseParser, ResponseStream};
 /// use tokenline_llm::client::LlmClient;
 /// use tokenline_llm::request::ChatRequest;
 ///
-/// let client = LlmClient::anthropic("https://api.anthropic.com")?;
+/// let client = LlmClient::new(Provider::Anthropic, "https://api.anthropic.com")?;
 /// let request = ChatRequest::new("claude-sonnet-4-5")
 ///     .user("What time is it?")
 ///     .tools([ToolDefinition::new("now").with_description("The time.")]);

@@ -22,6 +22,7 @@ use super::{Checkpoint, ContinuationReport, ContinuedError, ContinuedEvents, Rec
 /// use futures_util::StreamExt;
 /// use tokenline_llm::Continuation;
 /// use tokenline_llm::client::LlmClient;
+/// use tokenline_llm::Provider;
 /// use tokenline_llm::request::ChatRequest;
 ///
 /// #[derive(serde::Deserialize)]
@@ -37,7 +38,7 @@ use super::{Checkpoint, ContinuationReport, ContinuedError, ContinuedEvents, Rec
 /// # use tokenline_llm::replay::{self, ReplayServer};
 /// # let server = ReplayServer::bind("127.0.0.1:0".parse()?, replay::builtin()).await?;
 /// # let base_url = &server.url();
-/// let client = LlmClient::openai_chat(base_url)?;
+/// let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
 /// let request = ChatRequest::new("definitions").user("Everything in a cell, as JSON Lines.");
 /// let continuation = Continuation::new().max_requests(20);
 /// let mut records = client.continued(&request, continuation)?.typed::<Definition>().records();

@@ -1,41 +1,19 @@
 //! What there is to write for a provider.
 
-use tokenline_core::json::{SyntaxError, Value};
-use tokenline_core::{Limits, ToolDefinition};
+use std::fmt::Debug;
 
+use tokenline_core::ToolDefinition;
+use tokenline_core::json::{Parser, SyntaxError, Value};
+
+use super::values;
 use crate::Delta;
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// A provider's API.
 pub(crate) trait ProviderApi: Sync {
-    /// The name, for people and options: `openai-chat`.
-    fn name(&self) -> &'static str;
-
-    /// The value of OpenTelemetry's attribute `gen_ai.provider.name`.
-    fn gen_ai_name(&self) -> &'static str {
-        self.name()
-    }
-
-    /// The API in a few words, for help texts.
-    fn title(&self) -> &'static str;
-
-    /// Where requests go, and how they say who sends them.
-    fn endpoint(&self) -> &'static Endpoint;
-
-    /// How a stream is framed.
-    fn framing(&self) -> Framing;
-
-    /// How a stream ends.
-    fn stream_end(&self) -> StreamEnd;
-
-    /// What the beginning of a stream holds, and no other provider's does: all strings of any of these lists.
-    fn marks(&self) -> &'static [&'static [&'static str]];
-
-    /// Request settings that the API does not have.
-    fn unsupported(&self) -> &'static [Setting] {
-        &[]
-    }
+    /// What holds for all its requests and streams.
+    fn info(&self) -> &'static ProviderInfo;
 
     /// Whether this is a response of the API that was not streamed, or the message in one.
     fn has_body(&self, body: Value<'_>) -> bool;
@@ -55,6 +33,25 @@ pub(crate) trait ProviderApi: Sync {
     fn complete_base_url(&self, base_url: &str) -> String {
         format!("http://{base_url}")
     }
+}
+
+/// What holds for all requests and streams of a provider.
+pub(crate) struct ProviderInfo {
+    /// The name, for people and options: `openai-chat`.
+    pub(crate) name: &'static str,
+    /// The value of OpenTelemetry's attribute `gen_ai.provider.name`.
+    pub(crate) gen_ai_name: &'static str,
+    /// The API in a few words, for help texts.
+    pub(crate) title: &'static str,
+    pub(crate) endpoint: Endpoint,
+    /// How a stream is framed.
+    pub(crate) framing: Framing,
+    /// How a stream ends.
+    pub(crate) stream_end: StreamEnd,
+    /// What the beginning of a stream holds, and no other provider's does: all strings of any of these lists.
+    pub(crate) marks: &'static [&'static [&'static str]],
+    /// Request settings that the API does not have.
+    pub(crate) unsupported: &'static [Setting],
 }
 
 /// Where requests go.
@@ -120,35 +117,46 @@ pub(crate) enum Setting {
     JsonFormat,
 }
 
-/// Decodes the events of a provider's stream.
+/// Reads the events of a provider's stream, and whole responses.
 ///
-/// A decoder of [`Provider`](crate::Provider)'s list keeps what it has to know of earlier events, and no text.
-pub trait EventDecoder {
-    /// A decoder at the start of a stream. Of the limits it uses the depth.
-    fn new(limits: &Limits) -> Self
-    where
-        Self: Sized;
+/// A reader keeps what it has to know of earlier events, and no text.
+pub(crate) trait EventReader: Default + Debug {
+    /// Members whose values nothing depends on, as JSON pointers.
+    const INCIDENTAL: &'static [&'static str] = &[];
 
-    /// Decodes one event and hands over its deltas. `event` and `data` are as [`SseEvent`](tokenline_core::sse::SseEvent)
-    /// has them; a line or an array element has the name `message`.
+    /// Reads an event, which is an object.
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>));
+
+    /// Reads an event's data that is no object. Proxies append `[DONE]` to whatever they pass on.
     ///
     /// # Errors
     ///
-    /// If the data looks like an object, but is not JSON: a part of the response may be lost. Other data that is not
-    /// JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is named `error`.
-    fn decode(&mut self, event: &str, data: &str, sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError>;
+    /// If such data may be a damaged part of the response.
+    fn no_object(
+        &mut self,
+        json: &mut Parser,
+        name: &str,
+        data: &str,
+        sink: &mut impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        if !matches!(data, "" | "[DONE]") {
+            values::no_object(json, name, data, sink);
+        }
+        Ok(())
+    }
 
-    /// Decodes a whole response that was not streamed, or the message in one. That it is whole is proof enough where no
-    /// finish reason says otherwise.
-    ///
-    /// # Errors
-    ///
-    /// If it is not JSON.
-    fn decode_body(&mut self, body: &str, sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError>;
+    /// Whether the event, from which one text was read, would be read the same with another text; also after others of
+    /// which this is true.
+    fn is_repeatable(name: &str, event: Value<'_>) -> bool;
 
-    /// Ends a stream that was not cut off: hands over what only its end shows.
-    fn finish(&mut self, _sink: impl FnMut(Delta<'_>)) {}
+    /// The block of the latest event, if an event may leave it out.
+    fn latest_block(&mut self) -> Option<&mut u64> {
+        None
+    }
 
-    /// Starts with the next stream.
-    fn reset(&mut self) {}
+    /// Reads a whole response that was not streamed, or the message in one.
+    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>));
+
+    /// Ends a stream that was not cut off.
+    fn finish(&mut self, _sink: &mut impl FnMut(Delta<'_>)) {}
 }

@@ -10,6 +10,8 @@ use crate::Delta;
 /// The blocks of the one choice of a message.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
+    /// Something of the message has come, or its end.
+    pub(super) has_begun: bool,
     /// Those that are open, and the texts whose end is held back.
     blocks: Vec<Block>,
     /// The arguments with which the latest call began, in case no fragments follow, and its block.
@@ -43,6 +45,15 @@ pub(super) struct Piece {
 const MAX_BLOCKS: usize = 64;
 
 impl Blocks {
+    /// Begins a message. A second one in the same stream is a proxy's, which has tried again.
+    pub(super) fn start_message(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+        if self.has_begun {
+            sink(Delta::Restart);
+        }
+        *self = Self::default();
+        sink(Delta::Start { choice: 0 });
+    }
+
     /// Begins a block. The texts that stopped before are whole.
     pub(super) fn start(&mut self, number: u64, kind: BlockKind, sink: &mut impl FnMut(Delta<'_>)) {
         self.settle(Some(Completion::ItemStop), sink);
@@ -78,7 +89,7 @@ impl Blocks {
         let Piece { block: number, kind } = piece;
         match self.kind(number) {
             Some(BlockKind::Ignored) => return,
-            Some(_) => {}
+            Some(_) => self.has_begun = true,
             None => self.start(number, kind, sink),
         }
         match kind {
@@ -96,6 +107,7 @@ impl Blocks {
 
     /// Ends a block.
     pub(super) fn stop(&mut self, number: u64, sink: &mut impl FnMut(Delta<'_>)) {
+        self.has_begun = true;
         self.give_arguments(sink);
         let at = self.blocks.iter().position(|block| block.number == number);
         match at.map(|at| (at, self.blocks[at].kind)) {
@@ -112,6 +124,7 @@ impl Blocks {
 
     /// Ends the texts that have stopped; `completion` proves that they are whole.
     pub(super) fn settle(&mut self, completion: Option<Completion>, sink: &mut impl FnMut(Delta<'_>)) {
+        self.has_begun = true;
         self.give_arguments(sink);
         self.blocks.retain(|block| {
             if block.is_stopped {

@@ -1,18 +1,20 @@
 //! The providers: a folder each, with everything the library knows about one.
 //!
-//! The decoders here read the events of a stream whatever brought them; [`ResponseParser`](crate::ResponseParser) has one
-//! behind it for each [`Provider`].
+//! [`EventDecoder`] reads the events of a stream whatever brought them; [`ResponseParser`](crate::ResponseParser) has one
+//! behind it.
 //
-// A folder implements `ProviderApi` (endpoint, request body, how a stream ends) and `EventDecoder` (what the events of a
-// stream say), and is named by one line of the list below.
+// A folder implements `ProviderApi` for `Api` (endpoint, request body, how a stream ends) and `EventReader` for `Reader`
+// (what the events of a stream say), and is named by one line of the list below.
 
 mod api;
 mod blocks;
+mod decoder;
 mod shape_cache;
 mod values;
 
-pub use api::EventDecoder;
 pub(crate) use api::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use api::{EventReader, ProviderInfo};
+pub use decoder::EventDecoder;
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) use values::error_of_body;
 pub(crate) use values::{error_message, text_of};
@@ -20,11 +22,10 @@ pub(crate) use values::{error_message, text_of};
 #[doc(hidden)]
 pub use crate::wire::{EventStreamDecoder, EventStreamEvent, EventStreamMessage};
 
-/// Declares the providers: the variant, and the folder with its decoder.
+/// Declares the providers: the variant, and the folder.
 macro_rules! providers {
-    ($($(#[$doc:meta])* $name:ident = $folder:ident :: $decoder:ident;)*) => {
+    ($($(#[$doc:meta])* $name:ident = $folder:ident;)*) => {
         $(mod $folder;)*
-        $(pub use $folder::$decoder;)*
 
         /// Whose wire format a stream has.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,6 +38,10 @@ macro_rules! providers {
             /// All of them.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
+            pub(crate) fn info(self) -> &'static ProviderInfo {
+                self.api().info()
+            }
+
             pub(crate) fn api(self) -> &'static dyn ProviderApi {
                 match self {
                     $(Self::$name => &$folder::Api,)*
@@ -44,90 +49,110 @@ macro_rules! providers {
             }
         }
 
-        /// The decoder of a provider's events.
+        /// The reader of a provider's events.
         #[derive(Debug)]
-        pub(crate) enum Decoder {
-            $($name($decoder),)*
+        enum Reader {
+            $($name($folder::Reader),)*
         }
 
-        impl Decoder {
-            pub(crate) fn new(provider: Provider, limits: &Limits) -> Self {
+        impl Reader {
+            fn new(provider: Provider) -> Self {
                 match provider {
-                    $(Provider::$name => Self::$name($decoder::new(limits)),)*
+                    $(Provider::$name => Self::$name($folder::Reader::default()),)*
                 }
             }
 
-            pub(crate) fn decode(
+            fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+                match self {
+                    $(Self::$name(reader) => reader.event(name, event, sink),)*
+                }
+            }
+
+            fn no_object(
                 &mut self,
-                event: &str,
+                json: &mut Parser,
+                name: &str,
                 data: &str,
-                sink: impl FnMut(Delta<'_>),
+                sink: &mut impl FnMut(Delta<'_>),
             ) -> Result<(), SyntaxError> {
                 match self {
-                    $(Self::$name(decoder) => decoder.decode(event, data, sink),)*
+                    $(Self::$name(reader) => reader.no_object(json, name, data, sink),)*
                 }
             }
 
-            pub(crate) fn decode_body(
-                &mut self,
-                body: &str,
-                sink: impl FnMut(Delta<'_>),
-            ) -> Result<(), SyntaxError> {
+            fn is_repeatable(&self, name: &str, event: Value<'_>) -> bool {
                 match self {
-                    $(Self::$name(decoder) => decoder.decode_body(body, sink),)*
+                    $(Self::$name(_) => $folder::Reader::is_repeatable(name, event),)*
                 }
             }
 
-            pub(crate) fn finish(&mut self, sink: impl FnMut(Delta<'_>)) {
+            fn incidental(&self) -> &'static [&'static str] {
                 match self {
-                    $(Self::$name(decoder) => decoder.finish(sink),)*
+                    $(Self::$name(_) => $folder::Reader::INCIDENTAL,)*
                 }
             }
 
-            pub(crate) fn reset(&mut self) {
+            fn latest_block(&mut self) -> Option<&mut u64> {
                 match self {
-                    $(Self::$name(decoder) => decoder.reset(),)*
+                    $(Self::$name(reader) => reader.latest_block(),)*
+                }
+            }
+
+            fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+                match self {
+                    $(Self::$name(reader) => reader.body(body, sink),)*
+                }
+            }
+
+            fn finish(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+                match self {
+                    $(Self::$name(reader) => reader.finish(sink),)*
+                }
+            }
+
+            fn reset(&mut self) {
+                match self {
+                    $(Self::$name(reader) => *reader = $folder::Reader::default(),)*
                 }
             }
         }
     };
 }
 
-use tokenline_core::Limits;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use crate::Delta;
 
 providers! {
     /// OpenAI chat completions, and servers that implement the same API.
-    OpenAiChat = openai_chat::OpenAiChatDecoder;
+    OpenAiChat = openai_chat;
     /// OpenAI Responses, and servers that implement the same API.
-    OpenAiResponses = openai_responses::OpenAiResponsesDecoder;
+    OpenAiResponses = openai_responses;
     /// Anthropic messages.
-    Anthropic = anthropic::AnthropicDecoder;
+    Anthropic = anthropic;
     /// Gemini `streamGenerateContent`, as server-sent events (`alt=sse`) or as the JSON array that it is without that.
-    Gemini = gemini::GeminiDecoder;
+    Gemini = gemini;
     /// Gemini's Interactions API.
-    GeminiInteractions = gemini_interactions::GeminiInteractionsDecoder;
+    GeminiInteractions = gemini_interactions;
     /// Cohere chat, version 2.
-    Cohere = cohere::CohereDecoder;
+    Cohere = cohere;
     /// Amazon Bedrock's ConverseStream.
-    Bedrock = bedrock::BedrockDecoder;
+    Bedrock = bedrock;
     /// Ollama `/api/chat`: one JSON object a line.
-    Ollama = ollama::OllamaDecoder;
+    Ollama = ollama;
 }
 
 impl Provider {
     /// The name, as the program's `--from` takes it: `openai-chat`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
-        self.api().name()
+        self.info().name
     }
 
     /// The API in a few words, for help texts: `OpenAI Responses`.
     #[must_use]
     pub fn title(self) -> &'static str {
-        self.api().title()
+        self.info().title
     }
 
     /// The provider of this name.
@@ -144,7 +169,7 @@ impl Provider {
     /// The path of requests; `*` stands for the model, where the path names it.
     #[must_use]
     pub fn path(self) -> &'static str {
-        self.api().endpoint().path
+        self.info().endpoint.path
     }
 
     /// The provider of a whole response that was not streamed, or of the message in one, by its members.
@@ -175,7 +200,7 @@ impl Provider {
             return None;
         }
         let has = |marks: &&[&str]| marks.iter().all(|mark| text.contains(mark));
-        Self::ALL.iter().copied().find(|provider| provider.api().marks().iter().any(has))
+        Self::ALL.iter().copied().find(|provider| provider.info().marks.iter().any(has))
     }
 
     /// Bytes that [`detect`](Self::detect) looks at.

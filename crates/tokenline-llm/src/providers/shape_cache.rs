@@ -1,49 +1,47 @@
-//! Events that say what one before them said, but for a text.
+//! Fast path for events that differ from an earlier one in one string only.
 //!
-//! Of an answer's events nearly all are the same around a few characters of text, so that most of the
-//! time would go into reading what is known already. What an event was read as is therefore kept with
-//! the event, and with the places where another may differ from it: the one text that is what came of
-//! it, and values that nothing comes of, such as a time stamp. An event that differs nowhere else has
-//! the same members, each of the same kind, and so is read as the same, with its own text.
+//! Nearly all events of a response are the same around a few characters of text, so most of the time would go into
+//! parsing what is known already. An event and what it was read as are therefore kept, with the places where another
+//! may differ: the text, and values that nothing depends on, such as a time stamp. An event that differs nowhere else
+//! has the same members of the same types, and so is read as the same, with its own text.
 
 use std::fmt;
 use std::ops::Range;
 
 use tokenline_core::json::{Kind, RawStr, Value};
 
-/// The latest events that others may be like, and what they were read as. There are two, as calls may
-/// come side by side, and text beside reasoning.
+/// The two latest shapes of events, and what they were read as: two, as calls may come side by side, and text beside
+/// reasoning.
 pub(super) struct ShapeCache<P> {
     shapes: [Shape<P>; 2],
-    /// Which of them an event was last like, or made.
+    /// The shape that matched last, or was learned last.
     latest: usize,
-    /// Events that were like none; for each that was like one, two less.
+    /// Events that matched no shape; each match takes two off.
     misses: u32,
     unescaped: String,
 }
 
 struct Shape<P> {
     found: Option<P>,
+    event: String,
     data: String,
-    /// Where the text is that is what came of the event.
+    /// Where the text is.
     text: Range<usize>,
-    /// The other values in which events that are alike may differ, in the order of their places.
+    /// The other values in which events may differ, by position.
     before: Vec<Slot>,
     after: Vec<Slot>,
 }
 
-/// The place of a value that nothing comes of: of what is between a string's quotes, or of an integer
-/// without a sign.
+/// The place of a value that nothing depends on: the inside of a string, or an integer without a sign.
 struct Slot {
     range: Range<usize>,
     is_string: bool,
 }
 
-/// Bytes of an event that is kept, or compared. It bounds the memory, and a larger event is not read
-/// faster for it.
+/// The largest event that is kept or compared. Bounds the memory; a larger event would not be read faster.
 const MAX_BYTES: usize = 16 * 1024;
-/// Where so many events were like none, as with many choices side by side, only one in so many is kept,
-/// and only the latest is compared.
+/// After so many misses, as with many choices side by side, only one event in so many is kept, and only the latest is
+/// compared.
 const MAX_MISSES: u32 = 16;
 
 impl<P> Default for ShapeCache<P> {
@@ -55,19 +53,26 @@ impl<P> Default for ShapeCache<P> {
 
 impl<P> Default for Shape<P> {
     fn default() -> Self {
-        Self { found: None, data: String::new(), text: 0..0, before: Vec::new(), after: Vec::new() }
+        Self {
+            found: None,
+            event: String::new(),
+            data: String::new(),
+            text: 0..0,
+            before: Vec::new(),
+            after: Vec::new(),
+        }
     }
 }
 
 impl<P: Copy> ShapeCache<P> {
-    /// What an event is read as that is like one before, and its text, which is not empty.
+    /// Matches an event against the cached shapes; returns what it is read as, and its non-empty text.
     #[inline]
-    pub(super) fn read<'a>(&'a mut self, data: &'a str) -> Option<(P, &'a str)> {
-        let (found, text) = match self.shapes[self.latest].read(data) {
+    pub(super) fn read<'a>(&'a mut self, event: &str, data: &'a str) -> Option<(P, &'a str)> {
+        let (found, text) = match self.shapes[self.latest].read(event, data) {
             Some(read) => read,
             None if self.misses > MAX_MISSES => return None,
             None => {
-                let read = self.shapes[1 - self.latest].read(data)?;
+                let read = self.shapes[1 - self.latest].read(event, data)?;
                 self.latest = 1 - self.latest;
                 read
             }
@@ -76,15 +81,14 @@ impl<P: Copy> ShapeCache<P> {
         Some((found, text.unescape_in(&mut self.unescaped)))
     }
 
-    /// Keeps an event, if it is worth it: what it was found to be, whatever state its decoder is in, and
-    /// nothing else; its text; and other values of it, which nothing depends on.
-    ///
-    /// The text is where what was found is from, and has to be a string. If it is empty, nothing is
-    /// kept: an event without text may be read as something else. Of the other values those count that
-    /// are strings or integers without a sign.
-    pub(super) fn learn<'v, const OTHERS: usize>(
+    /// Keeps an event, if it is worth it: what it was read as, and where in its data that text is. Of the `incidental`
+    /// members, by JSON pointer, those count that are strings or integers without a sign.
+    pub(super) fn learn(
         &mut self,
-        find: impl FnOnce() -> Option<(P, Value<'v>, [Option<Value<'v>>; OTHERS])>,
+        event: &str,
+        value: Value<'_>,
+        (found, text): (P, Range<usize>),
+        incidental: &[&str],
     ) {
         self.misses += 1;
         let is_turn = self.misses == 2 * MAX_MISSES;
@@ -93,21 +97,26 @@ impl<P: Copy> ShapeCache<P> {
         } else if self.misses > MAX_MISSES {
             return;
         }
-        let Some((found, text, others)) = find() else { return };
         // Which member a repeated name is of, only its reader knows.
-        if text.document().len() <= MAX_BYTES && text.repeated_name().is_none() {
+        if value.document().len() <= MAX_BYTES && value.repeated_name().is_none() {
             self.latest = 1 - self.latest;
-            self.shapes[self.latest].learn(found, text, others.into_iter().flatten());
+            let others = incidental.iter().filter_map(|pointer| value.pointer(pointer));
+            self.shapes[self.latest].learn((event, value.document()), (found, text), others);
         }
+    }
+
+    /// Forgets the shapes: what an event is read as may have changed.
+    pub(super) fn clear(&mut self) {
+        self.shapes.iter_mut().for_each(|shape| shape.found = None);
     }
 }
 
 impl<P: Copy> Shape<P> {
-    /// What the event is read as, and its text, if it is like this one.
+    /// What the event is read as, and its text, if it matches.
     #[inline]
-    fn read<'a>(&self, data: &'a str) -> Option<(P, RawStr<'a>)> {
+    fn read<'a>(&self, event: &str, data: &'a str) -> Option<(P, RawStr<'a>)> {
         let found = self.found?;
-        if data.len() > MAX_BYTES {
+        if data.len() > MAX_BYTES || event != self.event {
             return None;
         }
         // The values before the text seldom change.
@@ -138,23 +147,23 @@ impl<P: Copy> Shape<P> {
         Some(at + len_of_same(data, at, &own[from..])?)
     }
 
-    fn learn<'v>(&mut self, found: P, text: Value<'v>, others: impl Iterator<Item = Value<'v>>) {
-        self.found = None;
-        let Some(Slot { range, is_string: true }) = Slot::of(text) else { return };
-        if range.is_empty() {
-            return;
-        }
+    fn learn<'v>(
+        &mut self,
+        (event, data): (&str, &str),
+        (found, text): (P, Range<usize>),
+        others: impl Iterator<Item = Value<'v>>,
+    ) {
         self.before.clear();
         self.after.clear();
         for slot in others.filter_map(Slot::of) {
-            let slots = if slot.range.start < range.start { &mut self.before } else { &mut self.after };
+            let slots = if slot.range.start < text.start { &mut self.before } else { &mut self.after };
             slots.push(slot);
         }
         self.before.sort_unstable_by_key(|slot| slot.range.start);
         self.after.sort_unstable_by_key(|slot| slot.range.start);
-        self.data.clear();
-        self.data.push_str(text.document());
-        self.text = range;
+        event.clone_into(&mut self.event);
+        data.clone_into(&mut self.data);
+        self.text = text;
         self.found = Some(found);
     }
 }
@@ -211,9 +220,10 @@ mod tests {
     fn learn(shapes: &mut ShapeCache<u8>, event: &str, found: u8) {
         let mut json = Parser::new();
         let value = json.parse(event).unwrap();
+        let text = value.get("text").unwrap().range();
         // In no order, and some that are no slots.
-        let others = ["pad", "n", "end", "missing", "id", "t"].map(|name| value.get(name));
-        shapes.learn(|| Some((found, value.get("text").unwrap(), others)));
+        let others = ["/pad", "/n", "/end", "/missing", "/id", "/t"];
+        shapes.learn("message", value, (found, text.start + 1..text.end - 1), &others);
     }
 
     #[test]
@@ -224,7 +234,7 @@ mod tests {
             (r#"{"t":17,"id":"a\"b","text":"\ud83d\ude00 \n","n":0,"pad":"","end":[1.5]}"#, "😀 \n"),
             (r#"{"t":0,"id":"","text":"é","n":18446744073709551616,"pad":"\u0041","end":[1.5]}"#, "é"),
         ] {
-            assert_eq!(shapes.read(event), Some((7, text)), "{event}");
+            assert_eq!(shapes.read("message", event), Some((7, text)), "{event}");
         }
     }
 
@@ -257,28 +267,21 @@ mod tests {
             ("]}", ""),
         ] {
             let event = EVENT.replacen(from, to, 1);
-            assert_eq!(shapes.read(&event), None, "{event}");
+            assert_eq!(shapes.read("message", &event), None, "{event}");
         }
         for len in 0..EVENT.len() {
-            assert_eq!(shapes.read(&EVENT[..len]), None);
+            assert_eq!(shapes.read("message", &EVENT[..len]), None);
         }
     }
 
     #[test]
     fn what_is_not_kept() {
         let long = format!(r#"{{"text":"one","x":"{}"}}"#, "x".repeat(MAX_BYTES));
-        for event in [
-            &long,
-            r#"{"text":""}"#,
-            r#"{"text":1}"#,
-            r#"{"text":["one"]}"#,
-            r#"{"text":"one","text":"two"}"#,
-            r#"{"text":"one","x":{"y":1,"y":2}}"#,
-        ] {
-            assert_eq!(learned(event, 7).read(event), None, "{event:.60}");
+        for event in [&long, r#"{"text":"one","text":"two"}"#, r#"{"text":"one","x":{"y":1,"y":2}}"#] {
+            assert_eq!(learned(event, 7).read("message", event), None, "{event:.60}");
         }
         let mut shapes = learned(r#"{"text":"one"}"#, 7);
-        assert_eq!(shapes.read(&format!(r#"{{"text":"{}"}}"#, "x".repeat(MAX_BYTES))), None);
+        assert_eq!(shapes.read("message", &format!(r#"{{"text":"{}"}}"#, "x".repeat(MAX_BYTES))), None);
     }
 
     #[test]
@@ -287,13 +290,13 @@ mod tests {
         let mut shapes = learned(&event(1), 1);
         learn(&mut shapes, &event(2), 2);
         for number in [1, 2, 2, 1, 1, 2] {
-            assert_eq!(shapes.read(&event(number)), Some((number, "one")));
+            assert_eq!(shapes.read("message", &event(number)), Some((number, "one")));
         }
         // The one that an event was last like is kept.
         learn(&mut shapes, &event(3), 3);
-        assert_eq!(shapes.read(&event(1)), None);
-        assert_eq!(shapes.read(&event(2)), Some((2, "one")));
-        assert_eq!(shapes.read(&event(3)), Some((3, "one")));
+        assert_eq!(shapes.read("message", &event(1)), None);
+        assert_eq!(shapes.read("message", &event(2)), Some((2, "one")));
+        assert_eq!(shapes.read("message", &event(3)), Some((3, "one")));
     }
 
     #[test]
@@ -302,17 +305,17 @@ mod tests {
         let mut shapes = ShapeCache::default();
         let mut kept = 0;
         for number in 1..=MAX_MISSES * 100 {
-            assert_eq!(shapes.read(&event(number)), None);
+            assert_eq!(shapes.read("message", &event(number)), None);
             learn(&mut shapes, &event(number), 7);
             kept += u32::from(shapes.shapes[shapes.latest].data == event(number));
         }
         assert_eq!(kept, MAX_MISSES + 99);
         // The last one was its turn.
         for _ in 0..MAX_MISSES {
-            assert_eq!(shapes.read(&event(MAX_MISSES * 100)), Some((7, "one")));
+            assert_eq!(shapes.read("message", &event(MAX_MISSES * 100)), Some((7, "one")));
         }
         learn(&mut shapes, &event(1), 7);
-        assert_eq!(shapes.read(&event(1)), Some((7, "one")));
+        assert_eq!(shapes.read("message", &event(1)), Some((7, "one")));
     }
 
     #[test]
@@ -321,7 +324,7 @@ mod tests {
         let mut shapes = ShapeCache::default();
         let mut known = 0;
         for number in (0..4).cycle().take(4000) {
-            match shapes.read(&event(number)) {
+            match shapes.read("message", &event(number)) {
                 Some(_) => known += 1,
                 None => learn(&mut shapes, &event(number), 7),
             }

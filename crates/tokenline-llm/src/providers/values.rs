@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use tokenline_core::json::{Number, Parser, SyntaxError, Value};
+use tokenline_core::json::{Number, Parser, Value};
 
 use crate::delta::{Delta, OpaqueOf};
 
@@ -36,17 +36,6 @@ pub(super) fn opaque(of: OpaqueOf, parent: Value<'_>, member: &str, sink: &mut i
     }
 }
 
-/// Reads an event's data. A text in it may begin or end with half a surrogate pair.
-pub(super) fn parse<'a>(
-    json: &'a mut Parser,
-    data: &'a str,
-    sink: &mut impl FnMut(Delta<'_>),
-) -> Result<Value<'a>, SyntaxError> {
-    let event = json.parse_lossy(data)?;
-    read_text(event, sink);
-    Ok(event)
-}
-
 /// The text of a string that other events go on with. In an event with halves of surrogate pairs, it
 /// says first what the text begins and ends with.
 #[inline]
@@ -68,6 +57,13 @@ pub(super) fn no_object(json: &mut Parser, event: &str, data: &str, sink: &mut i
             name: value.map_or("text", |value| value.kind().as_str()).into(),
         },
     });
+}
+
+/// Counts an event of another name than those that are not named have, `message`, and `error`.
+pub(super) fn unknown_event(name: &str, sink: &mut impl FnMut(Delta<'_>)) {
+    if !matches!(name, "message" | "error") {
+        sink(Delta::Unknown { parent: "event", name: name.into() });
+    }
 }
 
 /// What an error says, which is a text or an object.

@@ -41,7 +41,7 @@ fn matches<'p>(pattern: &str, path: &'p str) -> Option<Match<'p>> {
 
 /// What a provider's answers are, unless a recording says otherwise.
 fn usual_content_type(provider: Provider) -> ContentType {
-    match provider.api().framing() {
+    match provider.info().framing {
         Framing::Lines => ContentType::Ndjson,
         Framing::Messages => ContentType::AmazonEventStream,
         Framing::Events | Framing::EventsOrArray | Framing::Body => ContentType::EventStream,

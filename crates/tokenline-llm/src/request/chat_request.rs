@@ -269,7 +269,7 @@ impl ChatRequest {
                 "JSON format without a schema",
             ),
         ];
-        let unsupported = provider.api().unsupported();
+        let unsupported = provider.info().unsupported;
         match asked.iter().find(|(is_asked, setting, _)| *is_asked && unsupported.contains(setting)) {
             Some((_, _, what)) => Err(RequestError::Unsupported { provider, what }),
             None => Ok(()),

@@ -4,12 +4,17 @@ use serde::de::DeserializeOwned;
 
 use super::state::ResponseState;
 use crate::Delta;
-use crate::providers::Decoder;
+use crate::providers::EventDecoder;
 use crate::wire::{Frame, FrameDecoder, WireEvent};
 
 impl<T: DeserializeOwned> ResponseState<T> {
     /// Decodes up to the next event of the wire, or to the end of the input; returns how many bytes that took.
-    pub(super) fn read(&mut self, input: &[u8], frames: &mut FrameDecoder, decoder: &mut Decoder) -> usize {
+    pub(super) fn read(
+        &mut self,
+        input: &[u8],
+        frames: &mut FrameDecoder,
+        decoder: &mut EventDecoder,
+    ) -> usize {
         let (consumed, frame) = frames.decode(input);
         if let Some(frame) = frame {
             self.read_frame(frame, decoder);
@@ -18,7 +23,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     }
 
     /// Ends the stream. An event without its end counts if it is whole.
-    pub(super) fn read_end(&mut self, frames: &mut FrameDecoder, decoder: &mut Decoder) {
+    pub(super) fn read_end(&mut self, frames: &mut FrameDecoder, decoder: &mut EventDecoder) {
         let is_whole = frames.finish().is_none_or(|frame| self.read_frame(frame, decoder));
         // What a decoder holds back until the end is dropped if the stream was cut off.
         if is_whole {
@@ -28,7 +33,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     }
 
     /// Returns whether the event could be read.
-    fn read_frame(&mut self, frame: Frame<'_>, decoder: &mut Decoder) -> bool {
+    fn read_frame(&mut self, frame: Frame<'_>, decoder: &mut EventDecoder) -> bool {
         match frame {
             Frame::Event(event) => self.read_event(&event, decoder),
             Frame::Rejected(diagnostic) => {
@@ -44,7 +49,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     }
 
     #[inline]
-    fn read_event(&mut self, event: &WireEvent<'_>, decoder: &mut Decoder) -> bool {
+    fn read_event(&mut self, event: &WireEvent<'_>, decoder: &mut EventDecoder) -> bool {
         if event.data.is_empty() {
             self.at(event.line, event.span);
             return true;

@@ -12,7 +12,7 @@ use tokenline_core::{Code, Diagnostic, Report, SourceEnd, Tally};
 use super::ResponseEvent;
 use super::outbox::Outbox;
 use super::state::ResponseState;
-use crate::providers::Decoder;
+use crate::providers::EventDecoder;
 use crate::request::Message;
 use crate::wire::FrameDecoder;
 use crate::{FinishReason, Provider, Unknown, Usage};
@@ -112,7 +112,7 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 pub struct ResponseParser<T = Raw> {
     frames: FrameDecoder,
     provider: Provider,
-    decoder: Decoder,
+    decoder: EventDecoder,
     state: ResponseState<T>,
     /// What was pushed and waits until the events before it are taken.
     unread: Vec<u8>,
@@ -258,7 +258,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         if self.state.has_failed || self.state.out.has_late_fragment {
             return None;
         }
-        let mut message = format!("{how} without {}", self.provider.api().stream_end().name);
+        let mut message = format!("{how} without {}", self.provider.info().stream_end.name);
         if self.frames.is_body() {
             message.push_str("; the body is JSON, but not a response");
         }
@@ -285,7 +285,7 @@ impl<T> ResponseParser<T> {
         let secrets = std::mem::take(secrets);
         self.tally.reset(&options.limits);
         self.state =
-            ResponseState::new(options.clone(), self.provider.api().stream_end().needs_terminator, out);
+            ResponseState::new(options.clone(), self.provider.info().stream_end.needs_terminator, out);
         self.state.secrets = secrets;
         self.frames.reset();
         self.decoder.reset();

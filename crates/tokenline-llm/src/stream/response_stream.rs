@@ -68,7 +68,7 @@ impl<S: TryStream, T> ResponseStream<S, T> {
     /// The events of the answer that `source` gives the bytes of, read by `parser`.
     pub fn new(source: S, parser: ResponseParser<T>) -> Self {
         let request =
-            ModelRequest { provider: parser.provider().api().gen_ai_name(), ..ModelRequest::default() };
+            ModelRequest { provider: parser.provider().info().gen_ai_name, ..ModelRequest::default() };
         Self::since(Start::now(), &request, source, parser)
     }
 

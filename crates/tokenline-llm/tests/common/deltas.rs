@@ -2,8 +2,8 @@
 
 use tokenline_core::Limits;
 use tokenline_core::sse::{SseDecoder, SseItem};
-use tokenline_llm::Delta;
 use tokenline_llm::providers::{EventDecoder, EventStreamDecoder};
+use tokenline_llm::{Delta, Provider};
 
 /// A delta in a few words, and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,8 +62,8 @@ pub fn lines(deltas: &[Logged]) -> Vec<String> {
 }
 
 /// The deltas of these events.
-pub fn of_events<D: EventDecoder>(events: &[(&str, &str)]) -> Vec<String> {
-    let mut decoder = D::new(&Limits::default());
+pub fn of_events(provider: Provider, events: &[(&str, &str)]) -> Vec<String> {
+    let mut decoder = EventDecoder::new(provider, &Limits::default());
     let mut deltas = Vec::new();
     for (event, data) in events {
         decoder.decode(event, data, |delta| deltas.push(describe(&delta))).expect("it is JSON");
@@ -73,16 +73,16 @@ pub fn of_events<D: EventDecoder>(events: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// The deltas of a response that was not streamed.
-pub fn of_body<D: EventDecoder>(body: &str) -> Vec<String> {
+pub fn of_body(provider: Provider, body: &str) -> Vec<String> {
     let mut deltas = Vec::new();
-    let mut decoder = D::new(&Limits::default());
+    let mut decoder = EventDecoder::new(provider, &Limits::default());
     decoder.decode_body(body, |delta| deltas.push(describe(&delta))).expect("it is JSON");
     lines(&deltas)
 }
 
 /// The deltas of server-sent events that arrive in these pieces.
-pub fn of_sse<'a, D: EventDecoder>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Logged> {
-    let (mut events, mut decoder) = (SseDecoder::default(), D::new(&Limits::default()));
+pub fn of_sse<'a>(provider: Provider, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Logged> {
+    let (mut events, mut decoder) = (SseDecoder::default(), EventDecoder::new(provider, &Limits::default()));
     let mut deltas = Vec::new();
     for mut piece in pieces {
         while !piece.is_empty() {
@@ -98,9 +98,10 @@ pub fn of_sse<'a, D: EventDecoder>(pieces: impl IntoIterator<Item = &'a [u8]>) -
 }
 
 /// The deltas of an Amazon event stream that arrives in these pieces.
-pub fn of_messages<'a, D: EventDecoder>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Logged> {
+pub fn of_messages<'a>(provider: Provider, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Logged> {
     let limits = Limits::default();
-    let (mut messages, mut decoder) = (EventStreamDecoder::new(&limits), D::new(&limits));
+    let (mut messages, mut decoder) =
+        (EventStreamDecoder::new(&limits), EventDecoder::new(provider, &limits));
     let mut deltas = Vec::new();
     for mut piece in pieces {
         while !piece.is_empty() {

@@ -2,7 +2,7 @@
 
 use crate::common::{at_every_cut, fixture, parser_of};
 use tokenline_core::{Completion, Limits};
-use tokenline_llm::providers::{AnthropicDecoder, EventDecoder};
+use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, FinishReason, Provider, TextAs};
 
 #[test]
@@ -31,7 +31,7 @@ fn recorded_text_cut_by_the_token_limit() {
 
 /// The deltas of these events, whose names are as given.
 fn deltas(events: &[(&str, &str)]) -> Vec<String> {
-    let mut decoder = AnthropicDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     let mut log = Vec::new();
     for (event, data) in events {
         decoder.decode(event, data, |delta| log.push(format!("{delta:?}"))).expect("it is JSON");
@@ -67,13 +67,13 @@ fn data_that_is_no_object() {
         let log = deltas(&[("error", data)]);
         assert_eq!(log.last(), Some(&error("gone")), "{data}");
     }
-    let mut decoder = AnthropicDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     assert!(decoder.decode("message_stop", r#"{"type":"#, |delta| panic!("{delta:?}")).is_err());
 }
 
 /// What becomes of the end of a text block that is followed by these events.
 fn text_ends_with(events: &[(&str, &str)]) -> Vec<Option<Completion>> {
-    let mut decoder = AnthropicDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     let mut ends = Vec::new();
     let before = [
         ("", r#"{"type":"content_block_start","index":3,"content_block":{"type":"text","text":"a"}}"#),
@@ -115,7 +115,7 @@ fn the_end_of_a_text_is_held_back() {
 
 #[test]
 fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
-    let mut decoder = AnthropicDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     for index in 0..10_000 {
         let start = format!(
             r#"{{"type":"content_block_start","index":{index},"content_block":{{"type":"tool_use","id":"t","name":"n","input":{{"a":1}}}}}}"#
@@ -126,10 +126,10 @@ fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
     }
     assert!(format!("{decoder:?}").len() < 20_000);
     decoder.reset();
-    let fresh = AnthropicDecoder::new(&Limits::default());
-    let message = |decoder: &AnthropicDecoder| {
+    let fresh = EventDecoder::new(Provider::Anthropic, &Limits::default());
+    let message = |decoder: &EventDecoder| {
         let shown = format!("{decoder:?}");
-        shown[shown.find("message").expect("it is shown")..].to_owned()
+        shown[shown.find("reader").expect("it is shown")..].to_owned()
     };
     assert_eq!(message(&decoder), message(&fresh));
 }

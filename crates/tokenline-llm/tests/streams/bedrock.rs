@@ -3,14 +3,15 @@
 use crate::common::deltas::{at_every_cut, of_body, of_events, of_messages};
 use crate::common::event_stream::{event, exception};
 use tokenline_core::Limits;
-use tokenline_llm::providers::{BedrockDecoder, EventDecoder};
+use tokenline_llm::Provider;
+use tokenline_llm::providers::EventDecoder;
 
 fn deltas(events: &[(&str, &str)]) -> Vec<String> {
-    of_events::<BedrockDecoder>(events)
+    of_events(Provider::Bedrock, events)
 }
 
 fn body(body: &str) -> Vec<String> {
-    of_body::<BedrockDecoder>(body)
+    of_body(Provider::Bedrock, body)
 }
 
 const START: (&str, &str) = ("messageStart", r#"{"p":"abcdef","role":"assistant"}"#);
@@ -49,10 +50,10 @@ fn a_stream_of_messages() {
     let wire = [START, of(&text("Hi")), STOP, of(&stop("end_turn")), METADATA]
         .map(|(name, payload)| event(name, payload))
         .concat();
-    let seen = at_every_cut(&wire, |pieces| of_messages::<BedrockDecoder>(pieces));
+    let seen = at_every_cut(&wire, |pieces| of_messages(Provider::Bedrock, pieces));
     assert_eq!(seen, ["start", "text 1: Hi", "stop 1 item_stop", "finish stop", "usage 1 2 3", "Terminator"]);
     let wire = [event(START.0, START.1), exception("throttlingException", r#"{"message":"slow"}"#)].concat();
-    let seen = at_every_cut(&wire, |pieces| of_messages::<BedrockDecoder>(pieces));
+    let seen = at_every_cut(&wire, |pieces| of_messages(Provider::Bedrock, pieces));
     assert_eq!(seen, ["start", "error throttlingException: slow"]);
 }
 
@@ -63,7 +64,7 @@ fn data_that_is_no_object() {
         deltas(&[("messageStop", "[1]"), ("message", "stop")]),
         ["unknown data.array", "unknown data.text"]
     );
-    let mut decoder = BedrockDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Bedrock, &Limits::default());
     assert!(decoder.decode("messageStop", r#"{"p":"#, |delta| panic!("{delta:?}")).is_err());
 }
 
@@ -270,7 +271,7 @@ fn whole_responses() {
 
 #[test]
 fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
-    let mut decoder = BedrockDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Bedrock, &Limits::default());
     for index in 0..10_000 {
         let at = |data: &str, index: u64| data.replace(r#"Index":1"#, &format!(r#"Index":{index}"#));
         decoder.decode(CALL.0, &at(CALL.1, index), |_| {}).expect("it is JSON");
@@ -278,9 +279,9 @@ fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
     }
     assert!(format!("{decoder:?}").len() < 20_000);
     decoder.reset();
-    let shown = |decoder: &BedrockDecoder| {
+    let shown = |decoder: &EventDecoder| {
         let shown = format!("{decoder:?}");
-        shown[shown.find("message").expect("it is shown")..].to_owned()
+        shown[shown.find("reader").expect("it is shown")..].to_owned()
     };
-    assert_eq!(shown(&decoder), shown(&BedrockDecoder::new(&Limits::default())));
+    assert_eq!(shown(&decoder), shown(&EventDecoder::new(Provider::Bedrock, &Limits::default())));
 }

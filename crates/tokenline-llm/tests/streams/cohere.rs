@@ -2,11 +2,12 @@
 
 use crate::common::deltas::{of_body, of_events};
 use tokenline_core::Limits;
-use tokenline_llm::providers::{CohereDecoder, EventDecoder};
+use tokenline_llm::Provider;
+use tokenline_llm::providers::EventDecoder;
 
 fn deltas(events: &[&str]) -> Vec<String> {
     let events: Vec<(&str, &str)> = events.iter().map(|data| ("message", *data)).collect();
-    of_events::<CohereDecoder>(&events)
+    of_events(Provider::Cohere, &events)
 }
 
 const START: &str = r#"{"type":"message-start","id":"m","delta":{"message":{"role":"assistant","content":[],"tool_plan":"","tool_calls":[],"citations":[]}}}"#;
@@ -35,18 +36,18 @@ fn end(reason: &str) -> String {
 fn the_type_decides_and_not_the_name() {
     let end = end("COMPLETE");
     let expected = ["finish stop", "Terminator"];
-    assert_eq!(of_events::<CohereDecoder>(&[("message-start", &end)]), expected);
+    assert_eq!(of_events(Provider::Cohere, &[("message-start", &end)]), expected);
     let nameless = end.replace(r#""type":"message-end","#, "");
-    assert_eq!(of_events::<CohereDecoder>(&[("message-end", &nameless)]), expected);
+    assert_eq!(of_events(Provider::Cohere, &[("message-end", &nameless)]), expected);
     let null = end.replace(r#""message-end""#, "null");
-    assert_eq!(of_events::<CohereDecoder>(&[("message-end", &null)]), expected);
+    assert_eq!(of_events(Provider::Cohere, &[("message-end", &null)]), expected);
 }
 
 #[test]
 fn data_that_is_no_object() {
     assert_eq!(deltas(&["", "[DONE]", " "]), [""; 0]);
     assert_eq!(deltas(&["[1]", "stop"]), ["unknown data.array", "unknown data.text"]);
-    let mut decoder = CohereDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Cohere, &Limits::default());
     assert!(decoder.decode("message", r#"{"type":"#, |delta| panic!("{delta:?}")).is_err());
 }
 
@@ -172,9 +173,9 @@ fn errors() {
     ] {
         assert_eq!(deltas(&[data]), gone, "{data}");
     }
-    assert_eq!(of_events::<CohereDecoder>(&[("error", "gone")]), gone);
+    assert_eq!(of_events(Provider::Cohere, &[("error", "gone")]), gone);
     assert_eq!(deltas(&[r#"{"type":"debug","message":"a"}"#]), [""; 0]);
-    assert_eq!(of_events::<CohereDecoder>(&[("error", "{}")]), ["error no message"]);
+    assert_eq!(of_events(Provider::Cohere, &[("error", "{}")]), ["error no message"]);
     // The end of what failed is no end: nothing of it may count as complete.
     let failed = r#"{"type":"message-end","delta":{"error":"gone","finish_reason":"ERROR"}}"#;
     assert_eq!(deltas(&[failed]), ["finish error", "error gone"]);
@@ -244,37 +245,37 @@ fn whole_responses() {
         r#"arguments 3, whole: {"a":1}"#,
     ];
     let end = |tail: &[&'static str]| [&said[..], tail].concat();
-    assert_eq!(of_body::<CohereDecoder>(message), end(&["stop 3 item_stop", "Terminator"]));
+    assert_eq!(of_body(Provider::Cohere, message), end(&["stop 3 item_stop", "Terminator"]));
     let body = |reason: &str| {
         format!(
             r#"{{"id":"1","finish_reason":"{reason}","message":{message},"usage":{{"tokens":{{"input_tokens":1,"output_tokens":2}}}},"logprobs":[]}}"#
         )
     };
     assert_eq!(
-        of_body::<CohereDecoder>(&body("TOOL_CALL")),
+        of_body(Provider::Cohere, &body("TOOL_CALL")),
         end(&["stop 3 item_stop", "usage 1 2 3", "finish tool_calls", "Terminator"])
     );
     // What a limit cut off last is not proven to be whole.
     assert_eq!(
-        of_body::<CohereDecoder>(&body("MAX_TOKENS")),
+        of_body(Provider::Cohere, &body("MAX_TOKENS")),
         [&said[..9], &["usage 1 2 3", r#"arguments 3, whole: {"a":1}"#, "finish length", "Terminator"],]
             .concat()
     );
     let text = r#"{"finish_reason":"MAX_TOKENS","message":{"role":"assistant","content":"Hi"}}"#;
     assert_eq!(
-        of_body::<CohereDecoder>(text),
+        of_body(Provider::Cohere, text),
         ["start", "text 0: Hi", "stop 0 cut", "finish length", "Terminator"]
     );
     assert_eq!(
-        of_body::<CohereDecoder>(r#"{"id":"1","message":"invalid api token"}"#),
+        of_body(Provider::Cohere, r#"{"id":"1","message":"invalid api token"}"#),
         ["error invalid api token"]
     );
-    assert_eq!(of_body::<CohereDecoder>(r#"{"x":1}"#), ["unknown data.no response"]);
+    assert_eq!(of_body(Provider::Cohere, r#"{"x":1}"#), ["unknown data.no response"]);
 }
 
 #[test]
 fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
-    let mut decoder = CohereDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Cohere, &Limits::default());
     for index in 0..10_000 {
         let start = CALL.replace(r#""index":0"#, &format!(r#""index":{index}"#));
         decoder.decode("", &start, |_| {}).expect("it is JSON");
@@ -286,9 +287,9 @@ fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
         .expect("JSON");
     assert!(format!("{decoder:?}").len() < 20_000);
     decoder.reset();
-    let shown = |decoder: &CohereDecoder| {
+    let shown = |decoder: &EventDecoder| {
         let shown = format!("{decoder:?}");
-        shown[shown.find("message").expect("it is shown")..].to_owned()
+        shown[shown.find("reader").expect("it is shown")..].to_owned()
     };
-    assert_eq!(shown(&decoder), shown(&CohereDecoder::new(&Limits::default())));
+    assert_eq!(shown(&decoder), shown(&EventDecoder::new(Provider::Cohere, &Limits::default())));
 }

@@ -1,12 +1,12 @@
 //! Gemini: what is not to be seen in a fixture.
 
 use tokenline_core::{Completion, Limits};
-use tokenline_llm::providers::{EventDecoder, GeminiDecoder};
+use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, FinishReason, Provider};
 
 /// The deltas that these data come to.
 fn deltas<'a>(data: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let mut decoder = GeminiDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Gemini, &Limits::default());
     let mut deltas = Vec::new();
     for data in data {
         decoder.decode("message", data, |delta| deltas.push(format!("{delta:?}"))).expect("it is JSON");
@@ -21,7 +21,7 @@ fn data_that_is_no_object() {
     assert_eq!(deltas(["", " ", "[DONE]", "{}"]), [""; 0]);
     let unknown = |name: &str| format!("{:?}", Delta::Unknown { parent: "data", name: name.into() });
     assert_eq!(deltas(["[1]", "whatever", "\"x\""]), ["array", "text", "string"].map(unknown));
-    let mut decoder = GeminiDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Gemini, &Limits::default());
     assert!(decoder.decode("message", "{\"candidates\":", |_| {}).is_err());
     let error = Delta::Error { message: "no healthy upstream".into() };
     decoder
@@ -76,7 +76,7 @@ fn a_part_of_a_call_that_is_not_understood_leaves_it_cut() {
 
 #[test]
 fn a_server_that_makes_up_candidates_fills_no_memory() {
-    let mut decoder = GeminiDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Gemini, &Limits::default());
     for index in 0..10_000 {
         let data = format!(r#"{{"candidates":[{{"index":{index},"finishReason":"STOP"}}]}}"#);
         decoder.decode("message", &data, |_| {}).expect("it is JSON");
@@ -85,7 +85,7 @@ fn a_server_that_makes_up_candidates_fills_no_memory() {
     decoder.finish(|_| ends += 1);
     assert_eq!(ends, 128);
     decoder.reset();
-    assert!(format!("{decoder:?}").contains("Candidates([])"));
+    assert!(format!("{decoder:?}").contains("Reader([])"));
 }
 
 #[test]

@@ -2,15 +2,16 @@
 
 use crate::common::deltas::{of_body, of_events};
 use tokenline_core::Limits;
-use tokenline_llm::providers::{EventDecoder, GeminiInteractionsDecoder};
+use tokenline_llm::Provider;
+use tokenline_llm::providers::EventDecoder;
 
 fn deltas(events: &[&str]) -> Vec<String> {
     let events: Vec<(&str, &str)> = events.iter().map(|data| ("message", *data)).collect();
-    of_events::<GeminiInteractionsDecoder>(&events)
+    of_events(Provider::GeminiInteractions, &events)
 }
 
 fn body(body: &str) -> Vec<String> {
-    of_body::<GeminiInteractionsDecoder>(body)
+    of_body(Provider::GeminiInteractions, body)
 }
 
 const CREATED: &str = r#"{"event_type":"interaction.created","interaction":{"id":"v1","status":"in_progress","object":"interaction"}}"#;
@@ -38,17 +39,17 @@ fn completed(status: &str) -> String {
 fn the_type_decides_and_not_the_name() {
     let end = completed("completed");
     let expected = ["finish stop", "Terminator"];
-    assert_eq!(of_events::<GeminiInteractionsDecoder>(&[("step.start", &end)]), expected);
+    assert_eq!(of_events(Provider::GeminiInteractions, &[("step.start", &end)]), expected);
     let nameless = end.replace(r#""event_type":"interaction.completed","#, "");
-    assert_eq!(of_events::<GeminiInteractionsDecoder>(&[("interaction.completed", &nameless)]), expected);
+    assert_eq!(of_events(Provider::GeminiInteractions, &[("interaction.completed", &nameless)]), expected);
 }
 
 #[test]
 fn data_that_is_no_object() {
     assert_eq!(deltas(&["", "[DONE]"]), [""; 0]);
-    assert_eq!(of_events::<GeminiInteractionsDecoder>(&[("done", "[DONE]")]), [""; 0]);
+    assert_eq!(of_events(Provider::GeminiInteractions, &[("done", "[DONE]")]), [""; 0]);
     assert_eq!(deltas(&["[1]", "stop"]), ["unknown data.array", "unknown data.text"]);
-    let mut decoder = GeminiInteractionsDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::GeminiInteractions, &Limits::default());
     assert!(decoder.decode("message", r#"{"index":"#, |delta| panic!("{delta:?}")).is_err());
 }
 
@@ -175,7 +176,7 @@ fn errors() {
     ] {
         assert_eq!(deltas(&[data]), gone, "{data}");
     }
-    assert_eq!(of_events::<GeminiInteractionsDecoder>(&[("error", "gone")]), gone);
+    assert_eq!(of_events(Provider::GeminiInteractions, &[("error", "gone")]), gone);
     assert_eq!(deltas(&[r#"{"event_type":"error"}"#]), ["error no message"]);
 }
 
@@ -283,7 +284,7 @@ fn whole_responses() {
 
 #[test]
 fn a_server_that_opens_steps_for_ever_fills_no_memory() {
-    let mut decoder = GeminiInteractionsDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::GeminiInteractions, &Limits::default());
     for index in 0..10_000 {
         let start = CALL.replace(r#""index":1"#, &format!(r#""index":{index}"#)).replace("{}", r#"{"a":1}"#);
         decoder.decode("", &start, |_| {}).expect("it is JSON");
@@ -292,9 +293,9 @@ fn a_server_that_opens_steps_for_ever_fills_no_memory() {
     }
     assert!(format!("{decoder:?}").len() < 20_000);
     decoder.reset();
-    let shown = |decoder: &GeminiInteractionsDecoder| {
+    let shown = |decoder: &EventDecoder| {
         let shown = format!("{decoder:?}");
-        shown[shown.find("interaction").expect("it is shown")..].to_owned()
+        shown[shown.find("reader").expect("it is shown")..].to_owned()
     };
-    assert_eq!(shown(&decoder), shown(&GeminiInteractionsDecoder::new(&Limits::default())));
+    assert_eq!(shown(&decoder), shown(&EventDecoder::new(Provider::GeminiInteractions, &Limits::default())));
 }

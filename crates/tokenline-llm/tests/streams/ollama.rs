@@ -1,12 +1,12 @@
 //! Ollama: what is not to be seen in a fixture.
 
 use tokenline_core::{Completion, Limits};
-use tokenline_llm::Delta;
-use tokenline_llm::providers::{EventDecoder, OllamaDecoder};
+use tokenline_llm::providers::EventDecoder;
+use tokenline_llm::{Delta, Provider};
 
 /// The deltas of these lines.
 fn deltas(lines: &[&str]) -> Vec<String> {
-    let mut decoder = OllamaDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Ollama, &Limits::default());
     let mut log = Vec::new();
     for line in lines {
         decoder.decode("message", line, |delta| log.push(format!("{delta:?}"))).expect("it is JSON");
@@ -25,7 +25,7 @@ fn calls_are_numbered_from_1_so_that_their_ends_are_not_the_texts() {
     let stops: Vec<_> = log.iter().filter(|delta| delta.starts_with("BlockStop")).cloned().collect();
     assert_eq!(stops, [stop(1), stop(2), stop(3), stop(4)]);
 
-    let mut decoder = OllamaDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::Ollama, &Limits::default());
     for _ in 0..2 {
         let mut blocks = Vec::new();
         let sink = |delta: Delta<'_>| {

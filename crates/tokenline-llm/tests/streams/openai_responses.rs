@@ -2,7 +2,7 @@
 
 use crate::common::{decode, delivered, fixture, parser_of};
 use tokenline_core::Limits;
-use tokenline_llm::providers::{EventDecoder, OpenAiResponsesDecoder};
+use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, FinishReason, Provider, ResponseEvent, TextAs};
 
 #[test]
@@ -14,7 +14,7 @@ fn every_item_has_a_text_of_its_own() {
 
 /// The deltas that these data come to.
 fn deltas<'a>(data: impl IntoIterator<Item = &'a str>) -> Vec<String> {
-    let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::OpenAiResponses, &Limits::default());
     let mut deltas = Vec::new();
     for data in data {
         decoder.decode("message", data, |delta| deltas.push(format!("{delta:?}"))).expect("it is JSON");
@@ -28,7 +28,7 @@ fn data_that_is_no_object() {
     let unknown = |name: &str| format!("{:?}", Delta::Unknown { parent: "data", name: name.into() });
     assert_eq!(deltas(["[1]", "whatever", "\"x\""]), ["array", "text", "string"].map(unknown));
     assert_eq!(deltas(["{}"]), [format!("{:?}", Delta::Unknown { parent: "event", name: "message".into() })]);
-    let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::OpenAiResponses, &Limits::default());
     assert!(decoder.decode("response.completed", "{\"type\":", |_| {}).is_err());
 }
 
@@ -66,7 +66,7 @@ fn reasons() {
 
 #[test]
 fn a_server_that_makes_up_items_fills_no_memory() {
-    let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
+    let mut decoder = EventDecoder::new(Provider::OpenAiResponses, &Limits::default());
     for index in 0..20_000 {
         for kind in ["output_text", "custom_tool_call_input"] {
             let data = format!(r#"{{"type":"response.{kind}.delta","output_index":{index},"delta":"a"}}"#);
@@ -75,10 +75,10 @@ fn a_server_that_makes_up_items_fills_no_memory() {
     }
     assert!(format!("{decoder:?}").len() < 100_000);
     decoder.reset();
-    let fresh = OpenAiResponsesDecoder::new(&Limits::default());
-    let response = |decoder: &OpenAiResponsesDecoder| {
+    let fresh = EventDecoder::new(Provider::OpenAiResponses, &Limits::default());
+    let response = |decoder: &EventDecoder| {
         let shown = format!("{decoder:?}");
-        shown[shown.find("response").expect("it is shown")..].to_owned()
+        shown[shown.find("reader").expect("it is shown")..].to_owned()
     };
     assert_eq!(response(&decoder), response(&fresh));
 }

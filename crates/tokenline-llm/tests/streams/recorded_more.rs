@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::common::deltas::{at_every_cut, of_messages, of_sse};
 use crate::common::event_stream::event;
-use tokenline_llm::providers::{BedrockDecoder, CohereDecoder, GeminiInteractionsDecoder};
+use tokenline_llm::Provider;
 
 fn folder() -> PathBuf {
     crate::recorded::folder().join("more")
@@ -153,10 +153,10 @@ fn messages(payloads: &str) -> Vec<u8> {
 
 fn seen(name: &str, payloads: &str) -> Vec<String> {
     match name.split_once('.').expect("a provider and a name").0 {
-        "bedrock" => at_every_cut(&messages(payloads), |pieces| of_messages::<BedrockDecoder>(pieces)),
-        "cohere" => at_every_cut(&sse(payloads), |pieces| of_sse::<CohereDecoder>(pieces)),
+        "bedrock" => at_every_cut(&messages(payloads), |pieces| of_messages(Provider::Bedrock, pieces)),
+        "cohere" => at_every_cut(&sse(payloads), |pieces| of_sse(Provider::Cohere, pieces)),
         "gemini-interactions" => {
-            at_every_cut(&sse(payloads), |pieces| of_sse::<GeminiInteractionsDecoder>(pieces))
+            at_every_cut(&sse(payloads), |pieces| of_sse(Provider::GeminiInteractions, pieces))
         }
         other => panic!("{other}?"),
     }

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::common::deltas::{Logged, at_every_cut, of_messages, of_sse};
 use crate::common::event_stream::stream;
 use crate::common::fixture;
-use tokenline_llm::providers::{BedrockDecoder, CohereDecoder, GeminiInteractionsDecoder};
+use tokenline_llm::Provider;
 
 type Decode = fn(&mut dyn Iterator<Item = &[u8]>) -> Vec<Logged>;
 
@@ -68,15 +68,15 @@ fn check(provider: &str, decode: Decode) {
 
 #[test]
 fn cohere() {
-    check("cohere", |pieces| of_sse::<CohereDecoder>(pieces));
+    check("cohere", |pieces| of_sse(Provider::Cohere, pieces));
 }
 
 #[test]
 fn gemini_interactions() {
-    check("gemini-interactions", |pieces| of_sse::<GeminiInteractionsDecoder>(pieces));
+    check("gemini-interactions", |pieces| of_sse(Provider::GeminiInteractions, pieces));
 }
 
 #[test]
 fn bedrock() {
-    check("bedrock", |pieces| of_messages::<BedrockDecoder>(pieces));
+    check("bedrock", |pieces| of_messages(Provider::Bedrock, pieces));
 }

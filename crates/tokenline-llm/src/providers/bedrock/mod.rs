@@ -7,61 +7,42 @@
 pub(crate) mod request;
 mod stream;
 
-pub use stream::BedrockDecoder;
+pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// The API, as its reference describes it.
 pub(super) struct Api;
 
-const ENDPOINT: Endpoint = Endpoint {
-    base_url: "https://bedrock-runtime.us-east-1.amazonaws.com",
-    base_url_variable: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
-    path: "/model/*/converse-stream",
-    has_free_version: false,
-    query: None,
-    key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
-    key_header: KeyHeader::Bearer,
-    headers: &[],
+const INFO: ProviderInfo = ProviderInfo {
+    name: "bedrock",
+    gen_ai_name: "aws.bedrock",
+    title: "Amazon Bedrock ConverseStream",
+    endpoint: Endpoint {
+        base_url: "https://bedrock-runtime.us-east-1.amazonaws.com",
+        base_url_variable: "AWS_ENDPOINT_URL_BEDROCK_RUNTIME",
+        path: "/model/*/converse-stream",
+        has_free_version: false,
+        query: None,
+        key_variables: &["AWS_BEARER_TOKEN_BEDROCK"],
+        key_header: KeyHeader::Bearer,
+        headers: &[],
+    },
+    framing: Framing::Messages,
+    // The metadata may come behind the stop reason, or not at all.
+    stream_end: StreamEnd { name: "`messageStop`", needs_terminator: false, is_final: true },
+    marks: &[&[":event-type", "messageStart"]],
+    unsupported: &[Setting::Seed, Setting::JsonFormat],
 };
 
 impl ProviderApi for Api {
-    fn name(&self) -> &'static str {
-        "bedrock"
-    }
-
-    fn gen_ai_name(&self) -> &'static str {
-        "aws.bedrock"
-    }
-
-    fn title(&self) -> &'static str {
-        "Amazon Bedrock ConverseStream"
-    }
-
-    fn endpoint(&self) -> &'static Endpoint {
-        &ENDPOINT
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Messages
-    }
-
-    fn stream_end(&self) -> StreamEnd {
-        // The metadata may come behind the stop reason, or not at all.
-        StreamEnd { name: "`messageStop`", needs_terminator: false, is_final: true }
-    }
-
-    fn marks(&self) -> &'static [&'static [&'static str]] {
-        &[&[":event-type", "messageStart"]]
-    }
-
-    fn unsupported(&self) -> &'static [Setting] {
-        &[Setting::Seed, Setting::JsonFormat]
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
     }
 
     fn has_body(&self, body: Value<'_>) -> bool {

@@ -3,53 +3,42 @@
 pub(crate) mod request;
 mod stream;
 
-pub use stream::CohereDecoder;
+pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// The API, as its reference describes it.
 pub(super) struct Api;
 
-const ENDPOINT: Endpoint = Endpoint {
-    base_url: "https://api.cohere.com",
-    base_url_variable: "CO_API_URL",
-    path: "/v2/chat",
-    has_free_version: false,
-    query: None,
-    key_variables: &["CO_API_KEY", "COHERE_API_KEY"],
-    key_header: KeyHeader::Bearer,
-    headers: &[],
+const INFO: ProviderInfo = ProviderInfo {
+    name: "cohere",
+    gen_ai_name: "cohere",
+    title: "Cohere v2 chat",
+    endpoint: Endpoint {
+        base_url: "https://api.cohere.com",
+        base_url_variable: "CO_API_URL",
+        path: "/v2/chat",
+        has_free_version: false,
+        query: None,
+        key_variables: &["CO_API_KEY", "COHERE_API_KEY"],
+        key_header: KeyHeader::Bearer,
+        headers: &[],
+    },
+    framing: Framing::Events,
+    // The finish reason is a part of that event.
+    stream_end: StreamEnd { name: "`message-end`", needs_terminator: true, is_final: false },
+    marks: &[&["\"message-start\""]],
+    unsupported: &[],
 };
 
 impl ProviderApi for Api {
-    fn name(&self) -> &'static str {
-        "cohere"
-    }
-
-    fn title(&self) -> &'static str {
-        "Cohere v2 chat"
-    }
-
-    fn endpoint(&self) -> &'static Endpoint {
-        &ENDPOINT
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
-    fn stream_end(&self) -> StreamEnd {
-        // The finish reason is a part of that event.
-        StreamEnd { name: "`message-end`", needs_terminator: true, is_final: false }
-    }
-
-    fn marks(&self) -> &'static [&'static [&'static str]] {
-        &[&["\"message-start\""]]
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
     }
 
     fn has_body(&self, body: Value<'_>) -> bool {

@@ -3,56 +3,41 @@
  mod request;
 mod stream;
 
-pub use stream::GeminiDecoder;
+pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Value};
 
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// The API, as its reference describes it.
 pub(super) struct Api;
 
-const ENDPOINT: Endpoint = Endpoint {
-    base_url: "https://generativelanguage.googleapis.com",
-    base_url_variable: "GOOGLE_GEMINI_BASE_URL",
-    path: "/v1beta/models/*:streamGenerateContent",
-    has_free_version: false,
-    query: Some(("alt", "sse")),
-    key_variables: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-    key_header: KeyHeader::Named("x-goog-api-key"),
-    headers: &[],
+const INFO: ProviderInfo = ProviderInfo {
+    name: "gemini",
+    gen_ai_name: "gcp.gemini",
+    title: "Gemini streamGenerateContent, with alt=sse or without",
+    endpoint: Endpoint {
+        base_url: "https://generativelanguage.googleapis.com",
+        base_url_variable: "GOOGLE_GEMINI_BASE_URL",
+        path: "/v1beta/models/*:streamGenerateContent",
+        has_free_version: false,
+        query: Some(("alt", "sse")),
+        key_variables: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        key_header: KeyHeader::Named("x-goog-api-key"),
+        headers: &[],
+    },
+    framing: Framing::EventsOrArray,
+    stream_end: StreamEnd { name: "a `finishReason`", needs_terminator: false, is_final: false },
+    marks: &[&["\"candidates\":", "\"parts\":"], &["\"candidates\":", "\"usageMetadata\":"]],
+    unsupported: &[],
 };
 
 impl ProviderApi for Api {
-    fn name(&self) -> &'static str {
-        "gemini"
-    }
-
-    fn gen_ai_name(&self) -> &'static str {
-        "gcp.gemini"
-    }
-
-    fn title(&self) -> &'static str {
-        "Gemini streamGenerateContent, with alt=sse or without"
-    }
-
-    fn endpoint(&self) -> &'static Endpoint {
-        &ENDPOINT
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::EventsOrArray
-    }
-
-    fn stream_end(&self) -> StreamEnd {
-        StreamEnd { name: "a `finishReason`", needs_terminator: false, is_final: false }
-    }
-
-    fn marks(&self) -> &'static [&'static [&'static str]] {
-        &[&["\"candidates\":", "\"parts\":"], &["\"candidates\":", "\"usageMetadata\":"]]
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
     }
 
     fn has_body(&self, body: Value<'_>) -> bool {

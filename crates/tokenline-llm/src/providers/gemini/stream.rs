@@ -3,49 +3,21 @@
 //! The wire format: <https://ai.google.dev/api/generate-content>; streamed arguments are Vertex AI's:
 //! <https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content#FunctionCall>.
 
-use tokenline_core::json::{Kind, Object, Parser, SyntaxError, Value};
-use tokenline_core::{CallDelta, Completion, Limits, PartialArgument, PartialValue};
+use tokenline_core::json::{Kind, Object, Value};
+use tokenline_core::{CallDelta, Completion, PartialArgument, PartialValue};
 
-use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
 use super::Api;
-use crate::providers::{EventDecoder, ProviderApi};
 use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
+use crate::providers::values::{as_u64, error_message, is_nothing, read_text, text_of, unknown, unknown_event};
+use crate::providers::{EventReader, ProviderApi};
 
-/// Decodes the chunks of a `streamGenerateContent` stream: the events of `alt=sse`, or the elements
-/// of the JSON array that the body is without that.
+/// The chunks of a stream: the events of `alt=sse`, or the elements of the JSON array that the body is without that.
 ///
-/// The text is block 0; calls have none of their own and get the blocks 1, 2 and so on, in the order
-/// in which they come. An early `STOP` can precede more content, and there is no last event, so why a
-/// choice ended is told by [`finish`](Self::finish).
-///
-/// ```
-/// use tokenline_core::Limits;
-/// use tokenline_llm::providers::{EventDecoder, GeminiDecoder};
-/// use tokenline_llm::{Delta, FinishReason};
-///
-/// let mut decoder = GeminiDecoder::new(&Limits::default());
-/// let mut text = String::new();
-/// for data in [
-///     r#"{"candidates":[{"content":{"parts":[{"text":"Hel"}],"role":"model"},"index":0}]}"#,
-///     r#"{"candidates":[{"content":{"parts":[{"text":"lo"}],"role":"model"},"finishReason":"STOP","index":0}]}"#,
-/// ] {
-///     decoder.decode("message", data, |delta| match delta {
-///         Delta::Text { text: more, .. } => text.push_str(more),
-///         other => eprintln!("{other:?}"),
-///     })?;
-/// }
-/// assert_eq!(text, "Hello");
-/// decoder.finish(|delta| assert_eq!(delta, Delta::Finish { choice: 0, reason: FinishReason::Stop }));
-/// # Ok::<(), tokenline_core::json::SyntaxError>(())
-/// ```
-#[derive(Debug)]
-pub struct GeminiDecoder {
-    json: Parser,
-    candidates: Candidates,
-}
-
+/// The text is block 0; calls have none of their own and get the blocks 1, 2 and so on, in the order in which they come.
+/// An early `STOP` can precede more content, and there is no last event, so [`finish`](EventReader::finish) says why a
+/// choice ended.
 #[derive(Debug, Default)]
-struct Candidates(Vec<Candidate>);
+pub(in crate::providers) struct Reader(Vec<Candidate>);
 
 #[derive(Debug)]
 struct Candidate {
@@ -61,70 +33,44 @@ struct Candidate {
 /// Stops a server that makes up candidates. More are not told apart further on either.
 const MAX_CANDIDATES: usize = 128;
 
-impl EventDecoder for GeminiDecoder {
-    fn new(limits: &Limits) -> Self {
-        Self { json: Parser::new().with_limits(limits), candidates: Candidates::default() }
+impl EventReader for Reader {
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        unknown_event(name, sink);
+        self.chunk(event, name == "error", sink);
     }
 
-    fn decode(
-        &mut self,
-        event: &str,
-        data: &str,
-        mut sink: impl FnMut(Delta<'_>),
-    ) -> Result<(), SyntaxError> {
-        let data = data.trim();
-        match event {
-            "message" | "error" => {}
-            _ => sink(Delta::Unknown { parent: "event", name: event.into() }),
-        }
-        match data {
-            // The marker is no end of Gemini's: some proxies append it to whatever they pass on.
-            "" | "[DONE]" => {}
-            _ if data.starts_with('{') => {
-                let chunk = parse(&mut self.json, data, &mut sink)?;
-                self.candidates.chunk(chunk, event == "error", &mut sink);
-            }
-            _ => no_object(&mut self.json, event, data, &mut sink),
-        }
-        Ok(())
+    /// A chunk has the tokens so far, which are never the same.
+    fn is_repeatable(_: &str, _: Value<'_>) -> bool {
+        false
     }
 
-    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        let body = parse(&mut self.json, body, &mut sink)?;
+    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         match (body.as_array(), body.get("parts")) {
-            (Some(chunks), _) => {
-                chunks.into_iter().for_each(|chunk| self.candidates.chunk(chunk, false, &mut sink));
-            }
+            (Some(chunks), _) => chunks.into_iter().for_each(|chunk| self.chunk(chunk, false, sink)),
             (None, Some(_)) => {
                 sink(Delta::Start { choice: 0 });
-                if let Some(candidate) = self.candidates.at(0) {
-                    candidate.content(body, &mut sink);
+                if let Some(candidate) = self.at(0) {
+                    candidate.content(body, sink);
                 }
             }
-            (None, None) => self.candidates.chunk(body, false, &mut sink),
+            (None, None) => self.chunk(body, false, sink),
         }
-        let is_response = Api.has_body(body);
-        self.finish(&mut sink);
-        if is_response {
+        self.finish(sink);
+        if Api.has_body(body) {
             sink(Delta::Terminator);
         }
-        Ok(())
     }
 
-    fn finish(&mut self, mut sink: impl FnMut(Delta<'_>)) {
-        for candidate in &mut self.candidates.0 {
+    fn finish(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+        for candidate in &mut self.0 {
             if let Some(reason) = candidate.reason.take() {
                 sink(Delta::Finish { choice: candidate.index, reason });
             }
         }
     }
-
-    fn reset(&mut self) {
-        self.candidates.0.clear();
-    }
 }
 
-impl Candidates {
+impl Reader {
     /// The candidate of this index, which may be a new one; `None` if there are too many.
     fn at(&mut self, index: u64) -> Option<&mut Candidate> {
         let at = self.0.iter().position(|candidate| candidate.index == index).or_else(|| {

@@ -3,57 +3,42 @@
 pub(crate) mod request;
 mod stream;
 
-pub use stream::GeminiInteractionsDecoder;
+pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::Value;
 
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// The API, as its reference describes it.
 pub(super) struct Api;
 
-const ENDPOINT: Endpoint = Endpoint {
-    base_url: "https://generativelanguage.googleapis.com",
-    base_url_variable: "GOOGLE_GEMINI_BASE_URL",
-    path: "/v1beta/interactions",
-    has_free_version: false,
-    query: Some(("alt", "sse")),
-    key_variables: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
-    key_header: KeyHeader::Named("x-goog-api-key"),
-    headers: &[],
+const INFO: ProviderInfo = ProviderInfo {
+    name: "gemini-interactions",
+    gen_ai_name: "gcp.gemini",
+    title: "Gemini Interactions",
+    endpoint: Endpoint {
+        base_url: "https://generativelanguage.googleapis.com",
+        base_url_variable: "GOOGLE_GEMINI_BASE_URL",
+        path: "/v1beta/interactions",
+        has_free_version: false,
+        query: Some(("alt", "sse")),
+        key_variables: &["GOOGLE_API_KEY", "GEMINI_API_KEY"],
+        key_header: KeyHeader::Named("x-goog-api-key"),
+        headers: &[],
+    },
+    framing: Framing::Events,
+    // The status is a part of that event.
+    stream_end: StreamEnd { name: "`interaction.completed`", needs_terminator: true, is_final: false },
+    marks: &[&["\"interaction.created\""]],
+    unsupported: &[],
 };
 
 impl ProviderApi for Api {
-    fn name(&self) -> &'static str {
-        "gemini-interactions"
-    }
-
-    fn gen_ai_name(&self) -> &'static str {
-        "gcp.gemini"
-    }
-
-    fn title(&self) -> &'static str {
-        "Gemini Interactions"
-    }
-
-    fn endpoint(&self) -> &'static Endpoint {
-        &ENDPOINT
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
-    fn stream_end(&self) -> StreamEnd {
-        // The status is a part of that event.
-        StreamEnd { name: "`interaction.completed`", needs_terminator: true, is_final: false }
-    }
-
-    fn marks(&self) -> &'static [&'static [&'static str]] {
-        &[&["\"interaction.created\""]]
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
     }
 
     fn has_body(&self, body: Value<'_>) -> bool {

@@ -3,120 +3,28 @@
 mod step;
 
 use std::borrow::Cow;
-use std::mem;
 
-use tokenline_core::json::{Parser, SyntaxError, Value};
-use tokenline_core::{Completion, Limits};
+use tokenline_core::Completion;
+use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
-use crate::providers::EventDecoder;
+use crate::providers::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
-use crate::providers::shape_cache::ShapeCache;
-use crate::providers::values::{as_u64, error_message, is_nothing, no_object, opaque, parse};
+use crate::providers::values::{as_u64, error_message, is_nothing, opaque};
 use step::{Step, StepDelta};
 
-/// Decodes the events of an interaction with Gemini.
+/// An interaction as its events arrive: one choice, 0, whose steps are the blocks.
 ///
-/// An interaction is one choice, 0, and its steps are the blocks. Only the functions that the caller runs are calls;
-/// what Google's servers run, and what comes of it, is left out.
-///
-/// ```
-/// use tokenline_core::Limits;
-/// use tokenline_llm::Delta;
-/// use tokenline_llm::providers::{EventDecoder, GeminiInteractionsDecoder};
-///
-/// let mut decoder = GeminiInteractionsDecoder::new(&Limits::default());
-/// let mut text = String::new();
-/// for data in [
-///     r#"{"event_type":"interaction.created","interaction":{"id":"v1_a","status":"in_progress"}}"#,
-///     r#"{"event_type":"step.start","index":0,"step":{"type":"model_output"}}"#,
-///     r#"{"event_type":"step.delta","index":0,"delta":{"type":"text","text":"Hello"}}"#,
-///     r#"{"event_type":"step.stop","index":0}"#,
-///     r#"{"event_type":"interaction.completed","interaction":{"id":"v1_a","status":"completed"}}"#,
-/// ] {
-///     decoder.decode("message", data, |delta| match delta {
-///         Delta::Text { text: more, .. } => text.push_str(more),
-///         other => eprintln!("{other:?}"),
-///     })?;
-/// }
-/// assert_eq!(text, "Hello");
-/// # Ok::<(), tokenline_core::json::SyntaxError>(())
-/// ```
-#[derive(Debug)]
-pub struct GeminiInteractionsDecoder {
-    json: Parser,
-    interaction: Interaction,
-    shapes: ShapeCache<Piece>,
-}
-
-/// An interaction as its events arrive.
+/// Only the functions that the caller runs are calls; what Google's servers run, and its results, are left out.
 #[derive(Debug, Default)]
-struct Interaction {
-    /// Something of its steps has come, or its end.
-    has_begun: bool,
+pub(in crate::providers) struct Reader {
     has_calls: bool,
     blocks: Blocks,
 }
 
-impl EventDecoder for GeminiInteractionsDecoder {
-    fn new(limits: &Limits) -> Self {
-        let json = Parser::new().with_limits(limits);
-        Self { json, interaction: Interaction::default(), shapes: ShapeCache::default() }
-    }
+impl EventReader for Reader {
+    const INCIDENTAL: &'static [&'static str] = &["/event_id"];
 
-    fn decode(
-        &mut self,
-        event: &str,
-        data: &str,
-        mut sink: impl FnMut(Delta<'_>),
-    ) -> Result<(), SyntaxError> {
-        if let Some((piece, text)) = self.shapes.read(data) {
-            self.interaction.piece(piece, text, &mut sink);
-            return Ok(());
-        }
-        let data = data.trim();
-        match data {
-            // It proves nothing: the end of an interaction has its status.
-            "" | "[DONE]" => {}
-            _ if data.starts_with('{') => {
-                let value = parse(&mut self.json, data, &mut sink)?;
-                let (mut deltas, mut is_piece) = (0, false);
-                self.interaction.event(event, value, &mut |delta: Delta<'_>| {
-                    deltas += 1;
-                    is_piece = delta.is_piece();
-                    sink(delta);
-                });
-                if deltas == 1 && is_piece {
-                    self.shapes.learn(|| find_piece(value));
-                }
-            }
-            _ => no_object(&mut self.json, event, data, &mut sink),
-        }
-        Ok(())
-    }
-
-    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        let body = parse(&mut self.json, body, &mut sink)?;
-        self.interaction.body(body, &mut sink);
-        Ok(())
-    }
-
-    fn reset(&mut self) {
-        self.interaction = Interaction::default();
-    }
-}
-
-/// The piece that an event is, its text, and what is ignored beside it.
-fn find_piece(event: Value<'_>) -> Option<(Piece, Value<'_>, [Option<Value<'_>>; 1])> {
-    let kind = event.get("event_type")?.as_str()?;
-    let index = event.get("index").and_then(as_u64).unwrap_or_default();
-    let delta = StepDelta::read(event.get("delta").filter(|_| kind == "step.delta")?, &mut |_| {});
-    let piece = Piece { block: index, kind: delta.kind };
-    Some((piece, delta.carrier?, [event.get("event_id")]))
-}
-
-// Events.
-impl Interaction {
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let (mut kind, mut index, mut interaction) = (None, 0, None);
         let (mut step, mut delta, mut error) = (None, None, None);
@@ -133,7 +41,10 @@ impl Interaction {
             }
         }
         match kind.as_deref().unwrap_or(name) {
-            "interaction.created" => self.start(sink),
+            "interaction.created" => {
+                self.has_calls = false;
+                self.blocks.start_message(sink);
+            }
             "interaction.status_update" => {}
             "interaction.completed" => self.end(interaction.unwrap_or(event), sink),
             "step.start" => {
@@ -146,7 +57,7 @@ impl Interaction {
                     self.read_delta(index, delta, sink);
                 }
             }
-            "step.stop" => self.stop_step(index, sink),
+            "step.stop" => self.blocks.stop(index, sink),
             _ if kind.is_none() && error.is_some() => {}
             other if other == "error" || name == "error" => error = error.or(Some(event)),
             // The end, under another name: by its status.
@@ -158,18 +69,29 @@ impl Interaction {
         }
     }
 
-    fn start(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
-        if self.has_begun {
-            // A proxy has tried again, in the same stream.
-            sink(Delta::Restart);
-        }
-        *self = Self::default();
-        sink(Delta::Start { choice: 0 });
+    fn is_repeatable(_: &str, event: Value<'_>) -> bool {
+        event.get("event_type").and_then(Value::as_str).as_deref() == Some("step.delta")
     }
 
+    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        if !super::has_body(body) && status(body).is_none() {
+            let error = body.get("error").filter(|error| !is_nothing(*error));
+            return sink(match error {
+                Some(error) => Delta::Error { message: error_message(error) },
+                None => Delta::Unknown { parent: "data", name: "no response".into() },
+            });
+        }
+        sink(Delta::Start { choice: 0 });
+        // One that runs in the background is not over.
+        if status(body).is_none() || is_over(body) {
+            self.end(body, sink);
+        }
+    }
+}
+
+impl Reader {
     /// `is_whole` says that no deltas of it are to follow.
     fn start_step(&mut self, index: u64, step: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
-        self.has_begun = true;
         let value = step;
         let step = Step::read(step, sink);
         match step.kind {
@@ -197,26 +119,16 @@ impl Interaction {
         }
         opaque(OpaqueOf::Reasoning, delta, "signature", sink);
         let delta = StepDelta::read(delta, sink);
-        if delta.carrier.is_some() {
-            self.piece(Piece { block: index, kind: delta.kind }, &delta.text, sink);
+        if let Some(text) = delta.text {
+            self.has_calls |= delta.kind == BlockKind::Call;
+            self.blocks.piece(Piece { block: index, kind: delta.kind }, &text, sink);
         }
-    }
-
-    fn piece(&mut self, piece: Piece, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
-        self.has_begun = true;
-        self.has_calls |= piece.kind == BlockKind::Call;
-        self.blocks.piece(piece, text, sink);
-    }
-
-    fn stop_step(&mut self, index: u64, sink: &mut impl FnMut(Delta<'_>)) {
-        self.has_begun = true;
-        self.blocks.stop(index, sink);
     }
 
     /// Ends with an interaction that is over.
     fn end(&mut self, interaction: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let is_clean = self.finish_reason(interaction).is_clean();
-        if !mem::replace(&mut self.has_begun, true) {
+        if !self.blocks.has_begun {
             self.steps(interaction, !is_clean, sink);
         }
         if let Some(usage) = interaction.get("usage").and_then(read_usage) {
@@ -244,24 +156,6 @@ impl Interaction {
             Some("incomplete") => FinishReason::Length,
             Some("failed") => FinishReason::Error,
             Some(other) => FinishReason::other(other),
-        }
-    }
-}
-
-// Whole interactions.
-impl Interaction {
-    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-        if !super::has_body(body) && status(body).is_none() {
-            let error = body.get("error").filter(|error| !is_nothing(*error));
-            return sink(match error {
-                Some(error) => Delta::Error { message: error_message(error) },
-                None => Delta::Unknown { parent: "data", name: "no response".into() },
-            });
-        }
-        sink(Delta::Start { choice: 0 });
-        // One that runs in the background is not over.
-        if status(body).is_none() || is_over(body) {
-            self.end(body, sink);
         }
     }
 
@@ -304,27 +198,4 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
         reasoning_tokens: tokens("total_thought_tokens"),
     };
     usage.has_totals().then_some(usage)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn most_deltas_are_like_the_one_before() {
-        for delta in [
-            r#"{"type":"text","text":"TEXT"}"#,
-            r#"{"type":"thought_summary","content":{"type":"text","text":"TEXT"}}"#,
-            r#"{"arguments":"TEXT","type":"arguments_delta"}"#,
-        ] {
-            let event = |id: &str, text: &str| {
-                let delta = delta.replace("TEXT", text);
-                format!(r#"{{"index":1,"delta":{delta},"event_id":"{id}","event_type":"step.delta"}}"#)
-            };
-            let mut decoder = GeminiInteractionsDecoder::new(&Limits::default());
-            decoder.decode("message", &event("a", "one"), |_| {}).unwrap();
-            let read = decoder.shapes.read(&event("bc", "two")).map(|(_, text)| text.to_owned());
-            assert_eq!(read.as_deref(), Some("two"), "{delta}");
-        }
-    }
 }

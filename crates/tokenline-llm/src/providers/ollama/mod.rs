@@ -3,56 +3,41 @@
  mod request;
 mod stream;
 
-pub use stream::OllamaDecoder;
+pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use crate::providers::{openai_chat, Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use crate::providers::{openai_chat, Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// The API, as its reference describes it.
 pub(super) struct Api;
 
-const ENDPOINT: Endpoint = Endpoint {
-    base_url: "http://localhost:11434",
-    base_url_variable: "OLLAMA_HOST",
-    path: "/api/chat",
-    has_free_version: false,
-    query: None,
-    key_variables: &["OLLAMA_API_KEY"],
-    key_header: KeyHeader::Bearer,
-    headers: &[],
+const INFO: ProviderInfo = ProviderInfo {
+    name: "ollama",
+    gen_ai_name: "ollama",
+    title: "Ollama /api/chat",
+    endpoint: Endpoint {
+        base_url: "http://localhost:11434",
+        base_url_variable: "OLLAMA_HOST",
+        path: "/api/chat",
+        has_free_version: false,
+        query: None,
+        key_variables: &["OLLAMA_API_KEY"],
+        key_header: KeyHeader::Bearer,
+        headers: &[],
+    },
+    framing: Framing::Lines,
+    stream_end: StreamEnd { name: "`done: true`", needs_terminator: true, is_final: true },
+    marks: &[&["\"model\":", "\"created_at\":", "\"done\":"]],
+    unsupported: &[Setting::ToolChoice],
 };
 
 impl ProviderApi for Api {
-    fn name(&self) -> &'static str {
-        "ollama"
-    }
-
-    fn title(&self) -> &'static str {
-        "Ollama /api/chat"
-    }
-
-    fn endpoint(&self) -> &'static Endpoint {
-        &ENDPOINT
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Lines
-    }
-
-    fn stream_end(&self) -> StreamEnd {
-        StreamEnd { name: "`done: true`", needs_terminator: true, is_final: true }
-    }
-
-    fn marks(&self) -> &'static [&'static [&'static str]] {
-        &[&["\"model\":", "\"created_at\":", "\"done\":"]]
-    }
-
-    fn unsupported(&self) -> &'static [Setting] {
-        &[Setting::ToolChoice]
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
     }
 
     fn has_body(&self, body: Value<'_>) -> bool {

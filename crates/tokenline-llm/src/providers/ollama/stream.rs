@@ -3,113 +3,52 @@
 //! The wire format: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
-use tokenline_core::{CallDelta, Completion, Limits};
+use tokenline_core::{CallDelta, Completion};
 
-use crate::providers::values::{as_u64, error_message, is_nothing, parse, read_text, text_of, unknown};
-use crate::providers::shape_cache::ShapeCache;
-use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
+use crate::providers::EventReader;
+use crate::providers::values::{as_u64, error_message, is_nothing, read_text, text_of, unknown};
 
-/// Decodes the lines of `/api/chat`, and of `/api/generate`.
+/// The lines of `/api/chat`, and of `/api/generate`.
 ///
-/// An answer is one choice, 0. Its text is block 0; its calls, each of which comes whole, are the blocks
-/// from 1 on.
-///
-/// ```
-/// use tokenline_core::Limits;
-/// use tokenline_llm::providers::{EventDecoder, OllamaDecoder};
-/// use tokenline_llm::Delta;
-///
-/// let mut decoder = OllamaDecoder::new(&Limits::default());
-/// let mut text = String::new();
-/// for line in [
-///     r#"{"model":"gemma3","message":{"role":"assistant","content":"Hel"},"done":false}"#,
-///     r#"{"model":"gemma3","message":{"role":"assistant","content":"lo"},"done":false}"#,
-///     r#"{"model":"gemma3","message":{"role":"assistant","content":""},"done":true,"done_reason":"stop"}"#,
-/// ] {
-///     decoder.decode("message", line, |delta| match delta {
-///         Delta::Text { text: more, .. } => text.push_str(more),
-///         other => eprintln!("{other:?}"),
-///     })?;
-/// }
-/// assert_eq!(text, "Hello");
-/// # Ok::<(), tokenline_core::json::SyntaxError>(())
-/// ```
-#[derive(Debug)]
-pub struct OllamaDecoder {
-    json: Parser,
-    calls: Calls,
-    shapes: ShapeCache<Piece>,
-}
-
-/// How many calls came.
+/// A response is one choice, 0. Its text is block 0; its calls, each of which comes whole, are the blocks from 1 on.
 #[derive(Debug, Default)]
-struct Calls(u64);
-
-/// All that a line is, after the start of its choice.
-#[derive(Clone, Copy, Debug)]
-enum Piece {
-    Text,
-    Thinking,
+pub(in crate::providers) struct Reader {
+    calls: u64,
 }
 
-impl EventDecoder for OllamaDecoder {
-    fn new(limits: &Limits) -> Self {
-        Self {
-            json: Parser::new().with_limits(limits),
-            calls: Calls::default(),
-            shapes: ShapeCache::default(),
-        }
+impl EventReader for Reader {
+    const INCIDENTAL: &'static [&'static str] = &["/created_at"];
+
+    fn event(&mut self, _: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        self.line(event, sink);
     }
 
-    fn decode(
+    /// Every line is JSON.
+    fn no_object(
         &mut self,
-        _event: &str,
-        line: &str,
-        mut sink: impl FnMut(Delta<'_>),
+        json: &mut Parser,
+        _: &str,
+        data: &str,
+        sink: &mut impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
-        if let Some((piece, text)) = self.shapes.read(line) {
-            sink(Delta::Start { choice: 0 });
-            sink(match piece {
-                Piece::Text => Delta::Text { choice: 0, block: 0, text },
-                Piece::Thinking => Delta::Reasoning { choice: 0, text },
-            });
-            return Ok(());
-        }
-        let line = parse(&mut self.json, line.trim(), &mut sink)?;
-        let (mut deltas, mut starts, mut piece) = (0, 0, None);
-        self.calls.line(line, &mut |delta: Delta<'_>| {
-            deltas += 1;
-            piece = match delta {
-                Delta::Text { .. } => Some(Piece::Text),
-                Delta::Reasoning { .. } => Some(Piece::Thinking),
-                _ => None,
-            };
-            starts += u32::from(matches!(delta, Delta::Start { .. }));
-            sink(delta);
-        });
-        if let Some(piece) = piece.filter(|_| deltas == 2 && starts == 1) {
-            self.shapes.learn(|| Some((piece, piece.text_in(line)?, [line.get("created_at")])));
-        }
-        Ok(())
+        json.parse_lossy(data).map(|line| self.line(line, sink))
     }
 
-    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        let body = parse(&mut self.json, body, &mut sink)?;
-        self.calls.line(body, &mut sink);
+    fn is_repeatable(_: &str, _: Value<'_>) -> bool {
+        true
+    }
+
+    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        self.line(body, sink);
         let is_response = ["message", "response"].iter().any(|name| body.get(name).is_some());
         if is_response && body.get("done").and_then(Value::as_bool) != Some(true) {
             sink(Delta::Terminator);
         }
-        Ok(())
-    }
-
-    fn reset(&mut self) {
-        self.calls = Calls::default();
     }
 }
 
-impl Calls {
+impl Reader {
     fn line(&mut self, line: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(members) = line.as_object() else {
             return sink(Delta::Unknown { parent: "data", name: line.kind().as_str().into() });
@@ -208,9 +147,9 @@ impl Calls {
                 _ => sink(Delta::Unknown { parent: FUNCTION, name: name.into() }),
             }
         }
-        self.0 += 1;
+        self.calls += 1;
         let call = CallDelta {
-            index: Some(self.0),
+            index: Some(self.calls),
             id: id.as_deref(),
             name: tool.as_deref(),
             arguments: arguments.as_deref().unwrap_or_default(),
@@ -218,20 +157,7 @@ impl Calls {
             lossy: false,
         };
         sink(Delta::ToolCall { choice: 0, call });
-        sink(Delta::BlockStop { choice: 0, block: self.0, completion: Some(Completion::ItemStop) });
-    }
-}
-
-impl Piece {
-    /// Where in its line, which says nothing else, its text is.
-    fn text_in(self, line: Value<'_>) -> Option<Value<'_>> {
-        let message = line.get("message");
-        let (bare, name) = match self {
-            Self::Text => ("response", "content"),
-            Self::Thinking => ("thinking", "thinking"),
-        };
-        let texts = [line.get(bare), message.and_then(|message| message.get(name))];
-        texts.into_iter().flatten().find(|text| !is_nothing(*text))
+        sink(Delta::BlockStop { choice: 0, block: self.calls, completion: Some(Completion::ItemStop) });
     }
 }
 
@@ -279,26 +205,5 @@ fn finish_reason(name: &str) -> FinishReason {
         "length" => FinishReason::Length,
         // `load` and `unload`, where there was nothing to answer.
         other => FinishReason::other(other),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn most_lines_are_like_the_one_before() {
-        for line in [
-            r#"{"created_at":"NOW","message":{"role":"assistant","content":"TEXT"},"done":false}"#,
-            r#"{"created_at":"NOW","message":{"role":"assistant","content":"","thinking":"TEXT"},"done":false}"#,
-            r#"{"created_at":"NOW","response":"TEXT","done":false}"#,
-            r#"{"created_at":"NOW","response":"","thinking":"TEXT","done":false}"#,
-        ] {
-            let line = |now: &str, text: &str| line.replace("NOW", now).replace("TEXT", text);
-            let mut decoder = OllamaDecoder::new(&Limits::default());
-            decoder.decode("message", &line("2026-11-22T02:46:00.5Z", "one"), |_| {}).unwrap();
-            let next = line("2026-11-22T02:46:00Z", "two");
-            assert_eq!(decoder.shapes.read(&next).map(|(_, text)| text), Some("two"));
-        }
     }
 }

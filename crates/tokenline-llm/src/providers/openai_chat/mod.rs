@@ -3,56 +3,41 @@
 pub(super) mod request;
 mod stream;
 
-pub use stream::OpenAiChatDecoder;
+pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, StreamEnd};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// The API, as its reference describes it.
 pub(super) struct Api;
 
-const ENDPOINT: Endpoint = Endpoint {
-    base_url: "https://api.openai.com/v1",
-    base_url_variable: "OPENAI_BASE_URL",
-    path: "/v1/chat/completions",
-    has_free_version: true,
-    query: None,
-    key_variables: &["OPENAI_API_KEY"],
-    key_header: KeyHeader::Bearer,
-    headers: &[],
+const INFO: ProviderInfo = ProviderInfo {
+    name: "openai-chat",
+    gen_ai_name: "openai",
+    title: "OpenAI chat completions, or a server that implements the same API",
+    endpoint: Endpoint {
+        base_url: "https://api.openai.com/v1",
+        base_url_variable: "OPENAI_BASE_URL",
+        path: "/v1/chat/completions",
+        has_free_version: true,
+        query: None,
+        key_variables: &["OPENAI_API_KEY"],
+        key_header: KeyHeader::Bearer,
+        headers: &[],
+    },
+    framing: Framing::Events,
+    stream_end: StreamEnd { name: "a finish reason or `[DONE]`", needs_terminator: false, is_final: true },
+    marks: &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]],
+    unsupported: &[],
 };
 
 impl ProviderApi for Api {
-    fn name(&self) -> &'static str {
-        "openai-chat"
-    }
-
-    fn gen_ai_name(&self) -> &'static str {
-        "openai"
-    }
-
-    fn title(&self) -> &'static str {
-        "OpenAI chat completions, or a server that implements the same API"
-    }
-
-    fn endpoint(&self) -> &'static Endpoint {
-        &ENDPOINT
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
-    fn stream_end(&self) -> StreamEnd {
-        StreamEnd { name: "a finish reason or `[DONE]`", needs_terminator: false, is_final: true }
-    }
-
-    fn marks(&self) -> &'static [&'static [&'static str]] {
-        &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]]
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
     }
 
     fn has_body(&self, body: Value<'_>) -> bool {

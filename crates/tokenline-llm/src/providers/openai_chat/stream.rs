@@ -4,186 +4,63 @@
 
 use std::borrow::Cow;
 
+use tokenline_core::CallDelta;
 use tokenline_core::json::{Parser, SyntaxError, Value};
-use tokenline_core::{CallDelta, Limits};
 
-use crate::providers::values::{as_u64, custom_input, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
-use crate::providers::shape_cache::ShapeCache;
 use super::Api;
-use crate::providers::{EventDecoder, ProviderApi};
 use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
+use crate::providers::values::{
+    as_u64, custom_input, error_message, is_nothing, no_object, read_text, text_of, unknown, unknown_event,
+};
+use crate::providers::{EventReader, ProviderApi};
 
-/// Decodes the events of a chat completions stream.
+/// Chunks, each of which says all by itself.
 ///
-/// Knows what OpenAI's servers send and what compatible ones make of it (Azure, Mistral, Groq,
-/// Alibaba, DeepSeek, OpenRouter, Venice, vLLM, llama.cpp, Gemini's compatible endpoint).
-///
-/// ```
-/// use tokenline_core::Limits;
-/// use tokenline_llm::providers::{EventDecoder, OpenAiChatDecoder};
-/// use tokenline_llm::Delta;
-///
-/// let mut decoder = OpenAiChatDecoder::new(&Limits::default());
-/// let mut text = String::new();
-/// for data in [
-///     r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}"#,
-///     r#"{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}]}"#,
-///     "[DONE]",
-/// ] {
-///     decoder.decode("message", data, |delta| match delta {
-///         Delta::Text { text: more, .. } => text.push_str(more),
-///         other => eprintln!("{other:?}"),
-///     })?;
-/// }
-/// assert_eq!(text, "Hello");
-/// # Ok::<(), tokenline_core::json::SyntaxError>(())
-/// ```
-#[derive(Debug)]
-pub struct OpenAiChatDecoder {
-    json: Parser,
-    shapes: ShapeCache<Piece>,
-}
+/// Knows what OpenAI's servers send and what compatible ones make of it (Azure, Mistral, Groq, Alibaba, DeepSeek,
+/// OpenRouter, Venice, vLLM, llama.cpp, Gemini's compatible endpoint).
+#[derive(Debug, Default)]
+pub(in crate::providers) struct Reader;
 
-/// All that a chunk is, after the start of its choice.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    choice: u64,
-    kind: PieceKind,
-}
+impl EventReader for Reader {
+    const INCIDENTAL: &'static [&'static str] = &["/id", "/created", "/obfuscation"];
 
-#[derive(Clone, Copy, Debug)]
-enum PieceKind {
-    Text,
-    Reasoning,
-    /// More of a call's arguments, with an id and a name that say nothing.
-    Call {
-        index: Option<u64>,
-        id: Option<&'static str>,
-        name: Option<&'static str>,
-    },
-}
-
-impl EventDecoder for OpenAiChatDecoder {
-    fn new(limits: &Limits) -> Self {
-        Self { json: Parser::new().with_limits(limits), shapes: ShapeCache::default() }
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        unknown_event(name, sink);
+        chunk(event, name == "error", sink);
     }
 
-    fn decode(
+    fn no_object(
         &mut self,
-        event: &str,
+        json: &mut Parser,
+        name: &str,
         data: &str,
-        mut sink: impl FnMut(Delta<'_>),
+        sink: &mut impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
-        if event == "message"
-            && let Some((piece, text)) = self.shapes.read(data)
-        {
-            sink(Delta::Start { choice: piece.choice });
-            sink(piece.with(text));
-            return Ok(());
-        }
-        self.decode_new(event, data, sink)
-    }
-
-    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        read_body(parse(&mut self.json, body, &mut sink)?, &mut sink);
-        Ok(())
-    }
-}
-
-impl OpenAiChatDecoder {
-    /// Decodes an event that is like none before.
-    fn decode_new(
-        &mut self,
-        event: &str,
-        data: &str,
-        mut sink: impl FnMut(Delta<'_>),
-    ) -> Result<(), SyntaxError> {
-        let data = data.trim();
-        match event {
-            "message" | "error" => {}
-            _ => sink(Delta::Unknown { parent: "event", name: event.into() }),
-        }
+        unknown_event(name, sink);
         match data {
             "" => {}
             "[DONE]" => sink(Delta::Terminator),
-            _ if data.starts_with('{') => {
-                let value = parse(&mut self.json, data, &mut sink)?;
-                let (mut deltas, mut piece) = (0, None);
-                chunk(value, event == "error", &mut |delta: Delta<'_>| {
-                    // It says the same each time.
-                    deltas += u32::from(!matches!(delta, Delta::Opaque { .. }));
-                    piece = Piece::of(&delta);
-                    sink(delta);
-                });
-                if let Some(piece) = piece.filter(|_| deltas == 2 && event == "message") {
-                    let others = || ["id", "created", "obfuscation"].map(|name| value.get(name));
-                    self.shapes.learn(|| Some((piece, piece.text_in(value)?, others())));
-                }
-            }
-            _ => no_object(&mut self.json, event, data, &mut sink),
+            _ => no_object(json, name, data, sink),
         }
         Ok(())
     }
-}
 
-/// A whole response, or the message in one.
-fn read_body(body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-    if body.get("role").is_some() && body.get("choices").is_none() {
-        sink(Delta::Start { choice: 0 });
-        read_delta(0, body, true, sink);
-    } else {
-        chunk(body, false, sink);
-    }
-    if Api.has_body(body) {
-        sink(Delta::Terminator);
-    }
-}
-
-impl Piece {
-    fn of(delta: &Delta<'_>) -> Option<Self> {
-        let blank = |text: Option<&str>| match text {
-            Some(text) => text.is_empty().then_some(Some("")),
-            None => Some(None),
-        };
-        Some(match *delta {
-            Delta::Text { choice, .. } => Self { choice, kind: PieceKind::Text },
-            Delta::Reasoning { choice, .. } => Self { choice, kind: PieceKind::Reasoning },
-            Delta::ToolCall { choice, call } => {
-                let (id, name) = (blank(call.id)?, blank(call.name)?);
-                Self { choice, kind: PieceKind::Call { index: call.index, id, name } }
-            }
-            _ => return None,
-        })
+    fn is_repeatable(_: &str, _: Value<'_>) -> bool {
+        true
     }
 
-    fn with(self, text: &str) -> Delta<'_> {
-        let choice = self.choice;
-        match self.kind {
-            PieceKind::Text => Delta::Text { choice, block: 0, text },
-            PieceKind::Reasoning => Delta::Reasoning { choice, text },
-            PieceKind::Call { index, id, name } => {
-                let call = CallDelta { index, id, name, arguments: text, ..CallDelta::default() };
-                Delta::ToolCall { choice, call }
-            }
+    /// A whole response, or the message in one.
+    fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        if body.get("role").is_some() && body.get("choices").is_none() {
+            sink(Delta::Start { choice: 0 });
+            read_delta(0, body, true, sink);
+        } else {
+            chunk(body, false, sink);
+        }
+        if Api.has_body(body) {
+            sink(Delta::Terminator);
         }
     }
-
-    /// Where in its chunk, the deltas of which are a start and this piece, its text is.
-    fn text_in(self, chunk: Value<'_>) -> Option<Value<'_>> {
-        let delta = first(chunk.get("choices")?)?.get("delta")?;
-        match self.kind {
-            PieceKind::Text => delta.get("content"),
-            PieceKind::Reasoning => {
-                let reasoning = delta.get("reasoning_content").filter(|value| !is_nothing(*value));
-                reasoning.or_else(|| delta.get("reasoning"))
-            }
-            PieceKind::Call { .. } => first(delta.get("tool_calls")?)?.get("function")?.get("arguments"),
-        }
-    }
-}
-
-fn first(value: Value<'_>) -> Option<Value<'_>> {
-    value.as_array()?.iter().next()
 }
 
 fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>)) {
@@ -425,31 +302,4 @@ fn function_call(choice: u64, header: CallDelta<'_>, function: Value<'_>, sink: 
     }
     let arguments = arguments.as_deref().unwrap_or_default();
     sink(Delta::ToolCall { choice, call: CallDelta { name: tool.as_deref(), arguments, ..header } });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn most_chunks_are_like_the_one_before() {
-        for delta in [
-            r#"{"content":"TEXT"}"#,
-            r#"{"role":"assistant","content":null,"reasoning_content":"TEXT"}"#,
-            r#"{"content":"","reasoning":"TEXT","reasoning_content":null}"#,
-            r#"{"tool_calls":[{"index":1,"function":{"arguments":"TEXT"}}]}"#,
-            r#"{"tool_calls":[{"id":"","type":"function","function":{"name":null,"arguments":"TEXT"}}]}"#,
-        ] {
-            let chunk = |id: &str, text: &str, padding: &str| {
-                let delta = delta.replace("TEXT", text);
-                format!(
-                    r#"{{"id":"{id}","created":17,"choices":[{{"index":2,"delta":{delta}}}],"obfuscation":"{padding}"}}"#
-                )
-            };
-            let mut decoder = OpenAiChatDecoder::new(&Limits::default());
-            decoder.decode("message", &chunk("a", "one", "xyz"), |_| {}).unwrap();
-            let read = decoder.shapes.read(&chunk("b", "two", "")).map(|(_, text)| text.to_owned());
-            assert_eq!(read.as_deref(), Some("two"), "{delta}");
-        }
-    }
 }

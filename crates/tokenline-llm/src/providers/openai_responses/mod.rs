@@ -3,60 +3,41 @@
  mod request;
 mod stream;
 
-pub use stream::OpenAiResponsesDecoder;
+pub(super) use stream::Reader;
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Kind, Value};
 
-use crate::providers::{Endpoint, KeyHeader, ProviderApi, Setting, StreamEnd};
+use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, StreamEnd};
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
 /// The API, as its reference describes it.
 pub(super) struct Api;
 
-const ENDPOINT: Endpoint = Endpoint {
-    base_url: "https://api.openai.com/v1",
-    base_url_variable: "OPENAI_BASE_URL",
-    path: "/v1/responses",
-    has_free_version: true,
-    query: None,
-    key_variables: &["OPENAI_API_KEY"],
-    key_header: KeyHeader::Bearer,
-    headers: &[],
+const INFO: ProviderInfo = ProviderInfo {
+    name: "openai-responses",
+    gen_ai_name: "openai",
+    title: "OpenAI Responses",
+    endpoint: Endpoint {
+        base_url: "https://api.openai.com/v1",
+        base_url_variable: "OPENAI_BASE_URL",
+        path: "/v1/responses",
+        has_free_version: true,
+        query: None,
+        key_variables: &["OPENAI_API_KEY"],
+        key_header: KeyHeader::Bearer,
+        headers: &[],
+    },
+    framing: Framing::Events,
+    stream_end: StreamEnd { name: "`response.completed`, or another final event", needs_terminator: true, is_final: false },
+    marks: &[&["\"type\":\"response."], &["event: response."]],
+    unsupported: &[Setting::Seed, Setting::Stop],
 };
 
 impl ProviderApi for Api {
-    fn name(&self) -> &'static str {
-        "openai-responses"
-    }
-
-    fn gen_ai_name(&self) -> &'static str {
-        "openai"
-    }
-
-    fn title(&self) -> &'static str {
-        "OpenAI Responses"
-    }
-
-    fn endpoint(&self) -> &'static Endpoint {
-        &ENDPOINT
-    }
-
-    fn framing(&self) -> Framing {
-        Framing::Events
-    }
-
-    fn stream_end(&self) -> StreamEnd {
-        StreamEnd { name: "`response.completed`, or another final event", needs_terminator: true, is_final: false }
-    }
-
-    fn marks(&self) -> &'static [&'static [&'static str]] {
-        &[&["\"type\":\"response."], &["event: response."]]
-    }
-
-    fn unsupported(&self) -> &'static [Setting] {
-        &[Setting::Seed, Setting::Stop]
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
     }
 
     fn has_body(&self, body: Value<'_>) -> bool {

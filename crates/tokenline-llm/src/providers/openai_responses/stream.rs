@@ -8,54 +8,22 @@ use std::mem;
 mod items;
 mod members;
 
-use tokenline_core::json::{Parser, SyntaxError, Value};
-use tokenline_core::{CallDelta, Limits};
+use tokenline_core::CallDelta;
+use tokenline_core::json::Value;
 
-use crate::providers::values::{as_u64, error_message, is_nothing, no_object, parse, read_text, text_of, unknown};
-use crate::providers::shape_cache::ShapeCache;
-use crate::providers::EventDecoder;
 use crate::delta::{Delta, FinishReason, Usage};
+use crate::providers::EventReader;
+use crate::providers::values::{as_u64, error_message, is_nothing, read_text, text_of, unknown};
 use items::call;
 use members::Members;
 
-/// Decodes the events of a Responses stream.
+/// A response as its events arrive: one choice, 0, whose output items are the blocks, by `output_index`.
 ///
-/// All of it is choice 0; the blocks are the output items, by `output_index`. (The ids of items tell
-/// nothing: GitHub Copilot makes up new ones for every event.) What comes again at its end, such as
-/// the text in `response.output_text.done`, is taken only where nothing of it had come. The input of a
-/// custom tool, which is text, becomes the parameters `{"input": "..."}`.
-///
-/// ```
-/// use tokenline_core::Limits;
-/// use tokenline_llm::providers::{EventDecoder, OpenAiResponsesDecoder};
-/// use tokenline_llm::Delta;
-///
-/// let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
-/// let mut text = String::new();
-/// for data in [
-///     r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"Hel"}"#,
-///     r#"{"type":"response.output_text.delta","output_index":0,"content_index":0,"delta":"lo"}"#,
-///     r#"{"type":"response.output_text.done","output_index":0,"content_index":0,"text":"Hello"}"#,
-///     r#"{"type":"response.completed","response":{"status":"completed"}}"#,
-/// ] {
-///     decoder.decode("message", data, |delta| match delta {
-///         Delta::Text { text: more, .. } => text.push_str(more),
-///         other => eprintln!("{other:?}"),
-///     })?;
-/// }
-/// assert_eq!(text, "Hello");
-/// # Ok::<(), tokenline_core::json::SyntaxError>(())
-/// ```
-#[derive(Debug)]
-pub struct OpenAiResponsesDecoder {
-    json: Parser,
-    response: Response,
-    shapes: ShapeCache<Piece>,
-}
-
-/// What of a response has come.
+/// The ids of items identify nothing: GitHub Copilot makes up new ones for every event. What comes again at its end, such
+/// as the text in `response.output_text.done`, is taken only where nothing of it had come. The input of a custom tool,
+/// which is text, becomes the arguments `{"input": "..."}`.
 #[derive(Debug, Default)]
-struct Response {
+pub(in crate::providers) struct Reader {
     /// The parts of which something has come, in the order in which they began.
     begun: VecDeque<Part>,
     /// The item of the latest event: some servers leave out whose an event is.
@@ -84,74 +52,30 @@ enum PartKind {
     Input,
 }
 
-/// More of something, all that an event is.
-#[derive(Clone, Copy, Debug)]
-enum Piece {
-    Text(Part),
-    Arguments { item: u64 },
-}
-
 /// Stops a server that makes up items: the oldest are forgotten.
 const MAX_PARTS: usize = 1024;
 
-impl EventDecoder for OpenAiResponsesDecoder {
-    fn new(limits: &Limits) -> Self {
-        let json = Parser::new().with_limits(limits);
-        Self { json, response: Response::default(), shapes: ShapeCache::default() }
-    }
+impl EventReader for Reader {
+    const INCIDENTAL: &'static [&'static str] = &["/sequence_number", "/item_id", "/obfuscation"];
 
-    fn decode(
-        &mut self,
-        event: &str,
-        data: &str,
-        mut sink: impl FnMut(Delta<'_>),
-    ) -> Result<(), SyntaxError> {
-        if let Some((piece, text)) = self.shapes.read(data) {
-            self.response.piece(piece, text, &mut sink);
-            return Ok(());
+    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+        let error = event.get("error").filter(|error| !is_nothing(*error));
+        match (event.get("type").and_then(Value::as_str), error) {
+            (Some(name), _) => self.event_of_type(&name, event, sink),
+            (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
+            (None, None) => self.event_of_type(name, event, sink),
         }
-        let data = data.trim();
-        match data {
-            // The marker ends chat completions: some proxies append it to whatever they pass on.
-            "" | "[DONE]" => {}
-            _ if data.starts_with('{') => {
-                let data = parse(&mut self.json, data, &mut sink)?;
-                let error = data.get("error").filter(|error| !is_nothing(*error));
-                match (data.get("type").and_then(Value::as_str), error) {
-                    (Some(name), _) => {
-                        let (mut deltas, mut is_piece) = (0, false);
-                        self.response.event(&name, data, &mut |delta: Delta<'_>| {
-                            deltas += 1;
-                            is_piece = delta.is_piece();
-                            sink(delta);
-                        });
-                        if deltas == 1 && is_piece {
-                            self.shapes.learn(|| Piece::find(&name, data));
-                        }
-                    }
-                    (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
-                    (None, None) => self.response.event(event, data, &mut sink),
-                }
-            }
-            _ => no_object(&mut self.json, event, data, &mut sink),
-        }
-        Ok(())
     }
 
-    fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        let body = parse(&mut self.json, body, &mut sink)?;
-        self.response.body(body, &mut sink);
-        Ok(())
+    fn is_repeatable(_: &str, event: Value<'_>) -> bool {
+        let is_delta = event.get("type").and_then(Value::as_str).is_some_and(|name| name.ends_with(".delta"));
+        is_delta && event.get("output_index").is_some()
     }
 
-    fn reset(&mut self) {
-        self.response = Response::default();
+    fn latest_block(&mut self) -> Option<&mut u64> {
+        Some(&mut self.latest)
     }
-}
 
-// Events.
-impl Response {
-    /// A whole response, or the items of one.
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         sink(Delta::Start { choice: 0 });
         let error = body.get("error").filter(|error| !is_nothing(*error));
@@ -169,8 +93,10 @@ impl Response {
             _ => {}
         }
     }
+}
 
-    fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+impl Reader {
+    fn event_of_type(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         match name {
             "response.created" | "response.in_progress" | "response.queued" => {
                 // Proxies splice another response in, where one broke off or was followed up.
@@ -256,19 +182,6 @@ impl Response {
         call(CallDelta { arguments: arguments.as_deref().unwrap_or_default(), is_whole, ..header }, sink);
     }
 
-    /// Takes in what an event that is like one before is read as.
-    fn piece(&mut self, piece: Piece, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
-        let (Piece::Arguments { item } | Piece::Text(Part { item, .. })) = piece;
-        (self.has_begun, self.latest) = (true, item);
-        match piece {
-            Piece::Text(part) => self.text(part, text, false, sink),
-            Piece::Arguments { item } => {
-                self.has_calls = true;
-                call(CallDelta { index: Some(item), arguments: text, ..CallDelta::default() }, sink);
-            }
-        }
-    }
-
     fn end_event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let response = Members::read(event, sink).response.unwrap_or(event);
         // The rest of its members repeats the request.
@@ -317,28 +230,6 @@ impl Response {
     }
 }
 
-impl Piece {
-    /// The piece that an event is which says itself whose it is, its text, and what is ignored.
-    fn find<'v>(name: &str, event: Value<'v>) -> Option<(Self, Value<'v>, [Option<Value<'v>>; 3])> {
-        let kind = match name {
-            "response.output_text.delta" => Some(PartKind::Text),
-            "response.reasoning_text.delta" => Some(PartKind::Reasoning),
-            "response.reasoning_summary_text.delta" => Some(PartKind::ReasoningSummary),
-            "response.custom_tool_call_input.delta" => Some(PartKind::Input),
-            "response.function_call_arguments.delta" => None,
-            _ => return None,
-        };
-        let members = Members::read(event, &mut |_| {});
-        let (item, number) = (members.item_index?, members.number.unwrap_or(0));
-        let piece = match kind {
-            Some(kind) => Self::Text(Part { item, number, kind }),
-            None => Self::Arguments { item },
-        };
-        let ignored = ["sequence_number", "item_id", "obfuscation"].map(|name| event.get(name));
-        Some((piece, members.text?, ignored))
-    }
-}
-
 /// Whether an event tells how a tool gets on that the server itself runs.
 fn is_of_server_tool(event: &str) -> bool {
     const TOOLS: [&str; 8] = [
@@ -366,30 +257,4 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
         cached_input_tokens: usage.pointer("/input_tokens_details/cached_tokens").and_then(as_u64),
         reasoning_tokens: usage.pointer("/output_tokens_details/reasoning_tokens").and_then(as_u64),
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn most_deltas_are_like_the_one_before() {
-        for name in [
-            "output_text",
-            "reasoning_text",
-            "reasoning_summary_text",
-            "custom_tool_call_input",
-            "function_call_arguments",
-        ] {
-            let event = |number: u64, item: &str, text: &str| {
-                format!(
-                    r#"{{"type":"response.{name}.delta","sequence_number":{number},"item_id":"{item}","output_index":1,"delta":"{text}"}}"#
-                )
-            };
-            let mut decoder = OpenAiResponsesDecoder::new(&Limits::default());
-            decoder.decode("", &event(9, "a", "one"), |_| {}).unwrap();
-            let read = decoder.shapes.read(&event(10, "bc", "two")).map(|(_, text)| text.to_owned());
-            assert_eq!(read.as_deref(), Some("two"), "{name}");
-        }
-    }
 }

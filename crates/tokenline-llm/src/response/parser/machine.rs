@@ -45,6 +45,6 @@ impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
 
     // Messages of Anthropic's and Responses may be begun anew behind their last event, by a proxy.
     fn expects_nothing(&self) -> bool {
-        self.is_terminated() && self.provider.api().stream_end().is_final
+        self.is_terminated() && self.provider.info().stream_end.is_final
     }
 }

@@ -8,7 +8,7 @@ use tokenline_core::{
 
 use super::{ResponseParser, Stage};
 use crate::Provider;
-use crate::providers::Decoder;
+use crate::providers::EventDecoder;
 use crate::response::TextAs;
 use crate::response::outbox::Outbox;
 use crate::response::state::ResponseState;
@@ -19,15 +19,15 @@ impl<T> ResponseParser<T> {
     #[must_use]
     pub fn new(provider: Provider, options: Options) -> Self {
         Self {
-            frames: FrameDecoder::new(provider.api().framing(), options.limits),
+            frames: FrameDecoder::new(provider.info().framing, options.limits),
             provider,
-            decoder: Decoder::new(provider, &options.limits),
+            decoder: EventDecoder::new(provider, &options.limits),
             unread: Vec::new(),
             read: 0,
             tally: Tally::new(&options.limits),
             state: ResponseState::new(
                 options,
-                provider.api().stream_end().needs_terminator,
+                provider.info().stream_end.needs_terminator,
                 Outbox::default(),
             ),
             ending: None,

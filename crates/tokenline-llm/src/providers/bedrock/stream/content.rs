@@ -133,13 +133,11 @@ impl<'a> Content<'a> {
 pub(super) struct ContentDelta<'a> {
     pub(super) kind: BlockKind,
     pub(super) text: Cow<'a, str>,
-    /// Where the text is, if there is one.
-    pub(super) carrier: Option<Value<'a>>,
 }
 
 impl<'a> ContentDelta<'a> {
     pub(super) fn read(delta: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
-        let mut read = Self { kind: BlockKind::Ignored, text: Cow::Borrowed(""), carrier: None };
+        let mut read = Self { kind: BlockKind::Ignored, text: Cow::Borrowed("") };
         for (name, value) in delta.as_object().into_iter().flatten() {
             match name {
                 "text" => read.carry(BlockKind::Text, name, value, sink),
@@ -172,7 +170,7 @@ impl<'a> ContentDelta<'a> {
 
     fn carry(&mut self, kind: BlockKind, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         match read_text(value, sink) {
-            Some(text) => (self.kind, self.text, self.carrier) = (kind, text, Some(value)),
+            Some(text) => (self.kind, self.text) = (kind, text),
             None => unknown(DELTA, name, value, sink),
         }
     }

@@ -4,9 +4,9 @@ use std::borrow::Cow;
 
 use tokenline_core::json::Value;
 
-use super::{Piece, call_block, content_block};
+use super::{call_block, content_block};
 use crate::delta::{Delta, FinishReason, Usage};
-use crate::providers::blocks::{self, BlockKind};
+use crate::providers::blocks::{BlockKind, Piece};
 use crate::providers::values::{as_u64, is_nothing, read_text, text_of, unknown};
 
 /// The parts of a message. A stream has one content and one call an event, a whole message has lists of them.
@@ -102,13 +102,11 @@ impl<'a> Parts<'a> {
 pub(super) struct Content<'a> {
     pub(super) kind: BlockKind,
     pub(super) text: Cow<'a, str>,
-    /// Where the text is.
-    carrier: Option<Value<'a>>,
 }
 
 impl<'a> Content<'a> {
     pub(super) fn read(value: Option<Value<'a>>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
-        let mut content = Self { kind: BlockKind::Text, text: Cow::Borrowed(""), carrier: None };
+        let mut content = Self { kind: BlockKind::Text, text: Cow::Borrowed("") };
         let Some(value) = value else { return content };
         let Some(members) = value.as_object() else {
             content.read_text(CONTENT, value, sink);
@@ -140,13 +138,13 @@ impl<'a> Content<'a> {
 
     fn read_text(&mut self, name: &str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         match read_text(value, sink) {
-            Some(text) => (self.text, self.carrier) = (text, Some(value)),
+            Some(text) => self.text = text,
             None => unknown(CONTENT, name, value, sink),
         }
     }
 
     pub(super) fn piece(&self, index: u64) -> Piece {
-        Piece::Block(blocks::Piece { block: content_block(index), kind: self.kind })
+        Piece { block: content_block(index), kind: self.kind }
     }
 }
 
@@ -193,24 +191,6 @@ impl<'a> Call<'a> {
     }
 
     pub(super) fn piece(index: u64) -> Piece {
-        Piece::Block(blocks::Piece { block: call_block(index), kind: BlockKind::Call })
-    }
-}
-
-impl Piece {
-    /// The piece that an event is, and its text.
-    pub(super) fn find(event: Value<'_>) -> Option<(Self, Value<'_>, [Option<Value<'_>>; 0])> {
-        let message = event.pointer("/delta/message")?;
-        let index = event.get("index").and_then(as_u64).unwrap_or_default();
-        let (piece, text) = match &*event.get("type")?.as_str()? {
-            "content-delta" => {
-                let content = Content::read(message.get("content"), &mut |_| {});
-                (content.piece(index), content.carrier?)
-            }
-            "tool-call-delta" => (Call::piece(index), message.pointer("/tool_calls/function/arguments")?),
-            "tool-plan-delta" => (Self::Plan, message.get("tool_plan")?),
-            _ => return None,
-        };
-        Some((piece, text, []))
+        Piece { block: call_block(index), kind: BlockKind::Call }
     }
 }

@@ -86,7 +86,7 @@ impl<'a> Step<'a> {
         match content.as_array() {
             Some(contents) => {
                 for content in contents {
-                    if let Some((text, _)) = text_in(content, sink) {
+                    if let Some(text) = text_in(content, sink) {
                         each(&text, sink);
                     }
                 }
@@ -99,8 +99,8 @@ impl<'a> Step<'a> {
     }
 }
 
-/// The text of a content, and where it is.
-fn text_in<'a>(content: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<(Cow<'a, str>, Value<'a>)> {
+/// The text of a content.
+fn text_in<'a>(content: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Cow<'a, str>> {
     let Some(members) = content.as_object() else {
         unknown(STEP, "content[]", content, sink);
         return None;
@@ -109,7 +109,7 @@ fn text_in<'a>(content: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<(
     for (name, value) in members {
         match name {
             "type" => of_type = value.as_str(),
-            "text" => text = read_text(value, sink).map(|text| (text, value)),
+            "text" => text = read_text(value, sink),
             "annotations" => {}
             _ => sink(Delta::Unknown { parent: CONTENT, name: name.into() }),
         }
@@ -126,9 +126,7 @@ fn text_in<'a>(content: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<(
 /// More of a step.
 pub(super) struct StepDelta<'a> {
     pub(super) kind: BlockKind,
-    pub(super) text: Cow<'a, str>,
-    /// Where the text is, if there is one.
-    pub(super) carrier: Option<Value<'a>>,
+    pub(super) text: Option<Cow<'a, str>>,
 }
 
 impl<'a> StepDelta<'a> {
@@ -143,10 +141,10 @@ impl<'a> StepDelta<'a> {
                 if !IGNORED.contains(&other) {
                     sink(Delta::Unknown { parent: DELTA, name: other.into() });
                 }
-                return Self { kind: BlockKind::Ignored, text: Cow::Borrowed(""), carrier: None };
+                return Self { kind: BlockKind::Ignored, text: None };
             }
         };
-        let mut read = Self { kind, text: Cow::Borrowed(""), carrier: None };
+        let mut read = Self { kind, text: None };
         for (name, value) in delta.as_object().into_iter().flatten() {
             match name {
                 "signature" => {}
@@ -163,11 +161,11 @@ impl<'a> StepDelta<'a> {
         let text = match self.kind {
             _ if is_content => text_in(value, sink),
             // Arguments may also come as the object itself.
-            BlockKind::Call => read_text(value, sink).or_else(|| text_of(value)).map(|text| (text, value)),
-            _ => read_text(value, sink).map(|text| (text, value)),
+            BlockKind::Call => read_text(value, sink).or_else(|| text_of(value)),
+            _ => read_text(value, sink),
         };
         match text {
-            Some((text, carrier)) => (self.text, self.carrier) = (text, Some(carrier)),
+            Some(text) => self.text = Some(text),
             None if is_content => {}
             None => unknown(DELTA, name, value, sink),
         }

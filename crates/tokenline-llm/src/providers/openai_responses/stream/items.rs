@@ -7,11 +7,11 @@ use tokenline_core::{CallDelta, Completion};
 
 use crate::providers::values::{read_text, unknown};
 use super::members::Item;
-use super::{MAX_PARTS, Part, PartKind, Response};
+use super::{MAX_PARTS, Part, PartKind, Reader};
 use crate::delta::{Delta, OpaqueOf};
 
 // Items.
-impl Response {
+impl Reader {
     pub(super) fn item(
         &mut self,
         index: u64,
@@ -115,7 +115,7 @@ fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
 }
 
 // Parts.
-impl Response {
+impl Reader {
     fn parts(&mut self, item: u64, parts: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
         match parts.map(|parts| (parts, parts.as_array())) {
             Some((_, Some(parts))) => {

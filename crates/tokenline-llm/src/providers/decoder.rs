@@ -1,0 +1,439 @@
+use std::ops::Range;
+
+use tokenline_core::json::{Parser, SyntaxError};
+use tokenline_core::{CallDelta, Limits};
+
+use super::shape_cache::ShapeCache;
+use super::{Provider, Reader};
+use crate::delta::{Delta, OpaqueOf};
+
+/// Decodes the events of a provider's stream.
+///
+/// It keeps what it has to know of earlier events, and no text.
+///
+/// ```
+/// use tokenline_core::Limits;
+/// use tokenline_llm::providers::EventDecoder;
+/// use tokenline_llm::{Delta, Provider};
+///
+/// let mut decoder = EventDecoder::new(Provider::OpenAiChat, &Limits::default());
+/// let mut text = String::new();
+/// for data in [
+///     r#"{"choices":[{"index":0,"delta":{"role":"assistant","content":"Hel"}}]}"#,
+///     r#"{"choices":[{"index":0,"delta":{"content":"lo"},"finish_reason":"stop"}]}"#,
+///     "[DONE]",
+/// ] {
+///     decoder.decode("message", data, |delta| match delta {
+///         Delta::Text { text: more, .. } => text.push_str(more),
+///         other => eprintln!("{other:?}"),
+///     })?;
+/// }
+/// assert_eq!(text, "Hello");
+/// # Ok::<(), tokenline_core::json::SyntaxError>(())
+/// ```
+#[derive(Debug)]
+pub struct EventDecoder {
+    json: Parser,
+    reader: Reader,
+    shapes: ShapeCache<Piece>,
+}
+
+impl EventDecoder {
+    /// Creates a decoder at the start of a stream. Of the limits it uses the depth.
+    #[must_use]
+    pub fn new(provider: Provider, limits: &Limits) -> Self {
+        let json = Parser::new().with_limits(limits);
+        Self { json, reader: Reader::new(provider), shapes: ShapeCache::default() }
+    }
+
+    /// Decodes one event and hands over its deltas. `event` and `data` are as [`SseEvent`](tokenline_core::sse::SseEvent)
+    /// has them; a line or an array element has the name `message`.
+    ///
+    /// # Errors
+    ///
+    /// If the data looks like an object, but is not JSON: a part of the response may be lost. Other data that is not
+    /// JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is named `error`. Ollama's lines have to be JSON.
+    #[inline]
+    pub fn decode(
+        &mut self,
+        event: &str,
+        data: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        if let Some((piece, text)) = self.shapes.read(event, data) {
+            if let (Some(latest), Some(block)) = (self.reader.latest_block(), piece.latest_block) {
+                *latest = block;
+            }
+            if piece.follows_start {
+                sink(Delta::Start { choice: piece.choice });
+            }
+            sink(piece.with(text));
+            return Ok(());
+        }
+        self.decode_new(event, data.trim(), sink)
+    }
+
+    /// Decodes an event that matches no earlier one.
+    fn decode_new(
+        &mut self,
+        event: &str,
+        data: &str,
+        mut sink: impl FnMut(Delta<'_>),
+    ) -> Result<(), SyntaxError> {
+        if !data.starts_with('{') {
+            self.shapes.clear();
+            return self.reader.no_object(&mut self.json, event, data, &mut sink);
+        }
+        let value = self.json.parse_lossy(data)?;
+        let mut seen = Seen { data, ..Seen::default() };
+        if let Some(lone) = value.lone_surrogates() {
+            sink(Delta::LoneSurrogates(lone));
+        }
+        self.reader.event(event, value, &mut |delta: Delta<'_>| {
+            seen.add(&delta);
+            sink(delta);
+        });
+        match seen.piece {
+            Some((piece, text)) if self.reader.is_repeatable(event, value) => {
+                let piece = Piece { latest_block: self.reader.latest_block().copied(), ..piece };
+                self.shapes.learn(event, value, (piece, text), self.reader.incidental());
+            }
+            // It may have changed what others are read as.
+            _ => self.shapes.clear(),
+        }
+        Ok(())
+    }
+
+    /// Decodes a whole response that was not streamed, or the message in one. That it is whole is proof enough where no
+    /// finish reason says otherwise.
+    ///
+    /// # Errors
+    ///
+    /// If it is not JSON.
+    pub fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+        let body = self.json.parse_lossy(body)?;
+        if let Some(lone) = body.lone_surrogates() {
+            sink(Delta::LoneSurrogates(lone));
+        }
+        self.reader.body(body, &mut sink);
+        Ok(())
+    }
+
+    /// Ends a stream that was not cut off: hands over what only its end shows.
+    pub fn finish(&mut self, mut sink: impl FnMut(Delta<'_>)) {
+        self.reader.finish(&mut sink);
+    }
+
+    /// Starts with the next stream.
+    pub fn reset(&mut self) {
+        self.reader.reset();
+        self.shapes.clear();
+    }
+}
+
+/// What an event is that hands over one text, and nothing else but the start of its choice.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    choice: u64,
+    follows_start: bool,
+    kind: PieceKind,
+    latest_block: Option<u64>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PieceKind {
+    Text {
+        block: u64,
+    },
+    Reasoning,
+    /// More of a call's arguments, with an id and a name that are absent or empty.
+    Call {
+        index: Option<u64>,
+        id: Option<&'static str>,
+        name: Option<&'static str>,
+    },
+}
+
+impl Piece {
+    /// The piece that a delta is, and its text.
+    fn of<'a>(delta: &Delta<'a>) -> Option<(Self, &'a str)> {
+        let (choice, kind, text) = match *delta {
+            Delta::Text { choice, block, text } => (choice, PieceKind::Text { block }, text),
+            Delta::Reasoning { choice, text } => (choice, PieceKind::Reasoning, text),
+            Delta::ToolCall { choice, call } if !call.is_whole && !call.lossy => {
+                let blank = |text: Option<&str>| match text {
+                    Some(text) => text.is_empty().then_some(Some("")),
+                    None => Some(None),
+                };
+                let kind =
+                    PieceKind::Call { index: call.index, id: blank(call.id)?, name: blank(call.name)? };
+                (choice, kind, call.arguments)
+            }
+            _ => return None,
+        };
+        Some((Self { choice, follows_start: false, kind, latest_block: None }, text))
+    }
+
+    fn with(self, text: &str) -> Delta<'_> {
+        let choice = self.choice;
+        match self.kind {
+            PieceKind::Text { block } => Delta::Text { choice, block, text },
+            PieceKind::Reasoning => Delta::Reasoning { choice, text },
+            PieceKind::Call { index, id, name } => {
+                let call = CallDelta { index, id, name, arguments: text, ..CallDelta::default() };
+                Delta::ToolCall { choice, call }
+            }
+        }
+    }
+}
+
+/// The deltas of an event.
+#[derive(Default)]
+struct Seen<'d> {
+    data: &'d str,
+    start: Option<u64>,
+    /// The only piece, and where in the data its text is.
+    piece: Option<(Piece, Range<usize>)>,
+    /// More than a start and a piece.
+    has_more: bool,
+}
+
+impl Seen<'_> {
+    fn add(&mut self, delta: &Delta<'_>) {
+        match delta {
+            Delta::Start { choice } if self.start.is_none() && self.piece.is_none() => {
+                self.start = Some(*choice)
+            }
+            // The name of a member, each time the same.
+            Delta::Opaque { of: OpaqueOf::ReasoningMember, data, .. } if data.starts_with('"') => {}
+            _ => {
+                let piece = Piece::of(delta).filter(|_| self.piece.is_none() && !self.has_more);
+                self.piece = piece.and_then(|(piece, text)| {
+                    let follows_start = match self.start {
+                        Some(choice) if choice != piece.choice => return None,
+                        start => start.is_some(),
+                    };
+                    Some((Piece { follows_start, ..piece }, self.range_of(text)?))
+                });
+                self.has_more |= self.piece.is_none();
+            }
+        }
+    }
+
+    /// Where in the data the text is, if it is a whole string of it that has no escapes.
+    fn range_of(&self, text: &str) -> Option<Range<usize>> {
+        let start = (text.as_ptr() as usize).checked_sub(self.data.as_ptr() as usize)?;
+        let end = start.checked_add(text.len()).filter(|end| *end < self.data.len())?;
+        let is_quote = |at: usize| self.data.as_bytes()[at] == b'"';
+        (start > 0 && !text.is_empty() && is_quote(start - 1) && is_quote(end)).then_some(start..end)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Events in which `TEXT` is the text, and `VALUE` and 5 are incidental.
+    const PIECES: &[(Provider, &str, &[&str])] = &[
+        (
+            Provider::OpenAiChat,
+            "message",
+            &[
+                r#"{"id":"VALUE","created":5,"choices":[{"index":2,"delta":{"content":"TEXT"}}],"obfuscation":"VALUE"}"#,
+                r#"{"choices":[{"delta":{"role":"assistant","content":null,"reasoning_content":"TEXT"}}]}"#,
+                r#"{"choices":[{"delta":{"content":"","reasoning":"TEXT","reasoning_content":null}}]}"#,
+                r#"{"choices":[{"delta":{"tool_calls":[{"index":1,"function":{"arguments":"TEXT"}}]}}]}"#,
+                r#"{"choices":[{"delta":{"tool_calls":[{"id":"","type":"function","function":{"name":null,"arguments":"TEXT"}}]}}]}"#,
+            ],
+        ),
+        (
+            Provider::OpenAiResponses,
+            "",
+            &[
+                r#"{"type":"response.output_text.delta","sequence_number":5,"item_id":"VALUE","output_index":1,"delta":"TEXT"}"#,
+                r#"{"type":"response.reasoning_text.delta","output_index":1,"delta":"TEXT","obfuscation":"VALUE"}"#,
+                r#"{"type":"response.reasoning_summary_text.delta","output_index":1,"delta":"TEXT"}"#,
+                r#"{"type":"response.function_call_arguments.delta","output_index":1,"delta":"TEXT"}"#,
+            ],
+        ),
+        (
+            Provider::Anthropic,
+            "content_block_delta",
+            &[
+                r#"{"type":"content_block_delta","index":1,"delta":{"type":"text_delta","text":"TEXT"}   }"#,
+                r#"{"type":"content_block_delta","index":1,"delta":{"type":"thinking_delta","thinking":"TEXT","estimated_tokens":5}}"#,
+                r#"{"type":"content_block_delta","index":1,"delta":{"type":"input_json_delta","partial_json":"TEXT"}}"#,
+            ],
+        ),
+        (
+            Provider::GeminiInteractions,
+            "message",
+            &[
+                r#"{"index":1,"delta":{"type":"text","text":"TEXT"},"event_id":"VALUE","event_type":"step.delta"}"#,
+                r#"{"index":1,"delta":{"type":"thought_summary","content":{"type":"text","text":"TEXT"}},"event_type":"step.delta"}"#,
+                r#"{"index":1,"delta":{"arguments":"TEXT","type":"arguments_delta"},"event_type":"step.delta"}"#,
+            ],
+        ),
+        (
+            Provider::Cohere,
+            "message",
+            &[
+                r#"{"type":"content-delta","index":1,"delta":{"message":{"content":{"text":"TEXT"}}}}"#,
+                r#"{"type":"content-delta","index":1,"delta":{"message":{"content":{"thinking":"TEXT"}}}}"#,
+                r#"{"type":"tool-plan-delta","index":1,"delta":{"message":{"tool_plan":"TEXT"}}}"#,
+                r#"{"type":"tool-call-delta","index":1,"delta":{"message":{"tool_calls":{"function":{"arguments":"TEXT"}}}}}"#,
+            ],
+        ),
+        (
+            Provider::Bedrock,
+            "contentBlockDelta",
+            &[
+                r#"{"contentBlockIndex":1,"delta":{"text":"TEXT"},"p":"VALUE"}"#,
+                r#"{"contentBlockIndex":1,"delta":{"toolUse":{"input":"TEXT"}},"p":"VALUE"}"#,
+                r#"{"contentBlockIndex":1,"delta":{"reasoningContent":{"text":"TEXT"}},"p":"VALUE"}"#,
+            ],
+        ),
+        (
+            Provider::Ollama,
+            "message",
+            &[
+                r#"{"created_at":"VALUE","message":{"role":"assistant","content":"TEXT"},"done":false}"#,
+                r#"{"created_at":"VALUE","message":{"role":"assistant","content":"","thinking":"TEXT"},"done":false}"#,
+                r#"{"created_at":"VALUE","response":"TEXT","done":false}"#,
+                r#"{"created_at":"VALUE","response":"","thinking":"TEXT","done":false}"#,
+            ],
+        ),
+    ];
+
+    fn decode(decoder: &mut EventDecoder, event: &str, data: &str) -> Vec<String> {
+        let mut deltas = Vec::new();
+        decoder.decode(event, data, |delta| deltas.push(format!("{delta:?}"))).unwrap();
+        // The name of a member, each time the same.
+        deltas.retain(|delta| !delta.starts_with("Opaque"));
+        deltas
+    }
+
+    #[test]
+    fn most_events_match_the_one_before() {
+        for (provider, name, events) in PIECES {
+            for event in *events {
+                let next = event.replace("TEXT", "a\\n\\u00e9").replace("VALUE", "x").replace(":5", ":17");
+                let mut decoder = EventDecoder::new(*provider, &Limits::default());
+                decode(&mut decoder, name, event);
+                assert!(decoder.shapes.read(name, &next).is_some(), "{event}");
+                assert!(decoder.shapes.read("another", &next).is_none(), "{event}");
+                let slowly = decode(&mut EventDecoder::new(*provider, &Limits::default()), name, &next);
+                assert_eq!(decode(&mut decoder, name, &next), slowly, "{event}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_shape_holds_until_another_event() {
+        let event = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"hi"}}"#;
+        let search =
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"server_tool_use","id":"s"}}"#;
+        let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
+        for _ in 0..2 {
+            assert_eq!(decode(&mut decoder, "", event).len(), 1);
+        }
+        decode(&mut decoder, "", search);
+        assert_eq!(decode(&mut decoder, "", event), [""; 0]);
+    }
+
+    /// Events that change what others are read as.
+    const OTHERS: &[(Provider, &str, &[&str])] = &[
+        (
+            Provider::OpenAiResponses,
+            "",
+            &[
+                r#"{"type":"response.created","response":{}}"#,
+                r#"{"type":"response.output_text.delta","delta":"TEXT"}"#,
+                r#"{"type":"response.output_text.delta","output_index":2,"delta":"TEXT"}"#,
+                r#"{"type":"response.output_text.done","output_index":1,"text":"TEXT"}"#,
+                r#"{"type":"response.output_item.added","output_index":2,"item":{"type":"function_call","call_id":"c","name":"n"}}"#,
+                r#"{"type":"response.output_item.done","output_index":2,"item":{"type":"function_call","call_id":"c","name":"n","arguments":"{}","status":"completed"}}"#,
+                r#"{"type":"response.completed","response":{"status":"completed"}}"#,
+            ],
+        ),
+        (
+            Provider::Anthropic,
+            "",
+            &[
+                r#"{"type":"message_start","message":{}}"#,
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"text","text":"TEXT"}}"#,
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"tool_use","id":"a","name":"b","input":{"c":1}}}"#,
+                r#"{"type":"content_block_start","index":1,"content_block":{"type":"server_tool_use","id":"a","name":"b"}}"#,
+                r#"{"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"TEXT"}}"#,
+                r#"{"type":"content_block_stop","index":1}"#,
+                r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"}}"#,
+            ],
+        ),
+        (
+            Provider::GeminiInteractions,
+            "message",
+            &[
+                r#"{"event_type":"interaction.created","interaction":{}}"#,
+                r#"{"event_type":"step.start","index":1,"step":{"type":"model_output","content":[{"type":"text","text":"TEXT"}]}}"#,
+                r#"{"event_type":"step.start","index":1,"step":{"type":"google_search_call"}}"#,
+                r#"{"event_type":"step.start","index":1,"step":{"type":"function_call","id":"a","name":"b","arguments":{"c":1}}}"#,
+                r#"{"event_type":"step.stop","index":1}"#,
+                r#"{"event_type":"interaction.completed","interaction":{"status":"completed"}}"#,
+            ],
+        ),
+        (
+            Provider::Cohere,
+            "message",
+            &[
+                r#"{"type":"message-start","delta":{"message":{"role":"assistant"}}}"#,
+                r#"{"type":"content-start","index":1,"delta":{"message":{"content":{"type":"other"}}}}"#,
+                r#"{"type":"tool-call-start","index":1,"delta":{"message":{"tool_calls":{"id":"a","function":{"name":"b"}}}}}"#,
+                r#"{"type":"content-end","index":1}"#,
+                r#"{"type":"tool-call-end","index":1}"#,
+                r#"{"type":"message-end","delta":{"finish_reason":"COMPLETE"}}"#,
+            ],
+        ),
+        (
+            Provider::Bedrock,
+            "contentBlockStart",
+            &[
+                r#"{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"a","name":"b"}}}"#,
+                r#"{"contentBlockIndex":1,"start":{"toolUse":{"toolUseId":"a","name":"b","type":"server_tool_use"}}}"#,
+            ],
+        ),
+        (Provider::Bedrock, "contentBlockStop", &[r#"{"contentBlockIndex":1}"#]),
+        (Provider::Bedrock, "messageStart", &[r#"{"role":"assistant"}"#]),
+    ];
+
+    #[test]
+    fn a_decoder_with_shapes_reads_what_one_without_reads() {
+        let mut state = 7_u64;
+        let mut random = |below: usize| {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            usize::try_from(state >> 33).unwrap() % below
+        };
+        for (provider, ..) in PIECES {
+            let pool: Vec<(&str, &str)> = PIECES
+                .iter()
+                .chain(OTHERS)
+                .filter(|(of, ..)| of == provider)
+                .flat_map(|(_, name, events)| events.iter().map(move |event| (*name, *event)))
+                .collect();
+            for _ in 0..500 {
+                let limits = Limits::default();
+                let (mut with, mut without) =
+                    (EventDecoder::new(*provider, &limits), EventDecoder::new(*provider, &limits));
+                // A few of them, so that they come again.
+                let few: Vec<_> = (0..1 + random(5)).map(|_| pool[random(pool.len())]).collect();
+                for step in 0..40 {
+                    let (name, event) = few[random(few.len())];
+                    let text = *["", "b\\n", "{}", "\\ud83d"].get(random(16)).unwrap_or(&"a");
+                    let event = event.replace("TEXT", text).replace("VALUE", &step.to_string());
+                    without.shapes.clear();
+                    let expected = decode(&mut without, name, &event);
+                    assert_eq!(decode(&mut with, name, &event), expected, "{event}");
+                }
+            }
+        }
+    }
+}
