@@ -34,6 +34,16 @@ const REASONS = {
     MALFORMED_FUNCTION_CALL: ['malformed_call'],
     UNEXPECTED_TOOL_CALL: ['malformed_call'],
   },
+  bedrock: {
+    end_turn: ['stop'],
+    stop_sequence: ['stop'],
+    tool_use: ['tool_calls'],
+    max_tokens: ['length'],
+    model_context_window_exceeded: ['length'],
+    content_filtered: ['content_filter'],
+    guardrail_intervened: ['content_filter'],
+    malformed_tool_use: ['malformed_call'],
+  },
   ollama: { stop: DONE, length: ['length'] },
 };
 

@@ -144,6 +144,13 @@ const DIALECTS = {
       fixtures: ['done-reason-missing'],
     },
   ],
+  bedrock: [
+    {
+      why: 'one corrupt message ends the stream; tokenline drops that message alone',
+      differs: ['broken off'],
+      fixtures: ['corrupt-message'],
+    },
+  ],
 };
 
 /** What is known of a fixture, if its SDK does not read it: `{ why, differs }`. */

@@ -7,7 +7,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { HANDWRITTEN } from './bodies/index.mjs';
 import { compare } from './compare.mjs';
 import { dialect, dialectNames } from './dialects.mjs';
-import { SDKS } from './sdks/index.mjs';
+import { REPLAYED } from './sdks/index.mjs';
 import { startReplay } from './servers.mjs';
 import { parse } from './tokenline.mjs';
 
@@ -26,7 +26,7 @@ const PACES = [
 
 /** Serves everything to every SDK. Bodies are written to `directory`, which is there. */
 export async function checkReplay(program, bodies, directory, report) {
-  for (const sdk of SDKS) {
+  for (const sdk of REPLAYED) {
     await report(`replay ${sdk.provider} dialects are fixtures`, () => {
       const names = fixtures(sdk).map((file) => path.parse(file).name);
       const strangers = dialectNames(sdk.provider).filter((name) => !names.includes(name));
@@ -39,7 +39,7 @@ export async function checkReplay(program, bodies, directory, report) {
         directory,
       ),
       ...handwritten(sdk, directory),
-      ...fixtures(sdk),
+      ...fixtures(sdk).map((file) => encoded(sdk, file, directory)),
     ];
     for (const { name: pace, options } of PACES) {
       const server = await startReplay(program, files, options);
@@ -62,7 +62,8 @@ async function ask(program, sdk, url, model, file) {
   const answer = await sdk.ask({ url, model, prompt: 'anything', signal });
   const own = await parse(program, sdk.provider, readFileSync(file));
   const differences = compare(sdk.provider, answer, own);
-  const known = path.dirname(file).startsWith(FIXTURES) && dialect(sdk.provider, model);
+  const isFixture = sdk.encode || path.dirname(file).startsWith(FIXTURES);
+  const known = isFixture && dialect(sdk.provider, model.replace(`${sdk.provider}.`, ''));
   if (!known) return { differences, note: answer.error ?? answer.reason };
   // What the SDK does not read as the server meant it must differ in just that.
   const found = differences.map((difference) => difference.slice(0, difference.indexOf(':')));
@@ -90,11 +91,19 @@ function recorded(bodies, { extension }, directory) {
 }
 
 function handwritten({ provider, extension }, directory) {
-  return Object.entries(HANDWRITTEN[provider]).map(([name, body]) => {
+  return Object.entries(HANDWRITTEN[provider] ?? {}).map(([name, body]) => {
     const file = path.join(directory, `${provider}.by-hand-${name}.${extension}`);
     writeFileSync(file, body);
     return file;
   });
+}
+
+/** The fixture as it is sent; one that lists messages is written as bytes first. */
+function encoded({ provider, encode }, file, directory) {
+  if (!encode) return file;
+  const bytes = path.join(directory, `${provider}.${path.basename(file)}`);
+  writeFileSync(bytes, encode(readFileSync(file, 'utf8')));
+  return bytes;
 }
 
 /**

@@ -68,7 +68,7 @@ function add(answer, event) {
 
 /** What only the provider can read, of the members it attached to a part, or of the whole item. */
 function opaqueTexts(attached) {
-  const names = ['signature', 'data', 'thoughtSignature', 'encrypted_content'];
+  const names = ['signature', 'data', 'thoughtSignature', 'encrypted_content', 'redactedContent'];
   return names.map((name) => attached[name]).filter((text) => typeof text === 'string');
 }
 

@@ -1,4 +1,4 @@
-// What the five SDK modules share. Each can `ask`, which gathers one answer:
+// What the SDK modules share. Each can `ask`, which gathers one answer:
 //   { text, reasoning, refusal, calls: [{ id, name, arguments }], cut: [{ name, text }],
 //     opaque, reason, usage: [input, output] | null, ended, error }
 // `calls` are those the SDK has whole, `cut` those whose arguments are not JSON (yet); `ended` says that the provider's

@@ -9,7 +9,7 @@ use crate::json::Raw;
 
 /// A tool that a model may call.
 ///
-/// Read from `{"name", "description"?, "parameters"?}`, and from what providers wrap around that:
+/// Read from `{"name", "description"?, "parameters"?, "strict"?}`, and from what providers wrap around that:
 /// OpenAI's `{"type":"function","function":{...}}`, the same with the members side by side, and
 /// `input_schema`, `inputSchema` or `parametersJsonSchema` for `parameters`. Written in the first of these forms.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,13 +21,16 @@ pub struct ToolDefinition {
     /// JSON Schema of its parameters, an object, as it was written: models fill in parameters in the
     /// order in which the schema has them. Where a definition has none, any object will do.
     pub parameters: Raw,
+    /// Whether the provider is asked for its strict mode, in which the model cannot break the schema. Where the provider
+    /// has none, or cannot express the schema in it, the tool is sent without it.
+    pub strict: bool,
 }
 
 impl ToolDefinition {
     /// A tool without description whose parameters may be any object.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
-        Self { name: name.into(), description: None, parameters: any_object() }
+        Self { name: name.into(), description: None, parameters: any_object(), strict: false }
     }
 
     /// The same with a description.
@@ -42,12 +45,18 @@ impl ToolDefinition {
     pub fn with_parameters(self, parameters: impl Into<Raw>) -> Self {
         Self { parameters: parameters.into(), ..self }
     }
+
+    /// The same, with or without the provider's [strict mode](Self::strict).
+    #[must_use]
+    pub fn with_strict(self, strict: bool) -> Self {
+        Self { strict, ..self }
+    }
 }
 
 #[cfg(feature = "schemars")]
 impl ToolDefinition {
-    /// A tool whose parameters are the members of a type, by its [schema](Raw::schema_of). The type is a struct with
-    /// named members: parameters are an object.
+    /// A tool whose parameters are the members of a type, by its [schema](Raw::schema_of), with the provider's
+    /// [strict mode](Self::strict). The type is a struct with named members: parameters are an object.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -71,7 +80,7 @@ impl ToolDefinition {
     pub fn of<Args: schemars::JsonSchema>(name: impl Into<String>, description: impl Into<String>) -> Self {
         let mut schema = crate::json::schema_of::<Args>();
         schema.remove("description");
-        Self::new(name).with_description(description).with_parameters(schema)
+        Self::new(name).with_description(description).with_parameters(schema).with_strict(true)
     }
 }
 
@@ -87,6 +96,9 @@ impl Serialize for ToolDefinition {
             map.serialize_entry("description", description)?;
         }
         map.serialize_entry("parameters", &self.parameters)?;
+        if self.strict {
+            map.serialize_entry("strict", &true)?;
+        }
         map.end()
     }
 }
@@ -100,6 +112,7 @@ struct Form {
     name: Option<String>,
     description: Option<String>,
     parameters: Option<Raw>,
+    strict: Option<bool>,
 }
 
 impl<'de> Deserialize<'de> for Form {
@@ -118,7 +131,7 @@ impl<'de> Visitor<'de> for FormVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Form, A::Error> {
-        const NAMES: [&str; 5] = ["type", "function", "name", "description", "parameters"];
+        const NAMES: [&str; 6] = ["type", "function", "name", "description", "parameters", "strict"];
         let mut form = Form::default();
         let mut seen = [false; NAMES.len()];
         while let Some(name) = members.next_key::<String>()? {
@@ -138,6 +151,7 @@ impl<'de> Visitor<'de> for FormVisitor {
                 "function" => form.function = members.next_value()?,
                 "name" => form.name = members.next_value()?,
                 "description" => form.description = members.next_value()?,
+                "strict" => form.strict = members.next_value()?,
                 _ => form.parameters = members.next_value()?,
             }
         }
@@ -152,12 +166,13 @@ impl<'de> Deserialize<'de> for ToolDefinition {
         if form.kind.as_deref().is_some_and(|kind| kind != "function" && kind != "custom") {
             return Err(D::Error::custom("`type` of a tool must be `function`"));
         }
-        let Form { name, description, parameters, .. } = match form.function {
+        let Form { name, description, parameters, strict, .. } = match form.function {
             Some(function) => *function,
             None => form,
         };
         let name = name.ok_or_else(|| D::Error::missing_field("name"))?;
-        Ok(Self { name, description, parameters: parameters.unwrap_or_else(any_object) })
+        let parameters = parameters.unwrap_or_else(any_object);
+        Ok(Self { name, description, parameters, strict: strict.unwrap_or_default() })
     }
 }
 
@@ -180,12 +195,14 @@ mod tests {
         for form in [
             json!({"name": "weather", "description": "of a city", "parameters": schema}),
             json!({"name": "weather", "description": "of a city", "input_schema": schema}),
-            json!({"type": "function", "name": "weather", "description": "of a city", "parameters": schema, "strict": true}),
+            json!({"type": "function", "name": "weather", "description": "of a city", "parameters": schema, "strict": false}),
             json!({"type": "function", "function": {"name": "weather", "description": "of a city", "parameters": schema}}),
         ] {
             assert_eq!(read(&form.to_string()).unwrap(), expected, "{form}");
         }
         assert_eq!(read(&serde_json::to_string(&expected).unwrap()).unwrap(), expected);
+        let strict = expected.with_strict(true);
+        assert_eq!(read(&serde_json::to_string(&strict).unwrap()).unwrap(), strict);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use crate::{ResponseParser, ResponseStream};
 /// # async fn calls(tools: impl tokenline_core::ValidateCall + Send + Sync + 'static) -> Result<(), Box<dyn std::error::Error>> {
 /// use futures_util::StreamExt;
 /// use tokenline_core::ToolDefinition;
+/// use tokenline_llm::Provider;
 /// use tokenline_llm::client::LlmClient;
 /// use tokenline_llm::request::ChatRequest;
 ///

@@ -202,7 +202,7 @@ impl Seen<'_> {
     fn add(&mut self, delta: &Delta<'_>) {
         match delta {
             Delta::Start { choice } if self.start.is_none() && self.piece.is_none() => {
-                self.start = Some(*choice)
+                self.start = Some(*choice);
             }
             // The name of a member, each time the same.
             Delta::Opaque { of: OpaqueOf::ReasoningMember, data, .. } if data.starts_with('"') => {}

@@ -1,5 +1,6 @@
 //! Schemas as the strict modes of providers want them.
 
+use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Raw, Value};
 
 use super::Object;
@@ -45,6 +46,16 @@ impl Strict {
             let is_object = schema.get("type").and_then(Value::as_str).is_some_and(|kind| kind == "object");
             if is_object { self.schema(schema) } else { None }
         })
+    }
+
+    /// Writes a tool's parameters as the member `name` of `object`, which is strict if the tool asks for that and its schema
+    /// allows it.
+    pub(crate) fn parameters(self, tool: &ToolDefinition, object: Object, name: &str) -> (Object, bool) {
+        let schema = if tool.strict { self.of(&tool.parameters) } else { None };
+        match schema {
+            Some(schema) => (object.with(name, schema), true),
+            None => (object.with(name, &tool.parameters), false),
+        }
     }
 
     fn schema(self, schema: Value<'_>) -> Option<Object> {

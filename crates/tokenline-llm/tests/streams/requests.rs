@@ -207,6 +207,29 @@ fn a_schema_is_strict_if_it_can_be() {
 }
 
 #[test]
+fn a_tool_is_strict_if_it_can_be() {
+    let any = ToolDefinition::new("any").with_strict(true);
+    let parameters = r#"{"type":"object","properties":{"days":{"type":["integer","null"],"minimum":1}}}"#;
+    let days = ToolDefinition::new("days").with_parameters(Raw::new(parameters).expect("JSON"));
+    let strict = days.clone().with_strict(true);
+    let request = ChatRequest::new("m").user("Hi").tools([any, days, strict]);
+    let places = [
+        (Provider::OpenAiChat, "/function/strict", "/function/parameters"),
+        (Provider::OpenAiResponses, "/strict", "/parameters"),
+        (Provider::Anthropic, "/strict", "/input_schema"),
+        (Provider::Bedrock, "/toolSpec/strict", "/toolSpec/inputSchema/json"),
+    ];
+    for (provider, flag, schema) in places {
+        let body = body(provider, &request);
+        let tools = body.pointer("/toolConfig/tools").unwrap_or(&body["tools"]);
+        let is_strict = |at: usize| tools[at].pointer(flag).is_some_and(|flag| *flag == json!(true));
+        assert_eq!([0, 1, 2].map(is_strict), [false, false, true], "{provider:?}");
+        let required = |at: usize| tools[at].pointer(schema).expect("it is there")["required"].clone();
+        assert_eq!((required(1), required(2)), (Value::Null, json!(["days"])), "{provider:?}");
+    }
+}
+
+#[test]
 fn what_one_provider_has_alone_is_merged() {
     let request = ChatRequest::new("m").user("?").max_tokens(5).extra("reasoning_effort", "low");
     let request = request

@@ -3,6 +3,7 @@
 use tokenline_core::ToolDefinition;
 
 use crate::request::json::{Node, Object};
+use crate::providers::openai_chat::request::header;
 use crate::request::strict::Strict;
 use crate::request::turns::{Side, Turn, id};
 use crate::Provider;
@@ -29,10 +30,8 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
 }
 
 pub(super) fn tool(tool: &ToolDefinition) -> Object {
-    Object::new()
-        .with("name", &tool.name)
-        .with_some("description", tool.description.as_ref())
-        .with("input_schema", &tool.parameters)
+    let (tool, is_strict) = Strict::WithoutBounds.parameters(tool, header(tool), "input_schema");
+    if is_strict { tool.with("strict", true) } else { tool }
 }
 
 fn message(turn: &Turn<'_>) -> Result<Object, RequestError> {

@@ -6,6 +6,7 @@ use tokenline_core::{ToolCall, ToolDefinition};
 
 use crate::Provider;
 use crate::request::json::Object;
+use crate::providers::openai_chat::request::header;
 use crate::request::strict::Strict;
 use crate::request::turns::{Side, Turn, id};
 use crate::request::{
@@ -131,10 +132,9 @@ fn tool_config(request: &ChatRequest) -> Result<Object, RequestError> {
 }
 
 pub(crate) fn tool(tool: &ToolDefinition) -> Object {
-    let spec = Object::new()
-        .with("name", &tool.name)
-        .with_some("description", tool.description.as_ref())
-        .with("inputSchema", Object::new().with("json", &tool.parameters));
+    let (schema, is_strict) = Strict::WithoutBounds.parameters(tool, Object::new(), "json");
+    let spec = header(tool).with("inputSchema", schema);
+    let spec = if is_strict { spec.with("strict", true) } else { spec };
     Object::new().with("toolSpec", spec)
 }
 

@@ -94,17 +94,20 @@ fn tool_call(index: usize, call: &ToolCall) -> Result<Object, RequestError> {
     Ok(Object::new().with("id", id).with("type", "function").with("function", function))
 }
 
-/// A tool in the wrapper that Ollama has as well.
 pub(super) fn tool(tool: &ToolDefinition) -> Object {
-    Object::new().with("type", "function").with("function", function(tool))
+    let (function, is_strict) = Strict::WithBounds.parameters(tool, header(tool), "parameters");
+    let function = if is_strict { function.with("strict", true) } else { function };
+    Object::new().with("type", "function").with("function", function)
 }
 
 /// A tool's name, description and parameters.
 pub(in crate::providers) fn function(tool: &ToolDefinition) -> Object {
-    Object::new()
-        .with("name", &tool.name)
-        .with_some("description", tool.description.as_ref())
-        .with("parameters", &tool.parameters)
+    header(tool).with("parameters", &tool.parameters)
+}
+
+/// A tool's name and description.
+pub(in crate::providers) fn header(tool: &ToolDefinition) -> Object {
+    Object::new().with("name", &tool.name).with_some("description", tool.description.as_ref())
 }
 
 fn tool_choice(choice: &ToolChoice) -> Option<Node> {

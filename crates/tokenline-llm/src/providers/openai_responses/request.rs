@@ -3,7 +3,8 @@
 use tokenline_core::ToolDefinition;
 
 use crate::request::json::{Node, Object};
-use crate::providers::openai_chat::request::{function, schema};
+use crate::providers::openai_chat::request::{header, schema};
+use crate::request::strict::Strict;
 use crate::request::turns::id;
 use crate::Provider;
 use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
@@ -41,7 +42,9 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
 /// A tool. Unless told otherwise, the API takes a schema for a strict one, and changes it.
 pub(super) fn tool(tool: &ToolDefinition) -> Object {
     let kind = Object::new().with("type", "function");
-    function(tool).into_iter().fold(kind, |object, (name, node)| object.with(&name, node)).with("strict", false)
+    let header = header(tool).into_iter().fold(kind, |object, (name, node)| object.with(&name, node));
+    let (function, is_strict) = Strict::WithBounds.parameters(tool, header, "parameters");
+    function.with("strict", is_strict)
 }
 
 fn user_part(part: &UserPart) -> Object {
