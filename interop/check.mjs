@@ -11,7 +11,7 @@ import { checkExtract } from './extract.mjs';
 import { checkAgainstMock } from './mock.mjs';
 import { checkReplay } from './replay.mjs';
 import { killChildren } from './servers.mjs';
-import { checkStructured } from './structured.mjs';
+import { checkChatAnalysis } from './chat-analysis.mjs';
 
 const here = path.dirname(fileURLToPath(import.meta.url));
 const program = path.resolve(process.argv[2] ?? path.join(here, '../target/debug/tokenline'));
@@ -56,6 +56,6 @@ async function report(name, run) {
 const bodies = await checkAgainstMock(program, report);
 await checkReplay(program, bodies, directory, report);
 await checkExtract(program, directory, report);
-await checkStructured(program, directory, report);
+await checkChatAnalysis(program, directory, report);
 console.log(`interop: ${counts.passed} passed, ${counts.failed} failed`);
 process.exit(counts.failed > 0 ? 1 : 0);

@@ -1,4 +1,4 @@
-// Runs `tokenline parse` and gathers its events into an answer, `tokenline extract`, and `tokenline structured`.
+// Runs `tokenline parse` and gathers its events into an answer, `tokenline extract`, and `tokenline chat-analysis`.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
@@ -110,9 +110,9 @@ export async function extract({ program, provider, directory }, url, args, { var
   return { ...ended, report: report && JSON.parse(report), leaks };
 }
 
-/** Runs `tokenline structured`; the result is { exit, out, complaint, firstAt, endedAt }. */
-export function structured(program, args, input = '') {
-  return run(program, ['structured', ...args], { input, env: {} });
+/** Runs `tokenline chat-analysis`; the result is { exit, out, complaint, firstAt, endedAt }. */
+export function chatAnalysis(program, args, input = '') {
+  return run(program, ['chat-analysis', ...args], { input, env: {} });
 }
 
 function run(program, args, { input, env, onOutput } = {}) {

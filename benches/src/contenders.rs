@@ -5,6 +5,7 @@
 
 mod naive;
 
+pub mod chat_analysis;
 pub mod continuation;
 pub mod latency;
 pub mod parse;
@@ -12,7 +13,6 @@ pub mod partials;
 pub mod pipeline;
 pub mod sse;
 pub mod streams;
-pub mod structured;
 mod tokenline;
 pub mod tokens;
 
@@ -89,7 +89,7 @@ pub fn groups(bytes: usize) -> Vec<Group> {
         continuation::appended_group(),
         sse::calls(bytes),
         sse::records(bytes),
-        structured::group(),
+        chat_analysis::group(),
     ]
 }
 

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use tokenline::llm::client::LlmClient;
 use tokenline::llm::replay::{Recording, ReplayServer};
 use tokenline::llm::request::{ChatRequest, Message};
-use tokenline::llm::{Provider, ResponseEvent, TextAs};
+use tokenline::llm::{Provider, ResponseEvent, TextMode};
 use tokenline::{ToolCall, ToolDefinition, schema::ToolSet};
 
 const FIRST: &str = include_str!("../../crates/tokenline-llm/fixtures/anthropic/text-then-tool.sse");
@@ -47,8 +47,10 @@ async fn main() -> Result<(), Box<dyn Error>> {
     for model in models {
         request.model = model.to_owned();
         let asked = client.stream(&request)?.with_tools(tools.clone()).with_message();
-        let mut response =
-            asked.map_parser(|parser| parser.text_as(TextAs::Text).with_fragments()).send().await?;
+        let mut response = asked
+            .map_parser(|parser| parser.text_as(TextMode::Text).with_text_and_reasoning())
+            .send()
+            .await?;
         let mut results = Vec::new();
         while let Some(event) = response.next().await {
             match event? {

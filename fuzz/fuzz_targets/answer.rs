@@ -4,7 +4,7 @@
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::json::Raw;
 use tokenline_core::{Limits, Options, Release};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 /// What the first byte chooses.
 fn parser(mut settings: usize) -> ResponseParser<Raw> {
@@ -14,7 +14,7 @@ fn parser(mut settings: usize) -> ResponseParser<Raw> {
         choice
     };
     let provider = Provider::ALL[choose(Provider::ALL.len())];
-    let text_as = [TextAs::ToolCalls, TextAs::Records, TextAs::Text][choose(3)];
+    let text_as = [TextMode::ToolCalls, TextMode::Records, TextMode::Text][choose(3)];
     let has_fragments = choose(2) == 0;
     let release = [Release::Confirmed, Release::OnBalance][choose(2)];
     let limits = match choose(2) {
@@ -23,7 +23,7 @@ fn parser(mut settings: usize) -> ResponseParser<Raw> {
     };
     let options = if choose(2) == 0 { Options::lenient() } else { Options::strict() };
     let parser = ResponseParser::new(provider, options.release(release).limits(limits)).text_as(text_as);
-    if has_fragments { parser.with_fragments() } else { parser }
+    if has_fragments { parser.with_text_and_reasoning() } else { parser }
 }
 
 /// Takes the events after each piece, or all of them at the end.

@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use tokenline_conversations::{ConversationValidator, ErrorCode, Profile, Report};
+use tokenline_conversations::{ConversationValidator, ErrorCode, Profile, ValidationReport};
 use tokenline_core::Limits;
 
 /// Lines that fit, in place of one byte each, so that there are some.
@@ -49,7 +49,7 @@ fuzz_target!(|data: &[u8]| {
     assert_eq!(pushed.finish().expect("it is told"), whole);
 });
 
-fn adds_up(report: &Report, told: u64, max_errors: usize) {
+fn adds_up(report: &ValidationReport, told: u64, max_errors: usize) {
     let is_empty = u64::from(report.non_empty_lines == 0);
     assert!(report.non_empty_lines <= report.total_lines);
     assert_eq!(report.valid_conversation_count + report.invalid_line_count, report.non_empty_lines);

@@ -1,6 +1,8 @@
 //! Chat answers with their analysis.
 
-use tokenline::structured::{Confidence, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject, RESPONSE_SCHEMA};
+use tokenline::chat_analysis::{
+    ConfidenceScore, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject, RESPONSE_SCHEMA,
+};
 
 use super::random::Random;
 use super::{Corpus, Wire, words};
@@ -21,7 +23,7 @@ pub(super) fn all() -> Vec<Corpus> {
 /// An answer whose response, descriptions and summary have so many characters.
 fn answer(random: &mut Random, characters: [usize; 3], subjects: usize, keywords: usize) -> LlmResponse {
     let [response, description, summary_update] = characters.map(|characters| text(random, characters));
-    let confidence: Confidence = "0.90".parse().expect("a number from 0 to 1");
+    let confidence: ConfidenceScore = "0.90".parse().expect("a number from 0 to 1");
     let keyword = |at| LlmKeyword { term: format!("keyword-{at}"), confidence: confidence.clone() };
     let subject = |at| LlmSubject {
         name: format!("subject-{at}"),

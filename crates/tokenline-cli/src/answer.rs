@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use tokenline::Code;
 use tokenline::json::Raw;
-use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
-use crate::args::What;
-use crate::emit::{Emitter, Of};
+use crate::args::EmitKind;
+use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::parse::Rules;
 use crate::source::Source;
@@ -48,10 +48,10 @@ pub(crate) fn parse(
 
 /// Has a parser, which has their options already, read as the rules say.
 pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
-    let text_as = if rules.wants_calls() { TextAs::ToolCalls } else { TextAs::Records };
+    let text_as = if rules.wants_calls() { TextMode::ToolCalls } else { TextMode::Records };
     let mut parser = parser.text_as(text_as);
-    if rules.what == What::Events {
-        parser = parser.with_fragments();
+    if rules.what == EmitKind::Events {
+        parser = parser.with_text_and_reasoning();
     }
     if let Some(schema) = &rules.schema {
         parser = parser.with_validator(schema.clone());
@@ -77,31 +77,31 @@ fn take(parser: &mut ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), F
 pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
         ResponseEvent::Record { choice, block, record } => {
-            emitter.owned_record(Of::Block(*choice, *block), record)
+            emitter.owned_record(EventOrigin::Block(*choice, *block), record)
         }
         ResponseEvent::ToolCall { choice, block, call, record } => {
-            emitter.tool_call(Of::Block(*choice, *block), call, record.as_ref())
+            emitter.tool_call(EventOrigin::Block(*choice, *block), call, record.as_ref())
         }
         ResponseEvent::RejectedCall { choice, block, call } => {
-            emitter.rejected_call(Of::Block(*choice, *block), call)
+            emitter.rejected_call(EventOrigin::Block(*choice, *block), call)
         }
         ResponseEvent::Rejected { choice, block, diagnostic }
         | ResponseEvent::Note { choice, block, diagnostic } => {
-            let of = choice.map_or(Of::Input, |choice| Of::Block(choice, *block));
+            let of = choice.map_or(EventOrigin::Input, |choice| EventOrigin::Block(choice, *block));
             emitter.finding(of, diagnostic)
         }
         ResponseEvent::Refusal { choice, text } => {
             emitter.refusal(text);
-            emitter.fragment("refusal", Of::Block(*choice, 0), text)
+            emitter.fragment("refusal", EventOrigin::Block(*choice, 0), text)
         }
         ResponseEvent::Text { choice, block, text } => {
-            emitter.fragment("text", Of::Block(*choice, *block), text)
+            emitter.fragment("text", EventOrigin::Block(*choice, *block), text)
         }
         ResponseEvent::Reasoning { choice, opaque: Some(data), .. } => {
-            emitter.opaque(Of::Block(*choice, 0), data)
+            emitter.opaque(EventOrigin::Block(*choice, 0), data)
         }
         ResponseEvent::Reasoning { choice, text, .. } => {
-            emitter.fragment("reasoning", Of::Block(*choice, 0), text)
+            emitter.fragment("reasoning", EventOrigin::Block(*choice, 0), text)
         }
         ResponseEvent::Finish { choice, reason } => emitter.finish(*choice, reason),
         ResponseEvent::Usage(usage) => emitter.usage(usage),

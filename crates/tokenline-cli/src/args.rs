@@ -1,7 +1,7 @@
 //! What the program can be told.
 
+mod chat_analysis;
 mod continuation;
-mod structured;
 mod validate;
 
 use std::iter;
@@ -15,10 +15,10 @@ use tokenline::llm::Provider;
 use tokenline::llm::batch::BatchFormat;
 use tokenline::prompt::tools::ToolCalling;
 
-pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
-pub(crate) use structured::{
-    FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, StructuredCommand, SystemArgs,
+pub(crate) use chat_analysis::{
+    ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
 };
+pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
 pub(crate) use validate::{FindingsFormat, ReportingArgs, SnapshotArgs, ValidateArgs, ValidateInputArgs};
 
 /// Validated records and tool calls out of a language model's byte stream.
@@ -48,7 +48,7 @@ pub(crate) enum Command {
     Tools(ToolsCommand),
     /// A chat answer and its analysis in one JSON value: its schema, requests, checks, and XML.
     #[command(subcommand)]
-    Structured(StructuredCommand),
+    ChatAnalysis(ChatAnalysisCommand),
     /// JSON answers that were cut off: what is whole of them, and how they go on.
     #[command(subcommand)]
     Continuation(ContinuationCommand),
@@ -92,7 +92,7 @@ pub(crate) struct ParseArgs {
 pub(crate) struct ReadingArgs {
     /// What to write.
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) emit: What,
+    pub(crate) emit: EmitKind,
     /// How forgiving to be: lenient understands what models write in place of JSON Lines.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
@@ -382,7 +382,7 @@ fn input_format() -> impl TypedValueParser<Value = InputFormat> {
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub(crate) enum What {
+pub(crate) enum EmitKind {
     /// Each record.
     #[default]
     Records,
@@ -396,7 +396,7 @@ pub(crate) enum What {
     Partials,
 }
 
-impl What {
+impl EmitKind {
     /// Whether what is written is one event a line.
     pub(crate) fn has_events(self) -> bool {
         matches!(self, Self::Events | Self::Partials)

@@ -6,7 +6,7 @@ use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Origin, Record, RecordDecoder};
 
 use crate::answer;
-use crate::emit::{Emitter, Of};
+use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::load;
 use crate::parse::Rules;
@@ -62,7 +62,9 @@ impl Results<'_> {
                 let result = self.format.read(record.value);
                 self.result(result, &record.map(|_| ()), emitter)
             }
-            Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(Of::Input, &diagnostic),
+            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+                emitter.finding(EventOrigin::Input, &diagnostic)
+            }
             _ => Ok(()),
         }
     }
@@ -80,7 +82,7 @@ impl Results<'_> {
             BatchOutcome::Response { provider, body } => (provider, body),
             BatchOutcome::Failed { message } => {
                 let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
-                return emitter.finding(Of::Input, &diagnostic.with_origin(Origin::Wire));
+                return emitter.finding(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
             }
             _ => return Ok(()),
         };

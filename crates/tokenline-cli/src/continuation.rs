@@ -14,7 +14,7 @@ use tokenline::llm::ResponseError;
 
 use crate::args::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
 use crate::failure::{Failure, Verdict};
-use crate::say::say;
+use crate::log::log;
 use crate::{in_runtime, load, model};
 
 pub(crate) fn run(command: &ContinuationCommand) -> Result<Verdict, Failure> {
@@ -34,9 +34,9 @@ fn contexts(args: &ContextsArgs) -> Result<Verdict, Failure> {
         return Ok(Verdict::Good);
     }
     match document.status() {
-        Status::Malformed(fault) => say(format_args!("{source}: the JSON is malformed: {fault} of it")),
-        Status::Empty => say(format_args!("{source}: there is no JSON")),
-        Status::Open | Status::Complete => say(format_args!("{source}: no value is whole yet")),
+        Status::Malformed(fault) => log(format_args!("{source}: the JSON is malformed: {fault} of it")),
+        Status::Empty => log(format_args!("{source}: there is no JSON")),
+        Status::Open | Status::Complete => log(format_args!("{source}: no value is whole yet")),
     }
     Ok(Verdict::Rejected)
 }
@@ -56,7 +56,7 @@ fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
                 MergeFailure::BaseComplete | MergeFailure::BaseMalformed => of_base,
                 _ => of_fragment,
             };
-            say(format_args!("{at_fault}: {failure}"));
+            log(format_args!("{at_fault}: {failure}"));
             Ok(Verdict::Rejected)
         }
         _ => Ok(Verdict::Good),
@@ -86,14 +86,14 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
                 Finish::Complete => return Ok(Verdict::Good),
                 Finish::AfterFailures(failure) => {
                     let why = with_causes(&failure);
-                    say(format_args!("{}: not all of it is there: {why}", args.model.model));
+                    log(format_args!("{}: not all of it is there: {why}", args.model.model));
                 }
-                Finish::TooLarge => say(format_args!(
+                Finish::TooLarge => log(format_args!(
                     "{}: not all of it is there: the document would have more than {} MiB, the limit",
                     args.model.model,
                     IterationOptions::default().max_bytes >> 20
                 )),
-                Finish::AfterTooManyRequests => say(format_args!(
+                Finish::AfterTooManyRequests => log(format_args!(
                     "{}: not all of it is there after {} requests",
                     args.model.model, args.max_requests
                 )),
@@ -102,7 +102,7 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
         }
         Err(AskContinuedError::Llm(ResponseError::Source(error))) => Err(model::failure(&error)),
         Err(AskContinuedError::Iteration(error)) => {
-            say(format_args!("{}: {}", args.model.model, with_causes(&error)));
+            log(format_args!("{}: {}", args.model.model, with_causes(&error)));
             Ok(Verdict::Rejected)
         }
         Err(error) => Err(Failure::Source(error.to_string())),

@@ -8,22 +8,22 @@ use futures_util::StreamExt as _;
 use tokenline::llm::client::{ClientError, LlmClient, reqwest};
 use tokenline::llm::replay::{self, ReplayServer};
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{Provider, ResponseError, ResponseEvent, TextAs};
+use tokenline::llm::{Provider, ResponseError, ResponseEvent, TextMode};
 
-use crate::args::{DemoArgs, What};
+use crate::args::{DemoArgs, EmitKind};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
-use crate::say::say;
+use crate::log::log;
 use crate::{answer, replay as serve};
 
 /// What is asked for, and what the answer's text is read as.
-const REQUESTS: [(Provider, &str, TextAs); 6] = [
-    (Provider::OpenAiChat, "definitions", TextAs::Records),
-    (Provider::OpenAiChat, "fenced-mixed", TextAs::Records),
-    (Provider::OpenAiChat, "tool-calls-in-text", TextAs::ToolCalls),
-    (Provider::OpenAiResponses, "local-tool-calls", TextAs::ToolCalls),
-    (Provider::Anthropic, "local-tool-use", TextAs::ToolCalls),
-    (Provider::OpenAiChat, "truncated", TextAs::Records),
+const REQUESTS: [(Provider, &str, TextMode); 6] = [
+    (Provider::OpenAiChat, "definitions", TextMode::Records),
+    (Provider::OpenAiChat, "fenced-mixed", TextMode::Records),
+    (Provider::OpenAiChat, "tool-calls-in-text", TextMode::ToolCalls),
+    (Provider::OpenAiResponses, "local-tool-calls", TextMode::ToolCalls),
+    (Provider::Anthropic, "local-tool-use", TextMode::ToolCalls),
+    (Provider::OpenAiChat, "truncated", TextMode::Records),
 ];
 
 pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
@@ -37,21 +37,21 @@ pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
     for (provider, model, text_as) in REQUESTS {
         let client = LlmClient::builder(provider).base_url(&url).without_api_key();
         let client = client.http(reqwest::ClientBuilder::no_proxy).build().map_err(|error| failed(&error))?;
-        say("");
-        say(format_args!("POST {url}{} {{\"model\":\"{model}\",\"stream\":true}}", provider.path()));
+        log("");
+        log(format_args!("POST {url}{} {{\"model\":\"{model}\",\"stream\":true}}", provider.path()));
         request(&client, model, text_as).await?;
     }
     server.shutdown().await;
     Ok(Verdict::Good)
 }
 
-async fn request(client: &LlmClient, model: &str, text_as: TextAs) -> Result<(), Failure> {
+async fn request(client: &LlmClient, model: &str, text_as: TextMode) -> Result<(), Failure> {
     let asked = ChatRequest::new(model).user("What is in a cell?");
     let asked = client.stream(&asked).map_err(|error| failed(&error))?;
     let answer = asked.map_parser(|parser| parser.text_as(text_as)).send().await;
     let mut answer = answer.map_err(|error| failed(&error))?;
     let first_byte = Instant::now();
-    let what = if text_as == TextAs::ToolCalls { What::ToolCalls } else { What::Records };
+    let what = if text_as == TextMode::ToolCalls { EmitKind::ToolCalls } else { EmitKind::Records };
     let mut emitter = Emitter::new(what, model);
     while let Some(event) = answer.next().await {
         let event = event.map_err(|error| match error {
@@ -67,7 +67,7 @@ async fn request(client: &LlmClient, model: &str, text_as: TextAs) -> Result<(),
     }
     let (report, tokens) = (answer.report(), answer.parser().usage().and_then(|usage| usage.output_tokens));
     let tokens = tokens.map_or(String::new(), |tokens| format!(" from {tokens} tokens"));
-    say(format_args!(
+    log(format_args!(
         "{model}: {} records, {} tool calls{tokens}, {} rejected",
         report.records(),
         report.tool_calls(),

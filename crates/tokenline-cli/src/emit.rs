@@ -5,22 +5,22 @@ mod partial;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
-use tokenline::json::{Delta, Raw, Value};
+use tokenline::json::{Raw, Value, ValueDelta};
 use tokenline::llm::{FinishReason, Usage};
 use tokenline::{
-    CountAs, Counted, Diagnostic, Limits, Partial, Quota, Record, RejectedCall, Report, Severity, Tally,
-    ToolCall,
+    CountAs, Diagnostic, Limits, Partial, QuotaUnit, Record, RejectedCall, Report, Severity, StopAfter,
+    Tally, ToolCall,
 };
 
-use crate::args::{ReadingArgs, What};
+use crate::args::{EmitKind, ReadingArgs};
 use crate::failure::Failure;
+use crate::log::log;
 use crate::progress::Progress;
-use crate::say::say;
 
 /// Where records, calls and findings go, and the count of them.
 pub(crate) struct Emitter {
     out: BufWriter<StdoutLock<'static>>,
-    what: What,
+    what: EmitKind,
     source: String,
     tally: Tally,
     refusal: String,
@@ -31,7 +31,7 @@ pub(crate) struct Emitter {
 
 /// What an event is about.
 #[derive(Clone, Copy)]
-pub(crate) enum Of {
+pub(crate) enum EventOrigin {
     /// All there is: the text, or the wire.
     Input,
     /// A choice of an answer, and there a block.
@@ -40,7 +40,7 @@ pub(crate) enum Of {
     Response(u32),
 }
 
-impl fmt::Display for Of {
+impl fmt::Display for EventOrigin {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Input => Ok(()),
@@ -52,7 +52,7 @@ impl fmt::Display for Of {
 }
 
 impl Emitter {
-    pub(crate) fn new(what: What, source: impl Into<String>) -> Self {
+    pub(crate) fn new(what: EmitKind, source: impl Into<String>) -> Self {
         let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
         Self {
             out,
@@ -73,11 +73,11 @@ impl Emitter {
     /// Stops where the command line says so.
     pub(crate) fn with_quota(mut self, args: &ReadingArgs) -> Self {
         let counted = match self.what {
-            What::Records | What::Partials => Counted::Records,
-            What::ToolCalls => Counted::ToolCalls,
-            What::Events => Counted::All,
+            EmitKind::Records | EmitKind::Partials => QuotaUnit::Records,
+            EmitKind::ToolCalls => QuotaUnit::ToolCalls,
+            EmitKind::Events => QuotaUnit::All,
         };
-        let quota = Quota { max_records: args.max_records, counted, error_budget: args.max_errors };
+        let quota = StopAfter { max_records: args.max_records, counted, error_budget: args.max_errors };
         self.tally.set_quota(|own| *own = quota);
         self
     }
@@ -105,46 +105,46 @@ impl Emitter {
     /// A record, straight from the tape.
     pub(crate) fn record(&mut self, record: &Record<Value<'_>>) -> Result<(), Failure> {
         let value = record.value.to_single_line();
-        self.record_text(Of::Input, &record.map(|_| ()), &value)
+        self.record_text(EventOrigin::Input, &record.map(|_| ()), &value)
     }
 
     /// A record that was kept.
-    pub(crate) fn owned_record(&mut self, of: Of, record: &Record<Raw>) -> Result<(), Failure> {
+    pub(crate) fn owned_record(&mut self, of: EventOrigin, record: &Record<Raw>) -> Result<(), Failure> {
         let Record { line, column, span, completion, recovered, .. } = *record;
         let place = Record { value: (), line, column, span, completion, recovered };
         self.record_text(of, &place, &record.value.to_single_line())
     }
 
-    fn record_text(&mut self, of: Of, record: &Record<()>, value: &str) -> Result<(), Failure> {
+    fn record_text(&mut self, of: EventOrigin, record: &Record<()>, value: &str) -> Result<(), Failure> {
         self.tally.count(CountAs::Record(record.recovered));
         match self.what {
-            What::Records => writeln!(self.out, "{value}"),
-            What::Events | What::Partials => self.placed_event("record", of, record, value),
-            What::ToolCalls => Ok(()),
+            EmitKind::Records => writeln!(self.out, "{value}"),
+            EmitKind::Events | EmitKind::Partials => self.placed_event("record", of, record, value),
+            EmitKind::ToolCalls => Ok(()),
         }
         .map_err(Failure::output)
     }
 
     /// A step by which the open record has grown.
-    pub(crate) fn partial(&mut self, partial: &Partial<Delta<'_>>) -> Result<(), Failure> {
+    pub(crate) fn partial(&mut self, partial: &Partial<ValueDelta<'_>>) -> Result<(), Failure> {
         partial::write_line(&mut self.out, partial).map_err(Failure::output)
     }
 
     /// A tool call; its place is known if it came as a record of the text.
     pub(crate) fn tool_call(
         &mut self,
-        of: Of,
+        of: EventOrigin,
         call: &ToolCall,
         record: Option<&Record<()>>,
     ) -> Result<(), Failure> {
         self.tally.count(CountAs::ToolCall(call.recovered));
         match (self.what, record) {
-            (What::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
-            (What::Events | What::Partials, Some(record)) => {
+            (EmitKind::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
+            (EmitKind::Events | EmitKind::Partials, Some(record)) => {
                 let value = format!("{}{}", call_json(call), coerced_json(call));
                 self.placed_event("tool_call", of, record, &value)
             }
-            (What::Events | What::Partials, None) => writeln!(
+            (EmitKind::Events | EmitKind::Partials, None) => writeln!(
                 self.out,
                 r#"{{"event":"tool_call",{}{of}"completion":"{}","value":{}{}}}"#,
                 self.result.0,
@@ -152,12 +152,18 @@ impl Emitter {
                 call_json(call),
                 coerced_json(call)
             ),
-            (What::Records, _) => Ok(()),
+            (EmitKind::Records, _) => Ok(()),
         }
         .map_err(Failure::output)
     }
 
-    fn placed_event(&mut self, event: &str, of: Of, record: &Record<()>, value: &str) -> io::Result<()> {
+    fn placed_event(
+        &mut self,
+        event: &str,
+        of: EventOrigin,
+        record: &Record<()>,
+        value: &str,
+    ) -> io::Result<()> {
         let recovered = match record.recovered.is_empty() {
             true => String::new(),
             false => {
@@ -177,9 +183,9 @@ impl Emitter {
 
     /// A tool call that was not delivered: of the events that of its finding, with what is known of
     /// the call.
-    pub(crate) fn rejected_call(&mut self, of: Of, call: &RejectedCall) -> Result<(), Failure> {
+    pub(crate) fn rejected_call(&mut self, of: EventOrigin, call: &RejectedCall) -> Result<(), Failure> {
         let mut known = of.to_string();
-        let call_id = call.call_id.as_ref().filter(|_| !call.has_minted_id);
+        let call_id = call.call_id.as_ref().filter(|_| !call.is_synthetic_id);
         let members =
             [("name", call.name.as_ref()), ("call_id", call_id), ("received", Some(&call.received))];
         for (member, text) in members {
@@ -192,7 +198,7 @@ impl Emitter {
 
     /// A finding: an event if those are asked for, and a line for a person, unless it is only
     /// information or there are too many.
-    pub(crate) fn finding(&mut self, of: Of, diagnostic: &Diagnostic) -> Result<(), Failure> {
+    pub(crate) fn finding(&mut self, of: EventOrigin, diagnostic: &Diagnostic) -> Result<(), Failure> {
         self.found(&of.to_string(), diagnostic)
     }
 
@@ -210,10 +216,10 @@ impl Emitter {
                 // What was found before comes first, also where both go to one place.
                 limit if shown < limit => {
                     self.flush()?;
-                    self.say(format_args!("{}:{}{diagnostic}", self.source, self.result.1));
+                    self.log(format_args!("{}:{}{diagnostic}", self.source, self.result.1));
                 }
                 limit if shown == limit => {
-                    self.say(format_args!("{}: more was rejected; it is only counted", self.source));
+                    self.log(format_args!("{}: more was rejected; it is only counted", self.source));
                 }
                 _ => {}
             }
@@ -223,12 +229,12 @@ impl Emitter {
     }
 
     /// More of a text: `text`, `reasoning` or `refusal`.
-    pub(crate) fn fragment(&mut self, event: &str, of: Of, text: &str) -> Result<(), Failure> {
+    pub(crate) fn fragment(&mut self, event: &str, of: EventOrigin, text: &str) -> Result<(), Failure> {
         self.event(event, format_args!(r#"{of}"text":{}"#, string(text)))
     }
 
     /// Data that a provider attached to what came before it, and wants back.
-    pub(crate) fn opaque(&mut self, of: Of, data: &Raw) -> Result<(), Failure> {
+    pub(crate) fn opaque(&mut self, of: EventOrigin, data: &Raw) -> Result<(), Failure> {
         self.event("reasoning", format_args!(r#"{of}"opaque":{}"#, data.to_single_line()))
     }
 
@@ -255,11 +261,11 @@ impl Emitter {
     /// An event with these members, if events are asked for.
     fn event(&mut self, name: &str, members: fmt::Arguments<'_>) -> Result<(), Failure> {
         match self.what {
-            What::Events | What::Partials => {
+            EmitKind::Events | EmitKind::Partials => {
                 writeln!(self.out, r#"{{"event":"{name}",{}{members}}}"#, self.result.0)
                     .map_err(Failure::output)
             }
-            What::Records | What::ToolCalls => Ok(()),
+            EmitKind::Records | EmitKind::ToolCalls => Ok(()),
         }
     }
 
@@ -273,13 +279,13 @@ impl Emitter {
 
     /// Something a person should know that is no finding.
     pub(crate) fn remark(&self, remark: &str) {
-        self.say(format_args!("{}: {remark}", self.source));
+        self.log(format_args!("{}: {remark}", self.source));
     }
 
-    fn say(&self, line: impl fmt::Display) {
+    fn log(&self, line: impl fmt::Display) {
         match &self.progress {
-            Some(progress) => progress.suspend(|| say(line)),
-            None => say(line),
+            Some(progress) => progress.suspend(|| log(line)),
+            None => log(line),
         }
     }
 
@@ -323,7 +329,7 @@ impl Emitter {
             self.remark(&format!("the model refuses: {}", self.refusal));
         }
         let report = self.report();
-        if self.what == What::Records && report.tool_calls() > 0 {
+        if self.what == EmitKind::Records && report.tool_calls() > 0 {
             let calls = count(report.tool_calls(), "tool call");
             self.remark(&format!("{calls} not written: ask for them with --emit tool-calls"));
         }
@@ -332,10 +338,10 @@ impl Emitter {
             return;
         }
         let mut counts = Vec::new();
-        if report.records() > 0 || (self.what != What::ToolCalls && report.tool_calls() == 0) {
+        if report.records() > 0 || (self.what != EmitKind::ToolCalls && report.tool_calls() == 0) {
             counts.push(count(report.records(), "record"));
         }
-        if report.tool_calls() > 0 || self.what == What::ToolCalls {
+        if report.tool_calls() > 0 || self.what == EmitKind::ToolCalls {
             counts.push(count(report.tool_calls(), "tool call"));
         }
         let mut line = format!("{}: {}", self.source, counts.join(", "));
@@ -343,7 +349,7 @@ impl Emitter {
         if report.notes() > 0 {
             line += &format!(", {} of prose", count(report.notes(), "line"));
         }
-        self.say(line);
+        self.log(line);
     }
 }
 
@@ -363,7 +369,7 @@ pub(crate) fn count(number: u64, what: &str) -> String {
 pub(crate) fn call_json(call: &ToolCall) -> String {
     let mut out =
         format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
-    if let Some(call_id) = call.call_id.as_ref().filter(|_| !call.has_minted_id) {
+    if let Some(call_id) = call.call_id.as_ref().filter(|_| !call.is_synthetic_id) {
         out += &format!(r#","call_id":{}"#, string(call_id));
     }
     if let Some(error) = &call.error {

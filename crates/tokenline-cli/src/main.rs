@@ -4,6 +4,7 @@
 mod answer;
 mod args;
 mod batch;
+mod chat_analysis;
 mod compression;
 mod continuation;
 mod demo;
@@ -14,16 +15,15 @@ mod failure;
 mod input;
 mod interrupt;
 mod load;
+mod log;
 mod model;
 mod output_file;
 mod parse;
 mod progress;
 mod prompt;
 mod replay;
-mod say;
 mod snapshot;
 mod source;
-mod structured;
 mod tools;
 mod validate;
 
@@ -40,7 +40,7 @@ fn main() -> ExitCode {
         Command::Extract(args) => in_runtime(extract::run(&args)),
         Command::Prompt(command) => prompt::run(command),
         Command::Tools(command) => tools::run(&command),
-        Command::Structured(command) => structured::run(&command),
+        Command::ChatAnalysis(command) => chat_analysis::run(&command),
         Command::Continuation(command) => continuation::run(&command),
         Command::ValidateInput(args) => validate::conversations(&args),
         Command::Validate(args) => validate::records(&args),
@@ -54,7 +54,7 @@ fn main() -> ExitCode {
         Ok(Verdict::Rejected) => ExitCode::from(1),
         Err(failure) => {
             if let Some(message) = failure.message() {
-                say::say(format_args!("tokenline: {message}"));
+                log::log(format_args!("tokenline: {message}"));
             }
             ExitCode::from(failure.code())
         }

@@ -7,12 +7,12 @@ use tokenline::json::Value;
 use tokenline::llm::Provider;
 use tokenline::schema::{SchemaValidator, ToolSet};
 use tokenline::{
-    CallFormat, EndedBy, Event, LentEvent, Options, Record, RecordDecoder, Release, ToolCall, Validate as _,
+    CallFormat, EarlyEnd, Event, LentEvent, Options, Record, RecordDecoder, Release, ToolCall, Validate as _,
     ValidateCall,
 };
 
-use crate::args::{InputFormat, ModeArg, ParseArgs, ReadingArgs, What};
-use crate::emit::{Emitter, Of};
+use crate::args::{EmitKind, InputFormat, ModeArg, ParseArgs, ReadingArgs};
+use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::output_file::OutputFile;
 use crate::source::Source;
@@ -23,7 +23,7 @@ pub(crate) struct Rules {
     pub(crate) options: Options,
     pub(crate) schema: Option<SchemaValidator>,
     pub(crate) tools: Option<Arc<ToolSet>>,
-    pub(crate) what: What,
+    pub(crate) what: EmitKind,
 }
 
 impl Rules {
@@ -35,7 +35,7 @@ impl Rules {
         let tools = args.tools.as_deref().map(load::tools).transpose()?;
         let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
         let release = if args.eager { Release::OnBalance } else { Release::Confirmed };
-        let mut options = options.release(release).partials(args.emit == What::Partials);
+        let mut options = options.release(release).partials(args.emit == EmitKind::Partials);
         if let Some(pointer) = &args.items {
             if matches!(args.mode, ModeArg::Strict) {
                 let message = "--items is for --mode lenient: in strict mode each line is one object";
@@ -67,7 +67,7 @@ impl Rules {
 
     /// Says what was asked for and has no effect.
     pub(crate) fn remark(&self, emitter: &Emitter) {
-        if self.tools.is_some() && self.what == What::Records {
+        if self.tools.is_some() && self.what == EmitKind::Records {
             emitter.remark("--tools is for tool calls: records are not held against it");
         }
     }
@@ -75,19 +75,19 @@ impl Rules {
     /// Refuses what is asked for and not to be had of a provider's stream.
     pub(crate) fn check_for_answers(&self) -> Result<(), Failure> {
         match self.what {
-            What::Partials => Err(Failure::Usage(
+            EmitKind::Partials => Err(Failure::Usage(
                 "--emit partials is for text: of a provider's stream only what is whole is told".to_owned(),
             )),
-            What::Records | What::ToolCalls | What::Events => Ok(()),
+            EmitKind::Records | EmitKind::ToolCalls | EmitKind::Events => Ok(()),
         }
     }
 
     /// Whether records are read as tool calls.
     pub(crate) fn wants_calls(&self) -> bool {
         match self.what {
-            What::ToolCalls => true,
-            What::Events | What::Partials => self.tools.is_some(),
-            What::Records => false,
+            EmitKind::ToolCalls => true,
+            EmitKind::Events | EmitKind::Partials => self.tools.is_some(),
+            EmitKind::Records => false,
         }
     }
 }
@@ -133,7 +133,7 @@ pub(crate) fn conclude(
         report_file.write_json(emitter.report())?;
     }
     outcome?;
-    let is_over_budget = emitter.report().ended_by() == Some(EndedBy::ErrorBudget);
+    let is_over_budget = emitter.report().ended_by() == Some(EarlyEnd::ErrorBudget);
     match is_over_budget || (deny && emitter.report().rejected() > 0) {
         true => Ok(Verdict::Rejected),
         false => Ok(Verdict::Good),
@@ -183,7 +183,9 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
 fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
         Event::Record(record) => handle_record(rules, &record, emitter),
-        Event::Rejected(diagnostic) | Event::Note(diagnostic) => emitter.finding(Of::Input, &diagnostic),
+        Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+            emitter.finding(EventOrigin::Input, &diagnostic)
+        }
         Event::Partial(partial) => emitter.partial(&partial),
         other => unreachable!("an event this program does not ask for: {other:?}"),
     }
@@ -193,7 +195,7 @@ fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitte
     if let Some(schema) = &rules.schema
         && let Err(violation) = schema.validate(record.value)
     {
-        return emitter.finding(Of::Input, &record.diagnose(*violation));
+        return emitter.finding(EventOrigin::Input, &record.diagnose(*violation));
     }
     if !rules.wants_calls() {
         return emitter.record(record);
@@ -201,8 +203,8 @@ fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitte
     let tools = rules.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
     for call in ToolCall::all_from_record(record, tools) {
         match call {
-            Ok(call) => emitter.tool_call(Of::Input, &call, Some(&record.map(|_| ())))?,
-            Err(call) => emitter.rejected_call(Of::Input, &call)?,
+            Ok(call) => emitter.tool_call(EventOrigin::Input, &call, Some(&record.map(|_| ())))?,
+            Err(call) => emitter.rejected_call(EventOrigin::Input, &call)?,
         }
         if emitter.is_done() {
             break;

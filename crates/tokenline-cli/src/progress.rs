@@ -54,7 +54,7 @@ impl Progress {
         }
         let known = parser.usage().and_then(|usage| usage.output_tokens);
         // Until the provider says it: most send a piece for each token.
-        let (about, tokens) = known.map_or(("~", parser.pieces()), |tokens| ("", tokens));
+        let (about, tokens) = known.map_or(("~", parser.delta_count()), |tokens| ("", tokens));
         let rate = tokens as f64 / self.started.elapsed().as_secs_f64().max(0.1);
         let report = parser.report();
         let found = match (report.records(), report.tool_calls()) {

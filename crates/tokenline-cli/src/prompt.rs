@@ -12,16 +12,17 @@ use tokenline::json::Raw;
 use tokenline::llm::ResponseError;
 use tokenline::llm::request::ChatRequest;
 use tokenline::prompt::{
-    Prompt, PromptError, PromptManager, RenderedPrompt, Response, ResponseType, Warning,
+    ObjectsWarning, Prompt, PromptError, PromptManager, RenderedPrompt, Response, ResponseType,
 };
 
 use crate::args::{
-    ApplyArgs, ConfigArgs, ModelArgs, PromptArgs, PromptCommand, PromptRunArgs, RenderArgs, TermArgs, What,
+    ApplyArgs, ConfigArgs, EmitKind, ModelArgs, PromptArgs, PromptCommand, PromptRunArgs, RenderArgs,
+    TermArgs,
 };
-use crate::emit::{Emitter, Of};
+use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
+use crate::log::log;
 use crate::parse::Rules;
-use crate::say::say;
 use crate::{extract, in_runtime, load, model};
 
 pub(crate) fn run(command: PromptCommand) -> Result<Verdict, Failure> {
@@ -80,21 +81,21 @@ fn write_response(response: Result<Response, PromptError>, source: &str) -> Resu
         }
         Ok(Response::Json(value)) => write_text(&value.to_compact()),
         Ok(Response::Jsonl(objects)) => {
-            let mut emitter = Emitter::new(What::Records, source);
+            let mut emitter = Emitter::new(EmitKind::Records, source);
             for record in objects.records() {
-                emitter.owned_record(Of::Input, &record.map(Clone::clone))?;
+                emitter.owned_record(EventOrigin::Input, &record.map(Clone::clone))?;
             }
             emitter.flush()?;
             for warning in objects.warnings() {
                 match warning {
-                    Warning::Rejected(finding) => say(format_args!("{source}:{finding}")),
-                    other => say(format_args!("{source}: {other}")),
+                    ObjectsWarning::Rejected(finding) => log(format_args!("{source}:{finding}")),
+                    other => log(format_args!("{source}: {other}")),
                 }
             }
             Ok(Verdict::Good)
         }
         Err(PromptError::Response(error)) => {
-            say(format_args!("{source}: {error}"));
+            log(format_args!("{source}: {error}"));
             Ok(Verdict::Rejected)
         }
         Err(error) => Err(Failure::Usage(error.to_string())),
@@ -112,8 +113,12 @@ async fn ask(args: &PromptRunArgs) -> Result<Verdict, Failure> {
     let request = request.user(text);
     if prompt.response_type() == ResponseType::Jsonl {
         let schema = prompts.validator(&args.prompt.id).map_err(|error| Failure::Usage(error.to_string()))?;
-        let rules =
-            Rules { options: Options::lenient(), schema: schema.cloned(), tools: None, what: What::Records };
+        let rules = Rules {
+            options: Options::lenient(),
+            schema: schema.cloned(),
+            tools: None,
+            what: EmitKind::Records,
+        };
         return extract::extract(&rules, &args.model, &request, None, None).await;
     }
     let is_text = prompt.response_type() == ResponseType::Text;
@@ -144,7 +149,7 @@ async fn answer(args: &ModelArgs, request: &ChatRequest, is_shown: bool) -> Resu
                 )));
             }
             Ok(piece) => text.push_str(&piece),
-            Err(error @ ResponseError::Cut(_)) => say(format_args!("{}: {error}", args.model)),
+            Err(error @ ResponseError::Truncated(_)) => log(format_args!("{}: {error}", args.model)),
             Err(ResponseError::Source(error)) => return Err(model::failure(&error)),
             Err(error) => return Err(Failure::Source(error.to_string())),
         }

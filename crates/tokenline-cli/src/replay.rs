@@ -6,11 +6,11 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use tokenline::llm::Provider;
-use tokenline::llm::replay::{self, Cut, Pace, Recording, ReplayServer};
+use tokenline::llm::replay::{self, Chunking, Pace, Recording, ReplayServer};
 
 use crate::args::ReplayArgs;
 use crate::failure::{Failure, Verdict};
-use crate::say::say;
+use crate::log::log;
 
 pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     let pace = pace(args.delay_ms, args.chunk_size);
@@ -50,8 +50,8 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
         _ => Failure::io(format_args!("cannot listen on {}", args.listen), &error),
     })?;
     writeln!(std::io::stdout(), "{}", server.url()).map_err(Failure::output)?;
-    say(format_args!("serving {} at {}; stop with Ctrl-C", formats.join(", "), server.url()));
-    say(format_args!(
+    log(format_args!("serving {} at {}; stop with Ctrl-C", formats.join(", "), server.url()));
+    log(format_args!(
         "  curl -sN {}{path} -d '{{\"model\":\"{}\"}}' | tokenline parse --from {}",
         server.url(),
         names[0],
@@ -71,6 +71,6 @@ fn address(listen: &str) -> Result<SocketAddr, Failure> {
 
 /// How to cut the streams, and how long to wait between the pieces.
 pub(crate) fn pace(delay_ms: u64, chunk_size: Option<NonZeroUsize>) -> Pace {
-    let cut = chunk_size.map_or(Cut::Events, Cut::Bytes);
+    let cut = chunk_size.map_or(Chunking::Events, Chunking::Bytes);
     Pace::from(cut).delay(Duration::from_millis(delay_ms))
 }

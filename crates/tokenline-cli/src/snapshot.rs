@@ -3,15 +3,15 @@
 use std::io::{self, Seek as _, Write};
 use std::path::Path;
 
-use tokenline::conversations::{Report, Snapshot};
+use tokenline::conversations::{Snapshot, ValidationReport};
 
 use crate::args::SnapshotArgs;
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input;
 use crate::interrupt::remove_when_interrupted;
+use crate::log::log;
 use crate::output_file::OutputFile;
-use crate::say::say;
 use crate::validate::{jobs, progress_bar};
 
 /// Errors that are shown of an input that is not valid.
@@ -42,7 +42,7 @@ fn to_stdout(args: &SnapshotArgs) -> Result<Verdict, Failure> {
     })
 }
 
-fn write(args: &SnapshotArgs, target: impl Write + Send) -> Result<Report, Failure> {
+fn write(args: &SnapshotArgs, target: impl Write + Send) -> Result<ValidationReport, Failure> {
     let bar = progress_bar(&[&args.input]);
     let source = input::open(&args.input, &bar)?;
     let snapshot = Snapshot::new(args.profile.into()).jobs(jobs(args.jobs)).max_errors(SHOWN);
@@ -79,24 +79,24 @@ impl<W: Write> Write for Target<'_, W> {
 
 fn judge(
     args: &SnapshotArgs,
-    report: &Report,
+    report: &ValidationReport,
     complete: impl FnOnce() -> Result<(), Failure>,
 ) -> Result<Verdict, Failure> {
     for error in &report.errors {
-        say(error);
+        log(error);
     }
     if report.dropped_error_count > 0 {
-        say(format_args!("{}: and {} more", report.input_path, count(report.dropped_error_count, "error")));
+        log(format_args!("{}: and {} more", report.input_path, count(report.dropped_error_count, "error")));
     }
     let left_out = report.invalid_line_count;
     if !report.is_valid && !args.allow_invalid {
         let advice = if left_out > 0 { "; --allow-invalid leaves out what is not valid" } else { "" };
-        say(format_args!("{}: nothing was written{advice}", report.input_path));
+        log(format_args!("{}: nothing was written{advice}", report.input_path));
         return Ok(Verdict::Rejected);
     }
     complete()?;
     if left_out > 0 {
-        say(format_args!("{}: {} left out", report.input_path, count(left_out, "line")));
+        log(format_args!("{}: {} left out", report.input_path, count(left_out, "line")));
     }
     Ok(Verdict::Good)
 }

@@ -6,8 +6,8 @@ use tokenline::CallFormat;
 use tokenline::llm::Provider;
 use tokenline::prompt::tools::{Language, ToolCallParser, ToolCalling, ToolPrompt, ToolPrompter};
 
-use crate::args::{ToolsCommand, ToolsParseArgs, ToolsPromptArgs, What};
-use crate::emit::{Emitter, Of};
+use crate::args::{EmitKind, ToolsCommand, ToolsParseArgs, ToolsPromptArgs};
+use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::load;
 use crate::parse::conclude;
@@ -39,17 +39,17 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
     }
     let (source, response) = load::response(&args.file)?;
     let parsed = parser.parse(&response);
-    let mut emitter = Emitter::new(What::ToolCalls, source);
+    let mut emitter = Emitter::new(EmitKind::ToolCalls, source);
     if args.format == ToolCalling::FunctionCalling && Provider::of_body(&response).is_none() {
         emitter.remark(
             "no whole response of a known provider: it is read as text; of a stream see parse --from",
         );
     }
     for call in &parsed.calls {
-        emitter.tool_call(Of::Input, call, None)?;
+        emitter.tool_call(EventOrigin::Input, call, None)?;
     }
     for rejected in &parsed.rejected {
-        emitter.rejected_call(Of::Input, rejected)?;
+        emitter.rejected_call(EventOrigin::Input, rejected)?;
     }
     conclude(Ok(()), &mut emitter, None, args.deny)
 }

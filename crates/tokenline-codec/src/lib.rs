@@ -70,7 +70,7 @@
 //!
 //! So an error of the source comes after everything that was complete before it. A record that
 //! was balanced at that point is delivered as
-//! [`end_of_input`](tokenline_core::Completion::EndOfInput); a tool call is not, because its
+//! [`end_of_input`](tokenline_core::CompletedBy::EndOfInput); a tool call is not, because its
 //! arguments may have been cut: it is rejected as [`unsealed`](tokenline_core::Code::Unsealed). An
 //! open record is rejected as [`truncated`](tokenline_core::Code::Truncated).
 //!
@@ -86,6 +86,6 @@ pub use codec::JsonlCodec;
 #[doc(hidden)]
 pub use stream::Pump;
 pub use stream::{
-    EventStream, Infallible, Items, JsonlStreamParser, Records, Reporting, SourceError, StreamError, Strict,
-    StrictError, ToolCalls, Values,
+    EventStream, Items, JsonlStreamParser, Records, Reporting, SourceError, StopOnError, StopOnReject,
+    StopOnRejectError, StreamError, ToolCalls, Values,
 };

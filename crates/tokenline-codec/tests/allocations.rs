@@ -8,7 +8,7 @@ use bytes::Bytes;
 use futures_util::{FutureExt, StreamExt};
 use serde::Deserialize;
 use tokenline_codec::JsonlStreamParser;
-use tokenline_core::{Completion, Event, JsonlParser, Options, RecordDecoder};
+use tokenline_core::{CompletedBy, Event, JsonlParser, Options, RecordDecoder};
 
 #[global_allocator]
 static COUNTING: allocator::Counting = allocator::Counting;
@@ -42,7 +42,7 @@ fn the_record_decoder_lends_without_allocating() {
                         rest = &rest[decoded.consumed..];
                         match decoded.event {
                             Some(Event::Record(record)) => {
-                                assert_eq!(record.completion, Completion::Newline);
+                                assert_eq!(record.completion, CompletedBy::Newline);
                                 records += record.value.get("tags").map_or(0, |_| 1);
                             }
                             Some(other) => panic!("{other:?}"),

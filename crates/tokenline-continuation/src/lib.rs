@@ -117,5 +117,5 @@ pub use iteration::{
     continuation_prompt,
 };
 pub use merge::{
-    Behind, Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, merge, merge_with,
+    Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, TrailingContent, merge, merge_with,
 };

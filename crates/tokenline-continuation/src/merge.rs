@@ -11,4 +11,4 @@ mod seam;
 mod weigh;
 
 pub use join::{merge, merge_with};
-pub use result::{Behind, Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport};
+pub use result::{Confidence, Join, Merge, MergeFailure, MergeOptions, MergeReport, TrailingContent};

@@ -23,7 +23,7 @@ pub struct Conversation {
     /// When it was: a date-time with an offset, as RFC 3339 has it.
     pub timestamp: String,
     /// What was said, in order.
-    pub messages: Vec<Message>,
+    pub messages: Vec<ConversationMessage>,
     /// Where it is from, in any form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
@@ -35,7 +35,7 @@ pub struct Conversation {
 /// One message of a conversation.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Message {
+pub struct ConversationMessage {
     /// Who says it: `user` or `assistant`, as a rule.
     pub role: String,
     /// What is said.

@@ -9,7 +9,7 @@ use tokenline_core::json::Value;
 use crate::contract::{self, Fact};
 use crate::ids::{IdHash, IdSet};
 use crate::lines::{Contract, Count, Engine, Fault, shared_methods};
-use crate::report::{Advice, Report, Summary};
+use crate::report::{Summary, ValidationReport, Warnings};
 use crate::{ErrorCode, LineError};
 
 /// How much beyond the contract a conversation may hold.
@@ -76,7 +76,7 @@ impl ConversationValidator<'_> {
     /// # Errors
     ///
     /// If whoever was told of an [invalid line](Self::on_invalid) that was pushed failed.
-    pub fn finish(self) -> io::Result<Report> {
+    pub fn finish(self) -> io::Result<ValidationReport> {
         let max_errors = self.engine.tally.max_errors;
         let (input_path, mut counts, totals) = self.engine.finish()?;
         let mut error_count = counts.invalid;
@@ -87,8 +87,8 @@ impl ConversationValidator<'_> {
                 _ => counts.errors.push(LineError::empty_dataset(&input_path)),
             }
         }
-        Ok(Report {
-            schema_version: Report::SCHEMA_VERSION.to_owned(),
+        Ok(ValidationReport {
+            schema_version: ValidationReport::SCHEMA_VERSION.to_owned(),
             input_path,
             total_lines: counts.lines,
             non_empty_lines: counts.non_empty,
@@ -142,7 +142,7 @@ pub(crate) struct Totals {
     messages: u64,
     fewest: Option<u64>,
     most: u64,
-    advice: Advice,
+    advice: Warnings,
 }
 
 impl Count<Conversations> for Totals {

@@ -7,7 +7,7 @@
 //! ```
 //!
 //! - [`ConversationValidator`] reads a file of any size, or what is pushed to it, and names every bad line in a
-//!   [`Report`]: by its place and the rule that it breaks, never by what it says. [`schema`] is the contract as a JSON
+//!   [`ValidationReport`]: by its place and the rule that it breaks, never by what it says. [`schema`] is the contract as a JSON
 //!   Schema.
 //! - [`RecordValidator`] does the same for any JSON Schema.
 //! - [`Snapshot`] rewrites conversations so that only the messages are left.
@@ -29,11 +29,11 @@ mod schema;
 mod snapshot;
 mod timestamp;
 
-pub use conversation::{Conversation, Message};
+pub use conversation::{Conversation, ConversationMessage};
 pub use conversations::{ConversationValidator, Profile};
 pub use error::{ErrorCode, LineError};
 pub use lines::InvalidLine;
 pub use records::RecordValidator;
-pub use report::{Advice, RecordReport, Report, Summary};
+pub use report::{RecordReport, Summary, ValidationReport, Warnings};
 pub use schema::schema;
 pub use snapshot::Snapshot;

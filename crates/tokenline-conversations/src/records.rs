@@ -7,7 +7,7 @@ use tokenline_core::{Validate as _, Violation};
 use tokenline_schema::SchemaValidator;
 
 use crate::lines::{Contract, Count, Engine, Fault, shared_methods};
-use crate::report::{RecordReport, Report};
+use crate::report::{RecordReport, ValidationReport};
 
 /// Holds JSON Lines against a JSON Schema, as [`ConversationValidator`](crate::ConversationValidator) holds them
 /// against its contract. Each line has to be an object.
@@ -45,7 +45,7 @@ impl RecordValidator<'_> {
     pub fn finish(self) -> io::Result<RecordReport> {
         let (input_path, counts, Valid(valid)) = self.engine.finish()?;
         Ok(RecordReport {
-            schema_version: Report::SCHEMA_VERSION.to_owned(),
+            schema_version: ValidationReport::SCHEMA_VERSION.to_owned(),
             input_path,
             total_lines: counts.lines,
             non_empty_lines: counts.non_empty,

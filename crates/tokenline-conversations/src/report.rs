@@ -9,7 +9,7 @@ use crate::LineError;
 /// Several inputs are one dataset, and one report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
-pub struct Report {
+pub struct ValidationReport {
     /// The version of this form: `1.0.0`.
     pub schema_version: String,
     /// Where the conversations are from; several paths with spaces between them.
@@ -38,10 +38,10 @@ pub struct Report {
     pub errors: Vec<LineError>,
     /// What is allowed and seldom meant. Not part of the JSON form.
     #[serde(skip)]
-    pub advice: Advice,
+    pub advice: Warnings,
 }
 
-impl Report {
+impl ValidationReport {
     /// The version of the JSON form.
     pub const SCHEMA_VERSION: &'static str = "1.0.0";
 }
@@ -67,7 +67,7 @@ pub struct Summary {
 /// What is allowed in conversations and seldom meant.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Advice {
+pub struct Warnings {
     /// Messages of a role that is neither `user` nor `assistant`.
     pub unusual_role_count: u64,
     /// Conversations without `metadata`.

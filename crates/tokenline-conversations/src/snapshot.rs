@@ -4,11 +4,11 @@ use std::io::{self, Read, Write};
 
 use tokenline_core::json::Value;
 
-use crate::{ConversationValidator, Profile, Report};
+use crate::{ConversationValidator, Profile, ValidationReport};
 
 /// Rewrites conversations so that nothing is left of them but who says what: `{"messages":[{"role":...,"content":...}]}`
 /// a line, in the order of the input, roles and contents byte for byte as they came. Lines that are not valid are left
-/// out; whether that is good enough is the [report](Report::is_valid)'s to say.
+/// out; whether that is good enough is the [report](ValidationReport::is_valid)'s to say.
 ///
 /// ```
 /// use tokenline_conversations::{Profile, Snapshot};
@@ -54,7 +54,7 @@ impl Snapshot {
         path: impl Into<String>,
         source: impl Read + Send,
         mut target: impl Write + Send,
-    ) -> io::Result<Report> {
+    ) -> io::Result<ValidationReport> {
         let mut validator = ConversationValidator::keeping(self.profile, true);
         validator = validator.jobs(self.jobs).max_errors(self.max_errors);
         validator.engine.tally.on_kept = Some(Box::new(|line| target.write_all(line)));

@@ -15,11 +15,11 @@ use arguments::Arguments;
 pub use call::CallDelta;
 use call::{Call, State, trim, trim_start};
 pub use partial::{PartialArgument, PartialValue};
-use repetition::{Digest, Sequel};
+use repetition::{AfterArguments, Digest};
 pub use update::CallUpdate;
 
 use crate::json::{Parser, error};
-use crate::{Code, Completion, Options, RejectedCall, Release, ToolCall, ValidateCall, Violation};
+use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, ValidateCall, Violation};
 
 /// Puts the native tool calls of one answer together from their fragments. Sans-IO.
 ///
@@ -44,7 +44,7 @@ use crate::{Code, Completion, Options, RejectedCall, Release, ToolCall, Validate
 /// ([`seal_item`](Self::seal_item)) or that the answer has ([`seal`](Self::seal)); after a token
 /// limit, an error or a silent close ([`cut_item`](Self::cut_item), [`cut`](Self::cut)) it is not.
 /// Calls come one after another, so the next call proves the balanced ones before it
-/// ([`Completion::NextItem`]). No server is known that interleaves the fragments of parallel calls; for one that does,
+/// ([`CompletedBy::NextItem`]). No server is known that interleaves the fragments of parallel calls; for one that does,
 /// [`Release::AtFinish`] waits for the end where calls have an index of their own. More arguments for a call that was
 /// released are a [`Code::LateFragment`]. With [`Release::OnBalance`] a balanced root is enough.
 ///
@@ -54,7 +54,7 @@ use crate::{Code, Completion, Options, RejectedCall, Release, ToolCall, Validate
 /// # Ids
 ///
 /// A call keeps the provider's id. Where there is none it gets one, so that its result can be told
-/// from others: `minted_1` for the answer's first call, and so on, the same in every run.
+/// from others: `synthetic_1` for the answer's first call, and so on, the same in every run.
 ///
 /// # Places
 ///
@@ -64,7 +64,7 @@ use crate::{Code, Completion, Options, RejectedCall, Release, ToolCall, Validate
 /// by its number in the answer and its tool's name.
 ///
 /// ```
-/// use tokenline_core::{CallDelta, Completion, Options, ToolCallAssembler};
+/// use tokenline_core::{CallDelta, CompletedBy, Options, ToolCallAssembler};
 ///
 /// let mut calls = ToolCallAssembler::new(Options::default());
 /// calls.push(CallDelta { index: Some(0), id: Some("c1"), name: Some("search"), ..CallDelta::default() });
@@ -73,7 +73,7 @@ use crate::{Code, Completion, Options, RejectedCall, Release, ToolCall, Validate
 /// }
 /// assert!(calls.next_event().is_none(), "balanced, but nothing proves that it is whole");
 ///
-/// calls.seal(Completion::FinishReason);
+/// calls.seal(CompletedBy::FinishReason);
 /// let call = calls.next_event().unwrap()?;
 /// assert_eq!((call.name.as_str(), call.parameters.as_str()), ("search", r#"{"query":"fjord"}"#));
 /// # Ok::<(), Box<tokenline_core::RejectedCall>>(())
@@ -216,7 +216,7 @@ impl ToolCallAssembler {
 
     /// Says that the item with this index has ended, and is whole; `completion` is the evidence for
     /// it. Arguments that never came are left for the end of the answer to judge.
-    pub fn seal_item(&mut self, index: u64, completion: Completion) {
+    pub fn seal_item(&mut self, index: u64, completion: CompletedBy) {
         for at in 0..self.calls.len() {
             if self.calls[at].index == Some(index) {
                 self.seal_call(at, completion, Arguments::is_blank);
@@ -235,13 +235,13 @@ impl ToolCallAssembler {
 
     /// Says that the provider itself came to a clean end, which `completion` names: every call is
     /// whole, unless its arguments are not balanced even so.
-    pub fn seal(&mut self, completion: Completion) {
+    pub fn seal(&mut self, completion: CompletedBy) {
         for at in 0..self.calls.len() {
             self.seal_call(at, completion, |_| false);
         }
     }
 
-    fn seal_call(&mut self, at: usize, completion: Completion, is_left: fn(&Arguments) -> bool) {
+    fn seal_call(&mut self, at: usize, completion: CompletedBy, is_left: fn(&Arguments) -> bool) {
         if let State::Open(arguments) = &mut self.calls[at].state {
             if is_left(arguments) {
                 return;
@@ -261,7 +261,7 @@ impl ToolCallAssembler {
             State::Released(_) if self.calls[at].is_being_repeated() => self.differ(at),
             _ => self.release(at, completion),
         }
-        self.calls[at].sequel = Sequel::Nothing;
+        self.calls[at].sequel = AfterArguments::Nothing;
     }
 
     /// Says that the answer ended in a way that proves nothing: at a token limit, in an error, or
@@ -307,7 +307,7 @@ impl ToolCallAssembler {
             Some(_) => self.calls.iter().rposition(|call| call.index == delta.index),
             None => current(),
         })?;
-        (!self.calls[at].is_left_by(delta)).then_some(at)
+        (!self.calls[at].is_superseded_by(delta)).then_some(at)
     }
 
     /// Opens a call. Calls come one after another, so this proves that the balanced ones are whole; with
@@ -317,7 +317,7 @@ impl ToolCallAssembler {
         let proves_all = self.options.release != Release::AtFinish;
         for at in 0..self.calls.len() {
             if (proves_all || self.calls[at].index == index) && !delta.is_header_corrupted() {
-                self.release(at, Completion::NextItem);
+                self.release(at, CompletedBy::NextItem);
             }
         }
         if self.calls.len() == MAX_CALLS {
@@ -334,7 +334,7 @@ impl ToolCallAssembler {
             Box::new(Arguments { json, text: String::with_capacity(ROOM), folded: None, folded_bytes: 0 })
         });
         let state = State::Open(arguments);
-        let (id, name, sequel) = (None, None, Sequel::Nothing);
+        let (id, name, sequel) = (None, None, AfterArguments::Nothing);
         let is_announced = false;
         self.calls.push(Call { ordinal: self.opened, index, id, name, sequel, state, is_announced });
         self.calls.len() - 1
@@ -365,12 +365,12 @@ impl ToolCallAssembler {
 // The end of a call.
 impl ToolCallAssembler {
     /// Releases the call if it is balanced, and judged to be good.
-    fn release(&mut self, at: usize, completion: Completion) {
+    fn release(&mut self, at: usize, completion: CompletedBy) {
         let call = &self.calls[at];
         let State::Balanced(arguments) = &call.state else { return };
         match call.read(arguments, self.tools.as_deref(), completion) {
             Ok(mut tool_call) => {
-                (tool_call.call_id, tool_call.has_minted_id) = self.id_of(at);
+                (tool_call.call_id, tool_call.is_synthetic_id) = self.id_of(at);
                 self.announce(at);
                 let call = &self.calls[at];
                 let State::Balanced(arguments) = &call.state else { return };
@@ -393,7 +393,7 @@ impl ToolCallAssembler {
                         "the arguments were to go on, found the end".to_owned()
                     }
                     "" => "the answer ended before the arguments began".to_owned(),
-                    _ => error::describe(arguments.json.expected(), error::Found::EndOfInput),
+                    _ => error::describe(arguments.json.expected(), error::UnexpectedToken::EndOfInput),
                 };
                 self.reject_at_end(at, Code::Truncated, message);
             }
@@ -416,7 +416,7 @@ impl ToolCallAssembler {
         let held = self.calls[at].text().len() as u64;
         let mut rejected = self.calls[at].reject(violation);
         self.held -= held;
-        (rejected.call_id, rejected.has_minted_id) = self.id_of(at);
+        (rejected.call_id, rejected.is_synthetic_id) = self.id_of(at);
         let number = self.calls[at].ordinal;
         self.ready.push_back(CallUpdate::Ended { number, outcome: Err(Box::new(rejected)) });
         self.end(at, State::Rejected);
@@ -428,7 +428,7 @@ impl ToolCallAssembler {
         if call.id.is_some() {
             return (call.id.clone(), false);
         }
-        let mut id = format!("minted_{}", call.ordinal);
+        let mut id = format!("synthetic_{}", call.ordinal);
         // A provider may give some of its calls an id, and mean something like this.
         while self.calls.iter().any(|call| call.id.as_deref() == Some(&id)) {
             id.push('_');

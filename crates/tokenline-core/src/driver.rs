@@ -9,8 +9,9 @@ use serde::de::DeserializeOwned;
 
 use crate::json::Raw;
 use crate::{
-    Completion, CountAs, Diagnostic, Event, Options, Quota, Record, RecordDecoder, RejectBuffer, Rejected,
-    RepairHook, Report, SourceEnd, StreamMachine, StreamStep, Tally, ToolCall, Validate, ValidateCall,
+    CompletedBy, CountAs, Diagnostic, Event, Options, Record, RecordDecoder, RejectBuffer, Rejected,
+    RepairHook, Report, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, ToolCall, Validate,
+    ValidateCall,
 };
 use rules::{HookOutcome, Rules};
 
@@ -127,7 +128,7 @@ impl<T> Driver<T> {
 
     /// Changes how much is delivered and rejected before it ends.
     #[must_use]
-    pub fn with_quota(mut self, set: impl FnOnce(&mut Quota)) -> Self {
+    pub fn with_quota(mut self, set: impl FnOnce(&mut StopAfter)) -> Self {
         self.tally.set_quota(set);
         self.is_done |= self.tally.is_over();
         self
@@ -197,7 +198,7 @@ impl<T> Driver<T> {
         let mut outcome = event.map(|event| self.rules.read(event, end, Some(&mut repair.buffer)));
         if let Some(HookOutcome::Rejected(diagnostic)) = &outcome {
             let start = self.decoder.position() - (*at - from) as u64;
-            let completion = self.end.map_or(Completion::Newline, |_| Completion::EndOfInput);
+            let completion = self.end.map_or(CompletedBy::Newline, |_| CompletedBy::EndOfInput);
             if let Some(rejected) = repair.buffer.rejected(diagnostic, completion, &input[from..], start) {
                 outcome = Some(HookOutcome::Ask(Box::new(rejected)));
             }

@@ -35,7 +35,7 @@
 //! - However the input is cut, the events are the same; so are a record's deltas ([`Event::Partial`]),
 //!   once appends that follow each other are joined.
 //! - What is wrong with the input is an event with a [`Diagnostic`], never an error that ends things.
-//! - Nothing is completed by guessing, and nothing is released without evidence ([`Completion`]).
+//! - Nothing is completed by guessing, and nothing is released without evidence ([`CompletedBy`]).
 //! - Every byte is looked at once or twice, whatever the pieces; memory stays within [`Limits`]; once
 //!   warm, nothing is allocated for a record.
 #![forbid(unsafe_code)]
@@ -49,13 +49,13 @@ mod limits;
 mod machine;
 mod options;
 mod parser;
-mod quota;
 mod record;
 mod records;
 mod recovered;
 mod repair;
 mod report;
 pub mod sse;
+mod stop_after;
 mod tally;
 mod tool_call;
 mod tool_definition;
@@ -72,12 +72,12 @@ pub use limits::Limits;
 pub use machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
-pub use quota::{Counted, EndedBy, Quota, TooManyRejected};
-pub use record::{Completion, Event, LentEvent, Mode, Partial, Record, Release};
+pub use record::{CompletedBy, Event, LentEvent, Mode, Partial, Record, Release};
 pub use records::{Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::{RejectBuffer, Rejected, RepairHook};
 pub use report::Report;
+pub use stop_after::{EarlyEnd, QuotaUnit, StopAfter, TooManyRejected};
 pub use tally::Tally;
 pub use tool_call::{Coercion, RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;

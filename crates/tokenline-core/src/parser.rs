@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use crate::json::Value;
-use crate::{Completion, LentEvent, Options, Partial, RecordDecoder};
+use crate::{CompletedBy, LentEvent, Options, Partial, RecordDecoder};
 
 /// Records out of a text that arrives in pieces: push, take the events, finish.
 ///
@@ -11,7 +11,7 @@ use crate::{Completion, LentEvent, Options, Partial, RecordDecoder};
 /// lends each event until the next call. The events are the same however the text is cut.
 ///
 /// ```
-/// use tokenline_core::{Completion, Event, JsonlParser, Options};
+/// use tokenline_core::{CompletedBy, Event, JsonlParser, Options};
 ///
 /// let mut parser = JsonlParser::new(Options::lenient());
 /// let mut log = Vec::new();
@@ -46,7 +46,7 @@ pub struct JsonlParser {
     chunk: Bytes,
     /// How much of the chunk is done with.
     at: usize,
-    finished: Option<Completion>,
+    finished: Option<CompletedBy>,
 }
 
 impl JsonlParser {
@@ -114,12 +114,12 @@ impl JsonlParser {
     /// Says that the text has ended; what was open yields its last events from
     /// [`next_event`](Self::next_event).
     pub fn finish(&mut self) {
-        self.finish_with(Completion::EndOfInput);
+        self.finish_with(CompletedBy::EndOfInput);
     }
 
     /// As [`finish`](Self::finish), where more than the mere end of the text proves that a record
     /// at the end is whole.
-    pub fn finish_with(&mut self, completion: Completion) {
+    pub fn finish_with(&mut self, completion: CompletedBy) {
         self.finished.get_or_insert(completion);
     }
 

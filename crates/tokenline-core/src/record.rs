@@ -6,13 +6,13 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, Serializer};
 
-use crate::json::{Delta, Value};
+use crate::json::{Value, ValueDelta};
 use crate::{Code, CountAs, Diagnostic, Recovered, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Completion {
+pub enum CompletedBy {
     /// A line feed followed.
     Newline,
     /// The next record or call began.
@@ -33,7 +33,7 @@ pub enum Completion {
     Balanced,
 }
 
-impl Completion {
+impl CompletedBy {
     /// The name used in events, such as `newline`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -51,13 +51,13 @@ impl Completion {
     }
 }
 
-impl fmt::Display for Completion {
+impl fmt::Display for CompletedBy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
 }
 
-impl Serialize for Completion {
+impl Serialize for CompletedBy {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_str(self.as_str())
     }
@@ -103,7 +103,7 @@ pub struct Record<T> {
     /// Its bytes, brace to brace, from the start of the stream.
     pub span: Span,
     /// Why it counts as complete.
-    pub completion: Completion,
+    pub completion: CompletedBy,
     /// What about it the strict mode would have refused.
     pub recovered: Recovered,
 }
@@ -185,7 +185,7 @@ impl Record<Value<'_>> {
 /// comes first, the reject that spans it, or the end, discard what was collected of it. Start afresh at a
 /// record's first partial, which opens the root.
 ///
-/// `T` is a [`json::Delta`](crate::json::Delta) in an event, and a [`json::Value`](crate::json::Value)
+/// `T` is a [`json::ValueDelta`](crate::json::ValueDelta) in an event, and a [`json::Value`](crate::json::Value)
 /// where it is a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Partial<T> {
@@ -208,7 +208,7 @@ impl<T> Partial<T> {
 
 /// What a record parser yields.
 ///
-/// `D` is how partials are told: [`Delta`] where events are [lent](LentEvent), and not at all where they
+/// `D` is how partials are told: [`ValueDelta`] where events are [lent](LentEvent), and not at all where they
 /// are owned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -231,7 +231,7 @@ pub enum Event<T, D = Infallible> {
 }
 
 /// An event that borrows from the parser that yields it.
-pub type LentEvent<'a> = Event<Value<'a>, Delta<'a>>;
+pub type LentEvent<'a> = Event<Value<'a>, ValueDelta<'a>>;
 
 impl<T, D> Event<T, D> {
     /// The event for a finding: [`Event::Note`] if it is information, else [`Event::Rejected`].

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use memchr::memrchr;
 
 use crate::json::{self, Value};
-use crate::{Code, Completion, Diagnostic, Limits, Record, RecordDecoder, Recovered, Recovery, Span};
+use crate::{Code, CompletedBy, Diagnostic, Limits, Record, RecordDecoder, Recovered, Recovery, Span};
 
 /// Something that was rejected, as a repair hook is given it.
 ///
@@ -146,7 +146,7 @@ impl RejectBuffer {
     pub fn rejected(
         &mut self,
         diagnostic: &Diagnostic,
-        completion: Completion,
+        completion: CompletedBy,
         input: &[u8],
         start: u64,
     ) -> Option<(Rejected, Record<()>)> {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::{Code, Diagnostic, EndedBy, Limits, Severity};
+use crate::{Code, Diagnostic, EarlyEnd, Limits, Severity};
 
 /// Counts of what was delivered and rejected, with the first diagnostics.
 ///
@@ -22,7 +22,7 @@ pub struct Report {
     dropped: u64,
     capacity: usize,
     complete: bool,
-    ended_by: Option<EndedBy>,
+    ended_by: Option<EarlyEnd>,
 }
 
 impl Report {
@@ -79,7 +79,7 @@ impl Report {
     }
 
     /// Says that the stream was ended before its source was.
-    pub fn set_ended_by(&mut self, ended_by: EndedBy) {
+    pub fn set_ended_by(&mut self, ended_by: EarlyEnd) {
         self.ended_by = Some(ended_by);
     }
 
@@ -148,7 +148,7 @@ impl Report {
     /// which is no error, or rejected more than is allowed, which is one. What its source may have
     /// held besides is not known.
     #[must_use]
-    pub fn ended_by(&self) -> Option<EndedBy> {
+    pub fn ended_by(&self) -> Option<EarlyEnd> {
         self.ended_by
     }
 }

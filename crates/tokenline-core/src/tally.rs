@@ -1,14 +1,14 @@
 //! The counts of a stream, and the early end that follows from them.
 
-use crate::{CountAs, EndedBy, Limits, Quota, Recovered, Recovery, Report, TooManyRejected};
+use crate::{CountAs, EarlyEnd, Limits, Recovered, Recovery, Report, StopAfter, TooManyRejected};
 
-/// The [`Report`] of a stream, and the [`Quota`] that ends the stream early.
+/// The [`Report`] of a stream, and the [`StopAfter`] that ends the stream early.
 ///
 /// For authors of stream adapters: count each event as it is yielded, and stop once
 /// [`is_over`](Self::is_over).
 #[derive(Clone, Debug)]
 pub struct Tally {
-    quota: Quota,
+    quota: StopAfter,
     report: Report,
     too_many: Option<TooManyRejected>,
 }
@@ -17,7 +17,7 @@ impl Tally {
     /// Nothing counted, and no quota.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
-        Self { quota: Quota::default(), report: Report::new(limits), too_many: None }
+        Self { quota: StopAfter::default(), report: Report::new(limits), too_many: None }
     }
 
     /// Starts with an empty report. Keeps the quota.
@@ -29,13 +29,13 @@ impl Tally {
 
     /// How much is delivered and rejected before the stream ends.
     #[must_use]
-    pub fn quota(&self) -> Quota {
+    pub fn quota(&self) -> StopAfter {
         self.quota
     }
 
     /// Changes how much is delivered and rejected before the stream ends. With `max_records: Some(0)` it is
     /// over at once.
-    pub fn set_quota(&mut self, set: impl FnOnce(&mut Quota)) {
+    pub fn set_quota(&mut self, set: impl FnOnce(&mut StopAfter)) {
         set(&mut self.quota);
         self.end_if_full();
     }
@@ -58,7 +58,7 @@ impl Tally {
                     && let Some(error) = self.quota.exceeded_by(diagnostic, &self.report)
                 {
                     self.too_many = Some(error);
-                    self.report.set_ended_by(EndedBy::ErrorBudget);
+                    self.report.set_ended_by(EarlyEnd::ErrorBudget);
                 }
             }
             CountAs::Usage(_) | CountAs::Finish(_) | CountAs::Other => {}
@@ -75,7 +75,7 @@ impl Tally {
 
     fn end_if_full(&mut self) {
         if self.quota.is_full(&self.report) {
-            self.report.set_ended_by(EndedBy::MaxRecords);
+            self.report.set_ended_by(EarlyEnd::MaxRecords);
         }
     }
 

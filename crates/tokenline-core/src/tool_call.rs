@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde::ser::{SerializeMap, Serializer};
 
 use crate::json::{Array, DeserializeError, Object, Parser, Raw, Value};
-use crate::{Code, Completion, Diagnostic, Record, Recovered, ValidateCall, Violation};
+use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, ValidateCall, Violation};
 
 pub use judge::Coercion;
 pub(crate) use judge::judge;
@@ -46,11 +46,11 @@ pub struct ToolCall {
     pub call_id: Option<String>,
     /// Whether the id was made up here, because the provider gives its calls none. It is one of a kind
     /// within its answer, not within a conversation.
-    pub has_minted_id: bool,
+    pub is_synthetic_id: bool,
     /// What the model itself says is wrong with the call, where it does; mostly a string.
     pub error: Option<Raw>,
     /// Why it counts as complete.
-    pub completion: Completion,
+    pub completion: CompletedBy,
     /// What was done to it before it could be delivered; nothing for one that is as it was written.
     pub recovered: Recovered,
 }
@@ -58,10 +58,19 @@ pub struct ToolCall {
 impl ToolCall {
     /// A call without an id.
     #[must_use]
-    pub fn new(name: impl Into<String>, parameters: Raw, completion: Completion) -> Self {
-        let (coerced, call_id, has_minted_id, error) = (Vec::new(), None, false, None);
+    pub fn new(name: impl Into<String>, parameters: Raw, completion: CompletedBy) -> Self {
+        let (coerced, call_id, is_synthetic_id, error) = (Vec::new(), None, false, None);
         let recovered = Recovered::NONE;
-        Self { name: name.into(), parameters, coerced, call_id, has_minted_id, error, completion, recovered }
+        Self {
+            name: name.into(),
+            parameters,
+            coerced,
+            call_id,
+            is_synthetic_id,
+            error,
+            completion,
+            recovered,
+        }
     }
 
     /// Reads a record as a call: `{"name", "parameters", "call_id"?, "error"?}`. With `tools`, the
@@ -194,7 +203,7 @@ fn duplicate_key(value: Value<'_>, tools: Option<&dyn ValidateCall>) -> Option<B
 fn read_element(
     value: Value<'_>,
     tools: Option<&dyn ValidateCall>,
-    completion: Completion,
+    completion: CompletedBy,
 ) -> Result<ToolCall, Violation> {
     if value.as_object().is_none() {
         let message = format!("a tool call must be an object, found {}", value.kind().as_str());
@@ -222,7 +231,7 @@ impl Serialize for ToolCall {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &self.name)?;
         map.serialize_entry("parameters", &self.parameters)?;
-        if let Some(call_id) = self.call_id.as_ref().filter(|_| !self.has_minted_id) {
+        if let Some(call_id) = self.call_id.as_ref().filter(|_| !self.is_synthetic_id) {
             map.serialize_entry("call_id", call_id)?;
         }
         if let Some(error) = &self.error {
@@ -244,7 +253,7 @@ pub struct RejectedCall {
     /// The call's id, as for a [`ToolCall`].
     pub call_id: Option<String>,
     /// Whether the id was made up here.
-    pub has_minted_id: bool,
+    pub is_synthetic_id: bool,
     /// What was received: of a native call the arguments' text, up to where it was given up; of a call
     /// in a text its record.
     pub received: String,
@@ -256,8 +265,8 @@ impl RejectedCall {
     /// A call of which this was received, without a name or an id.
     #[must_use]
     pub fn new(diagnostic: Diagnostic, received: impl Into<String>) -> Self {
-        let (name, call_id, has_minted_id) = (None, None, false);
-        Self { name, call_id, has_minted_id, received: received.into(), diagnostic }
+        let (name, call_id, is_synthetic_id) = (None, None, false);
+        Self { name, call_id, is_synthetic_id, received: received.into(), diagnostic }
     }
 
     /// The call that is, or should be, this value of a record.
@@ -266,7 +275,7 @@ impl RejectedCall {
         Self {
             name: members.name().map(Cow::into_owned),
             call_id: members.call_id().map(Cow::into_owned),
-            has_minted_id: false,
+            is_synthetic_id: false,
             received: value.raw().to_owned(),
             diagnostic: record.diagnose(violation),
         }

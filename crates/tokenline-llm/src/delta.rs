@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use tokenline_core::json::LoneSurrogates;
-use tokenline_core::{CallDelta, Completion, PartialArgument};
+use tokenline_core::{CallDelta, CompletedBy, PartialArgument};
 
 /// A piece of an answer, whichever provider it comes from.
 ///
@@ -78,7 +78,7 @@ pub enum Delta<'a> {
         /// The block.
         block: u64,
         /// What proves that it is whole; `None` if it is not, because something cut it off.
-        completion: Option<Completion>,
+        completion: Option<CompletedBy>,
     },
     /// The choice has ended.
     Finish {

@@ -79,12 +79,12 @@ mod unknown;
 mod wire;
 
 pub use continued::{
-    Checkpoint, Continuation, ContinuationError, ContinuationFailure, ContinuationStep, RecordContinuation,
-    ResponseEnd,
+    Checkpoint, ContinuationError, ContinuationFailure, ContinuationOptions, ContinuationStep,
+    RecordContinuation, ResponseEnd,
 };
 pub use delta::{Delta, FinishReason, OpaqueOf, Usage};
 pub use providers::Provider;
-pub use response::{ResponseEvent, ResponseParser, TextAs};
-pub use stream::{Records, ResponseError, ResponseStream, TextPieces, ToolCalls};
+pub use response::{ResponseEvent, ResponseParser, TextMode};
+pub use stream::{ResponseError, ResponseRecords, ResponseStream, ResponseToolCalls, TextPieces};
 pub use tokenline_codec::Items;
 pub use unknown::Unknown;

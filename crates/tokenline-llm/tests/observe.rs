@@ -11,7 +11,7 @@ use futures_util::{Stream, StreamExt, stream};
 use observed::{Observed, observed, observed_from};
 use tokenline_core::json::Value;
 use tokenline_core::{Code, ValidateCall, Violation};
-use tokenline_llm::{Provider, ResponseEvent, ResponseStream, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseStream, TextMode};
 use tracing::level_filters::LevelFilter;
 
 type Piece = Result<Vec<u8>, &'static str>;
@@ -27,7 +27,7 @@ fn pieces(wire: &[u8]) -> Vec<Piece> {
 /// An OpenAI chat whose wire is this, and the source's error after it if there is one.
 fn answer(wire: &[&str], error: Option<&'static str>) -> Answer {
     let pieces = pieces(wire.concat().as_bytes()).into_iter().chain(error.map(Err));
-    ResponseStream::new(stream::iter(pieces.collect::<Vec<_>>()), parser(TextAs::Records))
+    ResponseStream::new(stream::iter(pieces.collect::<Vec<_>>()), parser(TextMode::Records))
 }
 
 fn block_on<R>(future: impl Future<Output = R>) -> R {
@@ -51,7 +51,7 @@ fn the_counts_of_every_fixture_are_those_of_its_report() {
     for provider in Provider::ALL {
         for fixture in fixtures(*provider) {
             let wire = std::fs::read(&fixture).expect("it can be read");
-            for text_as in [TextAs::Records, TextAs::ToolCalls] {
+            for text_as in [TextMode::Records, TextMode::ToolCalls] {
                 let parser = parser_of(*provider, text_as);
                 let mut events = 0;
                 let (report, seen) = observed(|| {
@@ -209,7 +209,7 @@ fn nothing_of_the_input_is_told() {
         (vec!["{\"error\":\"SECRET-VALUE\"}".to_owned()], None),
         (vec!["SECRET-VALUE\nSECRET-VALUE\n".to_owned()], None),
     ] {
-        for text_as in [TextAs::Records, TextAs::ToolCalls, TextAs::Text] {
+        for text_as in [TextMode::Records, TextMode::ToolCalls, TextMode::Text] {
             let parser = || parser(text_as).with_tools(Blabs);
             let source = || {
                 let pieces = pieces(wire.concat().as_bytes()).into_iter().chain(error.map(Err));

@@ -18,7 +18,7 @@ pub enum PromptError {
     /// A template could not be rendered: a term is undefined, or not of the kind it should be.
     Render(RenderError),
     /// The response to a `json` prompt holds no JSON, or breaks the schema.
-    Response(ResponseError),
+    Response(JsonResponseError),
     /// The response to this prompt is not a stream of objects.
     NotStreamed {
         /// The prompt.
@@ -57,8 +57,8 @@ impl From<RenderError> for PromptError {
     }
 }
 
-impl From<ResponseError> for PromptError {
-    fn from(error: ResponseError) -> Self {
+impl From<JsonResponseError> for PromptError {
+    fn from(error: JsonResponseError) -> Self {
         Self::Response(error)
     }
 }
@@ -188,7 +188,7 @@ impl Error for RenderError {}
 /// What is wrong with the response to a `json` prompt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum ResponseErrorKind {
+pub enum JsonResponseErrorKind {
     /// There is no whole JSON value in it: `{"entity":"DN`.
     JsonParse,
     /// The value breaks the schema: `{"entity":7}`.
@@ -199,18 +199,18 @@ pub enum ResponseErrorKind {
 ///
 /// Private by design: it names places, kinds and rules, never what the response says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResponseError(Box<Finding>);
+pub struct JsonResponseError(Box<Finding>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Finding {
-    kind: ResponseErrorKind,
+    kind: JsonResponseErrorKind,
     offset: usize,
     diagnostic: Diagnostic,
 }
 
-impl ResponseError {
+impl JsonResponseError {
     /// What is wrong with the response, at the line and column of the diagnostic.
-    pub(crate) fn new(response: &str, kind: ResponseErrorKind, diagnostic: Diagnostic) -> Self {
+    pub(crate) fn new(response: &str, kind: JsonResponseErrorKind, diagnostic: Diagnostic) -> Self {
         let text = response.strip_prefix('\u{feff}').unwrap_or(response);
         let lines = text.split_inclusive('\n').take(diagnostic.line as usize - 1);
         let offset = response.len() - text.len() + lines.map(str::len).sum::<usize>();
@@ -220,7 +220,7 @@ impl ResponseError {
 
     /// What is wrong.
     #[must_use]
-    pub fn kind(&self) -> ResponseErrorKind {
+    pub fn kind(&self) -> JsonResponseErrorKind {
         self.0.kind
     }
 
@@ -238,12 +238,12 @@ impl ResponseError {
     }
 }
 
-impl fmt::Display for ResponseError {
+impl fmt::Display for JsonResponseError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Diagnostic { line, column, message, instance_path, .. } = &self.0.diagnostic;
         f.write_str(match self.0.kind {
-            ResponseErrorKind::JsonParse => "JSON parse fail: ",
-            ResponseErrorKind::SchemaValidation => "Schema validation fail: ",
+            JsonResponseErrorKind::JsonParse => "JSON parse fail: ",
+            JsonResponseErrorKind::SchemaValidation => "Schema validation fail: ",
         })?;
         f.write_str(message)?;
         if let Some(path) = instance_path.as_deref().filter(|path| !path.is_empty()) {
@@ -253,7 +253,7 @@ impl fmt::Display for ResponseError {
     }
 }
 
-impl Error for ResponseError {}
+impl Error for JsonResponseError {}
 
 /// Why a [`Response`](crate::Response) could not be taken as what was asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]

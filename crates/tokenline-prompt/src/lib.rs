@@ -92,7 +92,7 @@ pub mod tools;
 
 pub use config::{ConfigError, ConfigErrorKind, Format, Place, Within};
 pub use error::{
-    InvokeError, PromptError, RenderError, ResponseError, ResponseErrorKind, TakeError, UnknownPrompt,
+    InvokeError, JsonResponseError, JsonResponseErrorKind, PromptError, RenderError, TakeError, UnknownPrompt,
 };
 pub use extracted::{
     Definition, KnowledgeGraph, KnowledgeItem, OntologyAttribute, OntologyEntity, OntologyGraph,
@@ -100,4 +100,4 @@ pub use extracted::{
 };
 pub use manager::PromptManager;
 pub use prompt::{Prompt, RenderedPrompt, ResponseType, UnknownResponseType};
-pub use response::{Objects, Response, Warning};
+pub use response::{Objects, ObjectsWarning, Response};

@@ -9,7 +9,7 @@ use tokenline_core::json::{Kind, Parser, Raw, Value};
 /// Only `type` is looked at, and only below `properties` and `items`: what a reference or an alternative
 /// would allow is not guessed at.
 pub(crate) fn coerce(schema: &serde_json::Value, value: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
-    let mut found = Found { changes: Vec::new(), path: String::new() };
+    let mut found = Coerced { changes: Vec::new(), path: String::new() };
     found.walk(schema, value);
     if found.changes.is_empty() {
         return None;
@@ -29,13 +29,13 @@ pub(crate) fn coerce(schema: &serde_json::Value, value: Value<'_>) -> Option<(Ra
     Some((Raw::new(&text).ok()?, coercions))
 }
 
-struct Found {
+struct Coerced {
     /// In the order of the text: where, what to put there, and what that means.
     changes: Vec<(std::ops::Range<usize>, String, Coercion)>,
     path: String,
 }
 
-impl Found {
+impl Coerced {
     /// Goes down as far as the schema goes, which is not far: it was read within a depth limit.
     fn walk(&mut self, schema: &serde_json::Value, value: Value<'_>) {
         if let Some(object) = value.as_object() {

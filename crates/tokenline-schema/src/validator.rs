@@ -11,7 +11,7 @@ use tokenline_core::{Code, Validate, Violation};
 
 use crate::cost::{self, Costs};
 use crate::error::{SchemaError, SchemaErrorKind};
-use crate::explain::{self, Finding, Oracle};
+use crate::explain::{self, Finding, SubschemaValidator};
 use crate::place::Document;
 use crate::refusal;
 use crate::tape::Tape;
@@ -161,7 +161,7 @@ struct Inner {
     document: Document,
     options: SchemaOptions,
     /// Made for the first record that is invalid.
-    oracle: OnceLock<Option<Oracle>>,
+    oracle: OnceLock<Option<SubschemaValidator>>,
 }
 
 impl SchemaValidator {
@@ -260,9 +260,9 @@ impl SchemaValidator {
         })
     }
 
-    fn oracle(&self) -> Option<&Oracle> {
+    fn oracle(&self) -> Option<&SubschemaValidator> {
         let Inner { document, options, oracle, .. } = &*self.0;
-        oracle.get_or_init(|| Oracle::new(document, options.for_tape())).as_ref()
+        oracle.get_or_init(|| SubschemaValidator::new(document, options.for_tape())).as_ref()
     }
 }
 

@@ -77,7 +77,7 @@ impl Ask for PromptManager {
         let request = asked(request, self.render(id, input)?);
         let is_text = self.prompt(id).is_some_and(|prompt| prompt.response_type() == ResponseType::Text);
         // A text does not show that it was cut.
-        let is_enough = |error: &_, _: &str| matches!(error, ResponseError::Cut(_)) && !is_text;
+        let is_enough = |error: &_, _: &str| matches!(error, ResponseError::Truncated(_)) && !is_text;
         let text = answer_text(client, &request, is_enough).await.map_err(InvokeError::Llm)?;
         Ok(self.apply(id, text)?)
     }

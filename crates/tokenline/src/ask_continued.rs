@@ -108,7 +108,7 @@ impl AskContinued for LlmClient {
 /// Whether an answer that ended so is to be gone on with.
 fn goes_on(error: &ResponseError<ClientError>, text: &str) -> bool {
     match error {
-        ResponseError::Cut(_) => true,
+        ResponseError::Truncated(_) => true,
         ResponseError::Source(_) | ResponseError::Incomplete(_) => !text.is_empty(),
         _ => false,
     }

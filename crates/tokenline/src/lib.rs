@@ -1,13 +1,13 @@
-// Its examples need the features `client`, `continuation`, `conversations`, `prompt` and `structured`; the text is there in any case.
-#![cfg_attr(any(not(doctest), all(feature = "client", feature = "continuation", feature = "conversations", feature = "prompt", feature = "structured")), doc = include_str!("../README.md"))]
+// Its examples need the features `client`, `continuation`, `conversations`, `prompt` and `chat-analysis`; the text is there in any case.
+#![cfg_attr(any(not(doctest), all(feature = "client", feature = "continuation", feature = "conversations", feature = "prompt", feature = "chat-analysis")), doc = include_str!("../README.md"))]
 #![forbid(unsafe_code)]
 
 pub use tokenline_core::*;
 
 #[cfg(feature = "codec")]
 pub use tokenline_codec::{
-    EventStream, Infallible, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError,
-    StreamError, Strict, StrictError, ToolCalls, Values, observe,
+    EventStream, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, StopOnError,
+    StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values, observe,
 };
 
 #[cfg(feature = "continuation")]
@@ -27,7 +27,7 @@ pub use tokenline_schema as schema;
     feature = "client",
     feature = "prompt",
     feature = "replay",
-    feature = "structured"
+    feature = "chat-analysis"
 ))]
 pub mod cookbook;
 
@@ -39,19 +39,19 @@ mod ask;
 #[cfg(all(feature = "client", feature = "prompt"))]
 pub use ask::Ask;
 
-#[cfg(feature = "structured")]
+#[cfg(feature = "chat-analysis")]
 #[doc(inline)]
-pub use tokenline_structured as structured;
+pub use tokenline_chat_analysis as chat_analysis;
 
 #[cfg(all(feature = "client", feature = "continuation"))]
 mod ask_continued;
 #[cfg(all(feature = "client", feature = "continuation"))]
 pub use ask_continued::{AskContinued, AskContinuedError};
 
-#[cfg(all(feature = "client", feature = "structured"))]
-mod ask_structured;
-#[cfg(all(feature = "client", feature = "structured"))]
-pub use ask_structured::AskStructured;
+#[cfg(all(feature = "client", feature = "chat-analysis"))]
+mod ask_analysis;
+#[cfg(all(feature = "client", feature = "chat-analysis"))]
+pub use ask_analysis::AskAnalysis;
 
 #[cfg(all(feature = "codec", feature = "schema"))]
 mod validated;

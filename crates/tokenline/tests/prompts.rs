@@ -121,7 +121,7 @@ async fn what_a_token_limit_cuts_costs_the_open_line_alone() {
 
         // A text does not show that it was cut.
         let cut = prompts.ask("chat", text(), &client, &request).await;
-        assert!(matches!(cut, Err(InvokeError::Llm(ResponseError::Cut(_)))), "{cut:?}");
+        assert!(matches!(cut, Err(InvokeError::Llm(ResponseError::Truncated(_)))), "{cut:?}");
         let streamed = prompts.ask_stream::<Raw>("value", text(), &client, &request).await.map(drop);
         let expected = |error: &_| {
             matches!(

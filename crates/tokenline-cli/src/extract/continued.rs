@@ -5,10 +5,10 @@ use tokenline::Event;
 use tokenline::json::Raw;
 use tokenline::llm::client::{ContinuedError, ContinuedEvents};
 use tokenline::llm::request::ChatRequest;
-use tokenline::llm::{Continuation, ResponseError};
+use tokenline::llm::{ContinuationOptions, ResponseError};
 
 use crate::args::ExtractArgs;
-use crate::emit::{Emitter, Of};
+use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::model;
@@ -24,7 +24,7 @@ pub(super) async fn run(
     most: u32,
     report_file: Option<OutputFile>,
 ) -> Result<Verdict, Failure> {
-    let continuation = Continuation::new().max_requests(most.saturating_add(1));
+    let continuation = ContinuationOptions::new().max_requests(most.saturating_add(1));
     let request = model::client(&args.model)?
         .continued(request, continuation)
         .map_err(|error| model::failure(&error))?
@@ -60,7 +60,7 @@ async fn ask(
                 return Err(Failure::Source("interrupted: the answer is incomplete".to_owned()));
             }
         };
-        let of = Of::Response(events.report().requests());
+        let of = EventOrigin::Response(events.report().requests());
         match event {
             Some(Ok(Event::Record(record))) => emitter.owned_record(of, &record)?,
             Some(Ok(Event::Rejected(diagnostic) | Event::Note(diagnostic))) => {

@@ -10,8 +10,8 @@ use tokenline::conversations::{InvalidLine, LineError};
 use super::{Outcome, sarif};
 use crate::args::FindingsFormat;
 use crate::failure::Failure;
+use crate::log::printable;
 use crate::output_file::OutputFile;
-use crate::say::printable;
 
 /// Errors, on their way to standard output.
 pub(crate) struct Findings {

@@ -12,7 +12,7 @@ use std::thread;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::Serialize;
 use tokenline::conversations::{
-    Advice, ConversationValidator, InvalidLine, LineError, RecordReport, RecordValidator, Report,
+    ConversationValidator, InvalidLine, LineError, RecordReport, RecordValidator, ValidationReport, Warnings,
 };
 
 use crate::args::{ReportingArgs, ValidateArgs, ValidateInputArgs};
@@ -21,8 +21,8 @@ use crate::failure::{Failure, Verdict};
 use crate::input::{self, Followed};
 use crate::interrupt::{Interrupt, remove_when_interrupted};
 use crate::load;
+use crate::log::log;
 use crate::output_file::OutputFile;
-use crate::say::say;
 use findings::{Findings, Rejects};
 
 pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
@@ -59,11 +59,11 @@ pub(crate) struct Outcome<'r> {
     error_count: u64,
     dropped: u64,
     valid: String,
-    advice: Advice,
+    advice: Warnings,
 }
 
 impl<'r> Outcome<'r> {
-    fn of(report: &'r Report) -> Self {
+    fn of(report: &'r ValidationReport) -> Self {
         Self {
             input_path: &report.input_path,
             errors: &report.errors,
@@ -81,7 +81,7 @@ impl<'r> Outcome<'r> {
             error_count: report.error_count,
             dropped: report.dropped_error_count,
             valid: count(report.valid_line_count, "valid line"),
-            advice: Advice::default(),
+            advice: Warnings::default(),
         }
     }
 }
@@ -190,14 +190,14 @@ impl<'a> Session<'a> {
             [_] => outcome.input_path.to_owned(),
             inputs => count(inputs.len() as u64, "file"),
         };
-        say(format_args!("{name}: {}, {errors}", outcome.valid));
-        let Advice { unusual_role_count: roles, missing_metadata_count: metadata, .. } = outcome.advice;
+        log(format_args!("{name}: {}, {errors}", outcome.valid));
+        let Warnings { unusual_role_count: roles, missing_metadata_count: metadata, .. } = outcome.advice;
         if roles > 0 {
             let roles = count(roles, "message");
-            say(format_args!("{name}: {roles} of a role that is neither user nor assistant"));
+            log(format_args!("{name}: {roles} of a role that is neither user nor assistant"));
         }
         if metadata > 0 {
-            say(format_args!("{name}: {} without metadata", count(metadata, "conversation")));
+            log(format_args!("{name}: {} without metadata", count(metadata, "conversation")));
         }
         Ok(if outcome.error_count == 0 { Verdict::Good } else { Verdict::Rejected })
     }

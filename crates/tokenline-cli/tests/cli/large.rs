@@ -72,12 +72,12 @@ fn responses_that_never_end() {
         &["continuation", "contexts"],
         &["continuation", "merge", "FILE"],
         &[&["continuation", "run"][..], &model].concat(),
-        &["structured", "request", "--model", "m"],
-        &["structured", "check"],
-        &["structured", "check", "--from", "ollama"],
-        &["structured", "to-xml"],
-        &["structured", "from-xml"],
-        &[&["structured", "run"][..], &model].concat(),
+        &["chat-analysis", "request", "--model", "m"],
+        &["chat-analysis", "check"],
+        &["chat-analysis", "check", "--from", "ollama"],
+        &["chat-analysis", "to-xml"],
+        &["chat-analysis", "from-xml"],
+        &[&["chat-analysis", "run"][..], &model].concat(),
     ] {
         let folder = folder();
         let base = file(&folder, "base.json", "[1,");

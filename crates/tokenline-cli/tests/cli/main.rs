@@ -3,6 +3,7 @@
 mod agreement;
 mod batch;
 mod calls;
+mod chat_analysis;
 #[path = "../common/mod.rs"]
 mod common;
 mod compression;
@@ -15,7 +16,6 @@ mod program;
 mod prompts;
 mod providers;
 mod report;
-mod structured;
 mod tools;
 mod validate;
 mod validate_files;

@@ -30,7 +30,7 @@
 //! |---|---|
 //! | `source` | `text`, or the provider as the program's `--from` has it: `openai-chat` |
 //! | `code` | the [code](tokenline_core::Code) of the finding: `malformed_json` |
-//! | `outcome` | `complete`: the source came to its own end. `incomplete`: it ended, but the provider had not, or had sent an error. `failed`: the source failed. `dropped`: the consumer wanted no more; it dropped the stream, or the stream is [`Strict`](crate::Strict) and met a reject, or it had delivered or rejected as much as it was to |
+//! | `outcome` | `complete`: the source came to its own end. `incomplete`: it ended, but the provider had not, or had sent an error. `failed`: the source failed. `dropped`: the consumer wanted no more; it dropped the stream, or the stream is [`StopOnReject`](crate::StopOnReject) and met a reject, or it had delivered or rejected as much as it was to |
 //!
 //! With the feature `metrics`, `describe_metrics` gives the recorder units and descriptions.
 //!

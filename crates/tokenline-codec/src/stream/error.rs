@@ -94,17 +94,17 @@ impl<E> From<SourceError<E>> for StreamError<E> {
     }
 }
 
-/// Why a [`Strict`](crate::Strict) stream stopped.
+/// Why a [`StopOnReject`](crate::StopOnReject) stream stopped.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum StrictError<E> {
+pub enum StopOnRejectError<E> {
     /// Something was rejected: a line such as `{"a":NaN}`.
     Rejected(Box<Diagnostic>),
     /// The source failed.
     Source(SourceError<E>),
 }
 
-impl<E> fmt::Display for StrictError<E> {
+impl<E> fmt::Display for StopOnRejectError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(diagnostic) => diagnostic.fmt(f),
@@ -113,7 +113,7 @@ impl<E> fmt::Display for StrictError<E> {
     }
 }
 
-impl<E: Error + 'static> Error for StrictError<E> {
+impl<E: Error + 'static> Error for StopOnRejectError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Rejected(diagnostic) => diagnostic.source(),
@@ -122,7 +122,7 @@ impl<E: Error + 'static> Error for StrictError<E> {
     }
 }
 
-impl<E> From<SourceError<E>> for StrictError<E> {
+impl<E> From<SourceError<E>> for StopOnRejectError<E> {
     fn from(error: SourceError<E>) -> Self {
         Self::Source(error)
     }

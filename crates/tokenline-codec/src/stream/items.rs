@@ -9,7 +9,7 @@ use pin_project_lite::pin_project;
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Record, Report, ToolCall};
 
-use super::{EventStream, Infallible, JsonlStreamParser, Reporting, Strict};
+use super::{EventStream, JsonlStreamParser, Reporting, StopOnError, StopOnReject};
 
 /// The records of a stream, read into `T`, with their places.
 pub type Records<S, T = Raw> = Items<JsonlStreamParser<S, T>, Record<T>>;
@@ -41,8 +41,8 @@ impl<A: EventStream, I> Items<A, I> {
     }
 
     /// The items themselves: an error ends the stream and can be asked for later.
-    pub fn infallible(self) -> Infallible<Self> {
-        Infallible::new(self)
+    pub fn infallible(self) -> StopOnError<Self> {
+        StopOnError::new(self)
     }
 
     /// What was delivered and rejected so far.
@@ -61,8 +61,8 @@ impl<A: EventStream, I> Items<A, I> {
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Items<JsonlStreamParser<S, T>, I> {
     /// The same up to the first reject, which is an error.
-    pub fn strict(self) -> Strict<Self> {
-        Strict::new(self)
+    pub fn strict(self) -> StopOnReject<Self> {
+        StopOnReject::new(self)
     }
 }
 

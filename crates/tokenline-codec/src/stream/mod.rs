@@ -2,16 +2,16 @@
 
 mod error;
 mod events;
-mod infallible;
 mod items;
 mod parser;
 mod pump;
-mod strict;
+mod stop_on_error;
+mod stop_on_reject;
 
-pub use error::{SourceError, StreamError, StrictError};
+pub use error::{SourceError, StopOnRejectError, StreamError};
 pub use events::{EventStream, Reporting};
-pub use infallible::Infallible;
 pub use items::{Items, Records, ToolCalls, Values};
 pub use parser::JsonlStreamParser;
 pub use pump::Pump;
-pub use strict::Strict;
+pub use stop_on_error::StopOnError;
+pub use stop_on_reject::StopOnReject;

@@ -11,7 +11,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Driver, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 
 use super::items::{self, Items, Records, ToolCalls, Values};
-use super::{EventStream, Pump, Reporting, StreamError, Strict};
+use super::{EventStream, Pump, Reporting, StopOnReject, StreamError};
 use crate::observe::{Meter, Start};
 
 pin_project! {
@@ -94,7 +94,7 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
 
     /// Allows this many rejects. At the next one the stream drops the source and ends with
     /// [`StreamError::TooManyRejected`], after the reject itself. Prose is not a reject, nor is what was
-    /// [repaired](Self::with_repair). A [`Strict`] stream ends at its first reject in any case.
+    /// [repaired](Self::with_repair). A [`StopOnReject`] stream ends at its first reject in any case.
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
@@ -189,7 +189,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
 
     /// The records, up to the first reject, which is an error. Short for `records().strict()`. What is
     /// rejected depends on the [options](Self::with_options).
-    pub fn strict(self) -> Strict<Records<S, T>> {
+    pub fn strict(self) -> StopOnReject<Records<S, T>> {
         self.records().strict()
     }
 

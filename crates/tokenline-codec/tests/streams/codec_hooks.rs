@@ -7,7 +7,7 @@ use futures_util::stream;
 use futures_util::{FutureExt, StreamExt};
 use tokenline_codec::{JsonlCodec, JsonlStreamParser, StreamError};
 use tokenline_core::json::Raw;
-use tokenline_core::{EndedBy, Event, Options, Recovery, Rejected, Report, TooManyRejected};
+use tokenline_core::{EarlyEnd, Event, Options, Recovery, Rejected, Report, TooManyRejected};
 use tokio_util::codec::{Decoder, FramedRead};
 
 /// What `FramedRead` would get out of pieces: events, then the error if there is one.
@@ -124,7 +124,7 @@ fn after_the_last_record_it_reads_nothing_more() {
     }
     let report = codec.report();
     assert_eq!((report.records(), report.rejected(), report.is_complete()), (1, 0, false));
-    assert_eq!(report.ended_by(), Some(EndedBy::MaxRecords));
+    assert_eq!(report.ended_by(), Some(EarlyEnd::MaxRecords));
     codec.reset();
     buffer.extend_from_slice(b"{\"a\":4}\n");
     assert!(codec.decode(&mut buffer).unwrap().is_some());
@@ -144,6 +144,6 @@ async fn a_framed_reader_ends_with_the_error_of_one_reject_too_many() {
         assert!(events.next().await.is_none());
         // Asked again it reads on, and yields nothing.
         assert!(events.next().await.is_none());
-        assert_eq!(events.decoder().report().ended_by(), Some(EndedBy::ErrorBudget));
+        assert_eq!(events.decoder().report().ended_by(), Some(EarlyEnd::ErrorBudget));
     }
 }

@@ -6,9 +6,9 @@ use crate::common::chunkings;
 use crate::watched::{Source, Watch};
 use futures_util::stream::{self, FusedStream};
 use futures_util::{FutureExt, Stream, StreamExt};
-use tokenline_codec::{Infallible, JsonlStreamParser, Reporting, StreamError, StrictError};
+use tokenline_codec::{JsonlStreamParser, Reporting, StopOnError, StopOnRejectError, StreamError};
 use tokenline_core::json::Raw;
-use tokenline_core::{Code, EndedBy, Event};
+use tokenline_core::{Code, EarlyEnd, Event};
 
 fn parse(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> JsonlStreamParser<Source> {
     JsonlStreamParser::new(Watch::default().source(chunks))
@@ -41,7 +41,7 @@ fn the_source_is_dropped_with_the_last_record() {
         assert!(now(&mut stream).is_none() && now(&mut stream).is_none());
         let report = stream.report();
         assert_eq!(report.records() + report.tool_calls(), 2);
-        assert_eq!((report.ended_by(), report.is_complete()), (Some(EndedBy::MaxRecords), false));
+        assert_eq!((report.ended_by(), report.is_complete()), (Some(EarlyEnd::MaxRecords), false));
     }
 
     let stream =
@@ -87,7 +87,7 @@ fn nothing_is_read_for_no_records() {
     let mut values = JsonlStreamParser::<_, Raw>::new(watch.source([CALL])).with_max_records(0).values();
     assert!(now(&mut values).is_none() && values.is_terminated());
     assert_eq!((watch.polled(), watch.is_dropped()), (0, true));
-    assert_eq!(values.report().ended_by(), Some(EndedBy::MaxRecords));
+    assert_eq!(values.report().ended_by(), Some(EarlyEnd::MaxRecords));
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn more_than_there_are_is_no_limit() {
         let mut values = parse([text]).with_max_records(2).values();
         assert_eq!(collect(values.by_ref()).len(), 2);
         let report = values.report();
-        assert_eq!((report.ended_by(), report.is_complete()), (Some(EndedBy::MaxRecords), false));
+        assert_eq!((report.ended_by(), report.is_complete()), (Some(EarlyEnd::MaxRecords), false));
     }
 }
 
@@ -127,7 +127,7 @@ fn the_budget_is_exact() {
                     assert_eq!((error.allowed(), error.last()), (budget, report.rejects().last().unwrap()));
                     assert_eq!(
                         (report.ended_by(), report.is_complete()),
-                        (Some(EndedBy::ErrorBudget), false)
+                        (Some(EarlyEnd::ErrorBudget), false)
                     );
                 }
                 Some(Ok(_)) if budget >= 3 => assert!(report.is_complete() && report.ended_by().is_none()),
@@ -166,7 +166,7 @@ fn every_adaptor_has_the_error_once() {
     check(rejects().values());
     check(rejects().tool_calls());
 
-    let mut values: Infallible<_> = rejects().values().infallible();
+    let mut values: StopOnError<_> = rejects().values().infallible();
     assert!(now(&mut values).is_none());
     assert!(matches!(values.error(), Some(StreamError::TooManyRejected(_))));
     assert_eq!(values.report().rejected(), 2);
@@ -178,7 +178,7 @@ fn strict_streams_end_at_their_first_reject_and_count_it_once() {
         let watch = Watch::default();
         let parser = JsonlStreamParser::<_, Raw>::new(watch.source(["[1]\n[2]\n"])).with_error_budget(budget);
         let mut values = parser.values().strict();
-        assert!(matches!(now(&mut values), Some(Err(StrictError::Rejected(_)))));
+        assert!(matches!(now(&mut values), Some(Err(StopOnRejectError::Rejected(_)))));
         assert!(now(&mut values).is_none() && watch.is_dropped());
         assert_eq!((values.report().rejected(), values.report().ended_by()), (1, None));
     }

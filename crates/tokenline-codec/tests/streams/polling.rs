@@ -152,7 +152,7 @@ async fn a_source_without_records_does_not_starve_others() {
         });
         tokio::select! {
             biased;
-            // Strict: this one ends at the first reject.
+            // StopOnReject: this one ends at the first reject.
             () = &mut values => assert!(["rejects", "one string"].contains(&name), "{name}"),
             done = other => done.unwrap(),
         }

@@ -9,7 +9,7 @@ use crate::common::{INPUTS, chunkings, expected};
 use futures_util::stream::{self, Stream};
 use futures_util::{FutureExt, StreamExt};
 use serde::Deserialize;
-use tokenline_codec::{JsonlStreamParser, StreamError, StrictError};
+use tokenline_codec::{JsonlStreamParser, StopOnRejectError, StreamError};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
     Code, Event, Limits, Options, Recovery, Rejected, Release, Report, Validate, ValidateCall, Violation,
@@ -372,7 +372,7 @@ fn what_was_repaired_counts_as_delivered_and_not_as_rejected() {
     let values = collect(parser().with_error_budget(0).values());
     assert!(matches!(&values[..], [Ok(_), Err(StreamError::TooManyRejected(_))]));
     let values = collect(parser().strict());
-    assert!(matches!(&values[..], [Ok(_), Err(StrictError::Rejected(its))] if its.line == 2));
+    assert!(matches!(&values[..], [Ok(_), Err(StopOnRejectError::Rejected(its))] if its.line == 2));
 }
 
 #[test]

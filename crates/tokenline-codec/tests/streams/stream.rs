@@ -8,10 +8,10 @@ use crate::common::{INPUTS, chunkings, expected, summary};
 use futures_util::stream::{self, FusedStream};
 use futures_util::{FutureExt, Stream, StreamExt, TryStreamExt};
 use serde::Deserialize;
-use tokenline_codec::{JsonlStreamParser, Reporting, StreamError, StrictError, ToolCalls};
+use tokenline_codec::{JsonlStreamParser, Reporting, StopOnRejectError, StreamError, ToolCalls};
 use tokenline_core::json::{Raw, Value};
 use tokenline_core::{
-    Code, Completion, Event, Limits, Options, Record, Release, Validate, ValidateCall, Violation,
+    Code, CompletedBy, Event, Limits, Options, Record, Release, Validate, ValidateCall, Violation,
 };
 
 type Chunk = Result<Vec<u8>, io::ErrorKind>;
@@ -99,7 +99,7 @@ fn a_source_error_keeps_its_source() {
     assert_eq!(error.to_string(), "the source failed after 3 bytes");
     assert_eq!(error.source().unwrap().to_string(), "reset by peer");
     let StreamError::Source(error) = error else { panic!("{error}") };
-    let error = StrictError::from(error);
+    let error = StopOnRejectError::from(error);
     assert_eq!(error.source().unwrap().to_string(), "reset by peer");
 }
 
@@ -175,7 +175,7 @@ fn values_are_the_records_without_their_places() {
     let text = "{\"entity\":\"DNA\"}\n\n {\"entity\":\"RNA\"}\n";
     let records = collect(JsonlStreamParser::<_, Definition>::new(source([text])).records());
     let places: Vec<_> = records.iter().flatten().map(|r| (r.line, r.column, r.completion)).collect();
-    assert_eq!(places, [(1, 1, Completion::Newline), (3, 2, Completion::Newline)]);
+    assert_eq!(places, [(1, 1, CompletedBy::Newline), (3, 2, CompletedBy::Newline)]);
     let values = collect(JsonlStreamParser::<_, Definition>::new(source([text])).values());
     let of_records: Vec<_> = records.into_iter().map(|record| record.map(|record| record.value)).collect();
     assert_eq!(values, of_records);
@@ -305,7 +305,7 @@ fn strict_ends_at_the_first_reject_and_lets_go_of_the_source() {
 
     let mut values = JsonlStreamParser::<_, Raw>::new(failing(["{\"a\":1}\n"])).values().strict();
     let seen = collect(values.by_ref());
-    assert!(matches!(seen[..], [Ok(_), Err(StrictError::Source(_))]));
+    assert!(matches!(seen[..], [Ok(_), Err(StopOnRejectError::Source(_))]));
     assert!(values.next().now_or_never().unwrap().is_none());
 }
 
@@ -321,7 +321,7 @@ fn infallible_keeps_the_error() {
 
     let mut calls = JsonlStreamParser::new(source([CALLS])).tool_calls().strict().infallible();
     assert_eq!(collect(calls.by_ref()).len(), 2);
-    assert!(matches!(calls.error(), Some(StrictError::Rejected(d)) if d.code == Code::MissingField));
+    assert!(matches!(calls.error(), Some(StopOnRejectError::Rejected(d)) if d.code == Code::MissingField));
 }
 
 #[test]

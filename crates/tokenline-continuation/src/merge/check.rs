@@ -4,7 +4,7 @@ use memchr::memmem;
 use tokenline_core::json::{Expected, Kind, OpenToken, Parser, Step};
 
 use super::base::Base;
-use super::result::Behind;
+use super::result::TrailingContent;
 use super::seam::Seam;
 use crate::text::{closing_fence, head, is_followed, is_in_string, is_space, trim_end, trim_start};
 
@@ -14,7 +14,7 @@ pub(super) struct Check {
     text: String,
     base: usize,
     parser: Parser,
-    behind: Behind,
+    behind: TrailingContent,
 }
 
 /// What the grammar says to a seam.
@@ -33,7 +33,7 @@ const NAMES: usize = 32;
 const LONG_NAME: usize = 1024;
 
 impl Check {
-    pub(super) fn new(base: &Base<'_>, behind: Behind) -> Self {
+    pub(super) fn new(base: &Base<'_>, behind: TrailingContent) -> Self {
         let text = stand_in(base);
         let mut parser = Parser::new();
         debug_assert_eq!(parser.resume(&text), Step::NeedMore, "the stand-in is open, as the base is");
@@ -63,7 +63,7 @@ impl Check {
                 let end = seam.start + end.checked_sub(at)?;
                 let is_scalar = !self.text.starts_with(['{', '[']);
                 let end = match self.behind {
-                    Behind::Remarks => after_root(fragment, end, is_scalar)?,
+                    TrailingContent::Remarks => after_root(fragment, end, is_scalar)?,
                     behind => before_another(fragment, end, behind).then_some(end)?,
                 };
                 Some(Verdict { end, is_complete: true, repeats_name })
@@ -91,10 +91,10 @@ fn after_root(fragment: &str, end: usize, is_scalar: bool) -> Option<usize> {
 }
 
 /// Whether what follows the document may be another one.
-fn before_another(fragment: &str, end: usize, behind: Behind) -> bool {
+fn before_another(fragment: &str, end: usize, behind: TrailingContent) -> bool {
     match fragment[end..].trim_start_matches([' ', '\t', '\r']).bytes().next() {
         None | Some(b'\n') => true,
-        Some(b',' | b']') => behind == Behind::Elements,
+        Some(b',' | b']') => behind == TrailingContent::Elements,
         Some(_) => false,
     }
 }

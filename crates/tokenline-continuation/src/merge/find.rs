@@ -161,7 +161,7 @@ impl Seams {
             self.found.extend(all.into_iter().map(|overlap| Seam {
                 start: behind_space(base, fragment, from + overlap.fragment),
                 overlap: base.text.len() - window - overlap.base,
-                how: How::Respaced,
+                how: How::WhitespaceDiffers,
                 comma: false,
                 evidence: overlap.len,
                 chance: overlap.chance,

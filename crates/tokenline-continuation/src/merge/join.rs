@@ -122,10 +122,10 @@ impl Document {
         }
         let join = match seam.how {
             How::Plain if is_requested => Join::Exact,
-            How::Plain if seam.overlap == 0 => Join::NoneButGrammatical,
+            How::Plain if seam.overlap == 0 => Join::NoOverlap,
             How::Plain if requested_overlap.is_some() => Join::Partial,
             How::Plain => Join::Exact,
-            How::Respaced => Join::Respaced,
+            How::WhitespaceDiffers => Join::WhitespaceDiffers,
             How::Restarted | How::Reopened => Join::Restarted,
         };
         let new = &fragment[seam.start..verdict.end];
@@ -159,7 +159,7 @@ impl Document {
             return MergeReport::failed(MergeFailure::NoSeam);
         }
         let added = self.text().len();
-        let join = Join::NoneButGrammatical;
+        let join = Join::NoOverlap;
         let (confidence, end) = (Confidence::Certain, fragment.len());
         MergeReport { join, overlap: 0, confidence, added, end, has_progress: true }
     }

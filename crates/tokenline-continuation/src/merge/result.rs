@@ -12,12 +12,12 @@ pub struct MergeOptions {
     /// A merge of less confidence fails. By default none does.
     pub min_confidence: Confidence,
     /// What may stand behind the document in the fragment.
-    pub behind: Behind,
+    pub behind: TrailingContent,
 }
 
 /// What may stand behind the end of a document in the fragment that ends it. It is not made part of the document.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Behind {
+pub enum TrailingContent {
     /// Nothing that is like JSON: prose, or the end of a fence.
     #[default]
     Remarks,
@@ -35,11 +35,11 @@ pub enum Join {
     /// It began with a tail of the base, but not the one that was requested.
     Partial,
     /// It repeated nothing, and went on where the grammar lets it.
-    NoneButGrammatical,
+    NoOverlap,
     /// It began again, with the document or with containers that are open.
     Restarted,
     /// It began with a tail of the base, but with other white space.
-    Respaced,
+    WhitespaceDiffers,
     /// It was not joined. The base is as it was.
     Failed(MergeFailure),
 }
@@ -51,9 +51,9 @@ impl Join {
         match self {
             Self::Exact => "exact",
             Self::Partial => "partial",
-            Self::NoneButGrammatical => "none_but_grammatical",
+            Self::NoOverlap => "none_but_grammatical",
             Self::Restarted => "restarted",
-            Self::Respaced => "respaced",
+            Self::WhitespaceDiffers => "respaced",
             Self::Failed(_) => "failed",
         }
     }

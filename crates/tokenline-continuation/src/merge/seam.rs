@@ -32,7 +32,7 @@ pub(super) enum Chance {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum How {
     Plain,
-    Respaced,
+    WhitespaceDiffers,
     Restarted,
     /// Containers that are open were opened again.
     Reopened,

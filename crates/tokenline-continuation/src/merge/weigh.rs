@@ -147,7 +147,7 @@ fn distinct(base: &Base<'_>, fragment: &str, seams: &[Seam]) -> Vec<Seam> {
         // A restart says more than that the text is repeated.
         How::Restarted => 0,
         How::Plain if seam.overlap > 0 => 1,
-        How::Respaced => 2,
+        How::WhitespaceDiffers => 2,
         How::Reopened => 3,
         How::Plain => 4,
     };

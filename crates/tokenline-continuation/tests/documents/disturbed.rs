@@ -14,7 +14,7 @@ enum Disturbance {
     ProseAfter,
     FencedAfterProse,
     PartlyRepeated,
-    Respaced,
+    WhitespaceDiffers,
     Restarted,
     RestartedRespaced,
     FencedRestart,
@@ -27,7 +27,7 @@ const ALL: [Disturbance; 10] = [
     Disturbance::ProseAfter,
     Disturbance::FencedAfterProse,
     Disturbance::PartlyRepeated,
-    Disturbance::Respaced,
+    Disturbance::WhitespaceDiffers,
     Disturbance::Restarted,
     Disturbance::RestartedRespaced,
     Disturbance::FencedRestart,
@@ -46,7 +46,7 @@ impl Disturbance {
                 format!("Certainly! Here it goes on.\n\n```json\n{rest}\n```\n\nThat is all.")
             }
             Self::PartlyRepeated => text[at - overlap / 2..].to_owned(),
-            Self::Respaced => {
+            Self::WhitespaceDiffers => {
                 // From a token on that is in the overlap, or is the first of it.
                 let mut parser = Parser::new();
                 let _ = parser.resume(&text[..at]);

@@ -2,7 +2,7 @@
 
 use crate::common::{conversation, errors, lines, report, validate, with, without};
 use serde_json::json;
-use tokenline_conversations::{ConversationValidator, ErrorCode, Profile, RecordValidator, Report};
+use tokenline_conversations::{ConversationValidator, ErrorCode, Profile, RecordValidator, ValidationReport};
 use tokenline_core::{Limits, Validate as _};
 use tokenline_schema::SchemaValidator;
 
@@ -26,7 +26,8 @@ fn a_valid_dataset_has_the_reports_fields_and_no_others() {
             "errors": []
         })
     );
-    let back: Report = serde_json::from_value(serde_json::to_value(&found).expect("JSON")).expect("a report");
+    let back: ValidationReport =
+        serde_json::from_value(serde_json::to_value(&found).expect("JSON")).expect("a report");
     assert_eq!(back, found);
 }
 

@@ -4,16 +4,16 @@ use std::mem;
 
 use super::ToolCallAssembler;
 use super::call::{CallDelta, State, is_same_json, trim, trim_start};
-use super::partial::{Folded, Misplaced, PartialArgument, PartialValue};
-use super::repetition::{Digest, Sequel};
+use super::partial::{Misplaced, PartialArgs, PartialArgument, PartialValue};
+use super::repetition::{AfterArguments, Digest};
 use crate::json::{Kind, Parser, Step, error};
-use crate::{Code, Completion, Release, Violation};
+use crate::{Code, CompletedBy, Release, Violation};
 
 pub(super) struct Arguments {
     pub(super) json: Parser,
     pub(super) text: String,
     /// Instead of a text: values, each at its path.
-    pub(super) folded: Option<Box<Folded>>,
+    pub(super) folded: Option<Box<PartialArgs>>,
     /// Bytes held by them.
     pub(super) folded_bytes: u64,
 }
@@ -50,7 +50,7 @@ impl ToolCallAssembler {
             let Some(after) = self.parse(at, Parser::resume) else { return };
             rest = &rest[rest.len() - after..];
             if self.options.release == Release::OnBalance {
-                self.release(at, Completion::Balanced);
+                self.release(at, CompletedBy::Balanced);
             }
         } else if delta.is_start() && self.calls[at].is_named_by(delta) {
             self.calls[at].name_again(delta);
@@ -121,9 +121,9 @@ impl ToolCallAssembler {
             }
             return;
         };
-        let found = error::Found::classify(byte);
+        let found = error::UnexpectedToken::classify(byte);
         match call.state {
-            _ if byte == b'{' && matches!(call.sequel, Sequel::Named) => {
+            _ if byte == b'{' && matches!(call.sequel, AfterArguments::Named) => {
                 let name = call.name.clone();
                 self.push(CallDelta { name: name.as_deref(), arguments: rest, ..*delta });
             }

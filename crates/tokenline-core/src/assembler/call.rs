@@ -5,9 +5,9 @@ use std::mem;
 use memchr::{memchr_iter, memrchr};
 
 use super::arguments::Arguments;
-use super::repetition::{Digest, Sequel};
+use super::repetition::{AfterArguments, Digest};
 use crate::tool_call::judge;
-use crate::{Code, Completion, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
+use crate::{Code, CompletedBy, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
 
 /// A fragment of a native tool call, as a provider sends it.
 ///
@@ -37,7 +37,7 @@ pub(super) struct Call {
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
-    pub(super) sequel: Sequel,
+    pub(super) sequel: AfterArguments,
     pub(super) state: State,
     /// That it begins was said.
     pub(super) is_announced: bool,
@@ -97,7 +97,7 @@ impl Call {
     }
 
     /// Whether the fragment, which has the call's index or its id or follows it, opens another.
-    pub(super) fn is_left_by(&self, delta: &CallDelta<'_>) -> bool {
+    pub(super) fn is_superseded_by(&self, delta: &CallDelta<'_>) -> bool {
         if delta.is_whole && delta.index.is_some() {
             // A call that is repeated at its end may have another id there.
             return delta.name.is_some_and(|name| self.name.as_deref().is_some_and(|own| own != name));
@@ -136,7 +136,7 @@ impl Call {
         &self,
         arguments: &Arguments,
         tools: Option<&(dyn ValidateCall + Send + Sync)>,
-        completion: Completion,
+        completion: CompletedBy,
     ) -> Result<ToolCall, Box<Violation>> {
         let Some(name) = &self.name else {
             return Err(Box::new(Violation::new(Code::MissingField, 0, "it does not name a tool")));
@@ -182,7 +182,7 @@ impl Call {
             State::Released(_) | State::Rejected => String::new(),
         };
         let (name, call_id) = (self.name.clone(), self.id.clone());
-        RejectedCall { name, call_id, has_minted_id: false, received: arguments, diagnostic }
+        RejectedCall { name, call_id, is_synthetic_id: false, received: arguments, diagnostic }
     }
 
     fn shown_name(&self) -> String {

@@ -26,7 +26,7 @@ pub enum PartialValue<'a> {
 
 /// Arguments as far as they have been put together.
 #[derive(Default)]
-pub(super) struct Folded {
+pub(super) struct PartialArgs {
     root: Node,
     /// The path of the text that goes on.
     open: Option<Box<str>>,
@@ -99,7 +99,7 @@ impl Members {
     }
 }
 
-impl Folded {
+impl PartialArgs {
     /// Whether a text was said to go on, and did not.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
@@ -249,7 +249,7 @@ mod tests {
     use super::*;
 
     fn fold(parts: &[(&str, &str, bool)]) -> Result<String, Misplaced> {
-        let mut folded = Folded::default();
+        let mut folded = PartialArgs::default();
         for &(path, value, goes_on) in parts {
             let value = match value.strip_prefix('#') {
                 Some(literal) => PartialValue::Literal(literal),
@@ -306,7 +306,7 @@ mod tests {
 
     #[test]
     fn many_members_take_linear_time() {
-        let mut folded = Folded::default();
+        let mut folded = PartialArgs::default();
         for name in 0..200_000 {
             let path = format!("$.a{name}");
             let part = PartialArgument { path: &path, value: PartialValue::Literal("1"), goes_on: false };

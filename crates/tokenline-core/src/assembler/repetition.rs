@@ -4,7 +4,7 @@ use super::call::{Call, CallDelta, State, trim_start};
 
 /// What followed the arguments once they were balanced.
 #[derive(Default)]
-pub(super) enum Sequel {
+pub(super) enum AfterArguments {
     #[default]
     Nothing,
     /// The tool was named again: the header of another call, if arguments follow.
@@ -50,27 +50,27 @@ impl Call {
     /// Takes in a header after the arguments.
     pub(super) fn name_again(&mut self, delta: &CallDelta<'_>) {
         if !self.is_named_by(delta) {
-            self.sequel = Sequel::Named;
+            self.sequel = AfterArguments::Named;
         } else if !self.is_being_repeated() {
-            self.sequel = Sequel::Repetition(Digest::default());
+            self.sequel = AfterArguments::Repetition(Digest::default());
         }
     }
 
     /// Whether a part of the arguments came again, and the rest is to follow.
     pub(super) fn is_being_repeated(&self) -> bool {
-        matches!(self.sequel, Sequel::Repetition(seen) if seen.len > 0)
+        matches!(self.sequel, AfterArguments::Repetition(seen) if seen.len > 0)
     }
 
     /// Takes what belongs to a repetition of the arguments, and gives what does not; `None` if it
     /// is no repetition, because the arguments are others.
     pub(super) fn repeat<'a>(&mut self, text: &'a str) -> Option<&'a str> {
-        let Sequel::Repetition(mut seen) = self.sequel else { return Some(text) };
+        let AfterArguments::Repetition(mut seen) = self.sequel else { return Some(text) };
         let text = if seen.len == 0 { trim_start(text) } else { text };
         if text.is_empty() {
             return Some(text);
         }
         if seen.len == 0 && !text.starts_with('{') {
-            self.sequel = Sequel::Nothing;
+            self.sequel = AfterArguments::Nothing;
             return Some(text);
         }
         let (own, digest) = match &self.state {
@@ -86,7 +86,7 @@ impl Call {
         }
         seen.add(part);
         let is_whole = seen.len == len;
-        self.sequel = if is_whole { Sequel::Nothing } else { Sequel::Repetition(seen) };
+        self.sequel = if is_whole { AfterArguments::Nothing } else { AfterArguments::Repetition(seen) };
         let is_other = is_whole && digest.is_some_and(|digest| digest != seen);
         (!is_other).then_some(rest)
     }

@@ -1,7 +1,7 @@
 //! Small steps through a text that grows.
 
 use crate::Limits;
-use crate::json::{Found, Parser, error};
+use crate::json::{Parser, UnexpectedToken, error};
 
 /// Whether a text goes on with one of some literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,8 +56,10 @@ pub(super) fn is_name(byte: u8) -> bool {
 }
 
 /// What stands there, for a message.
-pub(super) fn found(text: &str, at: usize) -> Found {
-    text.as_bytes().get(at).map_or(Found::EndOfInput, |byte| error::Found::classify(*byte))
+pub(super) fn found(text: &str, at: usize) -> UnexpectedToken {
+    text.as_bytes()
+        .get(at)
+        .map_or(UnexpectedToken::EndOfInput, |byte| error::UnexpectedToken::classify(*byte))
 }
 
 /// A parser of parameters, which are a level below the call that they become part of.

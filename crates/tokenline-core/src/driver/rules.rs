@@ -7,7 +7,7 @@ use serde::de::DeserializeOwned;
 
 use crate::json::Value;
 use crate::{
-    Code, Completion, CountAs, Diagnostic, Event, LentEvent, Record, RejectBuffer, Rejected, SourceEnd,
+    Code, CompletedBy, CountAs, Diagnostic, Event, LentEvent, Record, RejectBuffer, Rejected, SourceEnd,
     ToolCall, Validate, ValidateCall,
 };
 
@@ -58,7 +58,7 @@ impl Rules<ToolCall> {
         let tools = self.tools.as_deref().map(|tools| tools as &dyn ValidateCall);
         let mut calls = ToolCall::all_from_record(record, tools).map(|call| {
             let call = call.map_err(|call| Box::new(call.diagnostic))?;
-            if end == SourceEnd::Failed && record.completion == Completion::EndOfInput {
+            if end == SourceEnd::Failed && record.completion == CompletedBy::EndOfInput {
                 return Err(unsealed(record));
             }
             Ok(record.map(|_| call))

@@ -64,7 +64,7 @@ pub(super) use cursor::{Cursor, OpenString};
 /// ]);
 /// ```
 #[derive(Clone, Copy)]
-pub struct Delta<'a> {
+pub struct ValueDelta<'a> {
     /// The number of containers around the value: 0 for the root.
     pub depth: usize,
     /// The value's name or index in the container around it; `None` for the root.
@@ -76,7 +76,7 @@ pub struct Delta<'a> {
     document: &'a str,
 }
 
-/// What a [`Delta`] does to its value.
+/// What a [`ValueDelta`] does to its value.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
     /// An object, array or string begins. It is empty.
@@ -98,7 +98,7 @@ pub enum Key<'a> {
     Index(usize),
 }
 
-impl<'a> Delta<'a> {
+impl<'a> ValueDelta<'a> {
     /// The keys on the way from the root to the value, the value's own [`key`](Self::key) last.
     ///
     /// Takes one step a key, however long the names are.
@@ -162,10 +162,10 @@ impl<'a> Delta<'a> {
     }
 }
 
-impl fmt::Debug for Delta<'_> {
+impl fmt::Debug for ValueDelta<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { depth, key, change, .. } = self;
-        f.debug_struct("Delta")
+        f.debug_struct("ValueDelta")
             .field("depth", depth)
             .field("key", key)
             .field("change", change)

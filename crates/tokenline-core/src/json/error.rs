@@ -93,7 +93,7 @@ impl Expected {
 /// What stood there instead. A class rather than the byte: errors do not repeat the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Found {
+pub enum UnexpectedToken {
     /// One of `{ } [ ] : , "`.
     Structural(u8),
     /// A line feed.
@@ -110,7 +110,7 @@ pub enum Found {
     EndOfInput,
 }
 
-impl Found {
+impl UnexpectedToken {
     pub(crate) fn classify(byte: u8) -> Self {
         match byte {
             b'{' | b'}' | b'[' | b']' | b':' | b',' | b'"' => Self::Structural(byte),
@@ -123,7 +123,7 @@ impl Found {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for UnexpectedToken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Structural(byte) => write!(f, "`{}`", char::from(*byte)),
@@ -149,7 +149,7 @@ pub struct SyntaxError {
     /// What the grammar allows there.
     pub expected: Expected,
     /// What stood there.
-    pub found: Found,
+    pub found: UnexpectedToken,
 }
 
 impl SyntaxError {
@@ -162,7 +162,9 @@ impl SyntaxError {
             line: 1 + memchr::memchr_iter(b'\n', before).count(),
             column: 1 + fault.offset - line_start,
             expected: fault.expected,
-            found: bytes.get(fault.offset).map_or(Found::EndOfInput, |&byte| Found::classify(byte)),
+            found: bytes
+                .get(fault.offset)
+                .map_or(UnexpectedToken::EndOfInput, |&byte| UnexpectedToken::classify(byte)),
         }
     }
 
@@ -173,12 +175,12 @@ impl SyntaxError {
     }
 }
 
-pub(crate) fn describe(expected: Expected, found: Found) -> String {
+pub(crate) fn describe(expected: Expected, found: UnexpectedToken) -> String {
     match expected {
         Expected::LessDepth | Expected::ShorterDocument => {
             format!("expected {}", expected.describe())
         }
-        Expected::StringCharacter if found != Found::EndOfInput => {
+        Expected::StringCharacter if found != UnexpectedToken::EndOfInput => {
             format!("expected {}, found {found} (control characters must be escaped)", expected.describe())
         }
         _ => format!("expected {}, found {found}", expected.describe()),

@@ -39,8 +39,8 @@ mod unescape;
 mod value;
 
 pub use de::DeserializeError;
-pub use delta::{Change, Delta, Key};
-pub use error::{Expected, Found, SyntaxError};
+pub use delta::{Change, Key, ValueDelta};
+pub use error::{Expected, SyntaxError, UnexpectedToken};
 pub use number::Number;
 pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};
 pub use raw::Raw;

@@ -7,7 +7,7 @@ use super::cursor::Cursor;
 use super::parts::{Parts, UnlentEvent};
 use super::scanner::{Gap, Outcome, Scanner};
 use crate::json::{Kind, Value};
-use crate::{Completion, Event, LentEvent, Options, Partial, Span, ValidateCall};
+use crate::{CompletedBy, Event, LentEvent, Options, Partial, Span, ValidateCall};
 
 /// What [`RecordDecoder::decode`] made of its input.
 #[derive(Debug)]
@@ -123,12 +123,12 @@ impl RecordDecoder {
     /// Says that the input has ended. Call it until it returns `None`: a last line without a line
     /// feed may hold several events.
     pub fn finish(&mut self) -> Option<LentEvent<'_>> {
-        self.finish_with(Completion::EndOfInput)
+        self.finish_with(CompletedBy::EndOfInput)
     }
 
     /// As [`finish`](Self::finish), where more than the mere end of the input proves that a record
     /// at the end is whole.
-    pub fn finish_with(&mut self, completion: Completion) -> Option<LentEvent<'_>> {
+    pub fn finish_with(&mut self, completion: CompletedBy) -> Option<LentEvent<'_>> {
         let event = self.finish_step(completion)?;
         Some(self.lend(event))
     }
@@ -237,7 +237,7 @@ impl RecordDecoder {
     }
 
     /// `finish_with` without borrowing the event from the decoder.
-    pub(crate) fn finish_step(&mut self, completion: Completion) -> Option<UnlentEvent<'static>> {
+    pub(crate) fn finish_step(&mut self, completion: CompletedBy) -> Option<UnlentEvent<'static>> {
         self.next_part().or_else(|| {
             let event = self.read_end(completion);
             self.add_parts(event)
@@ -302,7 +302,7 @@ impl RecordDecoder {
     }
 
     /// What the end of the input yields.
-    pub(super) fn read_end(&mut self, completion: Completion) -> Option<UnlentEvent<'static>> {
+    pub(super) fn read_end(&mut self, completion: CompletedBy) -> Option<UnlentEvent<'static>> {
         if self.gap.is_some()
             && let Some(event) = self.read_gap()
         {
@@ -344,7 +344,7 @@ impl RecordDecoder {
                 Event::Record(self.scanner.lend(text))
             }
             UnlentEvent::Call => Event::Record(self.scanner.lend(self.scanner.call_text())),
-            UnlentEvent::Delta => {
+            UnlentEvent::ValueDelta => {
                 let parts = self.parts.as_deref().expect("partials are asked for");
                 Event::Partial(parts.delta(self.scanner.json(), self.scanner.call_text(), &self.carry))
             }

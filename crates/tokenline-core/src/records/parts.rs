@@ -6,7 +6,7 @@
 use super::carry::Carry;
 use super::scanner::Scanner;
 use super::segments::{Segment, Segments};
-use crate::json::{Delta, Parser};
+use crate::json::{Parser, ValueDelta};
 use crate::{Diagnostic, Options, Partial, Span};
 
 /// An event that is not lent yet: where its text is.
@@ -19,7 +19,7 @@ pub(crate) enum UnlentEvent<'i> {
     /// The scanner's record, a call that was not written as JSON.
     Call,
     /// The next delta of the open record, or of the complete one that waits.
-    Delta,
+    ValueDelta,
     Text(Span),
     Markup(Span),
     Diagnostic(Box<Diagnostic>),
@@ -81,7 +81,7 @@ impl Parts {
             let (json, call) = scanner.json_and_call();
             let text = self.due_text(carry, call);
             if json.is_object() && text.is_some_and(|text| json.advance_deltas(text)) {
-                return Some(UnlentEvent::Delta);
+                return Some(UnlentEvent::ValueDelta);
             }
         }
         self.due = None;
@@ -94,7 +94,12 @@ impl Parts {
     }
 
     /// The delta that was found last.
-    pub(super) fn delta<'a>(&self, json: &'a Parser, call: &'a str, carry: &'a Carry) -> Partial<Delta<'a>> {
+    pub(super) fn delta<'a>(
+        &self,
+        json: &'a Parser,
+        call: &'a str,
+        carry: &'a Carry,
+    ) -> Partial<ValueDelta<'a>> {
         let text = self.due_text(carry, call).expect("the delta was found in it");
         self.due.expect("a delta is of a record").map(|()| json.last_delta(text))
     }

@@ -15,7 +15,7 @@ use super::cursor::Cursor;
 use super::line::{FenceKind, Line};
 use super::segments::Segments;
 use crate::json::{Parser, Value, error, parser::RawStep};
-use crate::{Code, Completion, Diagnostic, Mode, Options, Partial, Record, Recovered, Span};
+use crate::{Code, CompletedBy, Diagnostic, Mode, Options, Partial, Record, Recovered, Span};
 use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
@@ -98,7 +98,7 @@ impl Scanner {
                 line: 0,
                 column: 0,
                 span: Span::new(0, 0),
-                completion: Completion::Newline,
+                completion: CompletedBy::Newline,
                 recovered: Recovered::NONE,
             },
             counted_from: 0,
@@ -380,7 +380,7 @@ impl Scanner {
     pub(super) fn finish(
         &mut self,
         cursor: &mut Cursor<'_>,
-        completion: Completion,
+        completion: CompletedBy,
         cut: usize,
     ) -> Result<Step, ReadOn> {
         let end = cursor.offset_of(cursor.len());
@@ -418,7 +418,7 @@ impl Scanner {
                 }
                 _ => {
                     let expected = self.json.expected();
-                    let message = error::describe(expected, error::Found::EndOfInput);
+                    let message = error::describe(expected, error::UnexpectedToken::EndOfInput);
                     if self.multiline.is_some() {
                         self.give_up(cursor, start, Code::Truncated, end, message);
                         return Err(ReadOn);
@@ -454,7 +454,7 @@ impl Scanner {
             return self.read_held(cursor).map_or(Err(ReadOn), |found| Ok(Some(found)));
         }
         if let Some(array) = self.array.take().filter(|array| !array.is_damaged) {
-            let message = error::describe(array.expected(), error::Found::EndOfInput);
+            let message = error::describe(array.expected(), error::UnexpectedToken::EndOfInput);
             // What was delivered of it is not rejected.
             self.fault(Code::Truncated, array.done_to, end, message);
         }

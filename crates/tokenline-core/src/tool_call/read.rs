@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::ToolCall;
 use super::judge::judge;
 use crate::json::{Kind, Parser, Value};
-use crate::{Code, Completion, Recovered, ValidateCall, Violation};
+use crate::{Code, CompletedBy, Recovered, ValidateCall, Violation};
 
 /// What models call the name of the tool, first come first served.
 const NAMES: [&str; 4] = ["name", "tool", "function", "tool_name"];
@@ -67,7 +67,7 @@ impl<'a> Members<'a> {
     pub(super) fn read(
         self,
         tools: Option<&dyn ValidateCall>,
-        completion: Completion,
+        completion: CompletedBy,
     ) -> Result<ToolCall, Box<Violation>> {
         let name = self.read_name()?;
         let (key, arguments) = self.read_arguments()?;
@@ -116,7 +116,7 @@ impl<'a> Members<'a> {
             parameters: judged.parameters,
             coerced: judged.coerced,
             call_id: self.call_id().map(Cow::into_owned),
-            has_minted_id: false,
+            is_synthetic_id: false,
             error: self.error().map(Into::into),
             completion,
             recovered: Recovered::NONE,

@@ -1,6 +1,6 @@
 //! A call that comes again, in the same answer or in one that begins anew.
 
-use tokenline_core::{CallDelta, Completion, Options, Release, ToolCallAssembler};
+use tokenline_core::{CallDelta, CompletedBy, Options, Release, ToolCallAssembler};
 
 use crate::{Cut, Seal, SealItem, Wire, at, check, check_at_finish, drain, more, of, run, run_with, whole};
 
@@ -105,9 +105,9 @@ fn what_was_rejected_may_come_again_in_an_answer_that_begins_anew() {
     calls.cut();
     calls.forget_rejected();
     push(&mut calls, "{\"a\":1}");
-    calls.seal_item(0, Completion::ItemStop);
+    calls.seal_item(0, CompletedBy::ItemStop);
     calls.forget_rejected();
     push(&mut calls, "{\"a\":1}");
-    calls.seal(Completion::FinishReason);
+    calls.seal(CompletedBy::FinishReason);
     assert_eq!(drain(&mut calls).len(), 2, "cut, then delivered once");
 }

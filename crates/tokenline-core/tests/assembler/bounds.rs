@@ -1,7 +1,7 @@
 //! What is held at once, and that it is given back.
 
 use tokenline_core::{
-    CallDelta, Code, Completion, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
+    CallDelta, Code, CompletedBy, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
 };
 
 use crate::drain;
@@ -27,7 +27,7 @@ fn memory_is_bounded() {
     assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
     // Those around them are delivered.
     push(&mut calls, 2, "h", "{}");
-    calls.seal(Completion::FinishReason);
+    calls.seal(CompletedBy::FinishReason);
     assert_eq!(drain(&mut calls), ["h {} finish_reason"]);
     // Many open calls, together beyond the limit; an endless name.
     calls.reset();
@@ -68,7 +68,7 @@ fn what_is_held_is_given_back() {
     calls.cut_item(1);
     assert_eq!(calls.next_event().unwrap().unwrap_err().received, r#"{"a":"x"}"#);
     calls.push(CallDelta { index: Some(2), name: Some("g"), arguments: "{}", ..CallDelta::default() });
-    calls.seal_item(2, Completion::ItemStop);
+    calls.seal_item(2, CompletedBy::ItemStop);
     assert!(calls.next_event().unwrap().is_ok());
     // Values take more than their text: so much is counted.
     let mut paths = (0..200_000).map(|name| format!("$.x{name}.a.a.a.a.a.a.a.a.a.a"));

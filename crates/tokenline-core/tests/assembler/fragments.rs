@@ -1,7 +1,7 @@
 //! The fragments of one call: its header and its arguments, however they are cut.
 
 use tokenline_core::{
-    CallDelta, Code, Completion, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
+    CallDelta, Code, CompletedBy, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
 };
 
 use crate::{Cut, Seal, SealItem, at, check, more, of, part, run};
@@ -25,7 +25,7 @@ fn a_header_may_come_in_parts_or_again() {
     check(&[at(0, "c1", "f", r#"{"a""#), at(0, "c1", "f", ":1}"), at(0, "c1", "f", ""), Seal], call);
     check(&[of("", "f", ""), of("c1", "", r#"{"a":1}"#), Seal], call);
     check(&[of("c1", "f", r#"{"a""#), of("c1", "", ":1"), of("", "f", "}"), Seal], call);
-    // An id minted for every fragment, as vLLM once did.
+    // An id synthetic for every fragment, as vLLM once did.
     check(
         &[at(0, "c1", "f", ""), at(0, "x", "", r#"{"a":"#), at(0, "y", "", "1}"), at(0, "z", "", ""), Seal],
         call,
@@ -90,7 +90,7 @@ fn arguments_may_come_as_values() {
             let value = PartialValue::Text("0123456789");
             calls.push_partial(Some(1), PartialArgument { path, value, goes_on: false }, false);
         }
-        calls.seal_item(1, Completion::ItemStop);
+        calls.seal_item(1, CompletedBy::ItemStop);
         assert!(calls.next_event().unwrap().is_ok());
         calls.push(CallDelta { index: Some(2), name: Some("g"), ..CallDelta::default() });
         let long = "x".repeat(1001);

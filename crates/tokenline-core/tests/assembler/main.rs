@@ -8,7 +8,7 @@ mod rejected;
 mod release;
 
 use tokenline_core::{
-    CallDelta, Completion, Options, PartialArgument, PartialValue, RejectedCall, Release, ToolCall,
+    CallDelta, CompletedBy, Options, PartialArgument, PartialValue, RejectedCall, Release, ToolCall,
     ToolCallAssembler,
 };
 
@@ -64,7 +64,7 @@ fn part(index: u64, path: &'static str, value: &'static str) -> Wire {
 fn line(outcome: Result<ToolCall, Box<RejectedCall>>) -> String {
     match outcome {
         Ok(call) => {
-            let id = call.call_id.filter(|_| !call.has_minted_id);
+            let id = call.call_id.filter(|_| !call.is_synthetic_id);
             let id = id.map_or_else(String::new, |id| format!("{id}:"));
             format!("{id}{} {} {}", call.name, call.parameters, call.completion.as_str())
         }
@@ -91,9 +91,9 @@ fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
                 bytes += 2 * (part.path.len() as u64 + 8);
                 calls.push_partial(Some(index), part, false);
             }
-            SealItem(index) => calls.seal_item(index, Completion::ItemStop),
+            SealItem(index) => calls.seal_item(index, CompletedBy::ItemStop),
             CutItem(index) => calls.cut_item(index),
-            Seal => calls.seal(Completion::FinishReason),
+            Seal => calls.seal(CompletedBy::FinishReason),
             Cut => calls.cut(),
         }
     }

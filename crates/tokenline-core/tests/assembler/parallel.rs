@@ -1,6 +1,6 @@
 //! Several calls in one answer, and what tells them apart.
 
-use tokenline_core::{Completion, Options, Release, ToolCallAssembler};
+use tokenline_core::{CompletedBy, Options, Release, ToolCallAssembler};
 
 use crate::{Seal, Wire, at, check, check_at_finish, more, of};
 
@@ -82,22 +82,22 @@ fn parallel_calls_that_share_an_index() {
 #[test]
 fn every_call_has_an_id() {
     let mut calls = ToolCallAssembler::new(Options::default().release(Release::AtFinish));
-    let wire = [at(0, "", "f", "{}"), at(1, "minted_1", "g", "{}"), at(2, "", "h", "{"), Seal];
+    let wire = [at(0, "", "f", "{}"), at(1, "synthetic_1", "g", "{}"), at(2, "", "h", "{"), Seal];
     for _ in 0..2 {
         for wire in wire {
             match wire {
                 Wire::Delta(delta) => calls.push(delta),
-                _ => calls.seal(Completion::FinishReason),
+                _ => calls.seal(CompletedBy::FinishReason),
             }
         }
         let ids: Vec<_> = std::iter::from_fn(|| calls.next_event())
             .map(|outcome| match outcome {
-                Ok(call) => (call.call_id.unwrap(), call.has_minted_id),
-                Err(call) => (call.call_id.unwrap(), call.has_minted_id),
+                Ok(call) => (call.call_id.unwrap(), call.is_synthetic_id),
+                Err(call) => (call.call_id.unwrap(), call.is_synthetic_id),
             })
             .collect();
-        let expected = [("minted_1_", true), ("minted_1", false), ("minted_3", true)];
-        assert_eq!(ids, expected.map(|(id, is_minted)| (id.to_owned(), is_minted)));
+        let expected = [("synthetic_1_", true), ("synthetic_1", false), ("synthetic_3", true)];
+        assert_eq!(ids, expected.map(|(id, is_synthetic)| (id.to_owned(), is_synthetic)));
         calls.reset();
     }
 }

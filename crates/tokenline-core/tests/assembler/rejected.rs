@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokenline_core::{
-    CallDelta, Code, Completion, Options, ToolCallAssembler, ValidateCall, Violation, json,
+    CallDelta, Code, CompletedBy, Options, ToolCallAssembler, ValidateCall, Violation, json,
 };
 
 use crate::{Cut, Seal, Wire, at, check, drain, more, of, run, run_with};
@@ -41,7 +41,7 @@ fn arguments_too_deep() {
     let run = |arguments: &str| {
         let mut calls = ToolCallAssembler::new(Options::default());
         calls.push(CallDelta { name: Some("f"), arguments, ..CallDelta::default() });
-        calls.seal(Completion::FinishReason);
+        calls.seal(CompletedBy::FinishReason);
         drain(&mut calls).join("")
     };
     assert!(run(&format!("{{\"a\":{}}}", deep(127))).starts_with("f {"));
@@ -128,7 +128,7 @@ fn calls_are_held_against_their_tools() {
     );
     calls.reset();
     calls.push(CallDelta { name: Some("weather"), arguments: "{\n \"city\":7}", ..CallDelta::default() });
-    calls.seal(Completion::Terminator);
+    calls.seal(CompletedBy::Terminator);
     let diagnostic = calls.next_event().unwrap().unwrap_err().diagnostic;
     assert_eq!(
         (diagnostic.line, diagnostic.column, diagnostic.span.start, diagnostic.span.end),
@@ -150,7 +150,7 @@ fn a_rejected_call_has_what_was_received() {
     calls.cut();
     let call = calls.next_event().unwrap().unwrap_err();
     assert_eq!(
-        (call.name.as_deref(), call.call_id.as_deref(), call.has_minted_id),
+        (call.name.as_deref(), call.call_id.as_deref(), call.is_synthetic_id),
         (Some("f"), Some("c"), false)
     );
     assert_eq!((call.received.as_str(), call.diagnostic.code), ("{\"a\":\"se", Code::Truncated));

@@ -1,7 +1,7 @@
 //! Applies deltas to plain data, as a user would, and checks that each is one that may come.
 
 use serde_json::Value;
-use tokenline_core::json::{Change, Delta, Key, Kind};
+use tokenline_core::json::{Change, Key, Kind, ValueDelta};
 
 /// A document that grows by its deltas.
 #[derive(Clone, Debug, Default)]
@@ -30,7 +30,7 @@ enum Token {
 
 impl Told {
     /// Applies a delta by its depth and key alone, and holds its pointer against what they come to.
-    pub(crate) fn apply(&mut self, delta: Delta<'_>) {
+    pub(crate) fn apply(&mut self, delta: ValueDelta<'_>) {
         let depth = delta.depth;
         let key = delta.key.map(|key| match key {
             Key::Name(name) => Token::Name(name.to_owned()),
@@ -138,7 +138,7 @@ impl Told {
 }
 
 /// The pointer is the value's, and no other.
-fn check_pointer(delta: &Delta<'_>, pointer: &str) {
+fn check_pointer(delta: &ValueDelta<'_>, pointer: &str) {
     assert_eq!(delta.pointer(), pointer);
     assert!(delta.is_at(pointer), "{pointer}");
     assert_eq!(delta.keys().count(), delta.depth);

@@ -60,7 +60,7 @@ impl ApiKey {
     /// # Errors
     ///
     /// If it is set to what cannot be a key.
-    pub fn usual(provider: Provider) -> Result<Option<Self>, ClientError> {
+    pub fn default_from_env(provider: Provider) -> Result<Option<Self>, ClientError> {
         let is_set = |variable: &&&str| env::var_os(variable).is_some_and(|key| !key.is_empty());
         provider
             .info()

@@ -156,10 +156,10 @@ impl LlmClientBuilder {
         let provider = self.provider;
         let base_url = match &self.base_url {
             Some(base_url) => endpoint::parse(provider, base_url)?,
-            None => endpoint::usual(provider)?,
+            None => endpoint::default_from_env(provider)?,
         };
         let key = match self.key {
-            Key::Environment => ApiKey::usual(provider)?,
+            Key::Environment => ApiKey::default_from_env(provider)?,
             Key::Given(key) => Some(key),
             Key::None => None,
         };

@@ -9,7 +9,7 @@ use crate::Provider;
 use crate::providers::Endpoint;
 
 /// The base URL of the environment, or else the provider's own.
-pub(super) fn usual(provider: Provider) -> Result<Url, ClientError> {
+pub(super) fn default_from_env(provider: Provider) -> Result<Url, ClientError> {
     let endpoint = &provider.info().endpoint;
     let variable = endpoint.base_url_variable;
     match env::var(variable) {

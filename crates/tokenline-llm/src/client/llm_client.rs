@@ -15,7 +15,7 @@ use super::retry::Retries;
 use super::{ClientError, ClientErrorKind, ContinuedRequest, StreamRequest, endpoint, refusal};
 use crate::request::ChatRequest;
 use crate::secrets::Secrets;
-use crate::{Continuation, Provider};
+use crate::{ContinuationOptions, Provider};
 
 /// Asks a provider, or a server that speaks as it does, for streamed answers.
 ///
@@ -109,7 +109,7 @@ impl LlmClient {
     pub fn continued(
         &self,
         request: &ChatRequest,
-        continuation: Continuation,
+        continuation: ContinuationOptions,
     ) -> Result<ContinuedRequest, ClientError> {
         let _checked = self.stream(request)?;
         Ok(ContinuedRequest::new(self.clone(), request.clone(), continuation))

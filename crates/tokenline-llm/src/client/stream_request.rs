@@ -64,10 +64,10 @@ impl<T> StreamRequest<T> {
     /// Changes how the answer is read in any other way that a parser knows.
     ///
     /// ```
-    /// # use tokenline_llm::TextAs;
+    /// # use tokenline_llm::TextMode;
     /// # use tokenline_llm::client::StreamRequest;
     /// # fn with_text(request: StreamRequest) -> StreamRequest {
-    /// request.map_parser(|parser| parser.text_as(TextAs::ToolCalls).with_fragments())
+    /// request.map_parser(|parser| parser.text_as(TextMode::ToolCalls).with_text_and_reasoning())
     /// # }
     /// ```
     pub fn map_parser<U>(

@@ -7,10 +7,10 @@ use serde::{Deserialize, Serialize};
 use super::progress::Progress;
 
 /// Where a continued answer is: enough to go on in another process, with
-/// [`Continuation::resume`](super::Continuation::resume).
+/// [`ContinuationOptions::resume`](super::ContinuationOptions::resume).
 ///
 /// It holds the last records and the beginning of the open one, and of all others no more than fingerprints; that is
-/// up to the [bytes quoted](super::Continuation::quote_bytes), and the open record. Its fields are not for reading:
+/// up to the [bytes quoted](super::ContinuationOptions::quote_bytes), and the open record. Its fields are not for reading:
 /// serialize it. One taken between two records is good for exactly what comes after the first of them.
 #[derive(Clone, PartialEq, Serialize, Deserialize)]
 pub struct Checkpoint {

@@ -35,7 +35,7 @@ pub enum ContinuationError {
         /// How long a record may be, in bytes.
         limit: usize,
     },
-    /// The connection broke, and [that](super::Continuation::after_breaks) is not to be continued.
+    /// The connection broke, and [that](super::ContinuationOptions::after_breaks) is not to be continued.
     Broken,
 }
 

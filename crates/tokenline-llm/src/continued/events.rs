@@ -9,7 +9,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Counted, Diagnostic, Event, Limits, Quota, Record, Recovery, Rejected, Validate};
+use tokenline_core::{Diagnostic, Event, Limits, QuotaUnit, Record, Recovery, Rejected, StopAfter, Validate};
 
 use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,
@@ -75,7 +75,7 @@ impl<T> ContinuedEvents<T> {
             fault: None,
             kind,
         };
-        let quota = Quota { counted: Counted::Records, ..hooks.quota };
+        let quota = StopAfter { counted: QuotaUnit::Records, ..hooks.quota };
         events.report.tally_mut().set_quota(|own| *own = quota);
         events.end_if_over();
         events.account();
@@ -89,7 +89,7 @@ impl<T> ContinuedEvents<T> {
     }
 
     /// Where the answer is, behind the last event that was taken. To be saved, and
-    /// [resumed](super::Continuation::resume) in another process.
+    /// [resumed](super::ContinuationOptions::resume) in another process.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         self.machine.checkpoint()
@@ -114,7 +114,7 @@ impl<T> ContinuedEvents<T> {
         }
         let end = match &error {
             None => ResponseEnd::Clean,
-            Some(ResponseError::Cut(_)) => ResponseEnd::Cut,
+            Some(ResponseError::Truncated(_)) => ResponseEnd::Cut,
             Some(_) => ResponseEnd::Broken,
         };
         // A filter, a refusal and a failure of the provider are answers: to ask again would be to argue.
@@ -151,7 +151,7 @@ fn is_accident(error: &ResponseError<ClientError>) -> bool {
             matches!(error.kind(), ClientErrorKind::Transport | ClientErrorKind::Timeout)
         }
         ResponseError::Incomplete(_) => true,
-        ResponseError::Cut(reason) => match reason {
+        ResponseError::Truncated(reason) => match reason {
             FinishReason::Length | FinishReason::Other(_) | FinishReason::Stop | FinishReason::ToolCalls => {
                 true
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, Event, Options, Rejected};
+use tokenline_core::{CompletedBy, Event, Options, Rejected};
 
 use super::error::ContinuationFailure;
 use super::open::OpenRecord;
@@ -11,7 +11,7 @@ use super::progress::{Form, Progress};
 use super::reader::{Item, Reader};
 use super::repair::Repair;
 use super::response::{self, CutAgain, Response};
-use super::{Checkpoint, Continuation, ContinuationError, prompt};
+use super::{Checkpoint, ContinuationError, ContinuationOptions, prompt};
 use crate::request::Message;
 
 /// Records out of an answer that comes in several responses, each record once and in order. Sans-IO: it is told the
@@ -19,9 +19,9 @@ use crate::request::Message;
 ///
 /// ```
 /// use tokenline_core::{Event, Options};
-/// use tokenline_llm::{Continuation, ContinuationStep, RecordContinuation, ResponseEnd};
+/// use tokenline_llm::{ContinuationOptions, ContinuationStep, RecordContinuation, ResponseEnd};
 ///
-/// let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+/// let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
 /// // What the model answers, and how each response ends.
 /// let mut responses = [
 ///     ("{\"n\":1}\n{\"n\":2}\n{\"n", ResponseEnd::Cut),
@@ -53,7 +53,7 @@ use crate::request::Message;
 /// assert_eq!(records, ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"]);
 /// ```
 pub struct RecordContinuation {
-    settings: Continuation,
+    settings: ContinuationOptions,
     options: Options,
     /// Whether the records are looked for inside another value.
     has_wrapper: bool,
@@ -97,7 +97,7 @@ impl RecordContinuation {
     /// A machine before its first request. The options say how the text is read; partials and tool calls are not
     /// looked for.
     #[must_use]
-    pub fn new(settings: Continuation, options: Options) -> Self {
+    pub fn new(settings: ContinuationOptions, options: Options) -> Self {
         let options = options.partials(false);
         Self {
             progress: settings.progress.clone(),
@@ -124,9 +124,9 @@ impl RecordContinuation {
     ///
     /// ```
     /// use tokenline_core::{Event, Options, Recovery};
-    /// use tokenline_llm::{Continuation, RecordContinuation};
+    /// use tokenline_llm::{ContinuationOptions, RecordContinuation};
     ///
-    /// let machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    /// let machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     /// let mut machine = machine.with_repair(|rejected| Some(rejected.text.replace("NaN", "null")));
     /// machine.begin();
     /// machine.push("{\"n\":NaN}\n");
@@ -239,7 +239,7 @@ impl RecordContinuation {
                 // An array inside another value, or an array that is the answer.
                 if self.has_wrapper
                     || (self.progress.records == 0
-                        && (read.record.completion == Completion::ArrayElement
+                        && (read.record.completion == CompletedBy::ArrayElement
                             || response.reader().and_then(|reader| reader.before(read.record.span.start))
                                 == Some(b'[')))
                 {
@@ -368,7 +368,7 @@ impl RecordContinuation {
         Checkpoint::new(progress)
     }
 
-    /// Records delivered, those before a [checkpoint](Continuation::resume) among them.
+    /// Records delivered, those before a [checkpoint](ContinuationOptions::resume) among them.
     #[must_use]
     pub fn records(&self) -> u64 {
         self.progress.records

@@ -70,4 +70,4 @@ pub use records::ContinuedRecords;
 pub use report::ContinuationReport;
 #[cfg(feature = "client")]
 pub use request::ContinuedRequest;
-pub use settings::Continuation;
+pub use settings::ContinuationOptions;

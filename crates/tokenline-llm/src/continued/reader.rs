@@ -2,7 +2,7 @@
 
 use tokenline_core::json::{Parser, Raw, Step};
 use tokenline_core::{
-    Code, Completion, Diagnostic, Event, JsonlParser, Options, Record, Recovered, Rejected,
+    Code, CompletedBy, Diagnostic, Event, JsonlParser, Options, Record, Recovered, Rejected,
 };
 
 use super::among::Among;
@@ -110,7 +110,7 @@ impl Reader {
                     if self.is_finished && diagnostic.code == Code::Truncated =>
                 {
                     self.is_truncated = true;
-                    // Behind it the lines of what was cut would be read as records of their own.
+                    // TrailingContent it the lines of what was cut would be read as records of their own.
                     self.is_over = self.open == Some(diagnostic.span.start);
                 }
                 Some(Event::Rejected(diagnostic)) => {
@@ -148,7 +148,7 @@ impl Reader {
         }
         let before = &self.held[..start as usize];
         let line = before.rfind('\n').map_or(0, |at| at + 1);
-        let completion = if is_last { Completion::EndOfInput } else { Completion::Newline };
+        let completion = if is_last { CompletedBy::EndOfInput } else { CompletedBy::Newline };
         let (column, recovered) = ((before.len() - line) as u64 + 1, Recovered::default());
         let place = Record { value: (), line: diagnostic.line, column, span, completion, recovered };
         repair.line(Rejected::new(text, diagnostic.clone()), place)

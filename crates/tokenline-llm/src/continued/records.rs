@@ -20,7 +20,7 @@ use super::{Checkpoint, ContinuationReport, ContinuedError, ContinuedEvents, Rec
 ///
 /// ```
 /// use futures_util::StreamExt;
-/// use tokenline_llm::Continuation;
+/// use tokenline_llm::ContinuationOptions;
 /// use tokenline_llm::client::LlmClient;
 /// use tokenline_llm::Provider;
 /// use tokenline_llm::request::ChatRequest;
@@ -40,7 +40,7 @@ use super::{Checkpoint, ContinuationReport, ContinuedError, ContinuedEvents, Rec
 /// # let base_url = &server.url();
 /// let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
 /// let request = ChatRequest::new("definitions").user("Everything in a cell, as JSON Lines.");
-/// let continuation = Continuation::new().max_requests(20);
+/// let continuation = ContinuationOptions::new().max_requests(20);
 /// let mut records = client.continued(&request, continuation)?.typed::<Definition>().records();
 /// while let Some(record) = records.next().await {
 ///     println!("{}", record?.value.entity);
@@ -66,7 +66,7 @@ impl<T> ContinuedRecords<T> {
     }
 
     /// Where the answer is, behind the last record that was taken. To be saved, and
-    /// [resumed](super::Continuation::resume) in another process.
+    /// [resumed](super::ContinuationOptions::resume) in another process.
     #[must_use]
     pub fn checkpoint(&self) -> Checkpoint {
         self.events.checkpoint()

@@ -5,9 +5,9 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::Raw;
-use tokenline_core::{Options, Quota, Rejected, RepairHook, Validate};
+use tokenline_core::{Options, Rejected, RepairHook, StopAfter, Validate};
 
-use super::{Continuation, ContinuedEvents, ContinuedRecords};
+use super::{ContinuationOptions, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;
 use crate::request::ChatRequest;
 
@@ -17,7 +17,7 @@ use crate::request::ChatRequest;
 pub struct ContinuedRequest<T = Raw> {
     pub(super) client: LlmClient,
     pub(super) request: ChatRequest,
-    pub(super) continuation: Continuation,
+    pub(super) continuation: ContinuationOptions,
     pub(super) options: Options,
     pub(super) hooks: Hooks,
     pub(super) kind: PhantomData<fn() -> T>,
@@ -28,11 +28,11 @@ pub struct ContinuedRequest<T = Raw> {
 pub(super) struct Hooks {
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
     pub(super) repair: Option<RepairHook>,
-    pub(super) quota: Quota,
+    pub(super) quota: StopAfter,
 }
 
 impl ContinuedRequest {
-    pub(crate) fn new(client: LlmClient, request: ChatRequest, continuation: Continuation) -> Self {
+    pub(crate) fn new(client: LlmClient, request: ChatRequest, continuation: ContinuationOptions) -> Self {
         let (options, hooks, kind) = (Options::lenient(), Hooks::default(), PhantomData);
         Self { client, request, continuation, options, hooks, kind }
     }

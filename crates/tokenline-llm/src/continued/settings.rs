@@ -6,14 +6,14 @@ use super::progress::Progress;
 /// How an answer is continued, and how long.
 ///
 /// ```
-/// use tokenline_llm::Continuation;
+/// use tokenline_llm::ContinuationOptions;
 ///
-/// let continuation = Continuation::new().max_requests(20).max_output_tokens(100_000);
+/// let continuation = ContinuationOptions::new().max_requests(20).max_output_tokens(100_000);
 /// # let _ = continuation;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 #[must_use = "settings do nothing by themselves"]
-pub struct Continuation {
+pub struct ContinuationOptions {
     pub(super) max_requests: u32,
     pub(super) max_failures: u32,
     pub(super) max_output_tokens: Option<u64>,
@@ -22,7 +22,7 @@ pub struct Continuation {
     pub(super) progress: Progress,
 }
 
-impl Continuation {
+impl ContinuationOptions {
     /// At most 8 requests, at most 3 failures in a row, no limit on tokens, 4,096 bytes quoted, and continued as well
     /// where the connection broke.
     pub fn new() -> Self {
@@ -74,7 +74,7 @@ impl Continuation {
     }
 }
 
-impl Default for Continuation {
+impl Default for ContinuationOptions {
     fn default() -> Self {
         Self::new()
     }

@@ -3,7 +3,7 @@
 //! Where a text was cut by the token limit, providers send the end of its block all the same. The end of a text is
 //! therefore held back until the next block begins, or until the message ends for a reason that proves it whole.
 
-use tokenline_core::{CallDelta, Completion};
+use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::Delta;
 
@@ -56,7 +56,7 @@ impl Blocks {
 
     /// Begins a block. The texts that stopped before are whole.
     pub(super) fn start(&mut self, number: u64, kind: BlockKind, sink: &mut impl FnMut(Delta<'_>)) {
-        self.settle(Some(Completion::ItemStop), sink);
+        self.settle(Some(CompletedBy::ItemStop), sink);
         self.blocks.retain(|block| block.number != number);
         self.push(Block { number, kind, is_stopped: false });
     }
@@ -114,7 +114,7 @@ impl Blocks {
             Some((at, BlockKind::Text)) => self.blocks[at].is_stopped = true,
             Some((at, BlockKind::Call)) => {
                 self.blocks.remove(at);
-                sink(Delta::BlockStop { choice: 0, block: number, completion: Some(Completion::ItemStop) });
+                sink(Delta::BlockStop { choice: 0, block: number, completion: Some(CompletedBy::ItemStop) });
             }
             Some((at, BlockKind::Reasoning | BlockKind::Ignored)) => drop(self.blocks.remove(at)),
             // Its start is missing: it may have been a text's.
@@ -123,7 +123,7 @@ impl Blocks {
     }
 
     /// Ends the texts that have stopped; `completion` proves that they are whole.
-    pub(super) fn settle(&mut self, completion: Option<Completion>, sink: &mut impl FnMut(Delta<'_>)) {
+    pub(super) fn settle(&mut self, completion: Option<CompletedBy>, sink: &mut impl FnMut(Delta<'_>)) {
         self.has_begun = true;
         self.give_arguments(sink);
         self.blocks.retain(|block| {

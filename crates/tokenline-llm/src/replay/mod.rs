@@ -56,7 +56,7 @@ mod traffic;
 mod wire;
 
 pub use hyper::StatusCode;
-pub use pace::{Cut, Gate, Pace};
+pub use pace::{Chunking, Gate, Pace};
 pub use recording::{ContentType, Fault, Recording, builtin};
 pub use server::ReplayServer;
 pub use traffic::Traffic;

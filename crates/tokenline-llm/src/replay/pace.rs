@@ -13,7 +13,7 @@ use tokio::sync::Semaphore;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     /// Where the body is cut.
-    pub cut: Cut,
+    pub chunking: Chunking,
     /// The wait before each piece but the first.
     pub delay: Duration,
 }
@@ -22,7 +22,7 @@ impl Pace {
     /// An event at a time, without delay.
     #[must_use]
     pub fn events() -> Self {
-        Self::from(Cut::Events)
+        Self::from(Chunking::Events)
     }
 
     /// Waits so long before each piece but the first.
@@ -33,15 +33,15 @@ impl Pace {
     }
 }
 
-impl From<Cut> for Pace {
-    fn from(cut: Cut) -> Self {
-        Self { cut, delay: Duration::ZERO }
+impl From<Chunking> for Pace {
+    fn from(chunking: Chunking) -> Self {
+        Self { chunking, delay: Duration::ZERO }
     }
 }
 
 /// Where a body is cut into pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cut {
+pub enum Chunking {
     /// Nowhere.
     #[default]
     Whole,

@@ -7,7 +7,7 @@ use std::path::Path;
 use bytes::Bytes;
 use hyper::StatusCode;
 
-use super::pace::{Cut, Gate, Pace, first_event, first_line};
+use super::pace::{Chunking, Gate, Pace, first_event, first_line};
 
 /// A recorded response, and how it is to be sent.
 ///
@@ -143,11 +143,11 @@ impl Recording {
     /// The piece that starts at `start`, which is before [`Self::end`].
     pub(super) fn piece(&self, start: usize, content_type: ContentType) -> Bytes {
         let rest = &self.bytes[start..self.end()];
-        let length = match self.pace.cut {
-            Cut::Whole => rest.len(),
-            Cut::Bytes(length) => rest.len().min(length.get()),
-            Cut::Events if content_type == ContentType::Ndjson => first_line(rest),
-            Cut::Events => first_event(rest),
+        let length = match self.pace.chunking {
+            Chunking::Whole => rest.len(),
+            Chunking::Bytes(length) => rest.len().min(length.get()),
+            Chunking::Events if content_type == ContentType::Ndjson => first_line(rest),
+            Chunking::Events => first_event(rest),
         };
         self.bytes.slice(start..start + length)
     }

@@ -3,7 +3,7 @@
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, ToolCall};
+use tokenline_core::{CompletedBy, ToolCall};
 
 use crate::Provider;
 
@@ -124,7 +124,7 @@ impl Serialize for AssistantPart {
             Self::Reasoning { text, opaque } => Stored::Reasoning { text, opaque },
             Self::ToolCall { call, opaque } => Stored::ToolCall {
                 id: call.call_id,
-                is_synthetic_id: call.has_minted_id,
+                is_synthetic_id: call.is_synthetic_id,
                 name: call.name,
                 arguments: call.parameters.as_str().to_owned(),
                 opaque,
@@ -141,8 +141,8 @@ impl<'de> Deserialize<'de> for AssistantPart {
             Stored::Reasoning { text, opaque } => Self::Reasoning { text, opaque },
             Stored::ToolCall { id, is_synthetic_id, name, arguments, opaque } => {
                 let parameters = Raw::new(&arguments).map_err(D::Error::custom)?;
-                let mut call = ToolCall::new(name, parameters, Completion::ItemStop);
-                (call.call_id, call.has_minted_id) = (id, is_synthetic_id);
+                let mut call = ToolCall::new(name, parameters, CompletedBy::ItemStop);
+                (call.call_id, call.is_synthetic_id) = (id, is_synthetic_id);
                 Self::ToolCall { call, opaque }
             }
         })

@@ -6,7 +6,7 @@ use serde::de::{Deserializer, Error};
 use serde::ser::{SerializeMap, Serializer};
 use serde::{Deserialize, Serialize};
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, RejectedCall, ToolCall};
+use tokenline_core::{CompletedBy, RejectedCall, ToolCall};
 
 use super::user::{self, PartForm};
 use super::{AssistantPart, UserPart};
@@ -175,8 +175,8 @@ impl Message {
         let received = Raw::new(&call.received).ok().filter(|received| received.as_str().starts_with('{'));
         let parameters = received.unwrap_or_else(|| Raw::from(serde_json::json!({})));
         // It is told as it came, not released: what proved it whole is nobody's business any more.
-        let mut told = ToolCall::new(call.name.clone()?, parameters, Completion::EndOfInput);
-        (told.call_id, told.has_minted_id) = (call.call_id.clone(), call.has_minted_id);
+        let mut told = ToolCall::new(call.name.clone()?, parameters, CompletedBy::EndOfInput);
+        (told.call_id, told.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
         let why = Self::tool_error(&told, format!("not run: {}", call.diagnostic.message));
         Some((told, why))
     }
@@ -273,7 +273,7 @@ impl Call {
             return Err(E::custom(format!("the arguments of {name:?} are no object")));
         }
         // Whoever wrote the conversation down had the whole call.
-        let mut call = ToolCall::new(name, parameters, Completion::ItemStop);
+        let mut call = ToolCall::new(name, parameters, CompletedBy::ItemStop);
         call.call_id = id;
         Ok(call)
     }

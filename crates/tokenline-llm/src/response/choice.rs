@@ -2,12 +2,12 @@
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    CallDelta, Code, Completion, Diagnostic, Options, PartialArgument, Span, ToolCallAssembler,
+    CallDelta, Code, CompletedBy, Diagnostic, Options, PartialArgument, Span, ToolCallAssembler,
 };
 
 use super::ResponseEvent;
+use super::event_queue::EventQueue;
 use super::message::MessageParts;
-use super::outbox::Outbox;
 use super::text::{Place, Text};
 use crate::FinishReason;
 
@@ -38,7 +38,7 @@ const MAX_TEXTS: usize = 64;
 const LIMIT: &str = "the answer was cut by its token limit";
 
 impl Choice {
-    pub(super) fn new<T>(index: u64, options: Options, out: &Outbox<T>) -> Self {
+    pub(super) fn new<T>(index: u64, options: Options, out: &EventQueue<T>) -> Self {
         let calls = ToolCallAssembler::new(options.clone());
         let has_updates = out.wants_call_updates || out.keeps_message;
         let calls = match &out.tools {
@@ -79,7 +79,7 @@ impl Choice {
 
     /// Says that an event was lost, which may have been about this choice: what is open is not
     /// whole any more.
-    pub(super) fn lose<T>(&mut self, out: &mut Outbox<T>) {
+    pub(super) fn lose<T>(&mut self, out: &mut EventQueue<T>) {
         if !self.is_ended {
             self.has_lost = true;
             for text in &mut self.texts {
@@ -90,7 +90,7 @@ impl Choice {
         }
     }
 
-    pub(super) fn push_call<T>(&mut self, delta: CallDelta<'_>, out: &mut Outbox<T>) {
+    pub(super) fn push_call<T>(&mut self, delta: CallDelta<'_>, out: &mut EventQueue<T>) {
         // What says nothing does not begin anything anew.
         let says_something = |text: Option<&str>| text.is_some_and(|text| !text.trim_ascii().is_empty());
         if self.is_ended {
@@ -105,14 +105,14 @@ impl Choice {
         block: u64,
         part: PartialArgument<'_>,
         lossy: bool,
-        out: &mut Outbox<T>,
+        out: &mut EventQueue<T>,
     ) {
         self.is_ended = false;
         self.calls.push_partial(Some(block), part, lossy);
         self.take_calls(out);
     }
 
-    fn take_calls<T>(&mut self, out: &mut Outbox<T>) {
+    fn take_calls<T>(&mut self, out: &mut EventQueue<T>) {
         while let Some(update) = self.calls.next_update() {
             if let Some(parts) = &mut self.message {
                 parts.push_call(&update);
@@ -122,7 +122,7 @@ impl Choice {
     }
 
     /// Where the open text of the block is; one that has ended begins anew. `None` if there are too many.
-    fn text<T>(&mut self, block: u64, out: &Outbox<T>) -> Option<usize> {
+    fn text<T>(&mut self, block: u64, out: &EventQueue<T>) -> Option<usize> {
         let found = self.texts.iter().position(|text| text.block == block && !text.is_ended);
         let at = match found.or_else(|| self.texts.iter().position(|text| text.is_ended)) {
             Some(at) if found.is_none() => {
@@ -150,7 +150,7 @@ impl Choice {
         block: u64,
         piece: &str,
         lossy: bool,
-        out: &mut Outbox<T>,
+        out: &mut EventQueue<T>,
     ) {
         if piece.is_empty() {
             return;
@@ -179,7 +179,7 @@ impl Choice {
 
     /// Begins a line between two texts that follow each other.
     #[cold]
-    fn join<T>(&self, at: usize, block: u64, out: &mut Outbox<T>) {
+    fn join<T>(&self, at: usize, block: u64, out: &mut EventQueue<T>) {
         let goes_on = self.texts[at].place.offset > 0 && self.block == block;
         if !goes_on && self.place.column > 1 {
             out.text(self.index, block, "\n");
@@ -190,8 +190,8 @@ impl Choice {
     pub(super) fn end_block<T: DeserializeOwned>(
         &mut self,
         block: u64,
-        evidence: Option<Completion>,
-        out: &mut Outbox<T>,
+        evidence: Option<CompletedBy>,
+        out: &mut EventQueue<T>,
     ) {
         let before = out.events.len();
         for text in self.texts.iter_mut().filter(|text| text.block == block) {
@@ -206,8 +206,8 @@ impl Choice {
     }
 
     /// Ends the choice for a reason that the provider gives.
-    pub(super) fn finish<T: DeserializeOwned>(&mut self, reason: &FinishReason, out: &mut Outbox<T>) {
-        self.end(reason.is_clean().then_some(Completion::FinishReason), out);
+    pub(super) fn finish<T: DeserializeOwned>(&mut self, reason: &FinishReason, out: &mut EventQueue<T>) {
+        self.end(reason.is_clean().then_some(CompletedBy::FinishReason), out);
         if *reason == FinishReason::Length && !self.has_said_cut {
             let Place { line, column, offset } = self.place;
             let span = Span::new(offset, offset);
@@ -218,7 +218,11 @@ impl Choice {
     }
 
     /// Ends the choice, cleanly if there is evidence for that. Nothing to do if it has ended.
-    pub(super) fn end<T: DeserializeOwned>(&mut self, evidence: Option<Completion>, out: &mut Outbox<T>) {
+    pub(super) fn end<T: DeserializeOwned>(
+        &mut self,
+        evidence: Option<CompletedBy>,
+        out: &mut EventQueue<T>,
+    ) {
         if std::mem::replace(&mut self.is_ended, true) {
             return;
         }

@@ -7,7 +7,7 @@ use crate::{FinishReason, Usage};
 
 /// What the text of an answer is read as. Native tool calls are read in any case.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum TextAs {
+pub enum TextMode {
     /// Records: JSON Lines.
     #[default]
     Records,
@@ -96,7 +96,7 @@ pub enum ResponseEvent<T> {
         diagnostic: Diagnostic,
     },
     /// Text that is part of no record and of no call, as it comes. Only if
-    /// [asked for](super::ResponseParser::with_fragments).
+    /// [asked for](super::ResponseParser::with_text_and_reasoning).
     Text {
         /// The choice.
         choice: u64,
@@ -105,7 +105,7 @@ pub enum ResponseEvent<T> {
         /// More of its text.
         text: String,
     },
-    /// Reasoning as it comes. Only if [asked for](super::ResponseParser::with_fragments).
+    /// Reasoning as it comes. Only if [asked for](super::ResponseParser::with_text_and_reasoning).
     Reasoning {
         /// The choice.
         choice: u64,

@@ -3,13 +3,13 @@
 mod choice;
 mod deferred;
 mod event;
+mod event_queue;
 mod frames;
 mod message;
-mod outbox;
 mod parser;
 mod state;
 mod surrogates;
 mod text;
 
-pub use event::{ResponseEvent, TextAs};
+pub use event::{ResponseEvent, TextMode};
 pub use parser::ResponseParser;

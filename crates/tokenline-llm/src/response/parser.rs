@@ -10,7 +10,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Report, SourceEnd, Tally};
 
 use super::ResponseEvent;
-use super::outbox::Outbox;
+use super::event_queue::EventQueue;
 use super::state::ResponseState;
 use crate::providers::EventDecoder;
 use crate::request::Message;
@@ -21,7 +21,7 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 ///
 /// [`push`](Self::push) the body's bytes as they come, take the events, [`finish`](Self::finish)
 /// when the body has ended. The events are the same however the bytes are cut. A record or a call
-/// is there as soon as something proves it to be whole; see [`Completion`](tokenline_core::Completion).
+/// is there as soon as something proves it to be whole; see [`CompletedBy`](tokenline_core::CompletedBy).
 ///
 /// ```
 /// use tokenline_core::{Options, json::Raw};
@@ -74,18 +74,18 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 ///
 /// # Text beside calls
 ///
-/// With [`with_fragments`](Self::with_fragments) the text comes too, as it arrives, without what is
+/// With [`with_text_and_reasoning`](Self::with_text_and_reasoning) the text comes too, as it arrives, without what is
 /// part of a record or a call: lines of calls are not in it, nor the fence around them, nor a call
 /// that was cut off or malformed; that is in its [`RejectedCall`](tokenline_core::RejectedCall). An
 /// object that is no call is text.
 ///
 /// ```
 /// use tokenline_core::{Options, json::Raw};
-/// use tokenline_llm::{ResponseEvent, ResponseParser, Provider, TextAs};
+/// use tokenline_llm::{ResponseEvent, ResponseParser, Provider, TextMode};
 ///
 /// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
-///     .text_as(TextAs::ToolCalls)
-///     .with_fragments();
+///     .text_as(TextMode::ToolCalls)
+///     .with_text_and_reasoning();
 /// let mut log = Vec::new();
 /// for chunk in [
 ///     r#"{"message":{"content":"I'll look.\n{\"name\":\"ls\",\"parameters\":{}}\nWait"},"done":false}"#,
@@ -182,7 +182,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
 
     /// Says that the source has failed: no more will come, and what is open is not whole. The
     /// finding about it is left to the caller's error, and to the [report](Self::report).
-    pub fn interrupt(&mut self) {
+    pub fn source_failed(&mut self) {
         self.end(SourceEnd::Failed);
     }
 
@@ -281,7 +281,7 @@ impl<T> ResponseParser<T> {
     /// Forgets the answer and starts with the next. Keeps what it was set to.
     pub fn reset(&mut self) {
         let ResponseState { options, out, secrets, .. } = &mut self.state;
-        let out = Outbox { events: Default::default(), has_late_fragment: false, ..std::mem::take(out) };
+        let out = EventQueue { events: Default::default(), has_late_fragment: false, ..std::mem::take(out) };
         let secrets = std::mem::take(secrets);
         self.tally.reset(&options.limits);
         self.state =
@@ -345,8 +345,8 @@ impl<T> ResponseParser<T> {
     /// Pieces of text, reasoning and calls so far. Most providers send one a token or two, which tells
     /// how far an answer is before its [`usage`](Self::usage) comes.
     #[must_use]
-    pub fn pieces(&self) -> u64 {
-        self.state.pieces
+    pub fn delta_count(&self) -> u64 {
+        self.state.delta_count
     }
 
     /// What the stream held that is not known.

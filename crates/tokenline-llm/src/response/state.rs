@@ -5,19 +5,19 @@ use std::mem;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{LoneSurrogates, Raw, SyntaxError};
-use tokenline_core::{CallDelta, Code, Completion, Diagnostic, Options, Origin, Span};
+use tokenline_core::{CallDelta, Code, CompletedBy, Diagnostic, Options, Origin, Span};
 
 use super::choice::Choice;
 use super::deferred::{Deferred, SLICE};
-use super::outbox::Outbox;
+use super::event_queue::EventQueue;
 use super::surrogates::SurrogateJoiner;
-use super::{ResponseEvent, TextAs};
+use super::{ResponseEvent, TextMode};
 use crate::secrets::Secrets;
 use crate::{Delta, FinishReason, OpaqueOf, Unknown, Usage};
 
 pub(super) struct ResponseState<T> {
     pub(super) options: Options,
-    pub(super) out: Outbox<T>,
+    pub(super) out: EventQueue<T>,
     /// What has come and waits until the events before it are taken.
     backlog: VecDeque<Deferred>,
     joiner: SurrogateJoiner,
@@ -26,7 +26,7 @@ pub(super) struct ResponseState<T> {
     pub(super) choices: Vec<Choice>,
     pub(super) usage: Option<Usage>,
     /// Pieces of what the model wrote.
-    pub(super) pieces: u64,
+    pub(super) delta_count: u64,
     pub(super) unknown: Unknown,
     /// Where on the wire the last event was.
     line: u64,
@@ -58,8 +58,8 @@ const MAX_CHOICES: usize = 128;
 const MAX_MESSAGE: usize = 500;
 
 impl<T> ResponseState<T> {
-    pub(super) fn new(options: Options, needs_terminator: bool, out: Outbox<T>) -> Self {
-        let out = Outbox { limits: options.limits, ..out };
+    pub(super) fn new(options: Options, needs_terminator: bool, out: EventQueue<T>) -> Self {
+        let out = EventQueue { limits: options.limits, ..out };
         Self {
             options,
             out,
@@ -68,7 +68,7 @@ impl<T> ResponseState<T> {
             needs_terminator,
             choices: Vec::new(),
             usage: None,
-            pieces: 0,
+            delta_count: 0,
             unknown: Unknown::default(),
             line: 1,
             span: Span::default(),
@@ -187,7 +187,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     }
 
     /// Ends what has not ended. `evidence` tells that the end is the provider's own.
-    fn end(&mut self, evidence: Option<Completion>) {
+    fn end(&mut self, evidence: Option<CompletedBy>) {
         let evidence = evidence.filter(|_| !self.has_failed);
         for choice in &mut self.choices {
             choice.end(evidence, &mut self.out);
@@ -219,7 +219,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             // Nothing comes of it, and it is at the head of nearly every event of some providers.
             Delta::Start { choice } if !self.is_terminated && self.has_choice(*choice) => return,
             Delta::Unknown { .. } => false,
-            Delta::Text { text, .. } if text.len() > SLICE && self.out.text_as != TextAs::Text => true,
+            Delta::Text { text, .. } if text.len() > SLICE && self.out.text_as != TextMode::Text => true,
             _ => !self.backlog.is_empty(),
         };
         match waits {
@@ -255,14 +255,14 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::Text { choice, block, text } => {
                 let Some(at) = self.choice(choice) else { return };
-                self.pieces += 1;
+                self.delta_count += 1;
                 if let Some(parts) = &mut self.choices[at].message {
                     parts.push_text(block, text);
                 }
                 self.choices[at].push_text(block, text, lossy, &mut self.out);
             }
             Delta::Reasoning { choice, text } => {
-                self.pieces += 1;
+                self.delta_count += 1;
                 if self.out.keeps_message
                     && let Some(at) = self.choice(choice)
                     && let Some(parts) = &mut self.choices[at].message
@@ -280,7 +280,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             }
             Delta::ToolCall { choice, call } => {
                 let Some(at) = self.choice(choice) else { return };
-                self.pieces += 1;
+                self.delta_count += 1;
                 self.choices[at].push_call(CallDelta { lossy: lossy || call.lossy, ..call }, &mut self.out);
             }
             Delta::PartialArgument { choice, block, part } => {
@@ -309,7 +309,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
             Delta::Error { message } => self.fail(&message),
             Delta::Terminator => {
                 self.is_terminated = true;
-                self.end(Some(Completion::Terminator));
+                self.end(Some(CompletedBy::Terminator));
             }
             Delta::Unknown { parent, name } => self.unknown.add(parent, &self.secrets.masked(&name)),
         }

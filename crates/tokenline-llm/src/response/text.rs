@@ -5,12 +5,12 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
-    CallFormat, Code, Completion, Diagnostic, Event, Gap, LentEvent, Options, Record, RecordDecoder,
+    CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, Options, Record, RecordDecoder,
     RejectBuffer, Rejected, Span,
 };
 
-use super::TextAs;
-use super::outbox::Outbox;
+use super::TextMode;
+use super::event_queue::EventQueue;
 
 /// The text of a choice, or of one of its blocks.
 pub(super) struct Text {
@@ -59,8 +59,8 @@ impl Place {
 }
 
 impl Text {
-    pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &Outbox<T>) -> Self {
-        let reads_calls = out.text_as == TextAs::ToolCalls;
+    pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
+        let reads_calls = out.text_as == TextMode::ToolCalls;
         // Responses are told in what is whole.
         let options = options.partials(false).text(reads_calls || out.wants_fragments);
         let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
@@ -102,9 +102,9 @@ impl Text {
     }
 
     /// Reads on. `lossy` tells that a U+FFFD in the text may have been bad bytes.
-    pub(super) fn push<T: DeserializeOwned>(&mut self, text: &str, lossy: bool, out: &mut Outbox<T>) {
+    pub(super) fn push<T: DeserializeOwned>(&mut self, text: &str, lossy: bool, out: &mut EventQueue<T>) {
         self.place.pass(text);
-        if out.text_as == TextAs::Text {
+        if out.text_as == TextMode::Text {
             return out.text(self.choice, self.block, text);
         }
         if mem::take(&mut self.has_gap) {
@@ -124,14 +124,18 @@ impl Text {
     }
 
     /// Ends the text. `evidence` tells that it is whole.
-    pub(super) fn end<T: DeserializeOwned>(&mut self, evidence: Option<Completion>, out: &mut Outbox<T>) {
-        if mem::replace(&mut self.is_ended, true) || out.text_as == TextAs::Text {
+    pub(super) fn end<T: DeserializeOwned>(
+        &mut self,
+        evidence: Option<CompletedBy>,
+        out: &mut EventQueue<T>,
+    ) {
+        if mem::replace(&mut self.is_ended, true) || out.text_as == TextMode::Text {
             return;
         }
         if mem::take(&mut self.has_gap) && !self.is_at_line_start {
             self.decoder.gap(Gap::Missing);
         }
-        let completion = evidence.unwrap_or(Completion::EndOfInput);
+        let completion = evidence.unwrap_or(CompletedBy::EndOfInput);
         let end = self.decoder.position();
         while let Some(event) = self.decoder.finish_with(completion) {
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
@@ -141,14 +145,14 @@ impl Text {
         }
     }
 
-    fn read<T: DeserializeOwned>(&mut self, text: &str, out: &mut Outbox<T>) {
+    fn read<T: DeserializeOwned>(&mut self, text: &str, out: &mut EventQueue<T>) {
         let start = self.decoder.position();
         let mut at = 0;
         loop {
             let decoded = self.decoder.decode(&text.as_bytes()[at..]);
             at += decoded.consumed;
             let Some(event) = decoded.event else { break };
-            let rejected = rejected(&mut self.rejects, &event, Completion::Newline, text.as_bytes(), start);
+            let rejected = rejected(&mut self.rejects, &event, CompletedBy::Newline, text.as_bytes(), start);
             let found = out.text_event(self.choice, self.block, event, rejected);
             self.tell_text(found, out);
         }
@@ -158,7 +162,7 @@ impl Text {
     }
 
     /// Tells the text that an event was about.
-    fn tell_text<T>(&mut self, found: TextOf, out: &mut Outbox<T>) {
+    fn tell_text<T>(&mut self, found: TextOf, out: &mut EventQueue<T>) {
         match found {
             TextOf::None => {}
             TextOf::Markup(span) => match self.before {
@@ -182,7 +186,7 @@ impl Text {
     }
 
     /// Tells a value that stays text, and the markup around it that is no other record's.
-    fn tell_as_text<T>(&mut self, span: Span, out: &mut Outbox<T>) {
+    fn tell_as_text<T>(&mut self, span: Span, out: &mut EventQueue<T>) {
         let own = match self.before {
             Before::Record => self.markup.split_once('\n').map_or(&*self.markup, |(_, own)| own),
             Before::Text | Before::TextLike => &self.markup,
@@ -226,7 +230,7 @@ pub(super) enum TextOf {
 fn rejected(
     rejects: &mut Option<Box<RejectBuffer>>,
     event: &LentEvent<'_>,
-    completion: Completion,
+    completion: CompletedBy,
     input: &[u8],
     start: u64,
 ) -> Option<(Rejected, Record<()>)> {

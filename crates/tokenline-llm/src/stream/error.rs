@@ -22,7 +22,7 @@ pub enum ResponseError<E> {
     /// The provider came to its end, but for a reason that does not prove the
     /// [text](super::ResponseStream::text) to be whole: `length`, `content_filter`. Only of that: a
     /// record or a call says for itself whether it is whole.
-    Cut(FinishReason),
+    Truncated(FinishReason),
     /// More was rejected than the [error budget](crate::ResponseParser::with_error_budget) allows.
     TooManyRejected(TooManyRejected),
 }
@@ -33,7 +33,7 @@ impl<E> fmt::Display for ResponseError<E> {
             Self::Source(_) => f.write_str("the source of the answer failed"),
             Self::Provider(diagnostic) => write!(f, "the provider failed: {}", diagnostic.message),
             Self::Incomplete(diagnostic) => write!(f, "the answer is incomplete: {}", diagnostic.message),
-            Self::Cut(reason) => {
+            Self::Truncated(reason) => {
                 write!(f, "the answer may not be whole: the provider ended it with `{reason}`")
             }
             Self::TooManyRejected(error) => error.fmt(f),
@@ -56,7 +56,7 @@ impl<E: Error + 'static> Error for ResponseError<E> {
         match self {
             Self::Source(error) => Some(error),
             Self::Provider(diagnostic) | Self::Incomplete(diagnostic) => Some(&**diagnostic),
-            Self::Cut(_) => None,
+            Self::Truncated(_) => None,
             Self::TooManyRejected(error) => error.source(),
         }
     }

@@ -5,5 +5,5 @@ mod response_stream;
 mod text;
 
 pub use error::ResponseError;
-pub use response_stream::{Records, ResponseStream, ToolCalls};
+pub use response_stream::{ResponseRecords, ResponseStream, ResponseToolCalls};
 pub use text::TextPieces;

@@ -10,11 +10,11 @@ use serde::de::DeserializeOwned;
 use tokenline_codec::observe::{Meter, ModelRequest, Start};
 use tokenline_codec::{EventStream, Items, Pump, Reporting};
 use tokenline_core::json::Raw;
-use tokenline_core::{Code, Counted, Record, Rejected, Report, ToolCall};
+use tokenline_core::{Code, QuotaUnit, Record, Rejected, Report, ToolCall};
 
 use super::{ResponseError, TextPieces};
 use crate::request::Message;
-use crate::{ResponseEvent, ResponseParser, TextAs};
+use crate::{ResponseEvent, ResponseParser, TextMode};
 
 pin_project! {
     /// The events of an answer, out of a stream of the wire's bytes.
@@ -25,7 +25,7 @@ pin_project! {
     /// [too much was rejected](Self::with_error_budget); it comes once, after everything that was complete, and then
     /// the stream has ended. What the provider says of itself is an event; it is an error of what the adaptors yield.
     ///
-    /// Behind the event with which the provider ends the stream an error of the source is none. Behind
+    /// TrailingContent the event with which the provider ends the stream an error of the source is none. TrailingContent
     /// `[DONE]` and Ollama's `done: true` it reads what is there already and waits for no more; behind
     /// Anthropic's and the Responses' last event it does wait, as a proxy may begin the answer anew there.
     ///
@@ -59,10 +59,10 @@ pin_project! {
 }
 
 /// The records of an answer's text, of all its choices.
-pub type Records<S, T = Raw> = Items<ResponseStream<S, T>, Record<T>>;
+pub type ResponseRecords<S, T = Raw> = Items<ResponseStream<S, T>, Record<T>>;
 
 /// The tool calls of an answer, of all its choices.
-pub type ToolCalls<S, T = Raw> = Items<ResponseStream<S, T>, ToolCall>;
+pub type ResponseToolCalls<S, T = Raw> = Items<ResponseStream<S, T>, ToolCall>;
 
 impl<S: TryStream, T> ResponseStream<S, T> {
     /// The events of the answer that `source` gives the bytes of, read by `parser`.
@@ -118,10 +118,10 @@ impl<S: TryStream, T> ResponseStream<S, T> {
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     /// The records of the text. Rejects are left in the report.
-    pub fn records(mut self) -> Records<S, T> {
+    pub fn records(mut self) -> ResponseRecords<S, T> {
         let parser = self.pump.machine_mut();
-        parser.set_text_as(TextAs::Records);
-        parser.set_counted(Counted::Records);
+        parser.set_text_as(TextMode::Records);
+        parser.set_counted(QuotaUnit::Records);
         Items::new(self, |event| match event {
             ResponseEvent::Record { record, .. } => Some(record),
             _ => None,
@@ -129,14 +129,14 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     }
 
     /// The tool calls, native or written in the text (unless that is read as
-    /// [`TextAs::Text`]). Rejects are left in the report, without their calls: to answer a
+    /// [`TextMode::Text`]). Rejects are left in the report, without their calls: to answer a
     /// [rejected call](ResponseEvent::RejectedCall), or to show a refusal, take the events.
-    pub fn tool_calls(mut self) -> ToolCalls<S, T> {
+    pub fn tool_calls(mut self) -> ResponseToolCalls<S, T> {
         let parser = self.pump.machine_mut();
         if parser.text_is_read() {
-            parser.set_text_as(TextAs::ToolCalls);
+            parser.set_text_as(TextMode::ToolCalls);
         }
-        parser.set_counted(Counted::ToolCalls);
+        parser.set_counted(QuotaUnit::ToolCalls);
         Items::new(self, |event| match event {
             ResponseEvent::ToolCall { call, .. } => Some(call),
             _ => None,

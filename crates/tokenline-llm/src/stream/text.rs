@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_codec::{EventStream, Infallible, Reporting};
+use tokenline_codec::{EventStream, Reporting, StopOnError};
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Report};
 
@@ -87,11 +87,11 @@ impl<S: TryStream, T> TextPieces<S, T> {
     }
 
     /// The pieces themselves: an error ends the stream and is kept for who asks.
-    pub fn infallible(self) -> Infallible<Self>
+    pub fn infallible(self) -> StopOnError<Self>
     where
         Self: TryStream,
     {
-        Infallible::new(self)
+        StopOnError::new(self)
     }
 
     /// What was rejected so far.
@@ -131,7 +131,7 @@ where
                 *this.is_finished = true;
                 if !reason.is_clean() {
                     // What is left may be worth its while: the usage.
-                    this.lack.get_or_insert(ResponseError::Cut(reason));
+                    this.lack.get_or_insert(ResponseError::Truncated(reason));
                 }
                 None
             }

@@ -1,7 +1,7 @@
 //! What is held at once.
 
 use tokenline_core::{Code, json};
-use tokenline_llm::{ResponseEvent, ResponseParser, TextAs};
+use tokenline_llm::{ResponseEvent, ResponseParser, TextMode};
 
 use crate::common::{decode, parser, text};
 use crate::{DONE, codes};
@@ -14,10 +14,10 @@ fn memory_is_bounded() {
             format!("data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{{}}\\n\"}}}}]}}\n\n")
         })
         .collect();
-    let seen = decode(&mut parser(TextAs::Records), [wire.as_bytes(), DONE.as_bytes()]);
+    let seen = decode(&mut parser(TextMode::Records), [wire.as_bytes(), DONE.as_bytes()]);
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::RecordTooLarge], 128));
     // A line without end; one diagnostic, and what follows is delivered.
-    let mut parser = parser(TextAs::Records);
+    let mut parser = parser(TextMode::Records);
     let piece = text(&"x".repeat(100_000));
     let wire = [text("{\"a\":\"")]
         .into_iter()
@@ -36,7 +36,7 @@ fn memory_is_bounded() {
 #[test]
 fn an_event_of_tiny_records_is_read_as_they_are_taken() {
     let one = text(&"{}\n".repeat(300_000));
-    let mut parser = parser(TextAs::Records);
+    let mut parser = parser(TextMode::Records);
     for _ in 0..3 {
         parser.push(one.as_bytes());
     }

@@ -2,7 +2,7 @@
 
 use tokenline_core::Code;
 use tokenline_core::{Options, Release};
-use tokenline_llm::{FinishReason, TextAs};
+use tokenline_llm::{FinishReason, TextMode};
 
 use crate::common::{call, chunk, decode, parser, text};
 use crate::{DONE, codes, lines, seen_as};
@@ -12,7 +12,7 @@ fn a_call_that_is_sent_twice_is_delivered_once() {
     let (once, finish) = (call("c1", "f", "{}"), chunk("{}", "tool_calls"));
     let calls = |wire: &[&String]| {
         let wire: Vec<String> = wire.iter().map(|&wire| wire.clone()).collect();
-        let seen = seen_as(TextAs::Records, &wire);
+        let seen = seen_as(TextMode::Records, &wire);
         assert!(seen.is_complete && codes(&seen).is_empty());
         seen.report.tool_calls()
     };
@@ -33,24 +33,24 @@ fn calls_of_several_indexes_may_be_interleaved() {
         call(0, "", ",\"limit\":10}"),
         chunk("{}", "tool_calls"),
     ];
-    let seen = seen_as(TextAs::Records, &wire);
+    let seen = seen_as(TextMode::Records, &wire);
     assert_eq!(
         seen.summary(),
         [
-            "call next_item f {\"q\":\"x\"} minted minted_1",
+            "call next_item f {\"q\":\"x\"} synthetic synthetic_1",
             "rejected late_fragment: call 1 (`f`): the call was released, but its arguments go on with `,`",
-            "call finish_reason g {} minted minted_2",
+            "call finish_reason g {} synthetic synthetic_2",
             "finish tool_calls",
         ]
     );
     assert!(!seen.is_complete && !seen.report.is_complete());
     let options = Options::lenient().release(Release::AtFinish);
-    let mut at_finish = parser(TextAs::Records).with_options(options);
+    let mut at_finish = parser(TextMode::Records).with_options(options);
     assert_eq!(
         decode(&mut at_finish, [wire.concat().as_bytes()]).summary(),
         [
             "rejected trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`",
-            "call finish_reason g {} minted minted_2",
+            "call finish_reason g {} synthetic synthetic_2",
             "finish tool_calls",
         ]
     );
@@ -65,7 +65,7 @@ fn a_fragment_that_says_nothing_does_not_reopen_its_choice() {
         chunk(r#"{"tool_calls":[{"index":0}]}"#, ""),
         chunk(r#"{"tool_calls":[{"index":5,"id":null,"function":{"name":null,"arguments":null}}]}"#, ""),
     ] {
-        let seen = seen_as(TextAs::Records, &[call("c1", "f", "{}"), finish.clone(), nothing]);
+        let seen = seen_as(TextMode::Records, &[call("c1", "f", "{}"), finish.clone(), nothing]);
         assert_eq!(seen.summary(), ["call finish_reason f {} c1", "finish tool_calls"]);
         assert!(seen.is_complete);
     }
@@ -81,7 +81,7 @@ fn calls_in_both_worlds_are_one() {
         DONE.to_owned(),
     ];
     assert_eq!(
-        lines(TextAs::ToolCalls, &wire),
+        lines(TextMode::ToolCalls, &wire),
         [
             r#"textual call newline a {"x":1} t1"#,
             "note prose",
@@ -90,11 +90,11 @@ fn calls_in_both_worlds_are_one() {
             "finish tool_calls"
         ]
     );
-    let seen = seen_as(TextAs::ToolCalls, &wire);
+    let seen = seen_as(TextMode::ToolCalls, &wire);
     assert_eq!((seen.report.tool_calls(), seen.report.records(), seen.report.rejected()), (3, 0, 0));
     // Otherwise the text is what it is.
-    assert_eq!(seen_as(TextAs::Records, &wire).report.records(), 2);
-    let as_text = seen_as(TextAs::Text, &wire);
+    assert_eq!(seen_as(TextMode::Records, &wire).report.records(), 2);
+    let as_text = seen_as(TextMode::Text, &wire);
     assert_eq!((as_text.report.tool_calls(), as_text.report.records(), as_text.report.notes()), (1, 0, 0));
 }
 
@@ -106,7 +106,7 @@ fn one_record_may_hold_several_calls_or_none() {
         chunk("{}", "stop"),
         DONE.to_owned(),
     ];
-    let seen = seen_as(TextAs::ToolCalls, &wire).summary();
+    let seen = seen_as(TextMode::ToolCalls, &wire).summary();
     assert_eq!(
         seen,
         [
@@ -130,19 +130,19 @@ fn each_choice_has_its_own_calls_and_its_own_end() {
     let wire = [delta(0, "{\"a\":", None), delta(1, "{\"b\":2}", Some("tool_calls")), delta(0, "1}", None)];
     let complete = [&wire[..], &[delta(0, "", Some("stop"))]].concat();
     assert_eq!(
-        lines(TextAs::Records, &complete),
+        lines(TextMode::Records, &complete),
         [
-            r#"1: call finish_reason f {"b":2} minted minted_1"#,
+            r#"1: call finish_reason f {"b":2} synthetic synthetic_1"#,
             "1: finish tool_calls",
-            r#"call finish_reason f {"a":1} minted minted_1"#,
+            r#"call finish_reason f {"a":1} synthetic synthetic_1"#,
             "finish stop"
         ]
     );
-    let seen = seen_as(TextAs::Records, &wire);
+    let seen = seen_as(TextMode::Records, &wire);
     assert_eq!(codes(&seen), [Code::Unsealed, Code::StreamIncomplete]);
     assert!(!seen.is_complete);
 
-    let mut parser = parser(TextAs::Records);
+    let mut parser = parser(TextMode::Records);
     decode(&mut parser, [complete.concat().as_bytes()]);
     assert_eq!(parser.finish_reason(0), Some(&FinishReason::Stop));
     assert_eq!(parser.finish_reason(1), Some(&FinishReason::ToolCalls));

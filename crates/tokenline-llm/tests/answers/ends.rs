@@ -1,7 +1,7 @@
 //! How an answer ends, and what its end releases.
 
 use tokenline_core::Code;
-use tokenline_llm::TextAs;
+use tokenline_llm::TextMode;
 
 use crate::common::{call, chunk, text};
 use crate::{DONE, codes, lines, seen_as};
@@ -70,23 +70,23 @@ fn the_end_decides_what_is_released() {
         let in_call = truncated.replace(": ", ": call 1 (`f`): ");
 
         check(
-            TextAs::Records,
+            TextMode::Records,
             text(record),
             Some(format!("{} {record}", evidence.unwrap_or("end_of_input"))),
         );
-        check(TextAs::Records, text(open), Some(format!("rejected {truncated}")));
-        check(TextAs::Text, text(open), None);
+        check(TextMode::Records, text(open), Some(format!("rejected {truncated}")));
+        check(TextMode::Text, text(open), None);
         check(
-            TextAs::Records,
+            TextMode::Records,
             call("c1", "f", record),
             Some(evidence.map_or_else(
                 || "rejected unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole".to_owned(),
                 |evidence| format!("call {evidence} f {record} c1"),
             )),
         );
-        check(TextAs::Records, call("c1", "f", open), Some(format!("rejected {in_call}")));
+        check(TextMode::Records, call("c1", "f", open), Some(format!("rejected {in_call}")));
         check(
-            TextAs::Records,
+            TextMode::Records,
             call("c1", "f", ""),
             Some(evidence.map_or_else(
                 || "rejected truncated: call 1 (`f`): the answer ended before the arguments began".to_owned(),
@@ -94,7 +94,7 @@ fn the_end_decides_what_is_released() {
             )),
         );
         check(
-            TextAs::ToolCalls,
+            TextMode::ToolCalls,
             text(r#"{"name":"f","parameters":{}}"#),
             Some(evidence.map_or_else(
                 || "rejected unsealed: the tool call is balanced, but the answer ended without proof that it is whole".to_owned(),
@@ -110,7 +110,7 @@ fn a_limit_by_another_name_is_a_limit() {
         let end = format!(
             "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"tool_calls\",\"native_finish_reason\":{native:?}}}]}}\n\n"
         );
-        let seen = seen_as(TextAs::Records, &[call("c1", "f", "{}"), end, DONE.to_owned()]);
+        let seen = seen_as(TextMode::Records, &[call("c1", "f", "{}"), end, DONE.to_owned()]);
         assert_eq!(codes(&seen), [Code::Unsealed], "{native}");
         assert!(seen.is_complete);
     }
@@ -126,7 +126,7 @@ fn a_cut_by_the_token_limit_is_always_said() {
         (its.line, its.column, its.span.start, its.span.end)
     };
     let limit = chunk("{}", "length");
-    for text_as in [TextAs::Records, TextAs::Text] {
+    for text_as in [TextMode::Records, TextMode::Text] {
         let whole = [text("{\"a\":1}\n{\"a\""), text(":2}\n"), limit.clone(), limit.clone()];
         assert_eq!(place(text_as, &whole), (3, 1, 16, 16));
         assert_eq!(place(text_as, &[text("{\"a\":1}\n "), limit.clone()]), (2, 2, 9, 9));
@@ -134,10 +134,10 @@ fn a_cut_by_the_token_limit_is_always_said() {
     }
     // Of a text that begins anew it is that text's place.
     let again = [text("{}\n{}\n"), chunk("{}", "stop"), text("{}\n"), limit.clone()];
-    assert_eq!(place(TextAs::Records, &again), (2, 1, 3, 3));
+    assert_eq!(place(TextMode::Records, &again), (2, 1, 3, 3));
     // Other ends are not a limit's.
     for reason in ["stop", "content_filter", "other"] {
-        assert_eq!(codes(&seen_as(TextAs::Records, &[text("{}\n"), chunk("{}", reason)])), []);
+        assert_eq!(codes(&seen_as(TextMode::Records, &[text("{}\n"), chunk("{}", reason)])), []);
     }
 }
 
@@ -159,9 +159,9 @@ fn an_answer_may_go_on_after_its_end() {
         "call finish_reason f {} c1",
         "finish tool_calls",
     ];
-    assert_eq!(lines(TextAs::Records, &wire), expected);
+    assert_eq!(lines(TextMode::Records, &wire), expected);
     // Then it is not complete before it ends again.
-    let seen = seen_as(TextAs::Records, &wire[..4]);
+    let seen = seen_as(TextMode::Records, &wire[..4]);
     assert_eq!(codes(&seen), [Code::Unsealed, Code::StreamIncomplete]);
 }
 
@@ -178,7 +178,7 @@ fn the_last_event_may_lack_its_blank_line() {
         (": comment", false),
         ("", false),
     ] {
-        let seen = seen_as(TextAs::Records, &[text("{\"a\":1}"), end.to_owned()]);
+        let seen = seen_as(TextMode::Records, &[text("{\"a\":1}"), end.to_owned()]);
         assert_eq!(seen.is_complete, is_complete, "{end}");
         assert_eq!(seen.report.records(), 1, "{end}");
         let is_cut = end.starts_with("data: ") && !is_complete;
@@ -191,22 +191,22 @@ fn the_last_event_may_lack_its_blank_line() {
 #[test]
 fn what_is_no_event_stream_says_so() {
     let body = "{\n  \"detail\": \"not found\"\n}\n";
-    let seen = seen_as(TextAs::Records, &[body.to_owned()]);
+    let seen = seen_as(TextMode::Records, &[body.to_owned()]);
     assert_eq!(
         seen.summary(),
         [
             "rejected stream_incomplete: the stream ended without a finish reason or `[DONE]`; the body is JSON, but not a response"
         ]
     );
-    let seen = seen_as(TextAs::Records, &["not found".to_owned()]);
+    let seen = seen_as(TextMode::Records, &["not found".to_owned()]);
     assert!(seen.summary()[0].ends_with("; 1 line of it is not of an event stream"), "{seen:?}");
-    assert_eq!(codes(&seen_as(TextAs::Records, &[])), [Code::StreamIncomplete]);
+    assert_eq!(codes(&seen_as(TextMode::Records, &[])), [Code::StreamIncomplete]);
 }
 
 #[test]
 fn an_incomplete_stream_is_found_at_its_last_event() {
     let last = |wire: &[String]| {
-        let seen = seen_as(TextAs::Text, wire);
+        let seen = seen_as(TextMode::Text, wire);
         let its = seen.report.diagnostics().last().cloned().expect("a finding");
         assert_eq!((its.code, its.column), (Code::StreamIncomplete, 1));
         (its.line, its.span.start, its.span.end)

@@ -1,7 +1,7 @@
 //! The errors of a provider, in the stream and instead of it.
 
 use tokenline_core::Code;
-use tokenline_llm::TextAs;
+use tokenline_llm::TextMode;
 
 use crate::common::{call, text};
 use crate::{DONE, codes, seen_as};
@@ -9,7 +9,7 @@ use crate::{DONE, codes, seen_as};
 #[test]
 fn what_servers_call_an_error() {
     let message = |data: &str| {
-        let seen = seen_as(TextAs::Records, &[text("{}\n"), format!("{data}\n\n"), DONE.to_owned()]);
+        let seen = seen_as(TextMode::Records, &[text("{}\n"), format!("{data}\n\n"), DONE.to_owned()]);
         assert!(codes(&seen).iter().all(|code| *code == Code::ProviderError), "{seen:?}");
         assert!(!seen.is_complete && seen.report.records() == 1);
         seen.report.diagnostics().first().map(|diagnostic| diagnostic.message.clone())
@@ -37,7 +37,7 @@ fn what_servers_call_an_error() {
         assert_eq!(message(data).as_deref(), Some(expected), "{data}");
     }
     // The stream may end in it.
-    let cut = seen_as(TextAs::Records, &[text("{}\n"), "event: error\ndata: overloaded".to_owned()]);
+    let cut = seen_as(TextMode::Records, &[text("{}\n"), "event: error\ndata: overloaded".to_owned()]);
     assert_eq!(codes(&cut), [Code::ProviderError]);
     let long = "é".repeat(600);
     let shown = message(&format!("data: {{\"error\":{{\"message\":\"{long}\"}}}}")).expect("a message");
@@ -49,13 +49,13 @@ fn an_error_is_said_once_and_keeps_what_was_whole() {
     // No second finding that the stream is incomplete, and no call that the error may have cut.
     let wire =
         [text("{\"a\":1}\n{\"b\""), call("c1", "f", "{}"), "data: {\"error\":\"down\"}\n\n".to_owned()];
-    let seen = seen_as(TextAs::Records, &wire);
+    let seen = seen_as(TextMode::Records, &wire);
     assert_eq!(codes(&seen), [Code::Truncated, Code::Unsealed, Code::ProviderError]);
     assert_eq!(seen.report.records(), 1);
     // `[DONE]` after it seals nothing.
     let more = [&wire[..], &[call("c2", "g", "{}"), DONE.to_owned()]].concat();
     assert_eq!(
-        codes(&seen_as(TextAs::Records, &more)),
+        codes(&seen_as(TextMode::Records, &more)),
         [Code::Truncated, Code::Unsealed, Code::ProviderError, Code::Unsealed]
     );
 }
@@ -63,7 +63,7 @@ fn an_error_is_said_once_and_keeps_what_was_whole() {
 #[test]
 fn a_body_that_is_an_error_is_the_providers() {
     let error = |body: &str| {
-        let seen = seen_as(TextAs::Records, &[body.to_owned()]);
+        let seen = seen_as(TextMode::Records, &[body.to_owned()]);
         assert!(!seen.is_complete && seen.events.len() == 1, "{seen:?}");
         let its = seen.report.diagnostics()[0].clone();
         (its.code, its.message, (its.line, its.span.start, its.span.end))
@@ -82,12 +82,12 @@ fn a_body_that_is_an_error_is_the_providers() {
     for body in [r#"{"error":null}"#, "[]", "<html>error</html>"] {
         assert_eq!(error(body).0, Code::StreamIncomplete, "{body}");
     }
-    let cut = seen_as(TextAs::Records, &[r#"{"error":{"message":"cut"#.to_owned()]);
+    let cut = seen_as(TextMode::Records, &[r#"{"error":{"message":"cut"#.to_owned()]);
     assert_eq!(codes(&cut), [Code::Truncated, Code::StreamIncomplete]);
     for len in [2000, 5000] {
         assert_eq!(error(&format!(r#"{{"error":"{}"}}"#, "x".repeat(len))).1, "x".repeat(500) + "…");
     }
     // Beside events it is no body.
-    let seen = seen_as(TextAs::Records, &[": hi\n\n".to_owned(), text("{}\n"), "{\"error\":1}".to_owned()]);
+    let seen = seen_as(TextMode::Records, &[": hi\n\n".to_owned(), text("{}\n"), "{\"error\":1}".to_owned()]);
     assert_eq!(codes(&seen), [Code::StreamIncomplete]);
 }

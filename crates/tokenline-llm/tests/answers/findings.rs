@@ -1,7 +1,7 @@
 //! What is said of an answer: where, and without its text.
 
 use tokenline_core::{Code, Example};
-use tokenline_llm::{ResponseEvent, TextAs};
+use tokenline_llm::{ResponseEvent, TextMode};
 
 use crate::common::{call, chunk, parser, text};
 use crate::{codes, seen_as};
@@ -20,7 +20,7 @@ fn places_are_those_of_the_text_of_the_arguments_or_of_the_wire() {
         choice(7, "3}\n"),
         error.to_owned(),
     ];
-    let seen = seen_as(TextAs::Records, &wire);
+    let seen = seen_as(TextMode::Records, &wire);
     let places: Vec<_> = seen
         .events
         .iter()
@@ -50,7 +50,7 @@ fn places_are_those_of_the_text_of_the_arguments_or_of_the_wire() {
 fn all_of_a_text_is_in_its_events() {
     let rejected = |wire: &str| {
         let deltas: Vec<String> = wire.split('|').map(text).chain([chunk("{}", "stop")]).collect();
-        let seen = seen_as(TextAs::ToolCalls, &deltas);
+        let seen = seen_as(TextMode::ToolCalls, &deltas);
         let received = seen.events.iter().filter_map(|event| match event {
             ResponseEvent::RejectedCall { call, .. } => {
                 Some(format!("{}={}", call.name.as_deref().unwrap_or("?"), call.received))
@@ -93,7 +93,7 @@ fn all_of_a_text_is_in_its_events() {
 
 #[test]
 fn what_is_debugged_is_not_the_text() {
-    let mut parser = parser(TextAs::Records);
+    let mut parser = parser(TextMode::Records);
     parser.push(text("{\"secret\":").as_bytes());
     parser.push(call("c1", "secret", "{\"secret\":").as_bytes());
     while parser.next_event().is_some() {}
@@ -109,7 +109,7 @@ fn findings_do_not_repeat_the_text() {
         format!("data: {{\"{secret}\n\n"),
         chunk("{}", "length"),
     ];
-    let seen = seen_as(TextAs::ToolCalls, &wire);
+    let seen = seen_as(TextMode::ToolCalls, &wire);
     assert!(seen.report.rejected() >= 4, "{:?}", seen.report);
     for diagnostic in seen.report.diagnostics() {
         assert!(!format!("{diagnostic:?}").contains(secret), "{diagnostic:?}");
@@ -120,7 +120,7 @@ fn findings_do_not_repeat_the_text() {
 fn the_examples_of_the_codes_trigger_them() {
     for code in Code::ALL {
         if let Example::OpenAiChat(wire) = code.example() {
-            assert!(codes(&seen_as(TextAs::Records, &[wire.to_owned()])).contains(code), "{code}");
+            assert!(codes(&seen_as(TextMode::Records, &[wire.to_owned()])).contains(code), "{code}");
         }
     }
 }

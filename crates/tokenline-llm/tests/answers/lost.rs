@@ -1,7 +1,7 @@
 //! What is cut off, lost or no UTF-8 harms its line or its call, and makes nothing up.
 
 use tokenline_core::{Code, Limits, Options};
-use tokenline_llm::{Provider, ResponseParser, TextAs};
+use tokenline_llm::{Provider, ResponseParser, TextMode};
 
 use crate::common::{at_every_cut, call, chunk, chunk_of, decode, parser, parser_of, text};
 use crate::{DONE, codes, lines, seen_as};
@@ -29,8 +29,12 @@ fn a_character_that_was_cut_in_half_is_put_together() {
         stop.clone(),
     ];
     assert_eq!(
-        lines(TextAs::Records, &wire),
-        [r#"newline {"a":"x😀"}"#, r#"call finish_reason f {"b":"😁!"} minted minted_1"#, "finish stop"]
+        lines(TextMode::Records, &wire),
+        [
+            r#"newline {"a":"x😀"}"#,
+            r#"call finish_reason f {"b":"😁!"} synthetic synthetic_1"#,
+            "finish stop"
+        ]
     );
     // A half without its other harms its line, or its call.
     let alone = [
@@ -40,7 +44,7 @@ fn a_character_that_was_cut_in_half_is_put_together() {
         raw_call(r#"\"}"#),
         stop,
     ];
-    let seen = seen_as(TextAs::Records, &alone);
+    let seen = seen_as(TextMode::Records, &alone);
     assert_eq!(codes(&seen), [Code::InvalidUtf8, Code::InvalidUtf8, Code::InvalidUtf8]);
     assert_eq!(seen.report.records(), 2);
 }
@@ -53,18 +57,18 @@ fn half_a_character_in_a_name_is_a_bad_name() {
         r#"{"index":0,"id":"c\ude00","function":{"name":"rm","arguments":"{}"}}"#,
     ] {
         let wire = [chunk(&format!(r#"{{"tool_calls":[{call}]}}"#), ""), stop.clone()];
-        let seen = seen_as(TextAs::Records, &wire);
+        let seen = seen_as(TextMode::Records, &wire);
         assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0), "{call}");
     }
     let error = "data: {\"error\":{\"message\":\"down\\ud83d\"}}\n\n".to_owned();
-    assert_eq!(lines(TextAs::Records, &[error]), ["rejected provider_error: down\u{fffd}"]);
+    assert_eq!(lines(TextMode::Records, &[error]), ["rejected provider_error: down\u{fffd}"]);
     // The end of one choice does not end what another waits for.
     let wire = [
         chunk(r#"{"content":"{\"a\":\"\ud83d"}"#, ""),
         chunk_of(1, "{}", "stop"),
         chunk(r#"{"content":"\ude00\"}\n"}"#, "stop"),
     ];
-    assert_eq!(lines(TextAs::Records, &wire), ["1: finish stop", r#"newline {"a":"😀"}"#, "finish stop"]);
+    assert_eq!(lines(TextMode::Records, &wire), ["1: finish stop", r#"newline {"a":"😀"}"#, "finish stop"]);
 }
 
 #[test]
@@ -81,7 +85,7 @@ fn a_character_that_looks_like_half_of_one_is_left_as_it_is() {
     ];
     let wire = wire.map(|chunk| chunk.replace('X', "\u{10f03d}"));
     let expected = [r#"newline {"X":"X😀X"}"#, r#"call finish_reason X {"a":"😀X"} X"#, "finish stop"];
-    assert_eq!(lines(TextAs::Records, &wire), expected.map(|line| line.replace('X', "\u{10f03d}")));
+    assert_eq!(lines(TextMode::Records, &wire), expected.map(|line| line.replace('X', "\u{10f03d}")));
 }
 
 #[test]
@@ -89,7 +93,7 @@ fn half_a_character_waits_until_its_block_or_the_answer_ends() {
     let start = r#"{"type":"message_start","message":{"content":[]}}"#;
     let summary = |events: &[&str]| {
         let wire: String = [start].iter().chain(events).map(|data| format!("data: {data}\n\n")).collect();
-        decode(&mut parser_of(Provider::Anthropic, TextAs::Records), [wire.as_bytes()]).summary()
+        decode(&mut parser_of(Provider::Anthropic, TextMode::Records), [wire.as_bytes()]).summary()
     };
     let delta = |index: u32, text: &str| {
         format!(
@@ -126,7 +130,7 @@ fn what_follows_a_cut_is_not_what_was_inside() {
         text("{\"name\":\"ls\",\"parameters\":{}}\n"),
         chunk("{}", "stop"),
     ];
-    let seen = seen_as(TextAs::ToolCalls, &wire);
+    let seen = seen_as(TextMode::ToolCalls, &wire);
     let calls: Vec<_> = seen.summary().into_iter().filter(|line| line.starts_with("textual")).collect();
     assert_eq!(calls, ["textual call newline ls {}"]);
 }
@@ -139,7 +143,7 @@ fn a_lost_event_makes_nothing_up() {
     let finish = chunk("{}", "stop");
     let check = |wire: &[&String], expected: &[&str]| {
         let wire: Vec<String> = wire.iter().map(|wire| (*wire).clone()).chain([finish.clone()]).collect();
-        assert_eq!(lines(TextAs::Records, &wire), [expected, &["finish stop"]].concat(), "{wire:?}");
+        assert_eq!(lines(TextMode::Records, &wire), [expected, &["finish stop"]].concat(), "{wire:?}");
     };
     // The line it is in is lost, those around it are not.
     check(
@@ -191,7 +195,7 @@ fn bytes_that_are_not_utf8_harm_their_line_or_call() {
         let mut wire = [before.to_owned(), bad.to_owned(), chunk("{}", "stop")].concat().into_bytes();
         let at = wire.windows(3).position(|window| window == "…".as_bytes()).expect("a place for it");
         wire.splice(at..at + 3, [0xFF, 0xE2, 0x82]);
-        at_every_cut(parser(TextAs::Records), &wire)
+        at_every_cut(parser(TextMode::Records), &wire)
     };
     let seen = wire("", &text("{\"a\":1}\n{\"b\":\"…\"}\n{\"c\":3}\n"));
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::InvalidUtf8], 2));
@@ -211,7 +215,7 @@ fn bytes_that_are_not_utf8_harm_their_line_or_call() {
 fn deep_events_are_lost_not_fatal() {
     let deep = format!("data: {{\"x\":{}}}\n\n", "[".repeat(100_000));
     let seen = decode(
-        &mut parser(TextAs::Records),
+        &mut parser(TextMode::Records),
         [deep.as_bytes(), text("\n{\"a\":1}\n").as_bytes(), DONE.as_bytes()],
     );
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::MalformedJson, Code::MalformedJson], 1));

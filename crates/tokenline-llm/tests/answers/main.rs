@@ -14,16 +14,16 @@ mod shapes;
 
 use common::{Seen, at_every_cut, parser};
 use tokenline_core::{Code, Severity, json};
-use tokenline_llm::{ResponseEvent, TextAs};
+use tokenline_llm::{ResponseEvent, TextMode};
 
 const DONE: &str = "data: [DONE]\n\n";
 
-fn seen_as(text_as: TextAs, wire: &[String]) -> Seen {
+fn seen_as(text_as: TextMode, wire: &[String]) -> Seen {
     at_every_cut(parser(text_as), wire.concat().as_bytes())
 }
 
 /// A line an event, without those of the text itself.
-fn lines(text_as: TextAs, wire: &[String]) -> Vec<String> {
+fn lines(text_as: TextMode, wire: &[String]) -> Vec<String> {
     let mut lines = seen_as(text_as, wire).summary();
     lines.retain(|line| !line.starts_with("text "));
     lines

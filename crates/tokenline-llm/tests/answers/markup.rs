@@ -2,7 +2,7 @@
 
 use tokenline_core::Options;
 use tokenline_core::json::Raw;
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 use crate::common::random;
 
@@ -12,8 +12,8 @@ fn events(content: &str, size: usize) -> (String, Vec<String>) {
         "{{\"message\":{{\"role\":\"assistant\",\"content\":{text}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"stop\"}}\n"
     );
     let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient())
-        .text_as(TextAs::ToolCalls)
-        .with_fragments();
+        .text_as(TextMode::ToolCalls)
+        .with_text_and_reasoning();
     let (mut shown, mut calls) = (String::new(), Vec::new());
     let mut take = |parser: &mut ResponseParser<Raw>| {
         while let Some(event) = parser.next_event() {

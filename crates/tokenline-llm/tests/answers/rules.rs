@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 use tokenline_core::{Code, Options, Validate, ValidateCall, Violation, json};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 use crate::common::{at_every_cut, call, chunk, parser, text};
 use crate::{DONE, codes};
@@ -41,7 +41,7 @@ fn calls_and_records_are_held_against_their_rules() {
         chunk("{}", "stop"),
     ]
     .concat();
-    let with_tools = parser(TextAs::ToolCalls).with_tools(Weather);
+    let with_tools = parser(TextMode::ToolCalls).with_tools(Weather);
     let seen = at_every_cut(with_tools, wire.as_bytes());
     let paths: Vec<_> =
         seen.report.diagnostics().iter().map(|its| (its.code, its.instance_path.as_deref())).collect();
@@ -57,7 +57,7 @@ fn calls_and_records_are_held_against_their_rules() {
     assert_eq!(seen.report.tool_calls(), 2);
 
     let wire = [text("{\"city\":1}\n{\"town\":2}\n{\"city\":3}\n"), chunk("{}", "stop")].concat();
-    let seen = at_every_cut(parser(TextAs::Records).with_validator(Weather), wire.as_bytes());
+    let seen = at_every_cut(parser(TextMode::Records).with_validator(Weather), wire.as_bytes());
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::SchemaViolation], 2));
 }
 

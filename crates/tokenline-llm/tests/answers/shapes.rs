@@ -1,6 +1,6 @@
 //! Other shapes of the same, and what is not known.
 
-use tokenline_llm::TextAs;
+use tokenline_llm::TextMode;
 
 use crate::common::{chunk, decode, parser, text};
 use crate::{DONE, lines, seen_as};
@@ -26,8 +26,8 @@ fn what_is_not_known_is_counted_and_no_error() {
         text("after the end"),
         "data: {\"error\":\"after the end\"}\n\n".to_owned(),
     ];
-    let seen = seen_as(TextAs::Records, &wire);
-    assert_eq!(seen.summary(), ["call finish_reason f {} minted minted_1", "finish stop"]);
+    let seen = seen_as(TextMode::Records, &wire);
+    assert_eq!(seen.summary(), ["call finish_reason f {} synthetic synthetic_1", "finish stop"]);
     assert!(seen.is_complete);
     assert_eq!(
         seen.unknown,
@@ -41,23 +41,23 @@ fn what_is_not_known_is_counted_and_no_error() {
     // Names that a server makes up do not fill the memory, nor the time.
     let members = (0..200_000).map(|name| format!("\"{name}\":1,")).collect::<String>();
     let one = format!("data: {{{members}\"a\":1}}\n\n");
-    let many = decode(&mut parser(TextAs::Records), [one.as_bytes()]);
+    let many = decode(&mut parser(TextMode::Records), [one.as_bytes()]);
     assert!(many.unknown.ends_with(", and others (199937)"));
     let made_up: String =
         (0..100).map(|name| format!("data: {{\"{name}{}\":1}}\n\n", "x".repeat(200))).collect();
-    let seen = seen_as(TextAs::Records, &[made_up, DONE.to_owned()]);
+    let seen = seen_as(TextMode::Records, &[made_up, DONE.to_owned()]);
     assert!(seen.unknown.ends_with(", and others (36)") && seen.unknown.len() < 64 * 80, "{}", seen.unknown);
 }
 
 #[test]
 fn other_shapes_of_the_same() {
     let finish = chunk("{}", "tool_calls");
-    let call = |delta: &str| lines(TextAs::Records, &[delta.to_owned(), finish.clone()]).remove(0);
+    let call = |delta: &str| lines(TextMode::Records, &[delta.to_owned(), finish.clone()]).remove(0);
     // Arguments as the object itself; a number for an id; the old single call; no stream at all.
     for (delta, expected) in [
         (chunk(r#"{"tool_calls":[{"id":7,"function":{"name":"f","arguments":{"a":1.0}}}]}"#, ""), r#"call finish_reason f {"a":1.0} 7"#),
-        (chunk(r#"{"tool_calls":[{"function":{"name":"f","arguments":null}}]}"#, ""), "call finish_reason f {} minted minted_1"),
-        (chunk(r#"{"function_call":{"name":"f","arguments":"{\"a\":1}"}}"#, ""), r#"call finish_reason f {"a":1} minted minted_1"#),
+        (chunk(r#"{"tool_calls":[{"function":{"name":"f","arguments":null}}]}"#, ""), "call finish_reason f {} synthetic synthetic_1"),
+        (chunk(r#"{"function_call":{"name":"f","arguments":"{\"a\":1}"}}"#, ""), r#"call finish_reason f {"a":1} synthetic synthetic_1"#),
         (
             "data: {\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c\",\"function\":{\"name\":\"f\",\"arguments\":\"{}\"}}]}}]}\n\n".to_owned(),
             "call finish_reason f {} c",
@@ -68,19 +68,19 @@ fn other_shapes_of_the_same() {
     // Beside a delta the message is the text so far (Perplexity).
     let both =
         "data: {\"choices\":[{\"delta\":{\"content\":\"{}\\n\"},\"message\":{\"content\":\"{}\\n\"}}]}\n\n";
-    assert_eq!(lines(TextAs::Records, &[both.to_owned(), finish.clone()])[0], "newline {}");
+    assert_eq!(lines(TextMode::Records, &[both.to_owned(), finish.clone()])[0], "newline {}");
     // Reasoning under both names; thinking as plain text.
     let both = chunk(r#"{"reasoning":"hm","reasoning_content":"hm"}"#, "");
     let part = chunk(r#"{"content":[{"type":"thinking","thinking":"m"},{"type":"text","text":"{}"}]}"#, "");
     assert_eq!(
-        lines(TextAs::Records, &[both, part, finish]),
+        lines(TextMode::Records, &[both, part, finish]),
         ["finish_reason {}", "finish tool_calls", "reasoning hmm"]
     );
     // Choices without a number are counted.
     let unnumbered =
         "data: {\"choices\":[{\"delta\":{\"content\":\"{}\"}},{\"delta\":{\"content\":\"{}\"}}]}\n\n";
     assert_eq!(
-        lines(TextAs::Records, &[unnumbered.to_owned(), DONE.to_owned()]),
+        lines(TextMode::Records, &[unnumbered.to_owned(), DONE.to_owned()]),
         ["terminator {}", "1: terminator {}"]
     );
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tokenline_core::json::Raw;
 use tokenline_core::{Options, Report};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 /// What a stream came to.
 #[derive(Clone, Debug, PartialEq)]
@@ -20,12 +20,12 @@ pub struct Seen {
     pub report: Report,
 }
 
-pub fn parser(text_as: TextAs) -> ResponseParser<Raw> {
+pub fn parser(text_as: TextMode) -> ResponseParser<Raw> {
     parser_of(Provider::OpenAiChat, text_as)
 }
 
-pub fn parser_of(provider: Provider, text_as: TextAs) -> ResponseParser<Raw> {
-    ResponseParser::new(provider, Options::lenient()).text_as(text_as).with_fragments()
+pub fn parser_of(provider: Provider, text_as: TextMode) -> ResponseParser<Raw> {
+    ResponseParser::new(provider, Options::lenient()).text_as(text_as).with_text_and_reasoning()
 }
 
 /// Decodes an answer that arrives in these pieces.
@@ -95,8 +95,8 @@ impl Seen {
                     lines.push(format!("{}{} {}", of(choice), record.completion.as_str(), record.value));
                 }
                 ResponseEvent::ToolCall { choice, call, record, .. } => {
-                    let minted = if call.has_minted_id { " minted" } else { "" };
-                    let id = call.call_id.as_deref().map_or(String::new(), |id| format!("{minted} {id}"));
+                    let synthetic = if call.is_synthetic_id { " synthetic" } else { "" };
+                    let id = call.call_id.as_deref().map_or(String::new(), |id| format!("{synthetic} {id}"));
                     let kind = if record.is_some() { "textual call" } else { "call" };
                     let (name, completion) = (&call.name, call.completion.as_str());
                     lines.push(format!("{}{kind} {completion} {name} {}{id}", of(choice), call.parameters));

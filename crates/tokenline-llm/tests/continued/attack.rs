@@ -27,7 +27,7 @@ const HABITS: [Habit; 24] = [
     Habit::Asked,
     Habit::AskedFenced,
     Habit::Anchor,
-    Habit::Respaced,
+    Habit::WhitespaceDiffers,
     Habit::NoOverlap,
     Habit::Several(2),
     Habit::Several(3),
@@ -161,7 +161,7 @@ fn attack(
     end: ResponseEnd,
     piece: usize,
 ) {
-    let machine = RecordContinuation::new(Continuation::new().max_requests(20), options(model.style));
+    let machine = RecordContinuation::new(ContinuationOptions::new().max_requests(20), options(model.style));
     let mut run = Run {
         model,
         machine,

@@ -5,7 +5,7 @@ use super::*;
 /// The records of these responses, and the machine behind them.
 fn comes(options: &Options, responses: &[(&str, ResponseEnd)]) -> (Vec<String>, RecordContinuation) {
     let mut random = Random::new(40);
-    let mut machine = RecordContinuation::new(Continuation::new(), options.clone());
+    let mut machine = RecordContinuation::new(ContinuationOptions::new(), options.clone());
     let mut records = Vec::new();
     for (said, end) in responses {
         machine.begin();
@@ -151,7 +151,7 @@ fn a_checkpoint_at_any_byte_of_a_continuation_goes_on_there() {
             for from in [third - lines[1].len() - 1, third, cut, 0] {
                 for taken in 0..text.len() - from {
                     let mut random = Random::new(41);
-                    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+                    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
                     machine.begin();
                     let mut records = feed(&mut machine, &text[..cut], CUT, &mut random);
                     machine.begin();
@@ -165,7 +165,7 @@ fn a_checkpoint_at_any_byte_of_a_continuation_goes_on_there() {
                     }
                     let saved = serde_json::to_string(&machine.checkpoint()).expect("it can be saved");
                     let checkpoint: Checkpoint = serde_json::from_str(&saved).expect("it was saved");
-                    let settings = Continuation::resume(checkpoint);
+                    let settings = ContinuationOptions::resume(checkpoint);
                     let mut machine = RecordContinuation::new(settings, Options::lenient());
                     machine.begin();
                     let anchor = text.find(lines[records.len() - 1]).expect("it is there");

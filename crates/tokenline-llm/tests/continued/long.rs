@@ -52,7 +52,7 @@ fn a_long_record_is_never_changed_whatever_the_habits() {
             Habit::Asked,
             Habit::AskedFenced,
             Habit::Anchor,
-            Habit::Respaced,
+            Habit::WhitespaceDiffers,
             Habit::NoOverlap,
             Habit::Restart,
             Habit::FencedRestart,
@@ -76,7 +76,7 @@ fn a_record_of_ten_megabytes_takes_time_in_proportion() {
     let mut seconds = Vec::new();
     for bytes in [1_000_000, 10_000_000] {
         let model = Model::new(vec![model::long_record(&mut random, bytes)], Style::Lines);
-        let settings = Continuation::new().max_requests(100_000);
+        let settings = ContinuationOptions::new().max_requests(100_000);
         let mut options = Options::lenient();
         options.limits.line_bytes = 64 << 20;
         let mut machine = RecordContinuation::new(settings, options);
@@ -128,7 +128,7 @@ fn a_record_longer_than_allowed_is_an_error() {
     let model = Model::new(vec![model::long_record(&mut random, 20_000)], Style::Lines);
     let mut options = Options::lenient();
     options.limits.line_bytes = 8192;
-    let mut machine = RecordContinuation::new(Continuation::new().max_requests(100), options);
+    let mut machine = RecordContinuation::new(ContinuationOptions::new().max_requests(100), options);
     let mut heard = 0;
     let error = loop {
         match machine.step() {

@@ -10,8 +10,8 @@ use model::{Habit, Model, Random, Style};
 use tokenline_core::{Event, Options};
 use tokenline_llm::request::Message;
 use tokenline_llm::{
-    Checkpoint, Continuation, ContinuationError, ContinuationFailure, ContinuationStep, RecordContinuation,
-    ResponseEnd,
+    Checkpoint, ContinuationError, ContinuationFailure, ContinuationOptions, ContinuationStep,
+    RecordContinuation, ResponseEnd,
 };
 
 fn squeezed(record: &str) -> String {
@@ -66,7 +66,7 @@ fn run(
     habits: &[Habit],
     random: &mut Random,
 ) -> (Vec<String>, RecordContinuation) {
-    let settings = Continuation::new().max_requests(100_000).max_failures(1_000);
+    let settings = ContinuationOptions::new().max_requests(100_000).max_failures(1_000);
     let mut machine = RecordContinuation::new(settings, options(model.style));
     let (mut records, mut heard) = (Vec::new(), 0);
     let mut log = Vec::new();
@@ -141,7 +141,7 @@ fn every_record_comes_once_whatever_the_habits() {
         let model = Model::new(records, style);
         let habits = [
             Habit::Anchor,
-            Habit::Respaced,
+            Habit::WhitespaceDiffers,
             Habit::NoOverlap,
             Habit::Several(1 + random.below(8)),
             Habit::Restart,
@@ -159,7 +159,8 @@ fn every_record_comes_once_whatever_the_habits() {
 
 #[test]
 fn each_habit_alone_comes_to_the_end() {
-    for habit in [Habit::Anchor, Habit::Respaced, Habit::NoOverlap, Habit::Several(3), Habit::Prose] {
+    for habit in [Habit::Anchor, Habit::WhitespaceDiffers, Habit::NoOverlap, Habit::Several(3), Habit::Prose]
+    {
         for style in STYLES {
             let mut random = Random::new(7);
             let records = (0..80).map(|number| model::record(&mut random, number)).collect();
@@ -176,7 +177,7 @@ fn equal_rows_come_in_the_right_number() {
         let count = 2 + random.below(120);
         let model = Model::new(model::rows(&mut random, count), STYLES[random.below(4)]);
         // Rows that are equal only show how many they are where the one that was asked for is repeated.
-        let habits = [Habit::Anchor, Habit::Respaced, Habit::Prose, Habit::Talk];
+        let habits = [Habit::Anchor, Habit::WhitespaceDiffers, Habit::Prose, Habit::Talk];
         all(&model, 100 + random.below(300), &habits, &mut random);
     }
 }
@@ -185,7 +186,7 @@ fn equal_rows_come_in_the_right_number() {
 fn a_restart_over_equal_rows_is_counted() {
     let mut random = Random::new(3);
     let model = Model::new(model::rows(&mut random, 200), Style::Lines);
-    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     machine.begin();
     let mut records = feed(&mut machine, &model.text[..900], ResponseEnd::Cut, &mut random);
     machine.begin();
@@ -200,7 +201,7 @@ fn a_restart_that_is_another_answer_delivers_nothing() {
     let mut random = Random::new(4);
     let lines: Vec<String> = (0..40).map(|n| format!("{{\"n\":{n}}}")).collect();
     for changed in [1, 5, 12, 29] {
-        let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         machine.begin();
         let first = lines[..30].join("\n") + "\n{\"n";
         assert_eq!(feed(&mut machine, &first, ResponseEnd::Cut, &mut random).len(), 30);
@@ -223,7 +224,7 @@ fn a_model_that_gets_nowhere_is_given_up() {
         ("", ContinuationFailure::Nothing),
         ("I cannot.\n", ContinuationFailure::Nothing),
     ] {
-        let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         machine.begin();
         feed(&mut machine, "{\"n\":0}\n{\"n\":1}\n{\"n", ResponseEnd::Cut, &mut random);
         for _ in 0..3 {
@@ -239,7 +240,7 @@ fn a_model_that_gets_nowhere_is_given_up() {
 #[test]
 fn limits_end_it() {
     let mut random = Random::new(6);
-    let mut machine = RecordContinuation::new(Continuation::new().max_requests(2), Options::lenient());
+    let mut machine = RecordContinuation::new(ContinuationOptions::new().max_requests(2), Options::lenient());
     for text in ["{\"n\":0}\n{\"n", "{\"n\":0}\n{\"n\":1}\n{"] {
         machine.begin();
         feed(&mut machine, text, ResponseEnd::Cut, &mut random);
@@ -247,13 +248,15 @@ fn limits_end_it() {
     let error = ContinuationError::TooManyRequests { requests: 2 };
     assert_eq!(machine.step(), ContinuationStep::Failed(error));
 
-    let mut machine = RecordContinuation::new(Continuation::new().max_output_tokens(100), Options::lenient());
+    let mut machine =
+        RecordContinuation::new(ContinuationOptions::new().max_output_tokens(100), Options::lenient());
     machine.begin();
     machine.count_output_tokens(120);
     feed(&mut machine, "{\"n\":0}\n{\"n", ResponseEnd::Cut, &mut random);
     assert_eq!(machine.step(), ContinuationStep::Failed(ContinuationError::TooManyTokens { tokens: 120 }));
 
-    let mut machine = RecordContinuation::new(Continuation::new().after_breaks(false), Options::lenient());
+    let mut machine =
+        RecordContinuation::new(ContinuationOptions::new().after_breaks(false), Options::lenient());
     machine.begin();
     assert_eq!(feed(&mut machine, "{\"n\":0}\n{\"n", ResponseEnd::Broken, &mut random).len(), 1);
     assert_eq!(machine.step(), ContinuationStep::Failed(ContinuationError::Broken));
@@ -263,13 +266,13 @@ fn limits_end_it() {
 fn the_text_itself_tells_that_it_was_cut() {
     let mut random = Random::new(7);
     for text in ["{\"n\":0}\n{\"n\":1", "[{\"n\":0},{\"n\":1}", "[{\"n\":0},", "{\"n\":0}\n{"] {
-        let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         machine.begin();
         feed(&mut machine, text, ResponseEnd::Clean, &mut random);
         assert!(matches!(machine.step(), ContinuationStep::Ask(_)), "{text}");
     }
     for text in ["{\"n\":0}\n{\"n\":1}", "[{\"n\":0}]", "", "No."] {
-        let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         machine.begin();
         feed(&mut machine, text, ResponseEnd::Clean, &mut random);
         assert_eq!(machine.step(), ContinuationStep::Done, "{text}");
@@ -279,7 +282,7 @@ fn the_text_itself_tells_that_it_was_cut() {
 #[test]
 fn a_seam_that_can_be_read_in_two_ways_is_not_read() {
     let mut random = Random::new(8);
-    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     machine.begin();
     feed(&mut machine, "{\"n\":0}\n{\"n\":1", ResponseEnd::Cut, &mut random);
     machine.begin();
@@ -297,7 +300,7 @@ fn a_checkpoint_at_any_place_goes_on_there() {
         let records: Vec<String> = (0..30).map(|number| model::record(&mut random, number)).collect();
         let model = Model::new(records, style);
         for cut in (0..model.text.len()).step_by(97).filter(|cut| model.text.is_char_boundary(*cut)) {
-            let mut machine = RecordContinuation::new(Continuation::new(), options(style));
+            let mut machine = RecordContinuation::new(ContinuationOptions::new(), options(style));
             machine.begin();
             machine.push(&model.text[..cut]);
             let mut seen = Vec::new();
@@ -310,7 +313,8 @@ fn a_checkpoint_at_any_place_goes_on_there() {
             drop(machine);
             let checkpoint: Checkpoint = serde_json::from_str(&saved).expect("it was saved");
             assert_eq!(checkpoint.records(), seen.len() as u64);
-            let mut machine = RecordContinuation::new(Continuation::resume(checkpoint), options(style));
+            let mut machine =
+                RecordContinuation::new(ContinuationOptions::resume(checkpoint), options(style));
             assert!(matches!(machine.step(), ContinuationStep::Ask(messages) if !messages.is_empty()));
             machine.begin();
             let said = match seen.len() {
@@ -329,7 +333,7 @@ fn a_checkpoint_at_any_place_goes_on_there() {
 fn a_restart_that_is_cut_before_anything_new_is_told() {
     let mut random = Random::new(10);
     let lines: Vec<String> = (0..40).map(|n| format!("{{\"n\":{n}}}")).collect();
-    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     machine.begin();
     feed(&mut machine, &(lines.join("\n") + "\n{\"n"), ResponseEnd::Cut, &mut random);
     for failures in 1..=3 {
@@ -353,7 +357,7 @@ fn an_answer_whose_first_record_is_its_last_can_start_over() {
     let text = lines.join("\n") + "\n";
     let first = lines[..12].join("\n") + "\n";
     for (said, is_whole) in [(text.clone(), true), (text[first.len() - 8..].to_owned(), true)] {
-        let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+        let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         machine.begin();
         let mut records = feed(&mut machine, &first, ResponseEnd::Cut, &mut random);
         let ContinuationStep::Ask(messages) = machine.step() else { panic!("it is asked") };
@@ -364,7 +368,7 @@ fn an_answer_whose_first_record_is_its_last_can_start_over() {
     }
     // What comes round could be either.
     let lines: Vec<String> = (0..13).map(|n| format!("{{\"n\":{}}}", n % 4)).collect();
-    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     machine.begin();
     feed(&mut machine, &(lines.join("\n") + "\n"), ResponseEnd::Cut, &mut random);
     machine.begin();

@@ -38,7 +38,7 @@ pub enum Style {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Habit {
     Anchor,
-    Respaced,
+    WhitespaceDiffers,
     NoOverlap,
     Several(usize),
     Restart,
@@ -116,12 +116,12 @@ impl Model {
         let anchor = delivered.saturating_sub(1);
         match habit {
             Habit::Anchor => from(anchor),
-            Habit::Respaced if delivered > 0 => {
+            Habit::WhitespaceDiffers if delivered > 0 => {
                 let (start, end) = self.spans[anchor];
                 let record = respaced(&self.text[start..end]);
                 record + &self.text[self.spans[anchor].1..]
             }
-            Habit::Respaced | Habit::NoOverlap => from(delivered),
+            Habit::WhitespaceDiffers | Habit::NoOverlap => from(delivered),
             Habit::Several(several) => from(delivered.saturating_sub(several)),
             Habit::Restart => self.text.clone(),
             Habit::FencedRestart => format!("Here it is again:\n\n```json\n{}\n```\n", self.text.trim_end()),

@@ -10,7 +10,7 @@ fn mended(text: &str) -> Option<String> {
 
 /// What comes of these responses, each cut but the last one, pushed in pieces of so many bytes.
 fn comes(responses: &[&str], piece: usize) -> (Vec<String>, RecordContinuation) {
-    let mut machine = RecordContinuation::new(Continuation::new(), Options::lenient())
+    let mut machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient())
         .with_repair(|rejected| mended(&rejected.text));
     let mut records = Vec::new();
     for (number, said) in responses.iter().enumerate() {
@@ -82,7 +82,7 @@ fn what_a_cut_leaves_open_is_not_asked_about() {
         ("{\"n\":0}\n{\"n\":1,\"x\":[1,", "2]}\n{\"n\":2}\n"),
         ("{\"n\":0}\n{\"n\":1,\"x\":[{\"y\":3},", "{\"n\":0}\n4],\"z\":1}\n{\"n\":2}\n"),
     ] {
-        let machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+        let machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
         let mut machine = machine.with_repair(everything);
         machine.begin();
         feed(&mut machine, first, ResponseEnd::Cut, &mut random);
@@ -96,7 +96,7 @@ fn what_a_cut_leaves_open_is_not_asked_about() {
 fn a_line_is_not_asked_about_twice_and_what_was_made_of_a_part_is_no_record() {
     let asked = std::sync::Arc::new(std::sync::atomic::AtomicU32::new(0));
     let counted = asked.clone();
-    let machine = RecordContinuation::new(Continuation::new(), Options::lenient());
+    let machine = RecordContinuation::new(ContinuationOptions::new(), Options::lenient());
     let mut machine = machine.with_repair(move |rejected| {
         counted.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         // It keeps what can be kept.

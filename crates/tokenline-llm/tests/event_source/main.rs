@@ -22,7 +22,7 @@ use tokenline_codec::{JsonlStreamParser, StreamError};
 use tokenline_core::json::Raw;
 use tokenline_llm::event_source::{EventSourceBody, EventSourceError};
 use tokenline_llm::replay::{ContentType, Fault, Gate, Pace, Recording, ReplayServer};
-use tokenline_llm::{Provider, ResponseError, ResponseStream, TextAs};
+use tokenline_llm::{Provider, ResponseError, ResponseStream, TextMode};
 use tokio::net::TcpListener;
 
 const REQUEST: &str = "{\"model\":\"any\",\"stream\":true}";
@@ -49,7 +49,7 @@ fn event_source(url: &str) -> EventSource {
 }
 
 fn answer(url: &str) -> ResponseStream<EventSourceBody> {
-    ResponseStream::new(EventSourceBody::new(event_source(url)), parser(TextAs::Records))
+    ResponseStream::new(EventSourceBody::new(event_source(url)), parser(TextMode::Records))
 }
 
 /// Two records, the second one without the end of its line.
@@ -288,7 +288,7 @@ async fn a_source_that_was_asked_before() {
     let mut closed = event_source(&server.url());
     closed.close();
     let (records, error) =
-        read(ResponseStream::new(EventSourceBody::new(closed), parser(TextAs::Text)).records()).await;
+        read(ResponseStream::new(EventSourceBody::new(closed), parser(TextMode::Text)).records()).await;
     assert!(records.is_empty() && matches!(error, Some(ResponseError::Incomplete(_))));
     assert_eq!(server.traffic().requests, 1);
 }
@@ -311,10 +311,10 @@ async fn every_fixture_comes_to_the_same() {
             fixtures(provider).into_iter().filter(|file| file.extension().is_some_and(|its| its == "sse"))
         {
             let recording = Recording::from_file(&file).expect("it can be read");
-            let direct = decode(&mut parser_of(provider, TextAs::Records), [&recording.bytes()[..]]);
+            let direct = decode(&mut parser_of(provider, TextMode::Records), [&recording.bytes()[..]]);
             let server = serve(recording.content_type(ContentType::EventStream)).await;
             let body = EventSourceBody::new(event_source(&server.url()));
-            let mut answer = ResponseStream::new(body, parser_of(provider, TextAs::Records));
+            let mut answer = ResponseStream::new(body, parser_of(provider, TextMode::Records));
             let mut events = Vec::new();
             while let Some(Ok(event)) = soon(answer.next()).await {
                 events.push(event);

@@ -8,10 +8,10 @@ use crate::server::{ScriptedServer, Step, chunk, end, head, refusal};
 use crate::soon;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use tokenline_core::{EndedBy, Event, Options};
+use tokenline_core::{EarlyEnd, Event, Options};
 use tokenline_llm::client::{ContinuedError, ContinuedRecords, LlmClient};
 use tokenline_llm::request::ChatRequest;
-use tokenline_llm::{Checkpoint, Continuation, ContinuationError, Provider, ResponseError};
+use tokenline_llm::{Checkpoint, ContinuationError, ContinuationOptions, Provider, ResponseError};
 
 fn client(server: &ScriptedServer) -> LlmClient {
     let client = LlmClient::builder(Provider::OpenAiChat).base_url(server.url()).without_api_key();
@@ -129,7 +129,7 @@ async fn a_megabyte_in_pieces_of_four_kilobytes_comes_whole() {
     assert!(model.text.len() > 1_000_000);
     let habits = vec![
         Habit::Anchor,
-        Habit::Respaced,
+        Habit::WhitespaceDiffers,
         Habit::NoOverlap,
         Habit::Several(4),
         Habit::Prose,
@@ -143,7 +143,7 @@ async fn a_megabyte_in_pieces_of_four_kilobytes_comes_whole() {
         _ => End::Reason("length"),
     });
     let server = ScriptedServer::new(script).await;
-    let continuation = Continuation::new().max_requests(2000).max_failures(50);
+    let continuation = ContinuationOptions::new().max_requests(2000).max_failures(50);
     let mut stream = client(&server).continued(&request(), continuation).expect("a request").records();
     // The records quoted, one response, and the open record: not the answer.
     let came = all(&mut stream, 32 * 1024).await;
@@ -166,7 +166,7 @@ async fn an_array_and_its_items_are_continued_alike() {
             Style::Wrapped => Options::lenient().items("/rows").expect("a pointer"),
             _ => Options::lenient(),
         };
-        let continuation = Continuation::new().max_requests(100);
+        let continuation = ContinuationOptions::new().max_requests(100);
         let asked = client(&server).continued(&request(), continuation).expect("a request");
         let mut stream = asked.with_options(options).records();
         assert_eq!(all(&mut stream, 32 * 1024).await, records);
@@ -182,7 +182,7 @@ async fn a_connection_that_drops_within_a_record_loses_and_doubles_nothing() {
             ("{\"n\":2}\n{\"n\":3}\n".to_owned(), End::Reason("stop")),
         ])
         .await;
-        let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+        let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
         let mut stream = asked.records();
         assert_eq!(all(&mut stream, 32 * 1024).await, ["{\"n\":1}", "{\"n\":2}", "{\"n\":3}"]);
         assert_eq!((stream.report().requests(), server.requests()), (2, 2));
@@ -206,7 +206,7 @@ async fn records_are_typed_and_rejects_are_counted_once() {
         ("{\"n\":\"two\"}\n{\"n\":3}\n".to_owned(), End::Reason("stop")),
     ])
     .await;
-    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
     let mut stream = asked.typed::<Row>().records();
     let mut rows = Vec::new();
     while let Some(record) = soon(stream.next()).await {
@@ -227,7 +227,7 @@ async fn enough_is_enough_and_too_much_is_too_much() {
         answers(vec![first, second])
     };
     let asked = |server: &ScriptedServer| {
-        let asked = client(server).continued(&request(), Continuation::new()).expect("a request");
+        let asked = client(server).continued(&request(), ContinuationOptions::new()).expect("a request");
         asked.typed::<Row>()
     };
     let server = cut().await;
@@ -240,7 +240,7 @@ async fn enough_is_enough_and_too_much_is_too_much() {
     while let Some(record) = soon(stream.next()).await {
         rows.push(record.expect("a row").value.n);
     }
-    assert_eq!((rows, stream.report().findings().ended_by()), (vec![1, 4], Some(EndedBy::MaxRecords)));
+    assert_eq!((rows, stream.report().findings().ended_by()), (vec![1, 4], Some(EarlyEnd::MaxRecords)));
     server.until(|log| log.open == 0).await;
     assert_eq!((stream.report().is_complete(), stream.checkpoint().records()), (false, 4));
 
@@ -260,7 +260,7 @@ async fn enough_is_enough_and_too_much_is_too_much() {
         matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::TooManyRejected(_)))
     );
     assert!(soon(stream.next()).await.is_none());
-    assert_eq!(stream.report().findings().ended_by(), Some(EndedBy::ErrorBudget));
+    assert_eq!(stream.report().findings().ended_by(), Some(EarlyEnd::ErrorBudget));
 }
 
 #[tokio::test]
@@ -270,7 +270,7 @@ async fn what_breaks_a_rule_has_a_second_chance_and_still_comes_once() {
         ("{\"n\":\"two\"}\n{\"n\":3}\n{\"n\":\"four\"}\n".to_owned(), End::Reason("stop")),
     ])
     .await;
-    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
     let asked = asked.typed::<Row>().with_repair(|rejected| match &*rejected.text {
         "{\"n\":\"two\"}" => Some("{\"n\":2}".to_owned()),
         _ => Some("{\"n\":\"no\"}".to_owned()),
@@ -293,7 +293,7 @@ async fn a_malformed_line_has_a_second_chance_as_well() {
         ("{\"n\":1}\n{\"n\":NaN}\n{\"n\":\"x\"}\n{\"n\":4}\n".to_owned(), End::Reason("stop")),
     ])
     .await;
-    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
     let asked = asked.typed::<Row>().with_repair(|rejected| match &*rejected.text {
         "{\"n\":NaN}" => Some("{\"n\":2}".to_owned()),
         "{\"n\":\"x\"}" => Some("{\"n\":3}".to_owned()),
@@ -320,7 +320,7 @@ async fn a_checkpoint_goes_on_in_another_client() {
         })
     };
     let first = ScriptedServer::new(script()).await;
-    let continuation = Continuation::new().max_requests(50);
+    let continuation = ContinuationOptions::new().max_requests(50);
     let mut stream = client(&first).continued(&request(), continuation).expect("a request").records();
     let mut came = Vec::new();
     for _ in 0..42 {
@@ -331,7 +331,7 @@ async fn a_checkpoint_goes_on_in_another_client() {
     let checkpoint: Checkpoint = serde_json::from_str(&saved).expect("it was saved");
     assert_eq!(checkpoint.records(), 42);
     let second = ScriptedServer::new(script()).await;
-    let continuation = Continuation::resume(checkpoint).max_requests(50);
+    let continuation = ContinuationOptions::resume(checkpoint).max_requests(50);
     let mut stream = client(&second).continued(&request(), continuation).expect("a request").records();
     came.extend(all(&mut stream, 32 * 1024).await);
     assert_eq!(came, records);
@@ -345,7 +345,8 @@ async fn a_checkpoint_goes_on_in_another_client() {
 async fn limits_and_failures_are_typed() {
     let cut = || ("{\"n\":1}\n{\"n\"".to_owned(), End::Reason("length"));
     let same = answers(vec![cut(), ("{\"n\":1}\n{\"n\"".to_owned(), End::Reason("length"))]).await;
-    let mut stream = client(&same).continued(&request(), Continuation::new()).expect("a request").records();
+    let mut stream =
+        client(&same).continued(&request(), ContinuationOptions::new()).expect("a request").records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
     assert!(matches!(error, ContinuedError::Continuation(ContinuationError::NoProgress { failures: 3, .. })));
@@ -353,7 +354,7 @@ async fn limits_and_failures_are_typed() {
     assert_eq!((same.requests(), stream.report().is_complete()), (4, false));
 
     let server = answers(vec![cut()]).await;
-    let continuation = Continuation::new().max_requests(1);
+    let continuation = ContinuationOptions::new().max_requests(1);
     let mut stream = client(&server).continued(&request(), continuation).expect("a request").records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
@@ -366,7 +367,7 @@ async fn limits_and_failures_are_typed() {
         _ => vec![refusal(400, &[], &json!({"error": {"message": "no"}}))],
     })
     .await;
-    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
@@ -377,16 +378,16 @@ async fn limits_and_failures_are_typed() {
 #[tokio::test]
 async fn what_the_provider_refuses_is_not_asked_again() {
     let server = answers(vec![("{\"n\":1}\n{\"n\"".to_owned(), End::Reason("content_filter"))]).await;
-    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
-    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::Cut(_))));
+    assert!(matches!(error, ContinuedError::Answer(error) if matches!(*error, ResponseError::Truncated(_))));
     assert_eq!(server.requests(), 1);
 
     let body = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"n\\\":1}\\n{\"}}]}\n\ndata: {\"error\":{\"message\":\"overloaded\"}}\n\n";
     let server = ScriptedServer::always(move || crate::server::events(body)).await;
-    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     let error = soon(stream.next()).await.expect("an error").expect_err("an error");
@@ -405,7 +406,7 @@ async fn dropping_the_records_closes_the_connection() {
         })
         .await,
     );
-    let asked = client(&server).continued(&request(), Continuation::new()).expect("a request");
+    let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");
     let mut stream = asked.records();
     soon(stream.next()).await.expect("a record").expect("a record");
     // A wait that is given up loses nothing.

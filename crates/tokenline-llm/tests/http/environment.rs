@@ -20,7 +20,7 @@ fn child() {
     let provider = Provider::from_name(&provider).expect("a provider");
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
     runtime.block_on(async {
-        println!("{:?} {:?}", LlmClient::builder(provider), ApiKey::usual(provider));
+        println!("{:?} {:?}", LlmClient::builder(provider), ApiKey::default_from_env(provider));
         let client = match LlmClient::from_env(provider) {
             Ok(client) => client,
             Err(error) => return println!("{}", told(&error)),

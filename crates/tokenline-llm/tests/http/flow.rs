@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use serde_json::json;
-use tokenline_core::EndedBy;
+use tokenline_core::EarlyEnd;
 use tokenline_llm::{Provider, ResponseError};
 
 use crate::common::text;
@@ -170,7 +170,7 @@ async fn the_last_record_closes_the_connection_though_the_answer_is_held() {
     }
     server.until(|log| log.open == 0).await;
     assert!(records.next().await.is_none());
-    assert_eq!((records.report().records(), records.report().ended_by()), (3, Some(EndedBy::MaxRecords)));
+    assert_eq!((records.report().records(), records.report().ended_by()), (3, Some(EarlyEnd::MaxRecords)));
     assert_eq!(server.requests(), 1);
 }
 

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use reqwest::{Client, Response, StatusCode};
 use serde_json::Value;
-use tokenline_llm::replay::{self, ContentType, Cut, Fault, Gate, Pace, Recording, ReplayServer};
+use tokenline_llm::replay::{self, Chunking, ContentType, Fault, Gate, Pace, Recording, ReplayServer};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -53,8 +53,8 @@ async fn message(response: Response) -> String {
     body["error"]["message"].as_str().expect("a message").to_owned()
 }
 
-fn every(bytes: usize) -> Cut {
-    Cut::Bytes(NonZeroUsize::new(bytes).expect("not zero"))
+fn every(bytes: usize) -> Chunking {
+    Chunking::Bytes(NonZeroUsize::new(bytes).expect("not zero"))
 }
 
 fn fixtures(folder: &str) -> Vec<PathBuf> {
@@ -76,7 +76,7 @@ async fn bytes_arrive_identical_however_they_are_cut() {
         let lf = Recording::from_file(&file).expect("a readable fixture");
         let crlf = String::from_utf8(lf.bytes().to_vec()).expect("UTF-8").replace('\n', "\r\n");
         for recording in [lf, Recording::new("crlf", crlf)] {
-            for cut in [Cut::Whole, Cut::Events, every(1), every(7), every(4096)] {
+            for cut in [Chunking::Whole, Chunking::Events, every(1), every(7), every(4096)] {
                 if cut == every(1) && recording.bytes().len() > 10_000 {
                     continue;
                 }
@@ -183,7 +183,7 @@ async fn a_client_that_does_not_read_stalls_the_server() {
 
 #[tokio::test]
 async fn a_break_delivers_what_comes_before_it_and_is_an_error() {
-    for cut in [Cut::Whole, Cut::Events, every(3)] {
+    for cut in [Chunking::Whole, Chunking::Events, every(3)] {
         for place in [0, 1, 20, EVENTS.len(), usize::MAX] {
             let recording = Recording::new("broken", EVENTS).pace(cut.into());
             let server = serve([recording.fault(Fault::BreakAfter(place))]).await;

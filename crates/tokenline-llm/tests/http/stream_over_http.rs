@@ -9,8 +9,8 @@ use futures_util::StreamExt;
 use reqwest::Response;
 use tokenline_core::Record;
 use tokenline_core::json::Raw;
-use tokenline_llm::replay::{self, Cut, Fault, Gate, Pace, Recording, ReplayServer};
-use tokenline_llm::{ResponseError, ResponseEvent, ResponseStream, TextAs};
+use tokenline_llm::replay::{self, Chunking, Fault, Gate, Pace, Recording, ReplayServer};
+use tokenline_llm::{ResponseError, ResponseEvent, ResponseStream, TextMode};
 
 const DONE: &str = "data: [DONE]\n\n";
 
@@ -79,7 +79,7 @@ async fn dropping_the_calls_closes_the_connection() {
     let gate = Gate::new();
     let server = serve([Recording::new("gated", wire).pace(Pace::events()).gate(&gate)]).await;
     let body = ask(&server, "gated").await.bytes_stream();
-    let mut calls = ResponseStream::new(body, parser(TextAs::Records)).tool_calls();
+    let mut calls = ResponseStream::new(body, parser(TextMode::Records)).tool_calls();
     gate.release(3);
     for _ in 0..3 {
         assert_eq!(soon(calls.next()).await.expect("a call").expect("no error").name, "f");
@@ -96,10 +96,10 @@ async fn who_does_not_poll_makes_the_server_wait() {
     let wire =
         (0..records).map(|n| text(&format!("{{\"n\":{n}}}\n"))).chain([DONE.to_owned()]).collect::<String>();
     let total = wire.len() as u64;
-    let pace = Pace::from(Cut::Bytes(NonZeroUsize::new(16 * 1024).expect("not zero")));
+    let pace = Pace::from(Chunking::Bytes(NonZeroUsize::new(16 * 1024).expect("not zero")));
     let server = serve([Recording::new("large", wire).pace(pace)]).await;
     let body = ask(&server, "large").await.bytes_stream();
-    let mut stream = ResponseStream::new(body, parser(TextAs::Records)).records();
+    let mut stream = ResponseStream::new(body, parser(TextMode::Records)).records();
     assert_eq!(numbered(&soon(stream.next()).await.expect("a record").expect("no error")), 0);
 
     // It stands still when the sockets' buffers are full.
@@ -132,7 +132,7 @@ async fn a_broken_connection_is_an_error_and_a_silent_close_another() {
         let recording = Recording::new("faulty", wire.clone()).pace(Pace::events()).fault(fault);
         let server = serve([recording]).await;
         let body = ask(&server, "faulty").await.bytes_stream();
-        let mut stream = ResponseStream::new(body, parser(TextAs::Records)).records();
+        let mut stream = ResponseStream::new(body, parser(TextMode::Records)).records();
         for n in 0..2 {
             assert_eq!(numbered(&soon(stream.next()).await.expect("a record").expect("no error")), n);
         }
@@ -158,7 +158,7 @@ async fn the_recorded_answers_come_out_whole() {
         ("truncated", 4, 0, 1),
     ] {
         let body = ask(&server, model).await.bytes_stream();
-        let stream = ResponseStream::new(body, parser(TextAs::Records));
+        let stream = ResponseStream::new(body, parser(TextMode::Records));
         let report = if calls > 0 {
             let mut stream = stream.tool_calls().infallible();
             while soon(stream.next()).await.is_some() {}

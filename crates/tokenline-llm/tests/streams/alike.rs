@@ -5,7 +5,7 @@
 //! none is. All that comes of the two has to be the same, places and counts included.
 
 use crate::common::{Seen, decode, fixtures, parser_of, random};
-use tokenline_llm::{Provider, TextAs};
+use tokenline_llm::{Provider, TextMode};
 
 /// Bytes of white space in each event.
 const BLANKS: usize = 16;
@@ -34,7 +34,7 @@ fn check(provider: Provider, wire: &[u8]) -> Seen {
     assert!(wire.len() < 1 << BLANKS, "a number for each line");
     let [alike, different] = [true, false].map(|is_same| with_blanks(wire, is_same));
     let mut seen = None;
-    for text_as in [TextAs::Records, TextAs::ToolCalls, TextAs::Text] {
+    for text_as in [TextMode::Records, TextMode::ToolCalls, TextMode::Text] {
         let mut parser = parser_of(provider, text_as);
         let expected = decode(&mut parser, [&different[..]]);
         let found = decode(&mut parser, [&alike[..]]);

@@ -1,14 +1,14 @@
 //! Anthropic messages: what is not to be seen in a fixture.
 
 use crate::common::{at_every_cut, fixture, parser_of};
-use tokenline_core::{Completion, Limits};
+use tokenline_core::{CompletedBy, Limits};
 use tokenline_llm::providers::EventDecoder;
-use tokenline_llm::{Delta, FinishReason, Provider, TextAs};
+use tokenline_llm::{Delta, FinishReason, Provider, TextMode};
 
 #[test]
 fn recorded_text_cut_by_the_token_limit() {
     let seen =
-        at_every_cut(parser_of(Provider::Anthropic, TextAs::Text), &fixture("anthropic/text-recorded.sse"));
+        at_every_cut(parser_of(Provider::Anthropic, TextMode::Text), &fixture("anthropic/text-recorded.sse"));
     let lines: Vec<_> = (0..31)
         .map(|line| match line {
             3 | 9 | 13 => "<|im_start|>",
@@ -72,7 +72,7 @@ fn data_that_is_no_object() {
 }
 
 /// What becomes of the end of a text block that is followed by these events.
-fn text_ends_with(events: &[(&str, &str)]) -> Vec<Option<Completion>> {
+fn text_ends_with(events: &[(&str, &str)]) -> Vec<Option<CompletedBy>> {
     let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     let mut ends = Vec::new();
     let before = [
@@ -92,7 +92,7 @@ fn text_ends_with(events: &[(&str, &str)]) -> Vec<Option<Completion>> {
 
 #[test]
 fn the_end_of_a_text_is_held_back() {
-    let whole = vec![Some(Completion::ItemStop)];
+    let whole = vec![Some(CompletedBy::ItemStop)];
     let reason = |reason: &str| format!(r#"{{"type":"message_delta","delta":{{"stop_reason":{reason}}}}}"#);
     assert_eq!(text_ends_with(&[]), []);
     assert_eq!(text_ends_with(&[("", r#"{"type":"ping"}"#), ("", &reason("null"))]), []);

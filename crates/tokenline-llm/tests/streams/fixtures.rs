@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use crate::common::{at_every_cut, decode, delivered, fixture, fixtures, folder, parser_of};
-use tokenline_core::Completion;
-use tokenline_llm::{Provider, ResponseEvent, TextAs};
+use tokenline_core::CompletedBy;
+use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
 /// Recordings that are told about in tests of their own.
 const RECORDED: [&str; 5] =
@@ -15,7 +15,7 @@ const RECORDED: [&str; 5] =
 /// What a fixture comes to.
 struct Expected {
     name: String,
-    text_as: TextAs,
+    text_as: TextMode,
     is_complete: bool,
     lines: Vec<String>,
     unknown: String,
@@ -31,9 +31,9 @@ fn expected(provider: Provider) -> Vec<Expected> {
                 None => (head, true),
             };
             let (name, text_as) = match head.split_once(" as ") {
-                None => (head, TextAs::Records),
-                Some((name, "tool-calls")) => (name, TextAs::ToolCalls),
-                Some((name, "text")) => (name, TextAs::Text),
+                None => (head, TextMode::Records),
+                Some((name, "tool-calls")) => (name, TextMode::ToolCalls),
+                Some((name, "text")) => (name, TextMode::Text),
                 Some((_, other)) => panic!("as {other}?"),
             };
             let (name, unknown) = (name.to_owned(), String::new());
@@ -79,7 +79,7 @@ fn break_off(provider: Provider) {
             };
             let needs_end = |event: &ResponseEvent<_>| {
                 matches!(event, ResponseEvent::ToolCall { record: None, call, .. }
-                    if !matches!(call.completion, Completion::NextItem | Completion::ItemStop))
+                    if !matches!(call.completion, CompletedBy::NextItem | CompletedBy::ItemStop))
             };
             assert!(is_over || !seen.events.iter().any(needs_end), "{name} up to {end}");
             match provider {

@@ -1,6 +1,6 @@
 //! Gemini: what is not to be seen in a fixture.
 
-use tokenline_core::{Completion, Limits};
+use tokenline_core::{CompletedBy, Limits};
 use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, FinishReason, Provider};
 
@@ -67,8 +67,10 @@ fn a_part_of_a_call_that_is_not_understood_leaves_it_cut() {
             r#"{{"candidates":[{{"content":{{"parts":[{{"functionCall":{{"name":"f","partialArgs":[{part}]}}}}]}}}}]}}"#
         );
         let cut = format!("{:?}", Delta::BlockStop { choice: 0, block: 1, completion: None });
-        let whole =
-            format!("{:?}", Delta::BlockStop { choice: 0, block: 1, completion: Some(Completion::ItemStop) });
+        let whole = format!(
+            "{:?}",
+            Delta::BlockStop { choice: 0, block: 1, completion: Some(CompletedBy::ItemStop) }
+        );
         let deltas = deltas([&*data]);
         assert!(deltas.ends_with(&[cut, whole]), "{part}: {deltas:?}");
     }
@@ -91,7 +93,7 @@ fn a_server_that_makes_up_candidates_fills_no_memory() {
 #[test]
 fn lines_before_an_array_are_counted_once() {
     let seen = crate::common::at_every_cut(
-        crate::common::parser_of(Provider::Gemini, tokenline_llm::TextAs::Records),
+        crate::common::parser_of(Provider::Gemini, tokenline_llm::TextMode::Records),
         b"\n[\n\n{\n\n[\n\n\n",
     );
     assert_eq!(seen.report.diagnostics()[0].line, 4);
@@ -99,7 +101,7 @@ fn lines_before_an_array_are_counted_once() {
 
 #[test]
 fn a_parser_that_is_reset_takes_either_framing() {
-    let mut parser = crate::common::parser_of(Provider::Gemini, tokenline_llm::TextAs::Records);
+    let mut parser = crate::common::parser_of(Provider::Gemini, tokenline_llm::TextMode::Records);
     let [events, array] =
         ["text.sse", "array-compact.json"].map(|name| crate::common::fixture(&format!("gemini/{name}")));
     for wire in [&events, &array, &events] {

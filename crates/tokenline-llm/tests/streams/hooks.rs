@@ -9,8 +9,8 @@ use futures_util::stream::{FusedStream, Stream};
 use futures_util::{FutureExt, StreamExt};
 use serde_json::json;
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Code, EndedBy, Options, Recovery, Rejected, Validate, ValidateCall, Violation};
-use tokenline_llm::{Provider, ResponseError, ResponseEvent, ResponseParser, ResponseStream, TextAs};
+use tokenline_core::{Code, EarlyEnd, Options, Recovery, Rejected, Validate, ValidateCall, Violation};
+use tokenline_llm::{Provider, ResponseError, ResponseEvent, ResponseParser, ResponseStream, TextMode};
 
 /// An answer of OpenAI's chat completions.
 fn answer(watch: &Watch, pieces: &[String]) -> ResponseStream<Source> {
@@ -37,7 +37,7 @@ fn the_source_is_dropped_with_the_last_record() {
     assert!(now(&mut records).is_none() && now(&mut records).is_none());
     assert_eq!(watch.polled(), 2);
     let report = records.report();
-    assert_eq!((report.ended_by(), report.is_complete()), (Some(EndedBy::MaxRecords), false));
+    assert_eq!((report.ended_by(), report.is_complete()), (Some(EarlyEnd::MaxRecords), false));
     assert!(!records.parser().is_complete() && report.rejected() == 0);
 
     let watch = Watch::default();
@@ -109,7 +109,7 @@ fn the_parser_ends_at_any_cut_alike() {
     };
     let all =
         ["note prose", "newline {\"n\":1}", "rejected not_an_object: expected an object, found an array"];
-    let parser = || parser(TextAs::Records);
+    let parser = || parser(TextMode::Records);
     assert_eq!(summary(parser().with_max_records(1)), all[..2]);
     assert_eq!(summary(parser().with_error_budget(0)), all);
     assert_eq!(summary(parser().with_max_records(2)), [&all[..], &["next_item {\"n\":2}"]].concat());
@@ -158,7 +158,7 @@ fn the_budget_is_exact() {
         match error {
             Some(ResponseError::TooManyRejected(error)) if budget < 3 => {
                 assert_eq!(error.last(), report.rejects().last().expect("a reject"));
-                assert_eq!(report.ended_by(), Some(EndedBy::ErrorBudget));
+                assert_eq!(report.ended_by(), Some(EarlyEnd::ErrorBudget));
             }
             None if budget >= 3 => assert!(report.is_complete()),
             other => panic!("{budget}: {other:?}"),
@@ -203,13 +203,13 @@ fn what_a_provider_says_of_itself_is_no_reject_of_a_record() {
 #[test]
 fn a_parser_that_is_used_again_or_for_another_type_keeps_its_hooks() {
     let wire = text("[1]\n{\"a\":1}\n{\"a\":2}\n");
-    let parser = parser(TextAs::Records).with_max_records(1).with_error_budget(1);
+    let parser = parser(TextMode::Records).with_max_records(1).with_error_budget(1);
     let mut parser = parser.with_options(Options::lenient()).typed::<serde_json::Value>();
     for _ in 0..2 {
         parser.push(wire.as_bytes());
         let events = std::iter::from_fn(|| parser.next_event());
         assert_eq!(events.filter(|event| !matches!(event, ResponseEvent::Text { .. })).count(), 2);
-        assert_eq!((parser.report().records(), parser.report().ended_by()), (1, Some(EndedBy::MaxRecords)));
+        assert_eq!((parser.report().records(), parser.report().ended_by()), (1, Some(EarlyEnd::MaxRecords)));
         parser.reset();
         assert_eq!(parser.report().ended_by(), None);
     }
@@ -263,7 +263,7 @@ fn records_of_a_text_are_repaired_in_their_place() {
     let whole = text(content);
     for wire in [pieces, whole] {
         let wire = wire + &done().concat();
-        let (events, summary, asked) = repaired(parser(TextAs::Records), &wire, |rejected| {
+        let (events, summary, asked) = repaired(parser(TextMode::Records), &wire, |rejected| {
             let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
             Some(rejected.text.replace("NaN", "0") + end)
         });
@@ -307,7 +307,7 @@ fn everything_but_one_good_object_leaves_the_first_finding() {
     let wire = text("{\"a\":NaN}\n") + &done().concat();
     for replacement in ["", "[]", "{\"a\":NaN}", "{}{}", "{}\n{}", "{} x"] {
         let (_, summary, asked) =
-            repaired(parser(TextAs::Records), &wire, move |_| Some(replacement.to_owned()));
+            repaired(parser(TextMode::Records), &wire, move |_| Some(replacement.to_owned()));
         assert_eq!(summary[0], "rejected malformed_json: expected a value, found a letter", "{replacement}");
         assert_eq!(asked.len(), 1);
     }
@@ -339,7 +339,7 @@ impl ValidateCall for NoSevens {
 #[test]
 fn records_against_the_schema_are_repaired_and_held_against_it_again() {
     let wire = text("{\"a\":7}\n{\"b\":7}\n{\"c\":1}\n") + &done().concat();
-    let parser = parser(TextAs::Records).with_validator(NoSevens);
+    let parser = parser(TextMode::Records).with_validator(NoSevens);
     let (_, summary, asked) =
         repaired(parser, &wire, |rejected| Some(rejected.text.replace("\"a\":7", "\"a\":8")));
     assert_eq!(
@@ -361,7 +361,7 @@ fn calls_of_a_text_are_repaired() {
     .join("\n");
     // It is cut by its token limit; the last call is repaired all the same.
     let wire = text(&content) + &chunk("{}", "length") + "data: [DONE]\n\n";
-    let parser = parser(TextAs::ToolCalls).with_tools(NoSevens);
+    let parser = parser(TextMode::ToolCalls).with_tools(NoSevens);
     let (events, summary, asked) = repaired(parser, &wire, |rejected| {
         let end = if rejected.diagnostic.code == Code::Truncated { "]}}" } else { "" };
         Some(rejected.text.replace('7', "8").replace("bad", "1").replace("\"g\"", "\"f\"") + end)
@@ -401,7 +401,7 @@ fn native_calls_are_repaired_by_their_arguments() {
         {"index": 4, "id": "e", "function": {"name": "f", "arguments": "{}"}},
     ]);
     let wire = chunk(&json!({"tool_calls": calls}).to_string(), "length") + "data: [DONE]\n\n";
-    let parser = parser(TextAs::Records).with_tools(NoSevens);
+    let parser = parser(TextMode::Records).with_tools(NoSevens);
     let (events, _, asked) = repaired(parser, &wire, |rejected| {
         let end = if rejected.diagnostic.code == Code::Truncated { "\"}" } else { "" };
         Some(rejected.text.replace('7', "8") + end)
@@ -424,7 +424,7 @@ fn native_calls_are_repaired_by_their_arguments() {
     assert_eq!(asked, ["invalid_parameters of f {\"x\":7}", "truncated of f {\"x\":\"y"]);
 
     let wire = chunk(&json!({"tool_calls": calls}).to_string(), "tool_calls") + "data: [DONE]\n\n";
-    let parser = crate::common::parser(TextAs::Records).with_tools(NoSevens);
+    let parser = crate::common::parser(TextMode::Records).with_tools(NoSevens);
     let (events, summary, asked) = repaired(parser, &wire, |rejected| Some(rejected.text.replace('7', "8")));
     let ids: Vec<_> = events
         .iter()

@@ -1,7 +1,7 @@
 //! Every fixture of every provider, mangled: the events are the same however the bytes are cut.
 
 use crate::common::{decode, fixtures, parser_of, random};
-use tokenline_llm::{Provider, ResponseEvent, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
 fn mangled(provider: Provider) {
     let mut random = random();
@@ -12,7 +12,7 @@ fn mangled(provider: Provider) {
             continue;
         }
         for round in 0..40 {
-            let text_as = [TextAs::Records, TextAs::ToolCalls, TextAs::Text][round % 3];
+            let text_as = [TextMode::Records, TextMode::ToolCalls, TextMode::Text][round % 3];
             let mut parser = parser_of(provider, text_as);
             let mut wire = fixture.clone();
             for _ in 0..=random(4) {

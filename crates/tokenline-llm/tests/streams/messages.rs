@@ -4,7 +4,7 @@ use serde_json::json;
 use tokenline_core::Options;
 use tokenline_core::json::Raw;
 use tokenline_llm::request::{AssistantPart, ChatRequest, Message};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 use crate::common::fixtures;
 
@@ -14,7 +14,7 @@ fn read<'a>(
     pieces: impl IntoIterator<Item = &'a [u8]>,
 ) -> (Vec<Option<String>>, Option<Message>) {
     let mut parser =
-        ResponseParser::<Raw>::new(provider, Options::lenient()).text_as(TextAs::Text).with_message();
+        ResponseParser::<Raw>::new(provider, Options::lenient()).text_as(TextMode::Text).with_message();
     let mut calls = Vec::new();
     let mut take = |parser: &mut ResponseParser<Raw>| {
         while let Some(event) = parser.next_event() {

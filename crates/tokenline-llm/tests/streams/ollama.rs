@@ -1,6 +1,6 @@
 //! Ollama: what is not to be seen in a fixture.
 
-use tokenline_core::{Completion, Limits};
+use tokenline_core::{CompletedBy, Limits};
 use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, Provider};
 
@@ -19,7 +19,7 @@ fn calls_are_numbered_from_1_so_that_their_ends_are_not_the_texts() {
     let line = r#"{"message":{"tool_calls":[{"function":{"name":"ls","index":0}},{"function":{"name":"ls","index":0}}]}}"#;
     let log = deltas(&[line, line]);
     let stop = |block| {
-        let completion = Some(Completion::ItemStop);
+        let completion = Some(CompletedBy::ItemStop);
         format!("{:?}", Delta::BlockStop { choice: 0, block, completion })
     };
     let stops: Vec<_> = log.iter().filter(|delta| delta.starts_with("BlockStop")).cloned().collect();

@@ -1,10 +1,10 @@
 //! OpenAI chat completions: what our own recordings hold.
 
 use crate::common::{at_every_cut, fixture, parser};
-use tokenline_llm::TextAs;
+use tokenline_llm::TextMode;
 
 /// The lines that are neither text nor usage.
-fn recorded(name: &str, text_as: TextAs) -> Vec<String> {
+fn recorded(name: &str, text_as: TextMode) -> Vec<String> {
     let seen = at_every_cut(parser(text_as), &fixture(&format!("openai-chat/{name}")));
     assert!(seen.is_complete);
     assert_eq!(seen.unknown, "");
@@ -19,7 +19,7 @@ fn recorded_definitions() {
         format!(r#"newline {{"type": "definition", "entity": "{entity}", "definition": "{definition}"}}"#)
     };
     assert_eq!(
-        recorded("definitions.sse", TextAs::Records),
+        recorded("definitions.sse", TextMode::Records),
         [
             definition(
                 "photosynthesis",
@@ -48,7 +48,7 @@ fn recorded_definitions() {
 
 #[test]
 fn recorded_records_in_a_fence() {
-    let lines = recorded("fenced-mixed.sse", TextAs::Records);
+    let lines = recorded("fenced-mixed.sse", TextMode::Records);
     assert_eq!(lines.len(), 9);
     for (line, start) in lines.iter().zip([
         r#"newline {"type": "definition", "entity": "DNA", "#,
@@ -68,7 +68,7 @@ fn recorded_records_in_a_fence() {
 #[test]
 fn recorded_tool_calls_in_text() {
     assert_eq!(
-        recorded("tool-calls-in-text.sse", TextAs::ToolCalls),
+        recorded("tool-calls-in-text.sse", TextMode::ToolCalls),
         [
             r#"textual call newline search {"query": "photosynthesis function", "limit": 1} call_1"#,
             r#"textual call newline search {"query": "chlorophyll pigment synthase function", "limit": 3} call_2"#,
@@ -82,7 +82,7 @@ fn recorded_tool_calls_in_text() {
 #[test]
 fn recorded_text_cut_by_the_token_limit() {
     assert_eq!(
-        recorded("truncated.sse", TextAs::Records),
+        recorded("truncated.sse", TextMode::Records),
         [
             r#"newline {"entity": "Café au Lait", "definition": "Coffee, Milk, & Other Beverages"}"#,
             r#"newline {"entity": "Cafe au Lait", "definition": "Milk and other beverages"}"#,

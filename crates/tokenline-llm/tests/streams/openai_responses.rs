@@ -3,11 +3,11 @@
 use crate::common::{decode, delivered, fixture, parser_of};
 use tokenline_core::Limits;
 use tokenline_llm::providers::EventDecoder;
-use tokenline_llm::{Delta, FinishReason, Provider, ResponseEvent, TextAs};
+use tokenline_llm::{Delta, FinishReason, Provider, ResponseEvent, TextMode};
 
 #[test]
 fn every_item_has_a_text_of_its_own() {
-    let mut parser = parser_of(Provider::OpenAiResponses, TextAs::Records);
+    let mut parser = parser_of(Provider::OpenAiResponses, TextMode::Records);
     let seen = decode(&mut parser, [&fixture("openai-responses/two-messages.sse")[..]]);
     assert_eq!(delivered(&seen), [r#"0 0 {"a":1}"#, r#"0 0 {"a":2}"#, r#"0 1 {"b":3}"#]);
 }
@@ -97,7 +97,7 @@ fn a_custom_tools_input_is_escaped_in_pieces_of_any_size() {
     let mut wire: String =
         input.chars().map(|char| format!("data: {}\n\n", event(&char.to_string()))).collect();
     wire.push_str(&format!("data: {done}\n\n"));
-    let seen = decode(&mut parser_of(Provider::OpenAiResponses, TextAs::Text), [wire.as_bytes()]);
+    let seen = decode(&mut parser_of(Provider::OpenAiResponses, TextMode::Text), [wire.as_bytes()]);
     let ResponseEvent::ToolCall { call, .. } = &seen.events[0] else { panic!("{seen:?}") };
     assert_eq!(call.parameters.to_value().expect("numbers are none")["input"], input);
 }
@@ -124,7 +124,7 @@ fn a_custom_tools_input_that_was_cut_is_no_call() {
         "status": "incomplete", "incomplete_details": {"reason": "max_output_tokens"}}});
     let calls = |events: &[&serde_json::Value]| {
         let wire: String = [&added, &delta].iter().chain(events).map(|data| event((*data).clone())).collect();
-        let mut parser = parser_of(Provider::OpenAiResponses, TextAs::Text);
+        let mut parser = parser_of(Provider::OpenAiResponses, TextMode::Text);
         delivered(&decode(&mut parser, [wire.as_bytes()]))
     };
     let none: [&str; 0] = [];

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{Seen, at_every_cut, decode, fixture, parser_of};
 use serde_json::Value;
-use tokenline_llm::{Provider, ResponseEvent, TextAs};
+use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
 pub(crate) fn folder() -> PathBuf {
     std::env::var_os("TOKENLINE_RECORDINGS").expect("TOKENLINE_RECORDINGS names the folder").into()
@@ -103,8 +103,8 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         "gemini.stream-tool-call-arguments",
         true,
         &[
-            r#"call item_stop getWeather {"location":"Boston"} minted minted_1"#,
-            r#"call item_stop getWeather {"location":"San Francisco"} minted minted_2"#,
+            r#"call item_stop getWeather {"location":"Boston"} synthetic synthetic_1"#,
+            r#"call item_stop getWeather {"location":"San Francisco"} synthetic synthetic_2"#,
             "usage 26 155 181",
             "finish stop",
         ],
@@ -123,7 +123,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         "gemini.tool-call",
         true,
         &[
-            r#"call item_stop weather {"location":"San Francisco"} minted minted_1"#,
+            r#"call item_stop weather {"location":"San Francisco"} synthetic synthetic_1"#,
             "usage 29 60 89",
             "finish stop",
         ],
@@ -246,7 +246,7 @@ fn shorten(line: String) -> String {
 }
 
 fn seen(provider: Provider, wire: &[u8]) -> Seen {
-    at_every_cut(parser_of(provider, TextAs::Text), wire)
+    at_every_cut(parser_of(provider, TextMode::Text), wire)
 }
 
 #[test]
@@ -301,7 +301,7 @@ fn a_recording_that_breaks_off_delivers_nothing_else() {
         let payloads = std::fs::read_to_string(folder.join(format!("{name}.txt"))).expect("it can be read");
         let provider = provider(name);
         let wire = body(provider, &payloads);
-        let mut parser = parser_of(provider, TextAs::Text);
+        let mut parser = parser_of(provider, TextMode::Text);
         let calls = |seen: &Seen| -> Vec<String> {
             let is_call = |event: &&ResponseEvent<_>| matches!(event, ResponseEvent::ToolCall { .. });
             let text = |event: &ResponseEvent<_>| match event {

@@ -2,12 +2,12 @@
 
 use serde_json::{Value, json};
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, ToolCall, ToolDefinition};
+use tokenline_core::{CompletedBy, ToolCall, ToolDefinition};
 use tokenline_llm::Provider;
 use tokenline_llm::request::{ChatRequest, JsonFormat, Message, ResponseFormat, ToolChoice, UserPart};
 
 pub(crate) fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
-    let mut call = ToolCall::new(name, Raw::new(parameters).expect("JSON"), Completion::ItemStop);
+    let mut call = ToolCall::new(name, Raw::new(parameters).expect("JSON"), CompletedBy::ItemStop);
     call.call_id = Some(id.to_owned());
     call
 }
@@ -258,7 +258,7 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
     let now = || ask().tools([ToolDefinition::new("now")]);
     let nameless: Message =
         serde_json::from_value(json!({"role": "tool", "content": "1"})).expect("a message");
-    let idless = ToolCall::new("now", Raw::new("{}").expect("JSON"), Completion::Newline);
+    let idless = ToolCall::new("now", Raw::new("{}").expect("JSON"), CompletedBy::Newline);
     let all: &[Provider] = Provider::ALL;
     let no_message = "there is no message for the model to answer";
     let no_tools = "a tool call is required, but there are no tools";
@@ -316,14 +316,14 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
 /// The name of the tool is found by the id of the call, and ids that were made up here stay here.
 #[test]
 fn results_find_their_calls() {
-    let mut minted = call("call_0", "now", "{}");
-    minted.has_minted_id = true;
+    let mut synthetic = call("call_0", "now", "{}");
+    synthetic.is_synthetic_id = true;
     let given = call("call_x", "weather", "{}");
     let result = |call_id: &str| -> Message {
         let message = json!({"role": "tool", "tool_call_id": call_id, "content": "[1]"});
         serde_json::from_value(message).expect("a message")
     };
-    let request = ChatRequest::new("m").user("?").message(Message::assistant("", [minted, given.clone()]));
+    let request = ChatRequest::new("m").user("?").message(Message::assistant("", [synthetic, given.clone()]));
     let request = request.messages([result("call_x"), result("call_0")]);
     assert_eq!(
         body(Provider::Gemini, &request)["contents"],

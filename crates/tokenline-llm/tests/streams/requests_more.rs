@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, ToolCall, ToolDefinition};
+use tokenline_core::{CompletedBy, ToolCall, ToolDefinition};
 use tokenline_llm::Provider;
 use tokenline_llm::request::{ChatRequest, Message, ResponseFormat, ToolChoice};
 
@@ -100,7 +100,7 @@ fn json_without_a_schema() {
 #[test]
 fn what_cannot_be_asked() {
     let nameless: Message = serde_json::from_value(json!({"role": "tool", "content": "1"})).unwrap();
-    let idless = ToolCall::new("now", Raw::new("{}").unwrap(), Completion::Newline);
+    let idless = ToolCall::new("now", Raw::new("{}").unwrap(), CompletedBy::Newline);
     let ask = || ChatRequest::new("m").user("?");
     for provider in [COHERE, INTERACTIONS, BEDROCK] {
         let error = |request: ChatRequest| request.to_body(provider).unwrap_err().to_string();

@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Wake, Waker};
 
 use crate::common::{call, chunk, decode, fixture, parser, text};
 use futures_util::stream::{self, FusedStream, Stream, StreamExt, TryStreamExt};
-use tokenline_llm::{ResponseError, ResponseEvent, ResponseStream, TextAs};
+use tokenline_llm::{ResponseError, ResponseEvent, ResponseStream, TextMode};
 
 type Bytes = Vec<u8>;
 
@@ -18,7 +18,7 @@ fn source(wire: &str, size: usize) -> impl Stream<Item = Result<Bytes, &'static 
 }
 
 fn answer(wire: &str) -> ResponseStream<impl Stream<Item = Result<Bytes, &'static str>> + Unpin + use<>> {
-    ResponseStream::new(source(wire, 7), parser(TextAs::Records))
+    ResponseStream::new(source(wire, 7), parser(TextMode::Records))
 }
 
 /// A source that counts how often it was polled, and notes when it is dropped.
@@ -49,9 +49,9 @@ async fn the_events_are_those_of_the_parser() {
         ["definitions.sse", "truncated.sse", "quirks/silent-close-in-text.sse", "quirks/error-object.sse"]
     {
         let wire = String::from_utf8(fixture(&format!("openai-chat/{name}"))).expect("UTF-8");
-        let whole = decode(&mut parser(TextAs::Records), [wire.as_bytes()]);
+        let whole = decode(&mut parser(TextMode::Records), [wire.as_bytes()]);
         for size in [1, 100, 1 << 20] {
-            let mut stream = ResponseStream::new(source(&wire, size), parser(TextAs::Records));
+            let mut stream = ResponseStream::new(source(&wire, size), parser(TextMode::Records));
             let events: Vec<_> = (&mut stream).try_collect().await.expect("a source that does not fail");
             assert_eq!(events, whole.events, "{name} {size}");
             assert_eq!(stream.report(), &whole.report);
@@ -66,7 +66,7 @@ async fn it_is_pulled() {
         (0..1000).map(|n| Ok(text(&format!("{{\"n\":{n}}}\n")).into_bytes())).collect();
     let (polled, dropped) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
     let counting = Counting { inner: stream::iter(wire), polled: polled.clone(), dropped: dropped.clone() };
-    let mut records = ResponseStream::new(counting, parser(TextAs::Records)).records();
+    let mut records = ResponseStream::new(counting, parser(TextMode::Records)).records();
     assert_eq!(polled.get(), 0);
     for taken in 1..=100 {
         assert!(records.next().await.is_some());
@@ -85,7 +85,7 @@ async fn the_source_is_let_go_at_its_end() {
         polled: polled.clone(),
         dropped: dropped.clone(),
     };
-    let mut stream = ResponseStream::new(counting, parser(TextAs::Text));
+    let mut stream = ResponseStream::new(counting, parser(TextMode::Text));
     assert!(matches!(stream.next().await, Some(Ok(ResponseEvent::Text { .. }))));
     assert!(!dropped.get());
     assert!(matches!(stream.next().await, Some(Ok(ResponseEvent::Rejected { .. }))));
@@ -100,7 +100,7 @@ async fn a_stream_that_is_closed_yields_what_was_whole_and_no_more() {
     let wire = text("{\"a\":1}\n{\"a\":2}\n{\"a\"") + &text(":3}\n");
     let inner = source(&wire, wire.len() / 2);
     let source = Counting { inner, polled: Rc::clone(&polled), dropped: Rc::clone(&dropped) };
-    let mut answer = ResponseStream::new(source, parser(TextAs::Records));
+    let mut answer = ResponseStream::new(source, parser(TextMode::Records));
     assert!(matches!(answer.next().await, Some(Ok(ResponseEvent::Record { .. }))));
     Pin::new(&mut answer).close();
     assert!(dropped.get());
@@ -118,7 +118,7 @@ async fn what_was_whole_comes_before_the_sources_error() {
     let wire = [text("{\"a\":1}\n{\"b\""), call("c1", "f", "{}")].concat();
     let failing = || source(&wire, 7).chain(stream::iter([Err("reset"), Ok(text("more").into_bytes())]));
 
-    let mut events = ResponseStream::new(failing(), parser(TextAs::Records));
+    let mut events = ResponseStream::new(failing(), parser(TextMode::Records));
     let mut seen = Vec::new();
     while let Some(event) = events.next().await {
         match event {
@@ -138,7 +138,7 @@ async fn what_was_whole_comes_before_the_sources_error() {
     let last = report.by_code().iter().map(|(code, count)| (code.as_str(), *count)).collect::<Vec<_>>();
     assert_eq!(last, [("truncated", 1), ("unsealed", 1), ("stream_incomplete", 1)]);
 
-    let records: Vec<_> = ResponseStream::new(failing(), parser(TextAs::Records)).records().collect().await;
+    let records: Vec<_> = ResponseStream::new(failing(), parser(TextMode::Records)).records().collect().await;
     assert!(matches!(&records[..], [Ok(_), Err(ResponseError::Source("reset"))]), "{records:?}");
 }
 
@@ -199,7 +199,7 @@ async fn native_and_textual_calls_are_one_stream() {
     let calls: Vec<_> = answer(&wire).tool_calls().try_collect().await.expect("a whole answer");
     assert_eq!(calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
     // Unless the text is to be left alone.
-    let stream = ResponseStream::new(source(&wire, 7), parser(TextAs::Text));
+    let stream = ResponseStream::new(source(&wire, 7), parser(TextMode::Text));
     let calls: Vec<_> = stream.tool_calls().try_collect().await.expect("a whole answer");
     assert_eq!(calls.len(), 1);
 }
@@ -230,12 +230,12 @@ fn rounds<S: Stream + Unpin>(mut stream: S) -> (usize, Option<S::Item>) {
 fn one_poll_does_not_read_for_ever() {
     // Comments only; then events of another kind only.
     let quiet = stream::iter(vec![Ok::<_, ()>(": keep-alive\n\n"); 10_000]);
-    let (came_back, item) = rounds(ResponseStream::new(quiet, parser(TextAs::Records)));
+    let (came_back, item) = rounds(ResponseStream::new(quiet, parser(TextMode::Records)));
     assert!(came_back > 100, "{came_back}");
     assert!(matches!(item, Some(Ok(ResponseEvent::Rejected { .. }))));
 
     let texts = stream::iter(vec![Ok::<_, ()>(text("word ")); 10_000]);
-    let (came_back, item) = rounds(ResponseStream::new(texts, parser(TextAs::Records)).tool_calls());
+    let (came_back, item) = rounds(ResponseStream::new(texts, parser(TextMode::Records)).tool_calls());
     assert!(came_back > 10, "{came_back}");
     assert!(matches!(item, Some(Err(ResponseError::Incomplete(_)))));
 }
@@ -244,7 +244,7 @@ fn one_poll_does_not_read_for_ever() {
 fn it_can_be_sent_to_another_thread() {
     fn assert_send<T: Send>(_: &T) {}
     let body = stream::iter([Ok::<_, std::io::Error>("data: [DONE]\n\n")]);
-    let stream = ResponseStream::new(body, parser(TextAs::Records));
+    let stream = ResponseStream::new(body, parser(TextMode::Records));
     assert_send(&stream);
     assert_send(&stream.tool_calls().infallible());
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use tokenline_llm::{Provider, TextAs};
+use tokenline_llm::{Provider, TextMode};
 
 use crate::common::{decode, parser_of, random};
 
@@ -158,7 +158,7 @@ fn a_text_that_is_cut_at_any_unit_is_put_together() {
     let mut random = random();
     // Bedrock's JSON is framed in binary messages, and read as that of the others is.
     for provider in Provider::ALL.iter().filter(|provider| **provider != Provider::Bedrock) {
-        let mut parser = parser_of(*provider, TextAs::Text);
+        let mut parser = parser_of(*provider, TextMode::Text);
         for _ in 0..60 {
             let text: String = (0..=random(6)).map(|_| CHARS[random(CHARS.len())]).collect();
             let mut seen = |cuts: &[usize], random: &mut _| {

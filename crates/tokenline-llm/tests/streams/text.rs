@@ -10,7 +10,7 @@ use tokenline_codec::{JsonlStreamParser, StreamError};
 use tokenline_core::Code;
 use tokenline_core::json::Raw;
 use tokenline_llm::{
-    FinishReason, Provider, ResponseError, ResponseEvent, ResponseStream, TextAs, TextPieces,
+    FinishReason, Provider, ResponseError, ResponseEvent, ResponseStream, TextMode, TextPieces,
 };
 
 const DONE: &str = "data: [DONE]\n\n";
@@ -22,7 +22,7 @@ fn source(wire: &[u8], size: usize) -> Wire<'_> {
 }
 
 fn text_of(provider: Provider, wire: &[u8], size: usize) -> TextPieces<Wire<'_>, Raw> {
-    ResponseStream::new(source(wire, size), parser_of(provider, TextAs::Records)).text()
+    ResponseStream::new(source(wire, size), parser_of(provider, TextMode::Records)).text()
 }
 
 /// The text, and how it ended: empty if well.
@@ -62,7 +62,7 @@ async fn every_fixture_has_one_text_however_it_is_cut() {
             }
 
             // It is that of the events, but for line feeds between two texts.
-            let seen = decode(&mut parser_of(provider, TextAs::Text), [&wire[..]]);
+            let seen = decode(&mut parser_of(provider, TextMode::Text), [&wire[..]]);
             let (text, end) = whole;
             let mut rest = text.as_str();
             let mut pieces = seen.events.iter().filter_map(|event| match event {
@@ -89,7 +89,7 @@ async fn another_parser_finds_the_records_of_the_answer() {
     for provider in Provider::ALL.iter().copied() {
         for file in fixtures(provider) {
             let wire = std::fs::read(&file).expect("it can be read");
-            let answer = ResponseStream::new(source(&wire, 50), parser_of(provider, TextAs::Records));
+            let answer = ResponseStream::new(source(&wire, 50), parser_of(provider, TextMode::Records));
             let of_the_answer: Vec<_> = answer
                 .filter_map(|event| {
                     ready(match event {
@@ -194,7 +194,7 @@ async fn the_reason_and_the_usage_are_there_after_a_cut() {
     let wire = [&text("{\"a\":")[..], &chunk("{}", "length"), usage, DONE].concat();
     let mut pieces = text_of(Provider::OpenAiChat, wire.as_bytes(), 1000);
     assert_eq!(pieces.next().await.expect("a piece"), Ok("{\"a\":".to_owned()));
-    assert_eq!(pieces.next().await.expect("an error"), Err(ResponseError::Cut(FinishReason::Length)));
+    assert_eq!(pieces.next().await.expect("an error"), Err(ResponseError::Truncated(FinishReason::Length)));
     assert_eq!(pieces.parser().usage().expect("usage").output_tokens, Some(7));
     assert_eq!(pieces.report().by_code().len(), 1);
 }
@@ -228,13 +228,13 @@ async fn the_source_is_let_go_at_the_first_error() {
     let endless = stream::iter(wire.map(Ok::<_, &str>)).chain(stream::pending()).inspect(move |_| {
         let _held = &guard;
     });
-    let mut pieces = ResponseStream::new(endless, parser(TextAs::Records)).text();
+    let mut pieces = ResponseStream::new(endless, parser(TextMode::Records)).text();
     assert!(matches!(pieces.next().await, Some(Err(ResponseError::Provider(_)))));
     assert!(dropped.get() && pieces.is_terminated() && pieces.next().await.is_none());
 
     // An error of the source's own comes as it is, after the text before it.
     let failing = stream::iter([Ok(text("a")), Err("reset"), Ok(text("b"))]);
-    let seen: Vec<_> = ResponseStream::new(failing, parser(TextAs::Records)).text().collect().await;
+    let seen: Vec<_> = ResponseStream::new(failing, parser(TextMode::Records)).text().collect().await;
     assert_eq!(seen, [Ok("a".to_owned()), Err(ResponseError::Source("reset"))]);
 }
 
@@ -253,5 +253,5 @@ async fn pieces_without_result() {
 fn it_can_be_sent_to_another_thread() {
     fn assert_send<T: Send>(_: &T) {}
     let body = stream::iter([Ok::<_, std::io::Error>("data: [DONE]\n\n")]);
-    assert_send(&ResponseStream::new(body, parser(TextAs::Records)).text());
+    assert_send(&ResponseStream::new(body, parser(TextMode::Records)).text());
 }

@@ -1,7 +1,7 @@
 //! Whole responses made of recorded streams come to what the streams come to, at every cut.
 
 use serde_json::{Map, Value, json};
-use tokenline_llm::{Provider, ResponseEvent, TextAs, Usage};
+use tokenline_llm::{Provider, ResponseEvent, TextMode, Usage};
 
 use crate::common::{Seen, at_every_cut, event_stream, parser_of};
 use crate::recorded::{body, folder, provider};
@@ -315,9 +315,9 @@ fn a_recorded_response_as_a_whole_comes_to_what_its_stream_comes_to() {
             Provider::Bedrock => events.iter().flat_map(message).collect(),
             _ => body(provider, &payloads),
         };
-        let streamed = sum(&at_every_cut(parser_of(provider, TextAs::Text), &wire));
+        let streamed = sum(&at_every_cut(parser_of(provider, TextMode::Text), &wire));
         let whole = whole.to_string();
-        let seen = at_every_cut(parser_of(provider, TextAs::Text), whole.as_bytes());
+        let seen = at_every_cut(parser_of(provider, TextMode::Text), whole.as_bytes());
         assert!(seen.is_complete, "{name}: {whole}");
         assert_eq!(sum(&seen), streamed, "{name}: {whole}");
         compared += 1;

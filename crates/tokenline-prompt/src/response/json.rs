@@ -4,13 +4,13 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Recovery, Span};
 use tokenline_schema::SchemaValidator;
 
-use crate::error::{ResponseError, ResponseErrorKind};
+use crate::error::{JsonResponseError, JsonResponseErrorKind};
 
 /// The value of a response, held against the schema.
 ///
 /// It is the first value in a code fence, or else the first that the response has. Nothing inside a value that was cut,
 /// or that is malformed and left open, is taken for it.
-pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<Raw, ResponseError> {
+pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<Raw, JsonResponseError> {
     // The response is in memory already.
     let limits = Limits { line_bytes: usize::MAX, ..Limits::default() };
     let mut decoder = RecordDecoder::new(Options::lenient().whole_values(true).limits(limits));
@@ -34,7 +34,7 @@ pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<R
     let nothing = || Diagnostic::new(Code::MalformedJson, 1, Span::new(0, 0), 1, reason);
     search.found.unwrap_or_else(|| {
         let reject = search.reject.unwrap_or_else(nothing);
-        Err(ResponseError::new(response, ResponseErrorKind::JsonParse, reject))
+        Err(JsonResponseError::new(response, JsonResponseErrorKind::JsonParse, reject))
     })
 }
 
@@ -42,7 +42,7 @@ struct Search<'a> {
     response: &'a str,
     schema: Option<&'a SchemaValidator>,
     /// The first value, unless there is one in a fence.
-    found: Option<Result<Raw, ResponseError>>,
+    found: Option<Result<Raw, JsonResponseError>>,
     /// Why the first value that was rejected is none.
     reject: Option<Diagnostic>,
     is_over: bool,
@@ -55,10 +55,10 @@ impl Search<'_> {
                 let is_fenced = record.recovered.contains(Recovery::Fence);
                 if is_fenced || self.found.is_none() {
                     let judged = self.schema.map_or(Ok(()), |schema| record.validate(schema));
-                    let kind = ResponseErrorKind::SchemaValidation;
+                    let kind = JsonResponseErrorKind::SchemaValidation;
                     self.found = Some(match judged {
                         Ok(()) => Ok(Raw::from(record.value)),
-                        Err(diagnostic) => Err(ResponseError::new(self.response, kind, *diagnostic)),
+                        Err(diagnostic) => Err(JsonResponseError::new(self.response, kind, *diagnostic)),
                     });
                 }
                 self.is_over = is_fenced;

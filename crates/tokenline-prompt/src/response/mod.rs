@@ -6,11 +6,11 @@ mod objects;
 use serde::de::DeserializeOwned;
 use tokenline_core::json::{DeserializeError, Raw};
 
-pub use objects::{Objects, Warning};
+pub use objects::{Objects, ObjectsWarning};
 
 use crate::error::TakeError;
 use crate::prompt::Compiled;
-use crate::{ResponseError, ResponseType};
+use crate::{JsonResponseError, ResponseType};
 
 /// The response to a prompt, read as the prompt's [`ResponseType`] says.
 ///
@@ -36,7 +36,7 @@ pub enum Response {
 }
 
 impl Response {
-    pub(crate) fn read(prompt: &Compiled, response: String) -> Result<Self, ResponseError> {
+    pub(crate) fn read(prompt: &Compiled, response: String) -> Result<Self, JsonResponseError> {
         Ok(match prompt.prompt.response_type() {
             ResponseType::Text => Self::Text(response),
             ResponseType::Json => Self::Json(json::read(&response, prompt.validator.as_ref())?),

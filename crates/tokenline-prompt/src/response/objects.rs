@@ -103,13 +103,13 @@ impl<T> Objects<T> {
 
     /// What is amiss: each line or value that was not delivered with its place and reason, and that
     /// nothing was. Lines of prose are among them, because one may have been meant to be an
-    /// object; [`is_note`](Warning::is_note) tells them apart.
-    pub fn warnings(&self) -> impl Iterator<Item = Warning<'_>> {
+    /// object; [`is_note`](ObjectsWarning::is_note) tells them apart.
+    pub fn warnings(&self) -> impl Iterator<Item = ObjectsWarning<'_>> {
         let findings = self.report.diagnostics();
         let unkept = self.report.rejected() + self.report.notes() - findings.len() as u64;
-        let rejects = findings.iter().chain(&self.misfits).map(Warning::Rejected);
-        let unkept = (unkept > 0).then_some(Warning::NotKept(unkept));
-        let nothing = self.values.is_empty().then_some(Warning::NoObjects);
+        let rejects = findings.iter().chain(&self.misfits).map(ObjectsWarning::Rejected);
+        let unkept = (unkept > 0).then_some(ObjectsWarning::NotKept(unkept));
+        let nothing = self.values.is_empty().then_some(ObjectsWarning::NoObjects);
         rejects.chain(unkept).chain(nothing)
     }
 
@@ -149,7 +149,7 @@ impl<'a, T> IntoIterator for &'a Objects<T> {
 /// What is amiss with a response in JSON Lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Warning<'a> {
+pub enum ObjectsWarning<'a> {
     /// Something was not delivered: where, and why.
     Rejected(&'a Diagnostic),
     /// So many more, beyond those that a report [keeps](tokenline_core::Limits::diagnostics).
@@ -158,7 +158,7 @@ pub enum Warning<'a> {
     NoObjects,
 }
 
-impl Warning<'_> {
+impl ObjectsWarning<'_> {
     /// Whether it is only information: prose around the objects.
     #[must_use]
     pub fn is_note(&self) -> bool {
@@ -166,7 +166,7 @@ impl Warning<'_> {
     }
 }
 
-impl fmt::Display for Warning<'_> {
+impl fmt::Display for ObjectsWarning<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(diagnostic) => diagnostic.fmt(f),

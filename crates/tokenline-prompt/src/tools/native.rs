@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{CallFormat, Code, Diagnostic, Options, Origin, RejectedCall, Span, ToolCall};
-use tokenline_llm::{FinishReason, Provider, ResponseEvent, ResponseParser, TextAs};
+use tokenline_llm::{FinishReason, Provider, ResponseEvent, ResponseParser, TextMode};
 use tokenline_schema::ToolSet;
 
 use super::parsed::Collector;
@@ -35,8 +35,8 @@ pub(super) fn read(
         return read_text(response, tools, end, into);
     };
     let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient().limits(*into.limits()))
-        .text_as(TextAs::Text)
-        .with_fragments()
+        .text_as(TextMode::Text)
+        .with_text_and_reasoning()
         .whole_body();
     if let Some(tools) = tools {
         parser = parser.with_tools(Arc::clone(tools));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokenline_core::{
-    Code, Completion, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder, RejectedCall, ToolCall,
+    Code, CompletedBy, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder, RejectedCall, ToolCall,
     ValidateCall, json::Value,
 };
 use tokenline_schema::ToolSet;
@@ -86,7 +86,7 @@ impl Reader<'_> {
         }
         for call in ToolCall::all_from_record(record, self.tools) {
             match call {
-                Ok(call) if self.end == End::Cut && call.completion == Completion::EndOfInput => {
+                Ok(call) if self.end == End::Cut && call.completion == CompletedBy::EndOfInput => {
                     self.into.add(Err(Box::new(unsealed(call, record))));
                 }
                 call => self.into.add(call),

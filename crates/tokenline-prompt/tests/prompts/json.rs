@@ -3,7 +3,7 @@
 use serde_json::json;
 use tokenline_core::Code;
 use tokenline_core::json::Raw;
-use tokenline_prompt::{Prompt, PromptError, PromptManager, Response, ResponseErrorKind};
+use tokenline_prompt::{JsonResponseErrorKind, Prompt, PromptError, PromptManager, Response};
 
 fn manager() -> PromptManager {
     let schema = json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
@@ -133,7 +133,7 @@ fn without_a_value_it_is_a_parse_fail() {
         let error = manager.apply("any", response).unwrap_err();
         assert_eq!(error.to_string(), format!("JSON parse fail: {expected}"), "{response:?}");
         let PromptError::Response(error) = error else { panic!("{error:?}") };
-        assert_eq!(error.kind(), ResponseErrorKind::JsonParse);
+        assert_eq!(error.kind(), JsonResponseErrorKind::JsonParse);
         assert_eq!((error.offset(), error.diagnostic().code), (offset, code), "{response:?}");
     }
 }
@@ -155,7 +155,7 @@ fn a_value_that_breaks_the_schema_is_a_validation_fail() {
         let error = manager.apply("object", response).unwrap_err();
         assert_eq!(error.to_string(), format!("Schema validation fail: {expected}"));
         let PromptError::Response(error) = error else { panic!("{error:?}") };
-        assert_eq!((error.kind(), error.offset()), (ResponseErrorKind::SchemaValidation, offset));
+        assert_eq!((error.kind(), error.offset()), (JsonResponseErrorKind::SchemaValidation, offset));
     }
     let PromptError::Response(error) = manager.apply("object", "x {\"a\":\"y\"}").unwrap_err() else {
         panic!()

@@ -3,7 +3,7 @@
 use crate::common::{RESPONSES, cut, entities, manager, objects, schema, warnings};
 use serde_json::json;
 use tokenline_core::json::Raw;
-use tokenline_prompt::{Prompt, PromptManager, Warning};
+use tokenline_prompt::{ObjectsWarning, Prompt, PromptManager};
 
 #[test]
 fn what_is_valid_is_delivered() {
@@ -41,7 +41,7 @@ fn no_object_is_an_empty_list_with_a_warning() {
         let objects = objects(&manager, "extract", response);
         assert!(objects.is_empty());
         let amiss: Vec<_> = objects.warnings().filter(|warning| !warning.is_note()).collect();
-        assert_eq!(amiss, [Warning::NoObjects], "{response:?}");
+        assert_eq!(amiss, [ObjectsWarning::NoObjects], "{response:?}");
         assert_eq!(warnings(&objects).last().unwrap(), "the response has no valid object");
     }
     let failed = objects(&manager, "extract", "{\"entity\":7}\n");

@@ -1,6 +1,6 @@
 //! Native calls of whole responses, in every shape.
 
-use tokenline_core::{Code, Completion};
+use tokenline_core::{Code, CompletedBy};
 use tokenline_llm::Provider;
 use tokenline_prompt::tools::ParsedCalls;
 
@@ -135,8 +135,9 @@ fn the_message_alone_will_do() {
 fn a_call_without_an_id_gets_one() {
     let response = r#"{"message": {"role": "assistant", "content": "", "tool_calls": [{"function": {"name": "now", "arguments": {}}}, {"function": {"name": "now", "arguments": {}}}]}, "done": true}"#;
     let parsed = read(Provider::Ollama, response);
-    let ids: Vec<_> = parsed.calls.iter().map(|call| (call.call_id.as_deref(), call.has_minted_id)).collect();
-    assert_eq!(ids, [(Some("minted_1"), true), (Some("minted_2"), true)]);
+    let ids: Vec<_> =
+        parsed.calls.iter().map(|call| (call.call_id.as_deref(), call.is_synthetic_id)).collect();
+    assert_eq!(ids, [(Some("synthetic_1"), true), (Some("synthetic_2"), true)]);
 }
 
 #[test]
@@ -210,7 +211,7 @@ fn what_a_limit_cut_off_is_not_released() {
     }
     let parsed = read(Provider::OpenAiChat, &chat(r#""finish_reason": "tool_calls""#));
     let proofs = parsed.calls.iter().map(|call| call.completion);
-    assert_eq!(proofs.collect::<Vec<_>>(), [Completion::NextItem, Completion::FinishReason]);
+    assert_eq!(proofs.collect::<Vec<_>>(), [CompletedBy::NextItem, CompletedBy::FinishReason]);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use tokenline_core::json::Value;
 
-use super::oracle::Oracle;
+use super::subschema_validator::SubschemaValidator;
 use super::walk::{Finding, Step, Walk};
 use crate::place::Document;
 use crate::pointer;
@@ -14,11 +14,11 @@ use crate::pointer;
 /// would be too much, but never without a finding.
 pub(crate) fn explain_all(
     document: &Document,
-    oracle: &Oracle,
+    subschema_validator: &SubschemaValidator,
     value: Value<'_>,
     at_most: usize,
 ) -> Vec<Finding> {
-    let mut walk = Walk::new(oracle, value);
+    let mut walk = Walk::new(subschema_validator, value);
     let mut findings = Vec::new();
     let mut seen = HashSet::new();
     let mut open = vec![(document.root(), value, String::new())];

@@ -3,7 +3,7 @@
 use jsonschema::Draft;
 use tokenline_core::json::{Kind, Value};
 
-use super::oracle::{Oracle, RULES};
+use super::subschema_validator::{RULES, SubschemaValidator};
 use super::{union, words};
 use crate::place::{Document, Place};
 use crate::pointer;
@@ -74,14 +74,18 @@ pub(super) struct Spent;
 
 /// What is known of the way so far.
 pub(super) struct Walk<'o> {
-    oracle: &'o Oracle,
+    subschema_validator: &'o SubschemaValidator,
     fuel: usize,
     buffer: StringBuffer,
 }
 
 /// Finds what to report of a value that breaks a schema.
-pub(crate) fn explain(document: &Document, oracle: &Oracle, value: Value<'_>) -> Finding {
-    Walk::new(oracle, value).down(document.root(), value, String::new())
+pub(crate) fn explain(
+    document: &Document,
+    subschema_validator: &SubschemaValidator,
+    value: Value<'_>,
+) -> Finding {
+    Walk::new(subschema_validator, value).down(document.root(), value, String::new())
 }
 
 impl Finding {
@@ -132,9 +136,9 @@ impl<'o> Walk<'o> {
         Self::negated,
     ];
 
-    pub(super) fn new(oracle: &'o Oracle, value: Value<'_>) -> Self {
+    pub(super) fn new(subschema_validator: &'o SubschemaValidator, value: Value<'_>) -> Self {
         let fuel = FUEL + value.range().len().saturating_mul(FUEL_PER_BYTE);
-        Self { oracle, fuel, buffer: StringBuffer::default() }
+        Self { subschema_validator, fuel, buffer: StringBuffer::default() }
     }
 
     /// Goes down from a place whose schema the value breaks to the one finding that is reported.
@@ -189,7 +193,7 @@ impl<'o> Walk<'o> {
     pub(super) fn fits(&mut self, place: &Place<'_>, value: Value<'_>) -> Result<bool, Spent> {
         let steps = usize::try_from(place.cost() / STEPS_PER_BYTE).unwrap_or(usize::MAX);
         self.spend(steps.saturating_add(value.range().len()))?;
-        Ok(self.oracle.fits(place, value))
+        Ok(self.subschema_validator.fits(place, value))
     }
 
     /// Pays for a look at so many bytes of a value, or of the schema.
@@ -214,7 +218,7 @@ impl<'o> Walk<'o> {
             let deep = matches!(*keyword, "const" | "enum" | "uniqueItems");
             let size = value.range().len();
             self.spend(if deep || value.kind() == Kind::String { size } else { size.min(VERDICT) })?;
-            if !self.oracle.keeps(place, keyword, value) {
+            if !self.subschema_validator.keeps(place, keyword, value) {
                 // A flag beside the limit makes it exclusive in draft 4.
                 let flag =
                     |name: &'static str| place.keyword(name).is_some_and(|flag| flag == true).then_some(name);
@@ -284,7 +288,7 @@ impl<'o> Walk<'o> {
         for (name, member) in distinct_members(object) {
             self.spend(name.len())?;
             if let Some(names) = &names
-                && !self.buffer.with(name, |name| self.oracle.fits(names, name))
+                && !self.buffer.with(name, |name| self.subschema_validator.fits(names, name))
             {
                 let message = "the member's name breaks the rules for names";
                 if steps.add(Step::fault_of(names.pointer.clone(), name, member, message)) {
@@ -294,7 +298,7 @@ impl<'o> Walk<'o> {
             let mut schemas: Vec<_> = place.named_child("properties", name).into_iter().collect();
             for regex in &patterns {
                 self.spend(name.len())?;
-                if self.buffer.with(name, |name| self.oracle.matches(regex, name)) {
+                if self.buffer.with(name, |name| self.subschema_validator.matches(regex, name)) {
                     schemas.extend(place.named_child("patternProperties", regex));
                 }
             }

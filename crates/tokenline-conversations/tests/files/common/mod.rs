@@ -4,7 +4,7 @@
 use std::io::{self, Read};
 
 use serde_json::{Value, json};
-use tokenline_conversations::{ConversationValidator, LineError, Profile, Report};
+use tokenline_conversations::{ConversationValidator, LineError, Profile, ValidationReport};
 use tokenline_core::Limits;
 
 /// A source that gives so many bytes at a time.
@@ -25,7 +25,7 @@ pub(crate) fn validate(
     input: &[u8],
     profile: Profile,
     limits: Limits,
-) -> (Report, Vec<(LineError, Vec<u8>)>) {
+) -> (ValidationReport, Vec<(LineError, Vec<u8>)>) {
     let read = |jobs: usize, piece: usize| {
         let mut told = Vec::new();
         let mut validator =
@@ -61,12 +61,12 @@ pub(crate) fn validate(
     expected
 }
 
-pub(crate) fn report(input: impl AsRef<[u8]>) -> Report {
+pub(crate) fn report(input: impl AsRef<[u8]>) -> ValidationReport {
     validate(input.as_ref(), Profile::Open, Limits::default()).0
 }
 
 /// The codes of the errors and the lines they are on.
-pub(crate) fn errors(report: &Report) -> Vec<(u64, &'static str)> {
+pub(crate) fn errors(report: &ValidationReport) -> Vec<(u64, &'static str)> {
     report.errors.iter().map(|error| (error.line_number, error.code.as_str())).collect()
 }
 

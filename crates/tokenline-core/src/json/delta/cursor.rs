@@ -6,7 +6,7 @@
 use super::super::tape::{ESCAPED, Node, NodeKind, OPEN, Tape};
 use super::super::unescape::unescape_into;
 use super::super::value::{Kind, Value};
-use super::{Change, Delta, Key};
+use super::{Change, Key, ValueDelta};
 
 /// A string whose closing quote has not come.
 #[derive(Clone, Copy)]
@@ -151,7 +151,7 @@ impl Cursor {
 
     /// The delta that [`advance`](Self::advance) moved on by.
     #[inline]
-    pub(in super::super) fn last<'a>(&'a self, tape: &'a Tape, document: &'a str) -> Delta<'a> {
+    pub(in super::super) fn last<'a>(&'a self, tape: &'a Tape, document: &'a str) -> ValueDelta<'a> {
         let change = match self.last {
             Last::Open(kind) => Change::Open(kind),
             Last::Plain(from, end) => Change::Append(&document[from as usize..end as usize]),
@@ -160,7 +160,7 @@ impl Cursor {
             Last::Close => Change::Close,
         };
         let key = self.slot.key(tape, document);
-        Delta { depth: self.depth, key, change, cursor: self, tape, document }
+        ValueDelta { depth: self.depth, key, change, cursor: self, tape, document }
     }
 
     /// The slots on the way from the root to the last delta's value, the root and the value among them.

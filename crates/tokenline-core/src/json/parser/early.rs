@@ -1,6 +1,6 @@
 //! What is there of a document before it is complete: what is new of it, and a look at all of it.
 
-use super::super::delta::{Cursor, Delta, OpenString};
+use super::super::delta::{Cursor, OpenString, ValueDelta};
 use super::super::tape::{NONE, Node, NodeKind, OPEN};
 use super::super::value::Value;
 use super::{Parser, State};
@@ -51,7 +51,7 @@ impl Parser {
     /// # Panics
     ///
     /// May panic if `document` is another text.
-    pub fn next_delta<'a>(&'a mut self, document: &'a str) -> Option<Delta<'a>> {
+    pub fn next_delta<'a>(&'a mut self, document: &'a str) -> Option<ValueDelta<'a>> {
         self.advance_deltas(document).then(|| self.last_delta(document))
     }
 
@@ -68,7 +68,7 @@ impl Parser {
 
     /// The delta that [`advance_deltas`](Self::advance_deltas) went on by.
     #[inline]
-    pub(crate) fn last_delta<'a>(&'a self, document: &'a str) -> Delta<'a> {
+    pub(crate) fn last_delta<'a>(&'a self, document: &'a str) -> ValueDelta<'a> {
         match &self.early {
             Some(early) => early.cursor.last(&self.tape, document),
             None => unreachable!("a delta was gone on by"),

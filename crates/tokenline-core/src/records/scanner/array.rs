@@ -27,7 +27,7 @@ pub(super) struct ArrayScan {
     frames: Vec<Frame>,
     /// Whether it is inside the array of records.
     in_target: bool,
-    next: Next,
+    next: NextToken,
     /// What the open value is.
     role: Role,
     /// There is evidence that this is JSON, not brackets in prose: an element that is an object.
@@ -89,7 +89,7 @@ struct Frame {
 
 /// What may come next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Next {
+enum NextToken {
     /// A value, or the end of an array.
     Value,
     Comma,
@@ -121,12 +121,12 @@ impl ArrayScan {
     pub(super) fn expected(&self) -> Expected {
         let in_object = !self.in_target && self.frames.last().is_some_and(|frame| frame.is_object);
         match self.next {
-            Next::Value if in_object => Expected::Value,
-            Next::Value => Expected::ValueOrBracket,
-            Next::Comma if in_object => Expected::CommaOrBrace,
-            Next::Comma => Expected::CommaOrBracket,
-            Next::Name => Expected::NameOrBrace,
-            Next::Colon => Expected::Colon,
+            NextToken::Value if in_object => Expected::Value,
+            NextToken::Value => Expected::ValueOrBracket,
+            NextToken::Comma if in_object => Expected::CommaOrBrace,
+            NextToken::Comma => Expected::CommaOrBracket,
+            NextToken::Name => Expected::NameOrBrace,
+            NextToken::Colon => Expected::Colon,
         }
     }
 
@@ -136,23 +136,23 @@ impl ArrayScan {
             return self.step_in_target(byte);
         };
         match (self.next, byte) {
-            (Next::Comma, b',') if frame.is_object => self.next = Next::Name,
-            (Next::Comma, b',') => {
+            (NextToken::Comma, b',') if frame.is_object => self.next = NextToken::Name,
+            (NextToken::Comma, b',') => {
                 frame.index += 1;
                 frame.is_on_path = is_index(&path[depth - 1], frame.index);
-                self.next = Next::Value;
+                self.next = NextToken::Value;
             }
-            (Next::Comma | Next::Name, b'}') if frame.is_object => return self.leave(),
-            (Next::Comma | Next::Value, b']') if !frame.is_object => return self.leave(),
-            (Next::Name, b'"') => return ArrayStep::Open(Role::Name),
-            (Next::Colon, b':') => self.next = Next::Value,
-            (Next::Value, b'[') if frame.is_on_path && depth == path.len() => {
+            (NextToken::Comma | NextToken::Name, b'}') if frame.is_object => return self.leave(),
+            (NextToken::Comma | NextToken::Value, b']') if !frame.is_object => return self.leave(),
+            (NextToken::Name, b'"') => return ArrayStep::Open(Role::Name),
+            (NextToken::Colon, b':') => self.next = NextToken::Value,
+            (NextToken::Value, b'[') if frame.is_on_path && depth == path.len() => {
                 (self.in_target, self.was_found) = (true, true);
             }
-            (Next::Value, b'{' | b'[') if frame.is_on_path && depth < path.len() => {
+            (NextToken::Value, b'{' | b'[') if frame.is_on_path && depth < path.len() => {
                 self.enter(byte == b'{', path);
             }
-            (Next::Value, _) if begins_value(byte) => return ArrayStep::Open(Role::Aside),
+            (NextToken::Value, _) if begins_value(byte) => return ArrayStep::Open(Role::Aside),
             _ => return ArrayStep::Fault(self.expected()),
         }
         ArrayStep::Pass
@@ -165,12 +165,12 @@ impl ArrayScan {
                 if self.frames.is_empty() {
                     return ArrayStep::End;
                 }
-                self.next = Next::Comma;
+                self.next = NextToken::Comma;
             }
-            (_, b',') => self.next = Next::Value,
+            (_, b',') => self.next = NextToken::Value,
             // A comma may be missing.
-            (_, b'{') | (Next::Comma, b'[') => return ArrayStep::Open(Role::Element),
-            (Next::Value, _) if begins_value(byte) => return ArrayStep::Open(Role::Element),
+            (_, b'{') | (NextToken::Comma, b'[') => return ArrayStep::Open(Role::Element),
+            (NextToken::Value, _) if begins_value(byte) => return ArrayStep::Open(Role::Element),
             _ => return ArrayStep::Fault(self.expected()),
         }
         ArrayStep::Pass
@@ -188,7 +188,7 @@ impl ArrayScan {
 
     /// The open element is over.
     pub(super) fn end_element(&mut self) {
-        self.next = Next::Comma;
+        self.next = NextToken::Comma;
     }
 
     /// Whether a record came of it.
@@ -199,12 +199,12 @@ impl ArrayScan {
     fn enter(&mut self, is_object: bool, path: &[Box<str>]) {
         let is_on_path = !is_object && path.get(self.frames.len()).is_some_and(|token| is_index(token, 0));
         self.frames.push(Frame { is_object, index: 0, is_on_path });
-        self.next = if is_object { Next::Name } else { Next::Value };
+        self.next = if is_object { NextToken::Name } else { NextToken::Value };
     }
 
     fn leave(&mut self) -> ArrayStep {
         self.frames.pop();
-        self.next = Next::Comma;
+        self.next = NextToken::Comma;
         if self.frames.is_empty() { ArrayStep::End } else { ArrayStep::Pass }
     }
 
@@ -212,7 +212,7 @@ impl ArrayScan {
     fn name(&mut self, name: &str, path: &[Box<str>]) {
         let depth = self.frames.len();
         self.is_established = true;
-        self.next = Next::Colon;
+        self.next = NextToken::Colon;
         if let Some(frame) = self.frames.last_mut() {
             frame.is_on_path = path.get(depth - 1).is_some_and(|token| **token == *name);
         }
@@ -246,7 +246,7 @@ impl Scanner {
             done_to: start,
             frames: Vec::new(),
             in_target: false,
-            next: Next::Value,
+            next: NextToken::Value,
             role: Role::Element,
             is_established: false,
             other: None,
@@ -410,7 +410,7 @@ impl Scanner {
         let fence = self.fence_kind();
         let offset = cursor.offset();
         let array = self.array.as_mut()?;
-        let message = error::describe(expected, error::Found::classify(byte));
+        let message = error::describe(expected, error::UnexpectedToken::classify(byte));
         let is_line_start = self.line.first == Some(offset);
         let is_deeper = offset - self.line.text_start > array.indent;
         if is_line_start && (!array.is_established || !is_deeper) {
@@ -436,7 +436,7 @@ impl Scanner {
             self.state = State::Skip(Skip { start, depth, ..Skip::default() });
             return None;
         }
-        array.next = Next::Comma;
+        array.next = NextToken::Comma;
         self.fault(Code::MalformedJson, offset, offset, message);
         if matches!(byte, b'}' | b']') {
             // The brackets do not match: nothing is known of where the array ends.

@@ -9,7 +9,7 @@ use crate::json::Parser;
 use crate::json::parser::RawStep;
 use crate::records::cursor::Cursor;
 use crate::{
-    CallDetector, CallReader, CallStep, CallText, Code, Completion, Diagnostic, Limits, Mode, OpenerMatch,
+    CallDetector, CallReader, CallStep, CallText, Code, CompletedBy, Diagnostic, Limits, Mode, OpenerMatch,
     Options, Record, Recovered, Recovery, Span, ValidateCall,
 };
 
@@ -103,7 +103,7 @@ impl Scanner {
 
     /// Reads on in what may be a call, which begins at `start`.
     #[inline(never)]
-    pub(super) fn call(&mut self, cursor: &mut Cursor<'_>, mut start: u64, end: Option<Completion>) -> Step {
+    pub(super) fn call(&mut self, cursor: &mut Cursor<'_>, mut start: u64, end: Option<CompletedBy>) -> Step {
         let is_end = end.is_some();
         loop {
             let text = cursor.text_between(cursor.index(start), cursor.end());
@@ -237,7 +237,7 @@ impl Scanner {
         from: u64,
         format: usize,
         call: CallText,
-        end: Option<Completion>,
+        end: Option<CompletedBy>,
     ) -> Step {
         self.pass_lines(text, from, 0, call.start);
         let span = Span::new(from + call.start as u64, from + call.end as u64);
@@ -269,7 +269,7 @@ impl Scanner {
         self.line.has_record = true;
         let completion = match end {
             Some(completion) if !call.is_sealed => completion,
-            _ => Completion::Text,
+            _ => CompletedBy::Text,
         };
         let recovered = Recovered::NONE.with(Recovery::CallFormat);
         self.record = Record { value: (), line, column, span, completion, recovered };

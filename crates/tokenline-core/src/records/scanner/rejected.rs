@@ -103,7 +103,7 @@ impl Scanner {
             Expected::LessDepth => Code::TooDeep,
             _ => Code::MalformedJson,
         };
-        let mut message = error::describe(fault.expected, error::Found::classify(byte));
+        let mut message = error::describe(fault.expected, error::UnexpectedToken::classify(byte));
         if is_strict && self.line.first == Some(start) && cursor.from(cursor.index(start))[0] != b'{' {
             message = format!("expected an object at the start of the line; {message}");
         } else if is_strict && byte == b'\n' && !fault.expected.is_in_string() {
@@ -161,7 +161,7 @@ impl Scanner {
         self.line.is_markup_only = true;
         if let Some(region) = &mut self.region {
             region.diagnostic = Some(Box::new(diagnostic));
-            let message = error::describe(expected, error::Found::LineFeed);
+            let message = error::describe(expected, error::UnexpectedToken::LineFeed);
             let (line, column) = (self.line.number, self.line.column(end));
             region.left_open = Some(LeftOpen { fault, line, column, message });
         }

@@ -5,7 +5,7 @@ use super::{Outcome, Scanner, Step};
 use crate::json::{Kind, parser::RawStep};
 use crate::records::cursor::Cursor;
 use crate::records::line::{Fault, FenceKind};
-use crate::{Code, Completion, Mode, Record, Recovery, Span};
+use crate::{Code, CompletedBy, Mode, Record, Recovery, Span};
 
 const MISSING: &str =
     "a part of the line may be missing: what came before it was cut off or could not be read";
@@ -45,7 +45,7 @@ impl Scanner {
         released: bool,
         cursor: &mut Cursor<'_>,
         (start, end): (u64, u64),
-        completion: Completion,
+        completion: CompletedBy,
     ) -> Step {
         if !released {
             return self.release(cursor, start, end, completion);
@@ -61,7 +61,7 @@ impl Scanner {
         cursor: &mut Cursor<'_>,
         start: u64,
         end: u64,
-        completion: Completion,
+        completion: CompletedBy,
     ) -> Step {
         if self.json.root_kind() != Kind::Object && !self.options.whole_values {
             self.not_an_object(start, end);
@@ -90,8 +90,8 @@ impl Scanner {
             }
             calls.detector.admit_object(self.json.value(text));
         }
-        let is_in_prose = completion == Completion::Text && !self.place.recovered.contains(Recovery::Fence);
-        let is_beside_another = completion == Completion::NextItem && self.array.is_none();
+        let is_in_prose = completion == CompletedBy::Text && !self.place.recovered.contains(Recovery::Fence);
+        let is_beside_another = completion == CompletedBy::NextItem && self.array.is_none();
         let recovered = self
             .place
             .recovered
@@ -123,7 +123,7 @@ impl Scanner {
     }
 
     /// Whether the value, which is balanced, is text: `{}` or `[1]` in a sentence, or in code.
-    pub(super) fn is_text(&self, start: u64, completion: Completion) -> bool {
+    pub(super) fn is_text(&self, start: u64, completion: CompletedBy) -> bool {
         match self.json.root_kind() {
             Kind::Object => self.json.is_empty() && self.is_in_prose(completion),
             Kind::Array if self.json.has_object() || self.fence_kind() == Some(FenceKind::Json) => false,
@@ -140,12 +140,12 @@ impl Scanner {
     }
 
     /// Whether a value that is balanced stands in a sentence.
-    fn is_in_prose(&self, completion: Completion) -> bool {
+    fn is_in_prose(&self, completion: CompletedBy) -> bool {
         let lead = self.line.lead;
         self.options.mode == Mode::Lenient
             && self.array.is_none()
             && self.fence_kind() != Some(FenceKind::Json)
-            && (matches!(completion, Completion::Text | Completion::NextItem)
+            && (matches!(completion, CompletedBy::Text | CompletedBy::NextItem)
                 || !(lead.is_empty() || lead.is_list_marker()))
     }
 

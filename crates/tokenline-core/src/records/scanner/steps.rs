@@ -10,7 +10,7 @@ use crate::json::parser::RawStep;
 use crate::records::carry::incomplete_suffix;
 use crate::records::cursor::Cursor;
 use crate::records::line::FenceKind;
-use crate::{Code, Completion, Mode, Recovered, Recovery, Release};
+use crate::{Code, CompletedBy, Mode, Recovered, Recovery, Release};
 
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
 
@@ -227,7 +227,7 @@ impl Scanner {
         let end = cursor.offset();
         let is_object = self.json.root_kind() == Kind::Object;
         self.state = State::Sealing { start, end, comma: false, released: false };
-        if self.options.whole_values && self.is_text(start, Completion::EndOfInput) {
+        if self.options.whole_values && self.is_text(start, CompletedBy::EndOfInput) {
             // Whatever follows.
             self.pass_balanced_text();
             return None;
@@ -249,7 +249,7 @@ impl Scanner {
         if self.options.release != Release::OnBalance || !is_object {
             return None;
         }
-        let found = self.release(cursor, start, end, Completion::Balanced);
+        let found = self.release(cursor, start, end, CompletedBy::Balanced);
         if found.is_some() {
             self.state = State::Sealing { start, end, comma: false, released: true };
         }
@@ -299,7 +299,7 @@ impl Scanner {
                         return None;
                     }
                     self.state = if in_array { State::Array } else { State::Text };
-                    let found = self.release_unless(released, cursor, (start, end), Completion::Newline);
+                    let found = self.release_unless(released, cursor, (start, end), CompletedBy::Newline);
                     if found.is_some() && self.line.is_clean() && !self.line.has_fence {
                         let next = cursor.offset() + 1;
                         if self.segments.is_some() {
@@ -312,15 +312,15 @@ impl Scanner {
                     }
                     return found;
                 }
-                b',' | b']' if in_array => Completion::ArrayElement,
+                b',' | b']' if in_array => CompletedBy::ArrayElement,
                 b',' if lenient && !comma => {
                     comma = true;
                     self.place.recovered = self.place.recovered.with(Recovery::Comma);
                     cursor.at += 1;
                     continue;
                 }
-                b'{' | b'[' if lenient => Completion::NextItem,
-                b'}' | b']' if lenient && self.line.prose_depth > 0 => Completion::Text,
+                b'{' | b'[' if lenient => CompletedBy::NextItem,
+                b'}' | b']' if lenient && self.line.prose_depth > 0 => CompletedBy::Text,
                 b':' | b'}' | b']' if lenient && !is_known && !self.is_array() => {
                     self.conflict(cursor, start);
                     return None;
@@ -333,7 +333,7 @@ impl Scanner {
                     self.conflict(cursor, start);
                     return None;
                 }
-                _ => Completion::Text,
+                _ => CompletedBy::Text,
             };
             self.state = if in_array { State::Array } else { State::Text };
             let found = self.release_unless(released, cursor, (start, end), completion);
@@ -365,7 +365,7 @@ impl Scanner {
             self.state = State::Text;
             return;
         }
-        let found = error::Found::classify(cursor.rest()[0]);
+        let found = error::UnexpectedToken::classify(cursor.rest()[0]);
         let (code, message) = match self.json.root_kind() {
             Kind::Object => {
                 (Code::TrailingData, format!("the object is balanced, but the line goes on with {found}"))

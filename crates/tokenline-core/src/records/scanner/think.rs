@@ -98,7 +98,9 @@ impl Scanner {
             return self.read_as_text(cursor, 1);
         }
         let start = self.thinking.start;
-        let found = read.get(1).map_or(error::Found::EndOfInput, |&byte| error::Found::classify(byte));
+        let found = read
+            .get(1)
+            .map_or(error::UnexpectedToken::EndOfInput, |&byte| error::UnexpectedToken::classify(byte));
         let message = error::describe(error::Expected::ValueOrBracket, found);
         self.fault(Code::MalformedJson, start, (start + 1).min(cursor.offset()), message);
         self.state = State::Skip(Skip { start, depth: 1, ..Skip::default() });

@@ -4,7 +4,7 @@ use memchr::memchr2;
 
 use super::array::begins_value;
 use super::{MultilineValue, Scanner, State, Step};
-use crate::Completion;
+use crate::CompletedBy;
 use crate::json::Kind;
 use crate::json::error::{Expected, Fault};
 use crate::records::cursor::Cursor;
@@ -31,11 +31,11 @@ impl Scanner {
     }
 
     /// Whether nothing stands beside the balanced value on its lines.
-    pub(super) fn is_alone(&self, start: u64, completion: Completion) -> bool {
+    pub(super) fn is_alone(&self, start: u64, completion: CompletedBy) -> bool {
         let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
         line.first == Some(start)
             && self.fence_kind() != Some(FenceKind::Other)
-            && !matches!(completion, Completion::Text | Completion::NextItem)
+            && !matches!(completion, CompletedBy::Text | CompletedBy::NextItem)
     }
 
     /// Behind a scalar. Outside of fences it is a value only if nothing else comes.
@@ -45,7 +45,7 @@ impl Scanner {
                 b' ' | b'\t' | b'\r' => cursor.at += 1,
                 b'\n' if self.fence.is_some() => {
                     self.state = State::Text;
-                    return self.release(cursor, start, end, Completion::Newline);
+                    return self.release(cursor, start, end, CompletedBy::Newline);
                 }
                 b'\n' => {
                     self.check_length(cursor);

@@ -1,7 +1,7 @@
 //! A response that goes on inside the record that was cut off.
 
 use tokenline_core::json::Raw;
-use tokenline_core::{Completion, Record, Recovered, Span};
+use tokenline_core::{CompletedBy, Record, Recovered, Span};
 
 use super::super::among::Among;
 use super::super::error::ContinuationFailure;
@@ -82,7 +82,7 @@ impl Response {
         }
         let text = progress.open.take();
         let Ok(value) = Raw::new(&text) else { return self.fail(ContinuationFailure::Ambiguous) };
-        let (completion, recovered) = (Completion::Newline, Recovered::default());
+        let (completion, recovered) = (CompletedBy::Newline, Recovered::default());
         let end = self.bytes - rest.len() as u64;
         let span = Span::new(end - (text.len() - pending.from) as u64, end);
         let record = Record { value, line: 1, column: 1, span, completion, recovered };

@@ -6,7 +6,7 @@ mod blocks;
 
 use std::borrow::Cow;
 
-use tokenline_core::Completion;
+use tokenline_core::CompletedBy;
 use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
@@ -62,7 +62,7 @@ impl EventReader for Reader {
             "content_block_stop" => self.blocks.stop(index, sink),
             "message_delta" => self.change(delta, usage, sink),
             "message_stop" => {
-                self.blocks.settle(Some(Completion::ItemStop), sink);
+                self.blocks.settle(Some(CompletedBy::ItemStop), sink);
                 sink(Delta::Terminator);
             }
             "ping" => {}
@@ -174,7 +174,7 @@ impl Reader {
     ) {
         let Some(reason) = reason.filter(|reason| !reason.is_empty()) else { return };
         let reason = finish_reason(&reason);
-        self.blocks.settle(reason.is_clean().then_some(Completion::ItemStop), sink);
+        self.blocks.settle(reason.is_clean().then_some(CompletedBy::ItemStop), sink);
         let explanation = details.and_then(|details| details.get("explanation")?.as_str());
         let explanation = explanation.filter(|_| reason == FinishReason::ContentFilter);
         if let Some(text) = explanation.filter(|text| !text.is_empty()) {

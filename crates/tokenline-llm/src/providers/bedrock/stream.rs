@@ -5,7 +5,7 @@ mod content;
 
 use std::borrow::Cow;
 
-use tokenline_core::Completion;
+use tokenline_core::CompletedBy;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
@@ -122,7 +122,7 @@ impl EventReader for Reader {
         if let Some(usage) = body.get("usage").and_then(read_usage) {
             sink(Delta::Usage(usage));
         }
-        self.blocks.settle(is_clean.then_some(Completion::ItemStop), sink);
+        self.blocks.settle(is_clean.then_some(CompletedBy::ItemStop), sink);
         if let Some(reason) = reason {
             sink(Delta::Finish { choice: 0, reason });
         }
@@ -155,7 +155,7 @@ impl Reader {
         self.has_stopped = true;
         let reason = reason.map(finish_reason);
         let is_clean = reason.as_ref().is_none_or(FinishReason::is_clean);
-        self.blocks.settle(is_clean.then_some(Completion::ItemStop), sink);
+        self.blocks.settle(is_clean.then_some(CompletedBy::ItemStop), sink);
         if let Some(reason) = reason {
             sink(Delta::Finish { choice: 0, reason });
         }

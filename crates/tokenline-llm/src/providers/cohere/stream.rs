@@ -2,7 +2,7 @@
 
 mod message;
 
-use tokenline_core::Completion;
+use tokenline_core::CompletedBy;
 use tokenline_core::json::{Kind, Value};
 
 use crate::delta::{Delta, FinishReason, OpaqueOf};
@@ -133,7 +133,7 @@ impl Reader {
         }
         let reason = parts.finish_reason();
         let is_clean = reason.as_ref().is_none_or(FinishReason::is_clean);
-        self.blocks.settle(is_clean.then_some(Completion::ItemStop), sink);
+        self.blocks.settle(is_clean.then_some(CompletedBy::ItemStop), sink);
         let has_failed = parts.error.is_some() || reason == Some(FinishReason::Error);
         if let Some(reason) = reason {
             sink(Delta::Finish { choice: 0, reason });

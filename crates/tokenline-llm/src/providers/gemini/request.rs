@@ -41,7 +41,7 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
             Message::Assistant(said) => parts.extend(said.iter().filter_map(assistant_part)),
             Message::Tool(result) => {
                 let name = request.tool_name(*index, result)?;
-                parts.push(function_response(name, result, request.is_minted(*index, result)));
+                parts.push(function_response(name, result, request.is_synthetic(*index, result)));
             }
         }
     }
@@ -81,14 +81,14 @@ fn text_part(text: &str) -> Object {
 }
 
 fn function_call(call: &ToolCall) -> Object {
-    let call_id = call.call_id.as_ref().filter(|_| !call.has_minted_id);
+    let call_id = call.call_id.as_ref().filter(|_| !call.is_synthetic_id);
     let function =
         Object::new().with_some("id", call_id).with("name", &call.name).with("args", &call.parameters);
     Object::new().with("functionCall", function)
 }
 
 /// A response is always an object: one that is none becomes the member that the provider looks for.
-fn function_response(name: &str, result: &ToolResult, has_minted_id: bool) -> Object {
+fn function_response(name: &str, result: &ToolResult, is_synthetic_id: bool) -> Object {
     let response = match Raw::new(&result.content) {
         Ok(object) if object.as_str().starts_with('{') && !result.is_error => Node::from(&object),
         _ => {
@@ -97,7 +97,7 @@ fn function_response(name: &str, result: &ToolResult, has_minted_id: bool) -> Ob
         }
     };
     let function = Object::new()
-        .with_some("id", result.call_id.as_ref().filter(|_| !has_minted_id))
+        .with_some("id", result.call_id.as_ref().filter(|_| !is_synthetic_id))
         .with("name", name)
         .with("response", response);
     Object::new().with("functionResponse", function)
@@ -105,9 +105,9 @@ fn function_response(name: &str, result: &ToolResult, has_minted_id: bool) -> Ob
 
 impl ChatRequest {
     /// Whether the id of the result was made up for the call, and is not known to the provider.
-    fn is_minted(&self, index: usize, result: &ToolResult) -> bool {
+    fn is_synthetic(&self, index: usize, result: &ToolResult) -> bool {
         let mut calls = self.messages[..index].iter().flat_map(Message::tool_calls);
-        calls.any(|call| call.has_minted_id && call.call_id == result.call_id)
+        calls.any(|call| call.is_synthetic_id && call.call_id == result.call_id)
     }
 }
 

@@ -4,7 +4,7 @@
 //! <https://cloud.google.com/vertex-ai/generative-ai/docs/reference/rest/v1/Content#FunctionCall>.
 
 use tokenline_core::json::{Kind, Object, Value};
-use tokenline_core::{CallDelta, Completion, PartialArgument, PartialValue};
+use tokenline_core::{CallDelta, CompletedBy, PartialArgument, PartialValue};
 
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
@@ -288,7 +288,7 @@ impl Candidate {
         let is_blank = |value: Value<'_>| value.as_object().is_some_and(Object::is_empty);
         let arguments = arguments.filter(|value| !(is_blank(*value) && (goes_on || parts.is_some())));
         if tool.is_some() && self.is_open {
-            self.stop(Completion::NextItem, sink);
+            self.stop(CompletedBy::NextItem, sink);
         }
         if !self.is_open {
             if tool.is_none() && arguments.is_none() && parts.is_none() {
@@ -317,7 +317,7 @@ impl Candidate {
             None => {}
         }
         if !goes_on {
-            self.stop(Completion::ItemStop, sink);
+            self.stop(CompletedBy::ItemStop, sink);
         }
     }
 
@@ -364,7 +364,7 @@ impl Candidate {
     }
 
     /// Ends the open call.
-    fn stop(&mut self, completion: Completion, sink: &mut impl FnMut(Delta<'_>)) {
+    fn stop(&mut self, completion: CompletedBy, sink: &mut impl FnMut(Delta<'_>)) {
         self.is_open = false;
         sink(Delta::BlockStop { choice: self.index, block: self.block, completion: Some(completion) });
     }

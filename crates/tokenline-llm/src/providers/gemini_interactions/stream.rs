@@ -4,7 +4,7 @@ mod step;
 
 use std::borrow::Cow;
 
-use tokenline_core::Completion;
+use tokenline_core::CompletedBy;
 use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
@@ -134,7 +134,7 @@ impl Reader {
         if let Some(usage) = interaction.get("usage").and_then(read_usage) {
             sink(Delta::Usage(usage));
         }
-        self.blocks.settle(is_clean.then_some(Completion::ItemStop), sink);
+        self.blocks.settle(is_clean.then_some(CompletedBy::ItemStop), sink);
         match self.finish_reason(interaction) {
             FinishReason::Error => {
                 let error = interaction.get("error").filter(|error| !is_nothing(*error));

@@ -3,7 +3,7 @@
 //! The wire format: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
 
 use tokenline_core::json::{Parser, SyntaxError, Value};
-use tokenline_core::{CallDelta, Completion};
+use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
@@ -157,7 +157,7 @@ impl Reader {
             lossy: false,
         };
         sink(Delta::ToolCall { choice: 0, call });
-        sink(Delta::BlockStop { choice: 0, block: self.calls, completion: Some(Completion::ItemStop) });
+        sink(Delta::BlockStop { choice: 0, block: self.calls, completion: Some(CompletedBy::ItemStop) });
     }
 }
 

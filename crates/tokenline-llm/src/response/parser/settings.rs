@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use tokenline_core::{
-    Counted, Options, Quota, Rejected, SourceEnd, Tally, TooManyRejected, Validate, ValidateCall,
+    Options, QuotaUnit, Rejected, SourceEnd, StopAfter, Tally, TooManyRejected, Validate, ValidateCall,
 };
 
 use super::{ResponseParser, Stage};
 use crate::Provider;
 use crate::providers::EventDecoder;
-use crate::response::TextAs;
-use crate::response::outbox::Outbox;
+use crate::response::TextMode;
+use crate::response::event_queue::EventQueue;
 use crate::response::state::ResponseState;
 use crate::wire::{FrameDecoder, Framing};
 
@@ -28,7 +28,7 @@ impl<T> ResponseParser<T> {
             state: ResponseState::new(
                 options,
                 provider.info().stream_end.needs_terminator,
-                Outbox::default(),
+                EventQueue::default(),
             ),
             ending: None,
             stage: Stage::Open,
@@ -54,9 +54,9 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Sets what the text is read as; [`TextAs::Records`] unless it is set.
+    /// Sets what the text is read as; [`TextMode::Records`] unless it is set.
     #[must_use]
-    pub fn text_as(mut self, text_as: TextAs) -> Self {
+    pub fn text_as(mut self, text_as: TextMode) -> Self {
         self.state.out.text_as = text_as;
         self
     }
@@ -108,7 +108,7 @@ impl<T> ResponseParser<T> {
 
     /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
     #[must_use]
-    pub fn with_fragments(mut self) -> Self {
+    pub fn with_text_and_reasoning(mut self) -> Self {
         self.state.out.wants_fragments = true;
         self
     }
@@ -191,7 +191,7 @@ impl<T> ResponseParser<T> {
     ///
     /// Of a native call it gets the arguments as far as they came, and replaces the arguments;
     /// [`Rejected::tool`] names the tool. Only the closure knows that such a call is complete: it counts as
-    /// completed by the [end of its input](tokenline_core::Completion::EndOfInput).
+    /// completed by the [end of its input](tokenline_core::CompletedBy::EndOfInput).
     ///
     /// The closure is called while bytes are pushed, before the events in front of the replacement are
     /// taken.
@@ -223,11 +223,11 @@ impl<T> ResponseParser<T> {
     }
 
     /// Sets what counts for the most records.
-    pub(crate) fn set_counted(&mut self, counted: Counted) {
+    pub(crate) fn set_counted(&mut self, counted: QuotaUnit) {
         self.set_quota(|quota| quota.counted = counted);
     }
 
-    fn set_quota(&mut self, set: impl FnOnce(&mut Quota)) {
+    fn set_quota(&mut self, set: impl FnOnce(&mut StopAfter)) {
         self.tally.set_quota(set);
         self.stop_if_over();
     }
@@ -248,17 +248,17 @@ impl<T> ResponseParser<T> {
     }
 
     pub(crate) fn text_is_read(&self) -> bool {
-        self.state.out.text_as != TextAs::Text
+        self.state.out.text_as != TextMode::Text
     }
 
-    pub(crate) fn set_text_as(&mut self, text_as: TextAs) {
+    pub(crate) fn set_text_as(&mut self, text_as: TextMode) {
         self.state.out.text_as = text_as;
     }
 
     /// Sets it to yield the text as it is, each of a choice's texts from the start of a line.
     pub(crate) fn set_text_alone(&mut self) {
-        let Outbox { text_as, wants_fragments, joins_texts, .. } = &mut self.state.out;
-        (*text_as, *wants_fragments, *joins_texts) = (TextAs::Text, true, true);
+        let EventQueue { text_as, wants_fragments, joins_texts, .. } = &mut self.state.out;
+        (*text_as, *wants_fragments, *joins_texts) = (TextMode::Text, true, true);
         // Text is not counted.
         self.set_quota(|quota| quota.max_records = None);
     }

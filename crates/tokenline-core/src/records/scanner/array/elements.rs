@@ -2,7 +2,7 @@
 
 use super::super::release::unexpected_kind;
 use super::super::{Outcome, Place, Scanner, State};
-use super::{HeldElement, Next, NonObject, Role};
+use super::{HeldElement, NextToken, NonObject, Role};
 use crate::json::Kind;
 use crate::records::cursor::Cursor;
 use crate::{Code, Diagnostic, Span};
@@ -63,7 +63,7 @@ impl Scanner {
         self.multiline = None;
         self.counted_from = end;
         array.has_value |= array.role != Role::Name;
-        array.next = Next::Comma;
+        array.next = NextToken::Comma;
         if array.role == Role::Name {
             let text = cursor.text_between(cursor.index(start), cursor.index(end));
             let name = self.json.value(text).as_str().expect("a name is a string");
@@ -96,7 +96,7 @@ impl Scanner {
                 (start, depth + 1, None)
             }
             Some(array) => {
-                array.next = Next::Comma;
+                array.next = NextToken::Comma;
                 (start, depth, if is_object { self.establish() } else { None })
             }
             None => (start, depth, None),

@@ -1,7 +1,7 @@
 //! Lines inside an array: which belong to it, and what to do with those that do not.
 
 use super::super::{Scanner, State, Step};
-use super::{ElementLine, Next, begins_value};
+use super::{ElementLine, NextToken, begins_value};
 use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
 use crate::{Code, Diagnostic, Span};
@@ -15,7 +15,7 @@ impl Scanner {
         let is_part = match byte {
             b'`' | b'~' => false,
             b'{' | b'}' | b'[' | b']' | b',' | b':' | b'"' => true,
-            _ if array.next == Next::Value && begins_value(byte) => true,
+            _ if array.next == NextToken::Value && begins_value(byte) => true,
             _ => is_deeper,
         };
         if !is_part {

@@ -3,7 +3,7 @@
 use std::fmt::{self, Write as _};
 
 use tokenline_core::json::Value;
-use tokenline_core::{CallDelta, Completion};
+use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::providers::values::{read_text, unknown};
 use super::members::Item;
@@ -109,7 +109,7 @@ pub(super) fn call(call: CallDelta<'_>, sink: &mut impl FnMut(Delta<'_>)) {
 /// Ends an item that is done, if it says how it ended.
 fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     if let Some(is_whole) = item.is_whole() {
-        let completion = is_whole.then_some(Completion::ItemStop);
+        let completion = is_whole.then_some(CompletedBy::ItemStop);
         sink(Delta::BlockStop { choice: 0, block: index, completion });
     }
 }

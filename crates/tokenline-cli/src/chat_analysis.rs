@@ -1,0 +1,218 @@
+//! `tokenline chat-analysis`: a chat answer and its analysis in one JSON value.
+
+use std::fmt::Display;
+use std::io::{IsTerminal as _, Write as _};
+use std::path::Path;
+use std::pin::pin;
+
+use futures_util::StreamExt as _;
+use tokenline::chat_analysis::{
+    AnalysisError, AnalysisEvent, AnalysisRequest, AnalysisStream, AnalysisWarning, AttachmentStore as _,
+    CheckError, Checked, FileStore, LlmResponse, RESPONSE_SCHEMA, RESPONSE_SCHEMA_TYPESCRIPT, Review,
+    XmlError, review,
+};
+use tokenline::json::Raw;
+use tokenline::llm::request::ChatRequest;
+use tokenline::llm::{ResponseError, ResponseEvent, ResponseParser, TextMode};
+use tokenline::{Diagnostic, Options};
+
+use crate::args::{
+    ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
+};
+use crate::failure::{Failure, Verdict};
+use crate::log::{log, printable};
+use crate::{in_runtime, load, model};
+
+pub(crate) fn run(command: &ChatAnalysisCommand) -> Result<Verdict, Failure> {
+    match command {
+        ChatAnalysisCommand::Schema(args) => schema(args),
+        ChatAnalysisCommand::Request(args) => request(args),
+        ChatAnalysisCommand::Check(args) => check(args),
+        ChatAnalysisCommand::ToXml(args) => to_xml(args),
+        ChatAnalysisCommand::FromXml(args) => from_xml(args),
+        ChatAnalysisCommand::Run(args) => in_runtime(ask(args)),
+    }
+}
+
+fn schema(args: &SchemaArgs) -> Result<Verdict, Failure> {
+    write(if args.typescript { RESPONSE_SCHEMA_TYPESCRIPT } else { RESPONSE_SCHEMA })
+}
+
+fn request(args: &RequestArgs) -> Result<Verdict, Failure> {
+    let request = asked(&args.model, &args.system, &args.file)?;
+    let body =
+        request.streamed(!args.no_stream).to_body().map_err(|error| Failure::Usage(error.to_string()))?;
+    write(&(body + "\n"))
+}
+
+fn check(args: &InputArgs) -> Result<Verdict, Failure> {
+    let (source, text) = answer(args)?;
+    Ok(match text.and_then(|text| reviewed(&source, &text)) {
+        Some(_) => Verdict::Good,
+        None => Verdict::Rejected,
+    })
+}
+
+fn to_xml(args: &InputArgs) -> Result<Verdict, Failure> {
+    let (source, text) = answer(args)?;
+    let Some(answer) = text.and_then(|text| reviewed(&source, &text)) else { return Ok(Verdict::Rejected) };
+    match answer.to_xml() {
+        Ok(xml) => write(&(xml + "\n")),
+        Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
+    }
+}
+
+fn from_xml(args: &FromXmlArgs) -> Result<Verdict, Failure> {
+    let (source, text) = load::response(&args.file)?;
+    match LlmResponse::from_xml(&text) {
+        Ok(Checked { response, warnings, .. }) => {
+            warn(&source, &warnings);
+            let json = if args.compact { response.to_json() } else { response.to_json_pretty() };
+            write(&(json + "\n"))
+        }
+        Err(XmlError::Check(error)) => Ok(rejected(told(&source, &error))),
+        Err(error) => Ok(rejected(format_args!("{source}:{error}"))),
+    }
+}
+
+async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
+    let attachment = attachment(args)?;
+    let asked = asked(&args.model.model, &args.system, &args.file)?.to_chat_request();
+    let mut request = model::request(&args.model)?;
+    let temperature = request.temperature.or(asked.temperature);
+    request = ChatRequest::messages(request, asked.messages).response_format(asked.response_format);
+    request.temperature = temperature;
+    let answer = model::client(&args.model)?.stream(&request).map_err(|error| model::failure(&error))?;
+    let answer = answer.send().await.map_err(|error| model::failure(&error))?;
+    let mut events = pin!(AnalysisStream::new(answer.text()));
+    let source = &args.model.model;
+    while let Some(event) = events.next().await {
+        match event {
+            // A terminal would do what control characters say.
+            Ok(AnalysisEvent::Text(text)) if std::io::stdout().is_terminal() => {
+                write(&printable(&text, &['\n', '\t']))?
+            }
+            Ok(AnalysisEvent::Text(text)) => write(&text)?,
+            Ok(AnalysisEvent::Response(checked)) => {
+                write("\n")?;
+                warn(source, &checked.warnings);
+                return keep(source, attachment, &checked.response);
+            }
+            Ok(_) => Verdict::Good,
+            Err(AnalysisError::Check(error)) => return Ok(rejected(told(source, &error))),
+            Err(AnalysisError::Source { error: ResponseError::Source(error), .. }) => {
+                return Err(model::failure(&error));
+            }
+            // The source is whole, the answer is not.
+            Err(AnalysisError::Source { error: error @ ResponseError::Truncated(_), .. }) => {
+                return Ok(rejected(format_args!("{source}: {error}")));
+            }
+            Err(error) => return Err(Failure::Source(error.to_string())),
+        };
+    }
+    Ok(Verdict::Good)
+}
+
+/// Where to keep an answer: a store, and the names of the topic and the message.
+type Attachment<'a> = (FileStore, &'a str, &'a str);
+
+/// Where an answer is to be kept, if it is. Known before anything is asked.
+fn attachment(args: &RunArgs) -> Result<Option<Attachment<'_>>, Failure> {
+    let (Some(folder), Some(topic), Some(message)) = (&args.store, &args.topic, &args.message) else {
+        return Ok(None);
+    };
+    let store = FileStore::new(folder);
+    store.path(topic, message).map_err(|error| Failure::Usage(error.to_string()))?;
+    Ok(Some((store, topic, message)))
+}
+
+fn keep(source: &str, attachment: Option<Attachment<'_>>, answer: &LlmResponse) -> Result<Verdict, Failure> {
+    let Some((store, topic, message)) = attachment else { return Ok(Verdict::Good) };
+    match answer.to_xml() {
+        Ok(xml) => store
+            .store(topic, message, &xml)
+            .map(|()| Verdict::Good)
+            .map_err(|error| Failure::Source(error.to_string())),
+        Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
+    }
+}
+
+/// The text of an answer, after what messages call it. None if its provider said that it is not whole.
+fn answer(args: &InputArgs) -> Result<(String, Option<String>), Failure> {
+    let Some(provider) = args.from else {
+        let (source, text) = load::response(&args.file)?;
+        return Ok((source, Some(text)));
+    };
+    let (source, body) = load::response(&args.file)?;
+    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient())
+        .text_as(TextMode::Text)
+        .with_text_and_reasoning();
+    parser.push(body.as_bytes());
+    parser.finish();
+    let mut text = String::new();
+    while let Some(event) = parser.next_event() {
+        match event {
+            ResponseEvent::Text { choice: 0, text: piece, .. } => text.push_str(&piece),
+            ResponseEvent::Rejected { choice: None, diagnostic, .. } => {
+                return Err(Failure::Source(format!("{source}:{diagnostic}")));
+            }
+            _ => {}
+        }
+    }
+    match parser.finish_reason(0) {
+        Some(reason) if !reason.is_clean() => {
+            log(format_args!("{source}: the answer may not be whole: the provider ended it with `{reason}`"));
+            Ok((source, None))
+        }
+        _ => Ok((source, Some(text))),
+    }
+}
+
+/// The question in a file.
+fn asked(model: &str, system: &SystemArgs, file: &Path) -> Result<AnalysisRequest, Failure> {
+    let (source, question) = load::response(file)?;
+    if question.trim().is_empty() {
+        return Err(Failure::Usage(format!("{source}: there is no question")));
+    }
+    let request = AnalysisRequest::new(model).user(question.trim_end());
+    Ok(match &system.system {
+        Some(system) => request.system(system),
+        None => request,
+    })
+}
+
+/// The answer, if it passes. What is wrong with it, or not as it should be, is said.
+fn reviewed(source: &str, text: &str) -> Option<LlmResponse> {
+    let Review { response, errors, warnings, .. } = review(text);
+    for error in &errors {
+        log(told(source, error));
+    }
+    warn(source, &warnings);
+    response
+}
+
+fn warn(source: &str, warnings: &[AnalysisWarning]) {
+    for warning in warnings {
+        log(format_args!("{source}: warning: {warning}"));
+    }
+}
+
+fn rejected(why: impl Display) -> Verdict {
+    log(why);
+    Verdict::Rejected
+}
+
+/// The error with its place, and the rule of the schema that is broken.
+fn told(source: &str, error: &CheckError) -> String {
+    match error.diagnostic() {
+        Some(Diagnostic { schema_path: Some(rule), .. }) => format!("{source}:{error} (rule {rule})"),
+        Some(_) => format!("{source}:{error}"),
+        None => format!("{source}: {error}"),
+    }
+}
+
+fn write(text: &str) -> Result<Verdict, Failure> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
+    Ok(Verdict::Good)
+}

@@ -1,0 +1,95 @@
+//! The first reject is an error.
+
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+
+use futures_core::stream::{FusedStream, Stream, TryStream};
+use pin_project_lite::pin_project;
+use tokenline_core::{Event, Report};
+
+use super::{EventStream, Items, JsonlStreamParser, Reporting, StopOnError, StopOnRejectError, StreamError};
+
+pin_project! {
+    /// [`Records`](crate::Records), [`Values`](crate::Values) or [`ToolCalls`](crate::ToolCalls) up
+    /// to the first reject, which is an error. It comes once and in its place; after it the stream
+    /// has ended and has let go of the source. Prose is no reject.
+    ///
+    /// ```
+    /// use futures_util::{StreamExt, TryStreamExt};
+    /// use tokenline_codec::{JsonlStreamParser, StopOnRejectError};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() {
+    /// let body = futures_util::stream::iter(["Sure:\n[1]\n[2]\n[3]\n"].map(Ok::<_, std::io::Error>));
+    /// let values = JsonlStreamParser::<_, [u8; 1]>::new(body).values().strict();
+    /// let error = values.try_collect::<Vec<_>>().await.unwrap_err();
+    /// let StopOnRejectError::Rejected(diagnostic) = error else { panic!() };
+    /// assert_eq!(diagnostic.to_string(), "2:1: not_an_object: expected an object, found an array");
+    /// # }
+    /// ```
+    #[derive(Debug)]
+    #[must_use = "streams do nothing unless polled"]
+    pub struct StopOnReject<A> {
+        #[pin]
+        items: A,
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> StopOnReject<Items<JsonlStreamParser<S, T>, I>> {
+    pub(super) fn new(items: Items<JsonlStreamParser<S, T>, I>) -> Self {
+        // It ends at its first reject in any case.
+        let events = items.events.map(|driver| driver.with_quota(|quota| quota.error_budget = None));
+        Self { items: Items { events, ..items } }
+    }
+
+    /// The items themselves: an error ends the stream and can be asked for later.
+    pub fn infallible(self) -> StopOnError<Self> {
+        StopOnError::new(self)
+    }
+
+    /// What was delivered and rejected so far.
+    #[must_use]
+    pub fn report(&self) -> &Report {
+        self.items.report()
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for StopOnReject<Items<JsonlStreamParser<S, T>, I>> {
+    type Item = Result<I, StopOnRejectError<S::Error>>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut items = self.project().items.project();
+        let polled = items.events.as_mut().poll_pick(cx, |event| match event {
+            Event::Rejected(diagnostic) => Some(Err(diagnostic)),
+            event => (items.item)(event).map(Ok),
+        });
+        Poll::Ready(ready!(polled).map(|polled| match polled {
+            Ok(Ok(item)) => Ok(item),
+            Ok(Err(diagnostic)) => {
+                items.events.stop();
+                Err(StopOnRejectError::Rejected(Box::new(diagnostic)))
+            }
+            Err(StreamError::Source(error)) => Err(StopOnRejectError::Source(error)),
+            // Only of a stream that was over its budget before it became strict.
+            Err(StreamError::TooManyRejected(error)) => {
+                Err(StopOnRejectError::Rejected(Box::new(error.last().clone())))
+            }
+        }))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.items.size_hint()
+    }
+}
+
+impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> FusedStream for StopOnReject<Items<JsonlStreamParser<S, T>, I>> {
+    fn is_terminated(&self) -> bool {
+        self.items.is_terminated()
+    }
+}
+
+impl<A: Reporting> Reporting for StopOnReject<A> {
+    fn report(&self) -> &Report {
+        self.items.report()
+    }
+}
