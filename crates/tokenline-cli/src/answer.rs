@@ -116,10 +116,7 @@ pub(crate) fn complete(parser: &ResponseParser<Raw>, emitter: &mut Emitter) -> R
         emitter.remark(&format!("not known and left out: {unknown}"));
     }
     match parser.is_complete() {
-        true => {
-            emitter.report_mut().set_complete();
-            Ok(())
-        }
+        true => Ok(()),
         false if emitter.report().by_code().contains_key(&Code::ProviderError) => {
             Err(Failure::Source(format!("{}: the provider failed", emitter.source())))
         }

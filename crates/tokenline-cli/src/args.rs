@@ -1,10 +1,10 @@
-//! What the program can be told.
+//! The command line.
 
 mod chat_analysis;
 mod continuation;
+mod examples;
 mod validate;
 
-use std::iter;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -19,113 +19,142 @@ pub(crate) use chat_analysis::{
     ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
 };
 pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
-pub(crate) use validate::{FindingsFormat, ReportingArgs, SnapshotArgs, ValidateArgs, ValidateInputArgs};
+pub(crate) use validate::{
+    ConversationsCommand, FindingsFormat, ReportingArgs, SnapshotArgs, ValidateArgs, ValidateInputArgs,
+};
 
-/// Validated records and tool calls out of a language model's byte stream.
+/// Turns a language model's output into validated records and tool calls.
 ///
-/// Exit codes: 0 good; 1 something was rejected, with --deny, or more than --max-errors, or a json prompt's
-/// response, a structured answer or a merge; 2 usage, configuration or schema at fault; 3 input or output, a provider's error, or an
-/// incomplete source.
+/// Data goes to standard output, everything else to standard error.
+///
+/// Exit codes: 0 success; 1 invalid data (anything rejected with --deny, more rejects than --max-errors, an invalid
+/// line, response or merge); 2 bad usage, configuration or schema; 3 an I/O or provider error, or an incomplete source.
 #[derive(Debug, Parser)]
-#[command(name = "tokenline", version)]
+#[command(name = "tokenline", version, after_help = examples::PROGRAM)]
 pub(crate) struct Args {
+    /// When to use colors on standard error. NO_COLOR turns off `auto`.
+    #[arg(long, global = true, value_enum, value_name = "WHEN", default_value_t)]
+    pub(crate) color: Color,
+    /// Write nothing to standard error but the error that ends the command.
+    #[arg(short, long, global = true)]
+    pub(crate) quiet: bool,
     #[command(subcommand)]
     pub(crate) command: Command,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Read a model's output, write records or tool calls as JSON Lines.
-    #[command(after_long_help = include_str!("args/partials.txt"))]
+    /// Read a model's output; write its records or tool calls as JSON Lines.
+    #[command(after_help = examples::PARSE, after_long_help = examples::PARSE_LONG)]
     Parse(ParseArgs),
-    /// Ask a model, write records or tool calls as JSON Lines, each as soon as it is complete.
+    /// Send a request to a model; write each record or tool call as soon as it is complete.
+    #[command(after_help = examples::EXTRACT)]
     Extract(Box<ExtractArgs>),
-    /// Prompts: their templates, and what is made of a model's response to them.
+    /// Render prompts from templates, and read the responses to them.
     #[command(subcommand)]
     Prompt(PromptCommand),
-    /// Tools for models: what they are told of them, and the calls in what they answer.
+    /// Describe tools to a model, and read the tool calls in its response.
     #[command(subcommand)]
     Tools(ToolsCommand),
-    /// A chat answer and its analysis in one JSON value: its schema, requests, checks, and XML.
-    #[command(subcommand)]
+    /// Request, check and store chat responses that come with an analysis as one JSON value.
+    #[command(subcommand, alias = "structured")]
     ChatAnalysis(ChatAnalysisCommand),
-    /// JSON answers that were cut off: what is whole of them, and how they go on.
+    /// Continue JSON documents that a token limit cut off.
     #[command(subcommand)]
     Continuation(ContinuationCommand),
-    /// Hold conversations, one a line, against their contract, and name every bad line.
+    /// Validate JSON Lines against a JSON Schema.
     ///
-    /// Exits with 0 if all are valid, and with 1 if not.
-    ValidateInput(ValidateInputArgs),
-    /// Hold JSON Lines against a JSON Schema, and name every bad line.
-    ///
-    /// Exits with 0 if all are valid, and with 1 if not.
+    /// Reports each invalid line with its position and the rule it breaks. Exits with 0 if all lines are valid,
+    /// else with 1.
+    #[command(after_help = examples::VALIDATE)]
     Validate(ValidateArgs),
-    /// Rewrite conversations so that only their messages are left: {"messages":[{"role","content"}]} a line.
-    ///
-    /// Nothing is written if a line is not valid: exits with 1 then.
+    /// Validate files of conversations, or reduce them to their messages.
+    #[command(subcommand)]
+    Conversations(ConversationsCommand),
+    /// The same as `conversations validate`.
+    #[command(hide = true)]
+    ValidateInput(ValidateInputArgs),
+    /// The same as `conversations snapshot`.
+    #[command(hide = true)]
     Snapshot(SnapshotArgs),
-    /// Watch records and tool calls arrive from a recorded model over real HTTP.
+    /// Stream recorded responses from a local server and watch records and tool calls arrive.
+    #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
-    /// Serve recorded model streams over HTTP on this machine, at every provider's path.
+    /// Serve recorded responses over HTTP on this machine, at every provider's path.
+    #[command(after_help = examples::REPLAY)]
     Replay(ReplayArgs),
-    /// Say what a diagnostic's code means, with an input that triggers it.
+    /// Explain a diagnostic code, with an input that causes it.
+    #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
+    /// Print a completion script for a shell.
+    #[command(after_help = examples::COMPLETIONS)]
+    Completions(CompletionsArgs),
+    /// Print the manual page.
+    #[command(after_help = examples::MAN)]
+    Man,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ParseArgs {
-    /// The input; `-` is standard input.
-    #[arg(default_value = "-")]
-    pub(crate) file: PathBuf,
-    /// What the input is.
+    /// The inputs: files, `-` for standard input, or patterns such as 'responses/*.sse.gz'. Input compressed with gzip,
+    /// zstd or xz is decompressed.
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub(crate) files: Vec<PathBuf>,
+    /// The format of the input.
     #[arg(long, default_value = "text", value_parser = input_format())]
     pub(crate) from: InputFormat,
+    /// With --from lines: the JSON Pointer of the string that holds the response, such as /output.
+    #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
+    pub(crate) text_pointer: Option<String>,
+    /// With --from lines: the JSON Pointer of the line's id, such as /id. Events and messages then name the id.
+    #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
+    pub(crate) id_pointer: Option<String>,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
-    /// Read this many bytes at a time, at most 1 GiB.
+    /// Bytes per read, at most 1 GiB.
     #[arg(long, value_name = "BYTES", default_value = "65536", value_parser = clap::value_parser!(u32).range(1..=1 << 30))]
     pub(crate) chunk_size: u32,
 }
 
-/// How a model's output is read and written, wherever it is from.
+/// How a model's output is read, and what is written.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReadingArgs {
     /// What to write.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) emit: EmitKind,
-    /// How forgiving to be: lenient understands what models write in place of JSON Lines.
+    /// How to read text: lenient recovers records from what models write instead of JSON Lines.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
-    /// Take for records the elements of the array at this JSON Pointer in each JSON value: `/items`.
+    /// The JSON Pointer of an array, such as /items. Each of its elements is a record.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) items: Option<String>,
-    /// How tool calls are written in text, where they are not the provider's own; otherwise that is
-    /// found out. For --emit tool-calls, and for events and partials with --tools.
-    #[arg(long, value_name = "FORMAT", value_parser = call_format())]
-    pub(crate) format: Option<CallFormat>,
-    /// A JSON Schema that every record must satisfy; at most 16 MiB.
+    /// The syntax of tool calls in text. Default: detected. For --emit tool-calls, or events and partials with --tools.
+    #[arg(long, alias = "format", value_name = "FORMAT", value_parser = call_format())]
+    pub(crate) call_format: Option<CallFormat>,
+    /// The JSON Schema that each record must satisfy; at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
-    /// The tools that may be called: a JSON array of {name, description?, parameters}, of OpenAI's
-    /// {type, function} or of Anthropic's {name, input_schema}; at most 16 MiB.
+    /// The tools: a JSON array of {name, description?, parameters}, of OpenAI's {type, function} or of Anthropic's
+    /// {name, input_schema}; at most 16 MiB. A call of any other tool, or with invalid parameters, is rejected.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
-    /// Change parameters in kind where only that makes them fit the tool: "3" to 3 for an integer.
-    /// Needs --tools. With --emit events, every change is told.
+    /// Convert a parameter to the type its tool declares where nothing is lost, such as "3" to 3. Events list each
+    /// conversion.
     #[arg(long, requires = "tools")]
     pub(crate) coerce: bool,
-    /// Release a record as soon as its brackets balance, before anything proves it whole.
+    /// Emit a record when its brackets balance, without waiting for confirmation that nothing follows it.
     #[arg(long)]
     pub(crate) eager: bool,
-    /// Stop after so many records or tool calls, whichever are written: what comes after is not read,
-    /// and a model's answer is given up. That is no failure.
+    /// Stop after this many records or tool calls, whichever are written. Closes the request. Exits with 0.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     pub(crate) max_records: Option<u64>,
-    /// Stop when more than so many were rejected, and exit with 1; 0 stops at the first. Prose is never
-    /// counted.
+    /// Stop when more than this many records or calls were rejected, and exit with 1. Text never counts.
     #[arg(long, value_name = "N")]
     pub(crate) max_errors: Option<u64>,
-    /// Write counts and diagnostics to this file, as JSON, once all is read.
+    /// Write each reject to this file as one line of JSON: its position, code and message.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) reject_file: Option<PathBuf>,
+    /// Write counts and diagnostics to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_json: Option<PathBuf>,
     /// Exit with 1 if anything was rejected.
@@ -133,47 +162,46 @@ pub(crate) struct ReadingArgs {
     pub(crate) deny: bool,
 }
 
-/// Which model to ask, and how.
+/// The model, the server and the request's parameters.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ModelArgs {
     /// Provider, or the provider whose API the server implements.
     #[arg(long, value_parser = provider())]
     pub(crate) provider: Provider,
-    /// Base URL of the server, with or without the path. Default: the provider's own variable, such as
-    /// OPENAI_BASE_URL or OLLAMA_HOST, or else its public address.
+    /// Base URL of the server, with or without the API's path. Default: the provider's environment variable, such as
+    /// OPENAI_BASE_URL or OLLAMA_HOST, else its public address.
     #[arg(long, value_name = "URL")]
     pub(crate) base_url: Option<String>,
-    /// The model, by the provider's name for it.
+    /// Model name.
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: String,
-    /// The most tokens that the answer may have.
+    /// Maximum number of tokens in the response.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_tokens: Option<u32>,
-    /// How much chance there is in the answer.
+    /// Sampling temperature, usually 0 to 2. Default: the provider's.
     #[arg(long, value_name = "T")]
     pub(crate) temperature: Option<f64>,
-    /// Where chance begins; not for anthropic and openai-responses.
+    /// Sampling seed. Not supported by anthropic and openai-responses.
     #[arg(long, value_name = "N")]
     pub(crate) seed: Option<u64>,
-    /// A member of the request's body that is not among these, as JSON: `--set reasoning_effort='"low"'`.
-    /// `NAME=@FILE` takes a text from a file of at most 16 MiB.
+    /// Set any other member of the request's body, as JSON: `--set reasoning_effort='"low"'`. `NAME=@FILE` sets it to
+    /// the file's text, at most 16 MiB.
     #[arg(long, value_name = "NAME=JSON")]
     pub(crate) set: Vec<String>,
-    /// The environment variable that holds the API key, instead of OPENAI_API_KEY, ANTHROPIC_API_KEY,
-    /// GEMINI_API_KEY, GOOGLE_API_KEY or OLLAMA_API_KEY.
+    /// Environment variable with the API key. Default: the provider's, such as OPENAI_API_KEY, ANTHROPIC_API_KEY or
+    /// GEMINI_API_KEY.
     #[arg(long, value_name = "NAME")]
     pub(crate) api_key_env: Option<String>,
-    /// A header of the request; its value is shown nowhere. `@VARIABLE` takes it from the environment.
+    /// Add a header to the request. Its value never appears in messages. `@VARIABLE` reads it from the environment.
     #[arg(long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
-    /// Seconds of silence after which to give up.
+    /// Give up after this many seconds without data.
     #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) read_timeout: u32,
-    /// Seconds that a response may take as a whole.
+    /// Give up on a response after this many seconds in total.
     #[arg(long, value_name = "SECONDS", default_value = "3600", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) response_timeout: u32,
-    /// How often to repeat a request that nothing came of: no connection, 429 or 5xx. Never once an
-    /// answer has begun.
+    /// Retries after a failed connection, HTTP 429 or 5xx. A response that has begun is never requested again.
     #[arg(long, value_name = "N", default_value = "2")]
     pub(crate) retries: u32,
 }
@@ -182,21 +210,21 @@ pub(crate) struct ModelArgs {
 pub(crate) struct ExtractArgs {
     #[command(flatten)]
     pub(crate) model: ModelArgs,
-    /// What to ask; `-` is standard input, at most 16 MiB.
+    /// User prompt; `-` reads it from standard input, at most 16 MiB.
     #[arg(long, value_name = "TEXT", required_unless_present = "messages", value_parser = NonEmptyStringValueParser::new())]
     pub(crate) prompt: Option<String>,
-    /// What the model is to keep to.
+    /// System prompt.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// A conversation to go on with, before the prompt if there is one: a JSON array of {role, content},
-    /// as OpenAI's chat has it, of at most 16 MiB; `-` is standard input.
+    /// Earlier messages of the conversation, before --prompt: a JSON array of {role, content} as in OpenAI's chat API,
+    /// at most 16 MiB; `-` is standard input.
     #[arg(long, value_name = "FILE")]
     pub(crate) messages: Option<PathBuf>,
-    /// What the answer is to be, where the provider sees to that.
+    /// The response format to request from the provider.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) response_format: Format,
-    /// If the answer is cut off, ask for the rest of it, at most so many times; each record is written
-    /// once. What is still missing then is a failure, unlike without it.
+    /// If the response is cut off, request the rest, at most this many times. Each record is written once. Exits with 3
+    /// if the end is still missing.
     #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) continuations: Option<u32>,
     #[command(flatten)]
@@ -206,24 +234,27 @@ pub(crate) struct ExtractArgs {
 #[derive(Debug, Subcommand)]
 pub(crate) enum PromptCommand {
     /// List the prompts, each with the type of its response.
+    #[command(after_help = examples::PROMPT_LIST)]
     List(ConfigArgs),
-    /// Print what a model would be asked: the system prompt, if there is one, a blank line, the prompt.
+    /// Print a rendered prompt: the system prompt if it has one, an empty line, the user prompt.
+    #[command(after_help = examples::PROMPT_RENDER)]
     Render(RenderArgs),
-    /// Read a response as a prompt says: text as it is, json as one line, jsonl as JSON Lines.
+    /// Read a response according to its prompt: text as it is, json as one line, jsonl as JSON Lines.
     ///
-    /// Exits with 1 if the response to a json prompt holds no JSON or breaks the schema. What a jsonl
-    /// prompt's response loses is a warning.
+    /// Exits with 1 if the response to a json prompt contains no JSON or breaks the schema. Lines that a jsonl
+    /// response loses are warnings.
+    #[command(after_help = examples::PROMPT_APPLY)]
     Apply(ApplyArgs),
-    /// Ask a model, and read its answer as the prompt says; the objects of jsonl as they are complete.
+    /// Send a prompt to a model, and read the response according to the prompt.
+    #[command(after_help = examples::PROMPT_RUN)]
     Run(Box<PromptRunArgs>),
 }
 
-/// Where prompts are from.
+/// The configuration of prompts.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ConfigArgs {
-    /// The prompts, TOML or JSON: `system`, `terms`, and for each `prompts.ID` its `prompt`,
-    /// `response-type` (text, json, jsonl), `schema` or `object-schema`; at most 16 MiB.
-    /// Without it, those that are built in.
+    /// The prompts, as TOML or JSON: `system`, `terms`, and for each `prompts.ID` its `prompt`, `response-type` (text,
+    /// json, jsonl), `schema` or `object-schema`; at most 16 MiB. Default: the built-in prompts.
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
 }
@@ -233,7 +264,7 @@ pub(crate) struct ConfigArgs {
 pub(crate) struct PromptArgs {
     #[command(flatten)]
     pub(crate) config: ConfigArgs,
-    /// The prompt's id, as `prompt list` has it.
+    /// The prompt's id, from `prompt list`.
     #[arg(long)]
     pub(crate) id: String,
 }
@@ -244,20 +275,20 @@ pub(crate) struct RenderArgs {
     pub(crate) prompt: PromptArgs,
     #[command(flatten)]
     pub(crate) terms: TermArgs,
-    /// Print a JSON object {system, prompt} on one line instead.
+    /// Print {"system", "prompt"} as one line of JSON instead.
     #[arg(long)]
     pub(crate) json: bool,
 }
 
-/// The terms of a template.
+/// The variables of a template.
 #[derive(Debug, clap::Args)]
 pub(crate) struct TermArgs {
-    /// A term that is a text. `NAME=@FILE` takes it from a file, `NAME=@-` from standard input,
-    /// of at most 16 MiB.
+    /// Set a template variable to a text. `NAME=@FILE` reads it from a file, `NAME=@-` from standard input, at most
+    /// 16 MiB.
     #[arg(long, value_name = "NAME=TEXT")]
     pub(crate) var: Vec<String>,
-    /// Terms of any kind: a file with a JSON object, {"text": ..., "classes": [...]}, of at most 16 MiB; `-` is
-    /// standard input. --var overrides them.
+    /// Template variables of any type: a file with a JSON object such as {"text": ..., "classes": [...]}, at most
+    /// 16 MiB; `-` is standard input. --var overrides them.
     #[arg(long, value_name = "FILE")]
     pub(crate) input: Option<PathBuf>,
 }
@@ -266,7 +297,7 @@ pub(crate) struct TermArgs {
 pub(crate) struct ApplyArgs {
     #[command(flatten)]
     pub(crate) prompt: PromptArgs,
-    /// The response, of at most 64 MiB; `-` is standard input.
+    /// The response, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
 }
@@ -283,40 +314,41 @@ pub(crate) struct PromptRunArgs {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ToolsCommand {
-    /// Print what tells a model of tools: a prompt, or the member of a request.
+    /// Print a prompt that describes tools, or the member of a request that does.
+    #[command(after_help = examples::TOOLS_PROMPT)]
     Prompt(ToolsPromptArgs),
     /// Read the tool calls of a whole response, write them as JSON Lines.
+    #[command(after_help = examples::TOOLS_PARSE)]
     Parse(ToolsParseArgs),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsPromptArgs {
-    /// The tools: a JSON array of {name, description?, parameters}, of OpenAI's {type, function} or of
-    /// Anthropic's {name, input_schema}; at most 16 MiB.
+    /// The tools: a JSON array of {name, description?, parameters}, of OpenAI's {type, function} or of Anthropic's
+    /// {name, input_schema}; at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: PathBuf,
-    /// How the model is to call them.
-    #[arg(long, value_name = "FORMAT", default_value = "jsonl", value_parser = PossibleValuesParser::new(["jsonl", "single_json", "function_calling"]))]
-    pub(crate) format: String,
+    /// The syntax in which the model is to call them.
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "jsonl", value_parser = PossibleValuesParser::new(["jsonl", "single_json", "function_calling"]))]
+    pub(crate) call_format: String,
     /// The language of the prompt.
     #[arg(long, default_value = "en", value_parser = PossibleValuesParser::new(["en", "zh"]))]
     pub(crate) language: String,
-    /// Whose request it is for, with --format function_calling.
+    /// The provider whose request the tools are for, with --call-format function_calling.
     #[arg(long, default_value = "openai-chat", value_parser = provider())]
     pub(crate) provider: Provider,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ToolsParseArgs {
-    /// The response, of at most 64 MiB; `-` is standard input.
+    /// The response, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// How the calls are made: function_calling for a provider's whole response, otherwise how they are
-    /// written in the text.
-    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = tool_calling())]
-    pub(crate) format: ToolCalling,
-    /// The tools that may be called: a JSON array of {name, description?, parameters}, of OpenAI's
-    /// {type, function} or of Anthropic's {name, input_schema}; at most 16 MiB.
+    /// The syntax of the calls in the text; function_calling reads a provider's whole response.
+    #[arg(long, alias = "format", value_name = "FORMAT", default_value = "auto", value_parser = tool_calling())]
+    pub(crate) call_format: ToolCalling,
+    /// The tools: a JSON array of {name, description?, parameters}, of OpenAI's {type, function} or of Anthropic's
+    /// {name, input_schema}; at most 16 MiB. A call of any other tool, or with invalid parameters, is rejected.
     #[arg(long, value_name = "FILE")]
     pub(crate) tools: Option<PathBuf>,
     /// Exit with 1 if anything was rejected.
@@ -324,19 +356,19 @@ pub(crate) struct ToolsParseArgs {
     pub(crate) deny: bool,
 }
 
-/// The formats of tool calls by their names.
+/// The syntaxes of tool calls, by name.
 fn call_format() -> impl TypedValueParser<Value = CallFormat> {
     let names = PossibleValuesParser::new(CallFormat::BUILT_IN.iter().map(CallFormat::as_str));
     names.try_map(|name| CallFormat::from_name(&name).ok_or("not a format"))
 }
 
-/// The ways in which tools are called by their names.
+/// How tools are called, by name.
 fn tool_calling() -> impl TypedValueParser<Value = ToolCalling> {
     let names = CallFormat::BUILT_IN.iter().map(CallFormat::as_str).chain(["function_calling"]);
     PossibleValuesParser::new(names).try_map(|name| ToolCalling::from_name(&name).ok_or("not a format"))
 }
 
-/// The providers by their names.
+/// The providers, by name.
 fn provider() -> impl TypedValueParser<Value = Provider> {
     let names = PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.as_str()));
     names.try_map(|name| Provider::from_name(&name).ok_or("not a provider"))
@@ -344,20 +376,22 @@ fn provider() -> impl TypedValueParser<Value = Provider> {
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Format {
-    /// Whatever the prompt asks for.
+    /// Free text, such as JSON Lines.
     #[default]
     Text,
-    /// One JSON value: an object is a record, of an array each element.
+    /// One JSON value: an object is a record, an array is one record per element.
     Json,
-    /// One JSON value that fits --schema: an object is a record, of an array each element.
+    /// One JSON value that satisfies --schema, read the same way.
     Schema,
 }
 
-/// What an input is.
+/// The format of an input.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum InputFormat {
     /// Text as the model wrote it.
     Text,
+    /// JSON Lines, each with a response as a string.
+    Lines,
     /// The body of a provider's response.
     Response(Provider),
     /// The result file of a batch.
@@ -365,20 +399,24 @@ pub(crate) enum InputFormat {
 }
 
 fn input_format() -> impl TypedValueParser<Value = InputFormat> {
-    let provider = |provider: &Provider| {
-        PossibleValue::new(provider.as_str()).help(format!("The body of a response: {}", provider.title()))
-    };
     let text = PossibleValue::new("text").help("Text as the model wrote it");
+    let lines = PossibleValue::new("lines").help("JSON Lines, each with a response as a string");
+    let provider = |provider: &Provider| {
+        PossibleValue::new(provider.as_str()).help(format!("Response body: {}", provider.title()))
+    };
     let batch = |format: &BatchFormat| {
-        PossibleValue::new(format.as_str()).help(format!("The result file of a batch: {}", format.title()))
+        PossibleValue::new(format.as_str()).help(format!("Batch result file: {}", format.title()))
     };
     let providers = Provider::ALL.iter().map(provider);
-    PossibleValuesParser::new(iter::once(text).chain(providers).chain(BatchFormat::ALL.iter().map(batch)))
-        .map(|name| match (Provider::from_name(&name), BatchFormat::from_name(&name)) {
-            (Some(provider), _) => InputFormat::Response(provider),
-            (None, Some(format)) => InputFormat::Batch(format),
-            (None, None) => InputFormat::Text,
-        })
+    PossibleValuesParser::new(
+        [text, lines].into_iter().chain(providers).chain(BatchFormat::ALL.iter().map(batch)),
+    )
+    .map(|name| match (Provider::from_name(&name), BatchFormat::from_name(&name)) {
+        (Some(provider), _) => InputFormat::Response(provider),
+        (None, Some(format)) => InputFormat::Batch(format),
+        (None, None) if name == "lines" => InputFormat::Lines,
+        (None, None) => InputFormat::Text,
+    })
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -388,16 +426,16 @@ pub(crate) enum EmitKind {
     Records,
     /// Each tool call: name, parameters, and call_id and error where the model sent them.
     ToolCalls,
-    /// Each event, rejects among them, with its place; of a provider's stream also the text beside
-    /// records and calls, reasoning, finish reasons and usage.
+    /// Each event with its position: records, tool calls, rejects and notes; from a provider also text, reasoning,
+    /// finish reasons and usage.
     Events,
-    /// Each event of a text, and the steps by which each record grows: `open`, `append`, `set` and `close`.
-    /// `tokenline parse --help` has the format.
+    /// Each event, and the steps by which each record grows: `open`, `append`, `set` and `close`.
+    /// `tokenline parse --help` describes them.
     Partials,
 }
 
 impl EmitKind {
-    /// Whether what is written is one event a line.
+    /// Whether each line of the output is an event.
     pub(crate) fn has_events(self) -> bool {
         matches!(self, Self::Events | Self::Partials)
     }
@@ -405,44 +443,62 @@ impl EmitKind {
 
 #[derive(Clone, Copy, Debug, Default, ValueEnum)]
 pub(crate) enum ModeArg {
+    /// Recovers records from code fences, lists, arrays, tags and text.
     #[default]
     Lenient,
-    /// Each line that is not blank is one JSON object.
+    /// Each line that is not blank must be one JSON object.
     Strict,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct DemoArgs {
-    /// Milliseconds between two events of the recorded stream.
+    /// Milliseconds between two chunks.
     #[arg(long, value_name = "MS", default_value = "5")]
     pub(crate) delay_ms: u64,
-    /// Cut the stream into pieces of this many bytes, instead of after each event.
+    /// Bytes per chunk. Default: one event per chunk.
     #[arg(long, value_name = "BYTES")]
     pub(crate) chunk_size: Option<NonZeroUsize>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReplayArgs {
-    /// Recorded streams to serve, each of at most 64 MiB; without any, the built-in ones. A request's `model` names one: the
-    /// file's name without its ending.
+    /// The recorded responses to serve, each at most 64 MiB. Default: the built-in ones. A request selects one by its
+    /// `model`: the file's name without its extension.
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
-    /// The address to listen on; port 0 takes a free one.
+    /// The address to listen on; port 0 picks a free port.
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8080")]
     pub(crate) listen: String,
     /// Allow an address that other machines can reach.
     #[arg(long)]
     pub(crate) public: bool,
-    /// Milliseconds between two pieces.
+    /// Milliseconds between two chunks.
     #[arg(long, value_name = "MS", default_value = "0")]
     pub(crate) delay_ms: u64,
-    /// Cut the streams into pieces of this many bytes, instead of after each event.
+    /// Bytes per chunk. Default: one event per chunk.
     #[arg(long, value_name = "BYTES")]
     pub(crate) chunk_size: Option<NonZeroUsize>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ExplainArgs {
-    /// The code, such as `trailing_data`; without it all codes are listed.
+    /// The code, such as trailing_data. Default: list all codes.
     pub(crate) code: Option<String>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct CompletionsArgs {
+    /// The shell.
+    #[arg(value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+/// When to use colors.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless NO_COLOR is set.
+    #[default]
+    Auto,
+    Always,
+    Never,
 }

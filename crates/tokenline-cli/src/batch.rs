@@ -42,7 +42,6 @@ pub(crate) fn parse(
             return Ok(());
         }
     }
-    emitter.report_mut().set_complete();
     Ok(())
 }
 
@@ -56,7 +55,7 @@ struct Results<'r> {
 
 impl Results<'_> {
     fn line(&mut self, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
-        emitter.set_result(None);
+        emitter.set_part("", None);
         match event {
             Event::Record(record) => {
                 let result = self.format.read(record.value);
@@ -76,7 +75,7 @@ impl Results<'_> {
         emitter: &mut Emitter,
     ) -> Result<(), Failure> {
         let BatchResult { custom_id, status, outcome, .. } = result;
-        emitter.set_result(custom_id.as_deref());
+        emitter.set_part("custom_id", custom_id.as_deref());
         emitter.batch_result(line.line, status)?;
         let (provider, body) = match outcome {
             BatchOutcome::Response { provider, body } => (provider, body),

@@ -26,6 +26,20 @@ const MAX_WINDOW: u32 = 128 << 20;
 const READ_BUFFER: usize = 64 * 1024;
 
 impl Compression {
+    /// Whether compressed input can begin with these bytes, of which there is one at least.
+    fn may_begin_with(head: &[u8]) -> bool {
+        if head.is_empty() {
+            return false;
+        }
+        let is_prefix_of = |signature: &[u8]| signature.starts_with(head) || head.starts_with(signature);
+        let is_skippable_zstd = match head {
+            [0x50..=0x5f, rest @ ..] => [0x2a, 0x4d, 0x18].starts_with(&rest[..rest.len().min(3)]),
+            _ => false,
+        };
+        let signatures = [&[0x1f, 0x8b][..], &[0x28, 0xb5, 0x2f, 0xfd], b"\xfd7zXZ\0"];
+        is_skippable_zstd || signatures.into_iter().any(is_prefix_of)
+    }
+
     fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
@@ -37,31 +51,65 @@ impl Compression {
     }
 }
 
-fn head(source: &mut impl Read) -> io::Result<Vec<u8>> {
-    let mut head = Vec::with_capacity(LONGEST_SIGNATURE);
-    source.take(LONGEST_SIGNATURE as u64).read_to_end(&mut head)?;
-    Ok(head)
-}
-
 /// Whether an input is compressed. Reads its first bytes.
 pub(crate) fn is_compressed(source: &mut impl Read) -> io::Result<bool> {
-    Ok(Compression::of(&head(source)?).is_some())
+    let mut head = Vec::with_capacity(LONGEST_SIGNATURE);
+    source.take(LONGEST_SIGNATURE as u64).read_to_end(&mut head)?;
+    Ok(Compression::of(&head).is_some())
 }
 
-/// The content of an input, decompressed if it is compressed.
-pub(crate) fn decompressed(mut source: impl Read + Send + 'static) -> io::Result<Box<dyn Read + Send>> {
-    let head = head(&mut source)?;
-    let compression = Compression::of(&head);
-    let source = Cursor::new(head).chain(source);
-    let buffered = |source| BufReader::with_capacity(READ_BUFFER, source);
-    Ok(match compression {
-        Some(Compression::Gzip) => Box::new(flate2::read::MultiGzDecoder::new(buffered(source))),
-        Some(Compression::Zstd) => Box::new(ZstdReader::new(buffered(source))),
-        Some(Compression::Xz) => {
-            Box::new(XzSource(XzReader::new_mem_limit(buffered(source), true, MAX_WINDOW / 1024)))
+/// The content of an input, decompressed if its first bytes are those of a compressed one.
+pub(crate) fn decompressed(source: impl Read + Send + 'static) -> Box<dyn Read + Send> {
+    Box::new(Content::Unknown(Some(Box::new(source))))
+}
+
+/// An input that is recognized at the first read. What is not compressed goes straight into the reader's buffer, in the
+/// chunks in which it arrives.
+enum Content {
+    /// Present until the first read.
+    Unknown(Option<Box<dyn Read + Send>>),
+    Known(Box<dyn Read + Send>),
+}
+
+impl Read for Content {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let source = match self {
+            Self::Known(content) => return content.read(buffer),
+            Self::Unknown(_) if buffer.is_empty() => return Ok(0),
+            Self::Unknown(source) => source,
+        };
+        let Some(mut source) = source.take() else { return Ok(0) };
+        let read = match source.read(buffer) {
+            Ok(read) => read,
+            Err(error) => {
+                *self = Self::Unknown(Some(source));
+                return Err(error);
+            }
+        };
+        if !Compression::may_begin_with(&buffer[..read]) {
+            *self = Self::Known(source);
+            return Ok(read);
         }
-        None => Box::new(source),
-    })
+        let mut head = buffer[..read].to_vec();
+        while head.len() < LONGEST_SIGNATURE && Compression::may_begin_with(&head) {
+            if source.by_ref().take(1).read_to_end(&mut head)? == 0 {
+                break;
+            }
+        }
+        let compression = Compression::of(&head);
+        let source = BufReader::with_capacity(READ_BUFFER, Cursor::new(head).chain(source));
+        let mut content: Box<dyn Read + Send> = match compression {
+            Some(Compression::Gzip) => Box::new(flate2::read::MultiGzDecoder::new(source)),
+            Some(Compression::Zstd) => Box::new(ZstdReader::new(source)),
+            Some(Compression::Xz) => {
+                Box::new(XzSource(XzReader::new_mem_limit(source, true, MAX_WINDOW / 1024)))
+            }
+            None => Box::new(source),
+        };
+        let read = content.read(buffer);
+        *self = Self::Known(content);
+        read
+    }
 }
 
 fn window_too_large() -> io::Error {

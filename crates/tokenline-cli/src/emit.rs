@@ -14,7 +14,8 @@ use tokenline::{
 
 use crate::args::{EmitKind, ReadingArgs};
 use crate::failure::Failure;
-use crate::log::log;
+use crate::log::{log, log_rejected};
+use crate::output_file::OutputFile;
 use crate::progress::Progress;
 
 /// Where records, calls and findings go, and the count of them.
@@ -22,10 +23,16 @@ pub(crate) struct Emitter {
     out: BufWriter<StdoutLock<'static>>,
     what: EmitKind,
     source: String,
+    /// With several inputs, the member of an event that names the current one.
+    file_member: String,
+    /// With several inputs, their names, each with the number of diagnostics in the report before it.
+    files: Vec<(String, usize)>,
     tally: Tally,
     refusal: String,
-    /// The result of a batch file that events are about: its member in an event, and its name in messages.
-    result: (String, String),
+    /// The part of the input that events are about, such as a result of a batch file: its member in an event, and its
+    /// name in messages.
+    part: (String, String),
+    rejects: Option<RejectFile>,
     progress: Option<Progress>,
 }
 
@@ -58,9 +65,12 @@ impl Emitter {
             out,
             what,
             source: source.into(),
+            file_member: String::new(),
+            files: Vec::new(),
             tally: Tally::new(&Limits::default()),
             refusal: String::new(),
-            result: (String::new(), String::new()),
+            part: (String::new(), String::new()),
+            rejects: None,
             progress: None,
         }
     }
@@ -88,12 +98,33 @@ impl Emitter {
         self.tally.is_over()
     }
 
-    /// Says which result of a batch file the events that follow are about.
-    pub(crate) fn set_result(&mut self, custom_id: Option<&str>) {
-        self.result = match custom_id {
-            Some(id) => (format!(r#""custom_id":{},"#, string(id)), format!("{}: ", shortened(id))),
-            None => (String::new(), String::new()),
+    /// Writes each reject to a file, too.
+    pub(crate) fn with_reject_file(self, file: Option<OutputFile>) -> Self {
+        Self { rejects: file.map(|file| RejectFile { file, failure: None }), ..self }
+    }
+
+    /// Names the input that the following events are about; of several, also in these events.
+    pub(crate) fn set_source(&mut self, name: &str, is_one_of_several: bool) {
+        name.clone_into(&mut self.source);
+        if is_one_of_several {
+            self.file_member = format!(r#""file":{},"#, string(name));
+            self.files.push((name.to_owned(), self.report().diagnostics().len()));
+        }
+        self.set_part("", None);
+    }
+
+    /// Names the part of the input that the following events are about, by this member of theirs.
+    pub(crate) fn set_part(&mut self, member: &str, id: Option<&str>) {
+        let file = &self.file_member;
+        self.part = match id {
+            Some(id) => (format!(r#"{file}"{member}":{},"#, string(id)), format!("{}: ", shortened(id))),
+            None => (file.clone(), String::new()),
         };
+    }
+
+    /// A line that holds a response.
+    pub(crate) fn response_line(&mut self, line: u64) -> Result<(), Failure> {
+        self.event("response", format_args!(r#""line":{line}"#))
     }
 
     /// A result of a batch file, on this line.
@@ -147,7 +178,7 @@ impl Emitter {
             (EmitKind::Events | EmitKind::Partials, None) => writeln!(
                 self.out,
                 r#"{{"event":"tool_call",{}{of}"completion":"{}","value":{}{}}}"#,
-                self.result.0,
+                self.part.0,
                 call.completion.as_str(),
                 call_json(call),
                 coerced_json(call)
@@ -173,7 +204,7 @@ impl Emitter {
         writeln!(
             self.out,
             r#"{{"event":"{event}",{}{of}"line":{},"start":{},"end":{},"completion":"{}",{recovered}"value":{value}}}"#,
-            self.result.0,
+            self.part.0,
             record.line,
             record.span.start,
             record.span.end,
@@ -204,11 +235,14 @@ impl Emitter {
 
     fn found(&mut self, known: &str, diagnostic: &Diagnostic) -> Result<(), Failure> {
         let is_error = diagnostic.severity() == Severity::Error;
-        if self.what.has_events() {
+        if self.what.has_events() || (is_error && self.rejects.is_some()) {
             let event = if is_error { "rejected" } else { "note" };
             let text = serde_json::to_string(diagnostic).unwrap_or_default();
             let members = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
             self.event(event, format_args!("{known}{members}"))?;
+            if let Some(rejects) = self.rejects.as_mut().filter(|_| is_error) {
+                rejects.write(format_args!("{{{}{known}{members}}}\n", self.part.0));
+            }
         }
         if is_error {
             let shown = self.report().rejected();
@@ -216,10 +250,14 @@ impl Emitter {
                 // What was found before comes first, also where both go to one place.
                 limit if shown < limit => {
                     self.flush()?;
-                    self.log(format_args!("{}:{}{diagnostic}", self.source, self.result.1));
+                    let line = format_args!("{}:{}{diagnostic}", self.source, self.part.1);
+                    match &self.progress {
+                        Some(progress) => progress.suspend(|| log_rejected(line, diagnostic.code.as_str())),
+                        None => log_rejected(line, diagnostic.code.as_str()),
+                    }
                 }
                 limit if shown == limit => {
-                    self.log(format_args!("{}: more was rejected; it is only counted", self.source));
+                    self.log(format_args!("{}: further rejects are only counted", self.source));
                 }
                 _ => {}
             }
@@ -262,7 +300,7 @@ impl Emitter {
     fn event(&mut self, name: &str, members: fmt::Arguments<'_>) -> Result<(), Failure> {
         match self.what {
             EmitKind::Events | EmitKind::Partials => {
-                writeln!(self.out, r#"{{"event":"{name}",{}{members}}}"#, self.result.0)
+                writeln!(self.out, r#"{{"event":"{name}",{}{members}}}"#, self.part.0)
                     .map_err(Failure::output)
             }
             EmitKind::Records | EmitKind::ToolCalls => Ok(()),
@@ -305,8 +343,30 @@ impl Emitter {
         &self.source
     }
 
-    pub(crate) fn report_mut(&mut self) -> &mut Report {
-        self.tally.report_mut()
+    /// The whole input was read to its end.
+    pub(crate) fn set_complete(&mut self) {
+        self.tally.report_mut().set_complete();
+    }
+
+    /// Writes the report, with the name of the input in each diagnostic if there are several.
+    pub(crate) fn write_report(&self, file: OutputFile) -> Result<(), Failure> {
+        if self.files.is_empty() {
+            return file.write_json(self.report());
+        }
+        let mut report = serde_json::to_value(self.report()).unwrap_or_default();
+        let diagnostics = report.get_mut("diagnostics").and_then(serde_json::Value::as_array_mut);
+        for (at, diagnostic) in diagnostics.into_iter().flatten().enumerate() {
+            let file = self.files.iter().rev().find(|(_, before)| *before <= at);
+            if let (Some((name, _)), Some(members)) = (file, diagnostic.as_object_mut()) {
+                members.insert("file".to_owned(), name.as_str().into());
+            }
+        }
+        file.write_json(&report)
+    }
+
+    /// Completes the file of rejects.
+    pub(crate) fn complete_rejects(&mut self) -> Result<(), Failure> {
+        self.rejects.take().map_or(Ok(()), RejectFile::complete)
     }
 
     pub(crate) fn report(&self) -> &Report {
@@ -321,7 +381,10 @@ impl Emitter {
     }
 
     /// One line of counts: on a terminal always, else if something was rejected or nothing found.
-    pub(crate) fn summary(&self) {
+    pub(crate) fn summary(&mut self) {
+        if !self.files.is_empty() {
+            self.source = count(self.files.len() as u64, "file");
+        }
         if let Some(error) = self.tally.too_many_rejected() {
             self.remark(&error.to_string());
         }
@@ -350,6 +413,28 @@ impl Emitter {
             line += &format!(", {} of prose", count(report.notes(), "line"));
         }
         self.log(line);
+    }
+}
+
+/// The file that `--reject-file` names.
+struct RejectFile {
+    file: OutputFile,
+    /// Why nothing more can be written. Data still goes its way.
+    failure: Option<io::Error>,
+}
+
+impl RejectFile {
+    fn write(&mut self, line: fmt::Arguments<'_>) {
+        if self.failure.is_none() {
+            self.failure = self.file.write_fmt(line).err();
+        }
+    }
+
+    fn complete(self) -> Result<(), Failure> {
+        match self.failure {
+            Some(error) => Err(self.file.failed(&error)),
+            None => self.file.complete(),
+        }
     }
 }
 

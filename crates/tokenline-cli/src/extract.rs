@@ -2,6 +2,7 @@
 
 mod continued;
 
+use std::path::Path;
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
@@ -9,14 +10,14 @@ use tokenline::llm::ResponseError;
 use tokenline::llm::client::StreamRequest;
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 
-use crate::args::{ExtractArgs, Format, ModelArgs, ReadingArgs};
+use crate::args::{ExtractArgs, Format, ModelArgs};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
 use crate::output_file::OutputFile;
-use crate::parse::{Rules, conclude, report_file};
+use crate::parse::{Rules, conclude, output_files, rule_files};
 use crate::progress::Progress;
-use crate::{answer, load, model};
+use crate::{answer, load, model, output_file};
 
 pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is sent.
@@ -27,10 +28,15 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     let request = request(args, &rules)?;
-    let report_file = report_file(&args.reading, args.messages.as_deref())?;
+    let mut read: Vec<&Path> = rule_files(&args.reading).chain(args.messages.as_deref()).collect();
+    if args.prompt.as_deref() == Some("-") {
+        read.push(Path::new("-"));
+    }
+    output_file::refuse_as_stdout(&read)?;
+    let outputs = output_files(&args.reading, &read)?;
     match args.continuations {
-        Some(most) => continued::run(args, &rules, &request, most, report_file).await,
-        None => extract(&rules, &args.model, &request, Some(&args.reading), report_file).await,
+        Some(most) => continued::run(args, &rules, &request, most, outputs).await,
+        None => extract(&rules, &args.model, &request, Some(args), outputs).await,
     }
 }
 
@@ -39,8 +45,8 @@ pub(crate) async fn extract(
     rules: &Rules,
     model: &ModelArgs,
     request: &ChatRequest,
-    reading: Option<&ReadingArgs>,
-    report_file: Option<OutputFile>,
+    args: Option<&ExtractArgs>,
+    (report_file, reject_file): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<Verdict, Failure> {
     let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
     let request =
@@ -48,14 +54,23 @@ pub(crate) async fn extract(
     let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
 
     let progress = Progress::start(&model.model);
-    let mut emitter = Emitter::new(rules.what, &*model.model).with_progress(progress.clone());
-    if let Some(reading) = reading {
-        emitter = emitter.with_quota(reading);
+    let mut emitter =
+        Emitter::new(rules.what, &*model.model).with_progress(progress.clone()).with_reject_file(reject_file);
+    if let Some(args) = args {
+        emitter = emitter.with_quota(&args.reading);
+        remark_unsent_schema(args, &emitter);
     }
     rules.remark(&emitter);
     let outcome = ask(request, interrupt, progress.clone(), &mut emitter).await;
     progress.finish();
-    conclude(outcome, &mut emitter, report_file, reading.is_some_and(|reading| reading.deny))
+    conclude(outcome, &mut emitter, report_file, args.is_some_and(|args| args.reading.deny))
+}
+
+/// Says that the model does not see the schema: a model that does writes fewer rejects.
+fn remark_unsent_schema(args: &ExtractArgs, emitter: &Emitter) {
+    if args.reading.schema.is_some() && args.response_format != Format::Schema {
+        emitter.remark("--schema was not sent to the model: --response-format schema sends it");
+    }
 }
 
 /// Sends the request and writes what comes of it.

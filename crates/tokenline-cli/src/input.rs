@@ -13,7 +13,7 @@ use indicatif::ProgressBar;
 use crate::compression::{decompressed, is_compressed};
 use crate::failure::Failure;
 
-/// The files that paths and patterns name, in order.
+/// Expands paths and patterns into files, in order.
 pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     let mut all = Vec::new();
     for path in paths {
@@ -32,11 +32,11 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
             }
         }
         if all.len() == before {
-            return Err(Failure::Source(format!("{pattern}: no file is named so")));
+            return Err(Failure::Source(format!("{pattern}: no file matches")));
         }
     }
     if all.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
-        return Err(Failure::Usage("standard input can be read once".to_owned()));
+        return Err(Failure::Usage("standard input can only be read once".to_owned()));
     }
     // Rather now than after the files before it.
     for path in all.iter().filter(|path| path.as_os_str() != "-") {
@@ -52,12 +52,12 @@ fn is_meant(found: &Path, pattern: &str) -> bool {
     is_hidden(Path::new(pattern)) || !is_hidden(found)
 }
 
-/// What to call an input.
+/// The name of an input in messages.
 pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "stdin".to_owned() } else { path.display().to_string() }
 }
 
-/// How many bytes there are to read, if that is known of all.
+/// The bytes of all inputs, if known.
 pub(crate) fn size(paths: &[PathBuf]) -> Option<u64> {
     paths
         .iter()
@@ -65,13 +65,13 @@ pub(crate) fn size(paths: &[PathBuf]) -> Option<u64> {
         .sum()
 }
 
-/// Opens a file, or standard input, and what is compressed in it. The bar is told of the bytes that are read.
+/// Opens a file or standard input, and decompresses it. The bar counts the bytes read.
 pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Box<dyn Read + Send>, Failure> {
     let source: Box<dyn Read + Send> = match path.as_os_str() == "-" {
         true => Box::new(io::stdin()),
         false => Box::new(open_file(path)?),
     };
-    decompressed(bar.wrap_read(source)).map_err(|error| Failure::unreadable(path, &error))
+    Ok(decompressed(bar.wrap_read(source)))
 }
 
 fn open_file(path: &Path) -> Result<File, Failure> {
@@ -92,33 +92,39 @@ fn refuse_folder(path: &Path, metadata: io::Result<Metadata>) -> Result<Metadata
 pub(crate) struct Followed {
     file: File,
     is_over: Arc<AtomicBool>,
+    was_truncated: Arc<AtomicBool>,
 }
 
 /// How long to wait for more.
 const PAUSE: Duration = Duration::from_millis(100);
 
 impl Followed {
-    /// Opens a file, to be read on at its end until that is over.
-    pub(crate) fn open(path: &Path, is_over: Arc<AtomicBool>) -> Result<Self, Failure> {
+    /// Opens a file, and reads on at its end until `is_over` is set. If the file becomes shorter, sets `was_truncated`
+    /// and ends.
+    pub(crate) fn open(
+        path: &Path,
+        is_over: Arc<AtomicBool>,
+        was_truncated: Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
         if path.as_os_str() == "-" {
             return Err(Failure::Usage(
-                "--follow is for files: standard input is read to its end anyway".to_owned(),
+                "--follow needs a file: standard input is read to its end anyway".to_owned(),
             ));
         }
         // Before it is opened: that waits for who writes to a pipe.
         if !refuse_folder(path, path.metadata())?.is_file() {
             let path = path.display();
             return Err(Failure::Usage(format!(
-                "--follow is for files: {path} is none, and is read to its end anyway"
+                "--follow needs a regular file: {path} is read to its end anyway"
             )));
         }
         let mut file = open_file(path)?;
         if is_compressed(&mut file).map_err(|error| Failure::unreadable(path, &error))? {
             let path = path.display();
-            return Err(Failure::Usage(format!("--follow is for plain text: {path} is compressed")));
+            return Err(Failure::Usage(format!("--follow needs an uncompressed file: {path} is compressed")));
         }
         file.rewind().map_err(|error| Failure::unreadable(path, &error))?;
-        Ok(Self { file, is_over })
+        Ok(Self { file, is_over, was_truncated })
     }
 }
 
@@ -132,7 +138,8 @@ impl Read for Followed {
                 return Ok(read);
             }
             if self.file.metadata()?.len() < self.file.stream_position()? {
-                return Err(io::Error::other("it became shorter while it was followed"));
+                self.was_truncated.store(true, Ordering::Release);
+                return Ok(0);
             }
             thread::sleep(PAUSE);
         }

@@ -1,23 +1,72 @@
-//! Words for a person, on standard error.
+//! Messages on standard error.
 
 use std::fmt::{Display, Write as _};
 use std::io::Write as _;
+use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Writes one line. Control characters, which may come from the input, are written as escapes; and
-/// if nobody listens, the data still goes its way.
-pub(crate) fn log(line: impl Display) {
-    let mut text = printable(&line.to_string(), &['\t']);
-    text.push('\n');
-    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+use console::{Style, set_colors_enabled_stderr};
+use indicatif::ProgressBar;
+
+use crate::args::Color;
+
+static IS_QUIET: AtomicBool = AtomicBool::new(false);
+
+/// Follows `--color` and `--quiet`, for all messages from here on.
+pub(crate) fn configure(color: Color, is_quiet: bool) {
+    match color {
+        Color::Auto => {}
+        Color::Always => set_colors_enabled_stderr(true),
+        Color::Never => set_colors_enabled_stderr(false),
+    }
+    IS_QUIET.store(is_quiet, Ordering::Relaxed);
 }
 
-/// The text with escapes in place of control characters, but for these.
+/// Writes one line, unless `--quiet`.
+pub(crate) fn log(line: impl Display) {
+    if !IS_QUIET.load(Ordering::Relaxed) {
+        write(&printable(&line.to_string(), &['\t']));
+    }
+}
+
+/// Writes one line about rejected input, with its place and its code in color, unless `--quiet`.
+pub(crate) fn log_rejected(line: impl Display, code: &str) {
+    if IS_QUIET.load(Ordering::Relaxed) {
+        return;
+    }
+    let line = printable(&line.to_string(), &['\t']);
+    match line.split_once(&format!(" {code}: ")) {
+        Some((place, message)) => {
+            let (bold, red) = (Style::new().for_stderr().bold(), Style::new().for_stderr().red());
+            write(&format!("{} {}: {message}", bold.apply_to(place), red.apply_to(code)));
+        }
+        None => write(&line),
+    }
+}
+
+/// Writes the error that ends the program.
+pub(crate) fn log_failure(message: &str) {
+    let prefix = Style::new().for_stderr().red().bold().apply_to("tokenline:");
+    write(&format!("{prefix} {}", printable(message, &['\t'])));
+}
+
+/// The bar, or a hidden one with `--quiet`. It draws on standard error, and only on a terminal.
+pub(crate) fn progress(bar: ProgressBar) -> ProgressBar {
+    if IS_QUIET.load(Ordering::Relaxed) { ProgressBar::hidden() } else { bar }
+}
+
+/// Writes a line. A closed standard error does not stop the data.
+fn write(line: &str) {
+    let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
+}
+
+/// The text with escapes in place of control characters, except for those in `kept`. Control characters come from the
+/// input, and could rewrite what a terminal shows.
 pub(crate) fn printable(text: &str, kept: &[char]) -> String {
     let mut printable = String::new();
     for character in text.chars() {
         match character {
             character if kept.contains(&character) => printable.push(character),
-            // Of those that change the direction of writing, too, a line may be made to say something else.
+            // Those that change the direction of writing can make a line read differently, too.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 let _ = write!(printable, "{}", character.escape_unicode());
             }

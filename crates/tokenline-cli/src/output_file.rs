@@ -4,10 +4,12 @@ use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek as _, Write};
 use std::path::{Path, PathBuf};
 
+use same_file::Handle;
 use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
+use crate::input;
 
 /// A file to be written. What can be wrong with its path is noticed before any work is done; its name is taken only when
 /// it is complete.
@@ -38,8 +40,17 @@ impl OutputFile {
             return Err(Failure::Usage(format!("{option} needs a file: standard output is for data")));
         }
         let path = resolved(path).map_err(|error| cannot_write(path, &error))?;
-        if inputs.iter().any(|input| input.as_ref().canonicalize().is_ok_and(|input| input == path)) {
-            return Err(Failure::Usage(format!("{option} {}: that is the input", path.display())));
+        if let Some(output) = regular_file(open, &path) {
+            if let Some(input) = same_input(&output, inputs) {
+                return Err(Failure::Usage(format!(
+                    "{option} {} would overwrite the input {input}",
+                    path.display()
+                )));
+            }
+            if regular_file(|_| Handle::stdout(), Path::new("-")).is_some_and(|stdout| stdout == output) {
+                let message = format!("{option} {}: standard output is the same file", path.display());
+                return Err(Failure::Usage(message));
+            }
         }
         let target = Self::target(&path).map_err(|error| cannot_write(&path, &error))?;
         Ok(Self { target, path })
@@ -129,6 +140,38 @@ impl Write for OutputFile {
             Target::Kept(file, _) => file.flush(),
         }
     }
+}
+
+/// Fails if standard output is one of the inputs: what is written there would be read again, or replace what is still
+/// to be read.
+pub(crate) fn refuse_as_stdout(inputs: &[impl AsRef<Path>]) -> Result<(), Failure> {
+    let stdout = regular_file(|_| Handle::stdout(), Path::new("-"));
+    match stdout.and_then(|stdout| same_input(&stdout, inputs)) {
+        Some(input) => {
+            Err(Failure::Usage(format!("standard output is the input {input}: redirect it to another file")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The input that is this file, by its name in messages.
+fn same_input(file: &Handle, inputs: &[impl AsRef<Path>]) -> Option<String> {
+    let is_same = |input: &&Path| regular_file(open, input).is_some_and(|input| input == *file);
+    inputs.iter().map(AsRef::as_ref).find(is_same).map(input::name)
+}
+
+fn open(path: &Path) -> io::Result<Handle> {
+    if path.as_os_str() == "-" { Handle::stdin() } else { Handle::from_path(path) }
+}
+
+/// An open regular file; `-` stands for a standard stream. Others, such as pipes and terminals, hold nothing that could
+/// be overwritten, and opening one may block.
+fn regular_file(open: impl Fn(&Path) -> io::Result<Handle>, path: &Path) -> Option<Handle> {
+    if path.as_os_str() != "-" && !path.metadata().ok()?.is_file() {
+        return None;
+    }
+    let handle = open(path).ok()?;
+    handle.as_file().metadata().is_ok_and(|metadata| metadata.is_file()).then_some(handle)
 }
 
 /// One path for each file, whether it is there or not. A link stays a link.

@@ -1,6 +1,6 @@
 //! `tokenline parse`: a model's output in, records or tool calls out.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokenline::json::Value;
@@ -14,9 +14,10 @@ use tokenline::{
 use crate::args::{EmitKind, InputFormat, ModeArg, ParseArgs, ReadingArgs};
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::{Failure, Verdict};
-use crate::output_file::OutputFile;
+use crate::log::log_failure;
+use crate::output_file::{self, OutputFile};
 use crate::source::Source;
-use crate::{answer, batch, load};
+use crate::{answer, batch, input, lines, load};
 
 /// What the input is read as, apart from where it comes from.
 pub(crate) struct Rules {
@@ -38,7 +39,7 @@ impl Rules {
         let mut options = options.release(release).partials(args.emit == EmitKind::Partials);
         if let Some(pointer) = &args.items {
             if matches!(args.mode, ModeArg::Strict) {
-                let message = "--items is for --mode lenient: in strict mode each line is one object";
+                let message = "--items needs --mode lenient: in strict mode each line is one object";
                 return Err(Failure::Usage(message.to_owned()));
             }
             options = options.items(pointer).map_err(|error| Failure::Usage(format!("--items: {error}")))?;
@@ -50,16 +51,16 @@ impl Rules {
             what: args.emit,
         };
         if rules.wants_calls() {
-            rules.options = rules.options.calls(args.format.clone().unwrap_or_default());
-        } else if args.format.is_some() {
-            let message = "--format is for tool calls: those of --emit tool-calls, or of events and partials with --tools";
+            rules.options = rules.options.calls(args.call_format.clone().unwrap_or_default());
+        } else if args.call_format.is_some() {
+            let message = "--call-format needs --emit tool-calls, or --tools with --emit events or partials";
             return Err(Failure::Usage(message.to_owned()));
         }
         let is_json = |format: &CallFormat| {
             matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson)
         };
-        if matches!(args.mode, ModeArg::Strict) && !args.format.as_ref().is_none_or(is_json) {
-            let message = "--format is for --mode lenient: in strict mode each line is one object";
+        if matches!(args.mode, ModeArg::Strict) && !args.call_format.as_ref().is_none_or(is_json) {
+            let message = "--call-format needs --mode lenient: in strict mode each line is one object";
             return Err(Failure::Usage(message.to_owned()));
         }
         Ok(rules)
@@ -68,7 +69,7 @@ impl Rules {
     /// Says what was asked for and has no effect.
     pub(crate) fn remark(&self, emitter: &Emitter) {
         if self.tools.is_some() && self.what == EmitKind::Records {
-            emitter.remark("--tools is for tool calls: records are not held against it");
+            emitter.remark("--tools has no effect on records: use --emit tool-calls or --emit events");
         }
     }
 
@@ -76,7 +77,7 @@ impl Rules {
     pub(crate) fn check_for_answers(&self) -> Result<(), Failure> {
         match self.what {
             EmitKind::Partials => Err(Failure::Usage(
-                "--emit partials is for text: of a provider's stream only what is whole is told".to_owned(),
+                "--emit partials needs --from text: from a provider, use --emit events".to_owned(),
             )),
             EmitKind::Records | EmitKind::ToolCalls | EmitKind::Events => Ok(()),
         }
@@ -95,25 +96,79 @@ impl Rules {
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Whatever can be wrong with the command is found before anything is read or written.
     let rules = Rules::new(&args.reading)?;
-    if !matches!(args.from, InputFormat::Text) {
+    let lines = match args.from {
+        InputFormat::Lines => Some(lines::Pointers::new(args)?),
+        _ if args.text_pointer.is_some() || args.id_pointer.is_some() => {
+            return Err(Failure::Usage("--text-pointer and --id-pointer need --from lines".to_owned()));
+        }
+        _ => None,
+    };
+    if matches!(args.from, InputFormat::Response(_) | InputFormat::Batch(_)) {
         rules.check_for_answers()?;
     }
-    let mut source = Source::open(&args.file, args.chunk_size)?;
-    let report_file = report_file(&args.reading, Some(&args.file))?;
-    let mut emitter = Emitter::new(rules.what, source.name()).with_quota(&args.reading);
+    let files = input::expand(&args.files)?;
+    let read: Vec<&Path> = files.iter().map(PathBuf::as_path).chain(rule_files(&args.reading)).collect();
+    output_file::refuse_as_stdout(&read)?;
+    // A single input that cannot be read leaves nothing behind.
+    let mut first = match &*files {
+        [file] => Some(Source::open(file, args.chunk_size)?),
+        _ => None,
+    };
+    let (report_file, reject_file) = output_files(&args.reading, &read)?;
+    let mut emitter = Emitter::new(rules.what, input::name(&files[0]))
+        .with_quota(&args.reading)
+        .with_reject_file(reject_file);
     rules.remark(&emitter);
 
-    let outcome = match args.from {
-        InputFormat::Text => text(&rules, &mut source, &mut emitter),
-        InputFormat::Response(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
-        InputFormat::Batch(format) => batch::parse(format, &rules, &mut source, &mut emitter),
-    };
+    let mut outcome = Ok(());
+    for file in &files {
+        emitter.set_source(&input::name(file), files.len() > 1);
+        let source = first.take().map_or_else(|| Source::open(file, args.chunk_size), Ok);
+        let read = source.and_then(|mut source| match args.from {
+            InputFormat::Text => text(&rules, &mut source, &mut emitter),
+            InputFormat::Lines => lines
+                .as_ref()
+                .map_or(Ok(()), |pointers| lines::parse(pointers, &rules, &mut source, &mut emitter)),
+            InputFormat::Response(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
+            InputFormat::Batch(format) => batch::parse(format, &rules, &mut source, &mut emitter),
+        });
+        // A file that cannot be read does not keep the next one from being read; the first failure counts.
+        match (read, &outcome) {
+            (Ok(()), _) => {}
+            (Err(Failure::Source(message)), Err(_)) => log_failure(&message),
+            (Err(failure), _) => {
+                let is_over = !matches!(failure, Failure::Source(_));
+                outcome = Err(failure);
+                if is_over {
+                    break;
+                }
+            }
+        }
+        if emitter.is_done() {
+            break;
+        }
+    }
     conclude(outcome, &mut emitter, report_file, args.reading.deny)
 }
 
-/// Prepares the report that the command line asks for; `input` is what is read meanwhile.
-pub(crate) fn report_file(args: &ReadingArgs, input: Option<&Path>) -> Result<Option<OutputFile>, Failure> {
-    OutputFile::asked_for("--report-json", args.report_json.as_deref(), input.as_slice())
+/// The files that the rules are read from.
+pub(crate) fn rule_files(args: &ReadingArgs) -> impl Iterator<Item = &Path> {
+    [&args.schema, &args.tools].into_iter().flatten().map(PathBuf::as_path)
+}
+
+/// Prepares the report and the file of rejects; `inputs` are the files that are read.
+pub(crate) fn output_files(
+    args: &ReadingArgs,
+    inputs: &[&Path],
+) -> Result<(Option<OutputFile>, Option<OutputFile>), Failure> {
+    let report = OutputFile::asked_for("--report-json", args.report_json.as_deref(), inputs)?;
+    let rejects = OutputFile::asked_for("--reject-file", args.reject_file.as_deref(), inputs)?;
+    match (&report, &rejects) {
+        (Some(report), Some(rejects)) if rejects.is_also(report) => {
+            Err(Failure::Usage("--report-json and --reject-file name the same file".to_owned()))
+        }
+        _ => Ok((report, rejects)),
+    }
 }
 
 /// Says what came of it: also if the source failed, what is known is reported.
@@ -124,20 +179,23 @@ pub(crate) fn conclude(
     deny: bool,
 ) -> Result<Verdict, Failure> {
     let outcome = outcome.and_then(|()| emitter.flush());
+    if outcome.is_ok() && !emitter.is_done() {
+        emitter.set_complete();
+    }
     // Where there was nothing to read, the failure says it all.
     let is_void = outcome.is_err() && emitter.is_void();
     if !matches!(outcome, Err(Failure::OutputClosed)) && !is_void {
         emitter.summary();
     }
+    let kept = emitter.complete_rejects();
     if let Some(report_file) = report_file {
-        report_file.write_json(emitter.report())?;
+        emitter.write_report(report_file)?;
     }
+    kept?;
     outcome?;
     let is_over_budget = emitter.report().ended_by() == Some(EarlyEnd::ErrorBudget);
-    match is_over_budget || (deny && emitter.report().rejected() > 0) {
-        true => Ok(Verdict::Rejected),
-        false => Ok(Verdict::Good),
-    }
+    let is_rejected = is_over_budget || (deny && emitter.report().rejected() > 0);
+    Ok(if is_rejected { Verdict::Rejected } else { Verdict::Good })
 }
 
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
@@ -176,11 +234,10 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
             return Ok(());
         }
     }
-    emitter.report_mut().set_complete();
     Ok(())
 }
 
-fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
+pub(crate) fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
         Event::Record(record) => handle_record(rules, &record, emitter),
         Event::Rejected(diagnostic) | Event::Note(diagnostic) => {

@@ -9,6 +9,7 @@ use tokenline::llm::ResponseParser;
 use tokenline::llm::client::ContinuationReport;
 
 use crate::emit::count;
+use crate::log;
 
 /// A line at the bottom of the terminal; nothing where there is none.
 #[derive(Clone)]
@@ -24,12 +25,12 @@ impl Progress {
     /// Shows that something is waited for.
     pub(crate) fn start(source: &str) -> Self {
         // Draws on standard error, and only if that is a terminal.
-        let bar = ProgressBar::new_spinner();
+        let bar = log::progress(ProgressBar::new_spinner());
         if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix}: {msg} [{elapsed}]") {
             bar.set_style(style);
         }
         bar.set_prefix(source.to_owned());
-        bar.set_message("waiting for an answer");
+        bar.set_message("waiting for the response");
         bar.enable_steady_tick(Duration::from_millis(100));
         Self { bar, started: Instant::now() }
     }

@@ -119,7 +119,7 @@ async fn ask(args: &PromptRunArgs) -> Result<Verdict, Failure> {
             tools: None,
             what: EmitKind::Records,
         };
-        return extract::extract(&rules, &args.model, &request, None, None).await;
+        return extract::extract(&rules, &args.model, &request, None, (None, None)).await;
     }
     let is_text = prompt.response_type() == ResponseType::Text;
     let text = answer(&args.model, &request, is_text).await?;

@@ -1,4 +1,4 @@
-//! `tokenline snapshot`: conversations in, their messages out.
+//! `tokenline conversations snapshot`: conversations in, their messages out.
 
 use std::io::{self, Seek as _, Write};
 use std::path::Path;
@@ -11,22 +11,21 @@ use crate::failure::{Failure, Verdict};
 use crate::input;
 use crate::interrupt::remove_when_interrupted;
 use crate::log::log;
-use crate::output_file::OutputFile;
+use crate::output_file::{OutputFile, refuse_as_stdout};
 use crate::validate::{jobs, progress_bar};
 
 /// Errors that are shown of an input that is not valid.
 const SHOWN: usize = 10;
 
 pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
-    match args.output.as_os_str() == "-" {
-        true => to_stdout(args),
-        false => {
-            let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
-            remove_when_interrupted(output.temporary().into_iter().collect())?;
-            let report = write(args, &mut output)?;
-            judge(args, &report, || output.complete())
-        }
+    if args.output.as_os_str() == "-" {
+        refuse_as_stdout(&[&args.input])?;
+        return to_stdout(args);
     }
+    let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
+    remove_when_interrupted(output.temporary().into_iter().collect())?;
+    let report = write(args, &mut output)?;
+    judge(args, &report, || output.complete())
 }
 
 /// Nothing is written before it is known that all is valid.

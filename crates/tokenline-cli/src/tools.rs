@@ -21,7 +21,7 @@ pub(crate) fn run(command: &ToolsCommand) -> Result<Verdict, Failure> {
 
 fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
     let tools = load::tools(&args.tools)?;
-    let calling = ToolCalling::from_name(&args.format).unwrap_or(ToolCalling::Text(CallFormat::Jsonl));
+    let calling = ToolCalling::from_name(&args.call_format).unwrap_or(ToolCalling::Text(CallFormat::Jsonl));
     let prompter = ToolPrompter::new()
         .with_language(Language::from_code(&args.language).unwrap_or_default())
         .with_provider(args.provider);
@@ -33,14 +33,14 @@ fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
 }
 
 fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
-    let mut parser = ToolCallParser::new(args.format.clone());
+    let mut parser = ToolCallParser::new(args.call_format.clone());
     if let Some(path) = &args.tools {
         parser = parser.with_tools(load::tools(path)?);
     }
     let (source, response) = load::response(&args.file)?;
     let parsed = parser.parse(&response);
     let mut emitter = Emitter::new(EmitKind::ToolCalls, source);
-    if args.format == ToolCalling::FunctionCalling && Provider::of_body(&response).is_none() {
+    if args.call_format == ToolCalling::FunctionCalling && Provider::of_body(&response).is_none() {
         emitter.remark(
             "no whole response of a known provider: it is read as text; of a stream see parse --from",
         );

@@ -1,6 +1,6 @@
 //! The chat-analysis contract over real HTTP: asked, shown while it grows, checked, stored; and what becomes of an
 //! answer that does not come whole.
-#![cfg(all(feature = "client", feature = "structured", feature = "replay"))]
+#![cfg(all(feature = "client", feature = "chat-analysis", feature = "replay"))]
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! What `tokenline chat-analysis` is told.
+//! `tokenline chat-analysis`.
 
 use std::path::PathBuf;
 
@@ -7,90 +7,96 @@ use clap::builder::NonEmptyStringValueParser;
 
 use tokenline::llm::Provider;
 
-use super::ModelArgs;
+use super::{ModelArgs, examples};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ChatAnalysisCommand {
-    /// Print the JSON Schema of an answer.
+    /// Print the JSON Schema of a response.
+    #[command(after_help = examples::CHAT_SCHEMA)]
     Schema(SchemaArgs),
-    /// Print the request for Ollama's /api/chat that asks a question.
+    /// Print a request to Ollama's /api/chat.
+    #[command(after_help = examples::CHAT_REQUEST)]
     Request(RequestArgs),
-    /// Check an answer: the schema, and that there is something to read in it.
+    /// Check a response against the schema, and that its text is not empty.
     ///
-    /// Prints each place where a rule is broken, and warnings. Exits with 1 if the answer does not pass.
+    /// Prints each error with its position, and warnings. Exits with 1 if the response is invalid.
+    #[command(after_help = examples::CHAT_CHECK)]
     Check(InputArgs),
-    /// Write an answer as XML. It is checked before.
+    /// Check a response, and write it as XML.
+    #[command(after_help = examples::CHAT_TO_XML)]
     ToXml(InputArgs),
-    /// Write a stored answer as JSON. It is checked before.
+    /// Check a stored response, and write it as JSON.
+    #[command(after_help = examples::CHAT_FROM_XML)]
     FromXml(FromXmlArgs),
-    /// Ask a model, and print the response while it comes; --store keeps the whole answer as XML.
+    /// Send a question to a model, and print the text of the response as it arrives.
+    #[command(after_help = examples::CHAT_RUN)]
     Run(Box<RunArgs>),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
-    /// A TypeScript module instead: the schema as a constant, and the types of an answer.
+    /// Print a TypeScript module instead: the schema as a constant, and the types of a response.
     #[arg(long)]
     pub(crate) typescript: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestArgs {
-    /// What the user asks, at most 64 MiB; `-` is standard input.
+    /// The file with the user prompt, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// The model, by Ollama's name for it.
+    /// Model name.
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub(crate) model: String,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
-    /// Ask for the answer at once, not in pieces.
+    /// Request the whole response at once instead of a stream.
     #[arg(long)]
     pub(crate) no_stream: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SystemArgs {
-    /// What the model is to keep to, instead of the contract's own system prompt.
+    /// System prompt. Default: the one that describes the schema.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// The answer, of at most 8 MiB, with --from 64 MiB; `-` is standard input.
+    /// The response, at most 8 MiB, with --from 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// It is the body of this provider's response: streamed, or of Ollama also at once. Otherwise it is the JSON that
-    /// the model wrote.
+    /// The input is the body of this provider's response, streamed, or of Ollama also whole. Default: it is the JSON
+    /// that the model wrote.
     #[arg(long, value_name = "PROVIDER", value_parser = super::provider())]
     pub(crate) from: Option<Provider>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FromXmlArgs {
-    /// The XML, of at most 8 MiB; `-` is standard input.
+    /// The XML, at most 8 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// On one line.
+    /// Write one line.
     #[arg(long)]
     pub(crate) compact: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// What the user asks, at most 64 MiB; `-` is standard input.
+    /// The file with the user prompt, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
-    /// The folder to keep the answer in, as TOPIC/MESSAGE.xml.
+    /// Store a valid response in this folder, as TOPIC/MESSAGE.xml.
     #[arg(long, value_name = "DIR", requires_all = ["topic", "message"])]
     pub(crate) store: Option<PathBuf>,
-    /// The topic that the answer belongs to.
+    /// Topic id, for --store.
     #[arg(long, value_name = "ID", requires = "store")]
     pub(crate) topic: Option<String>,
-    /// The message that the answer belongs to.
+    /// Message id, for --store.
     #[arg(long, value_name = "ID", requires = "store")]
     pub(crate) message: Option<String>,
     #[command(flatten)]

@@ -1,33 +1,36 @@
-//! What `tokenline continuation` is told.
+//! `tokenline continuation`.
 
 use std::path::PathBuf;
 
 use clap::Subcommand;
 
-use super::ModelArgs;
+use super::{ModelArgs, examples};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContinuationCommand {
-    /// Print what a cut-off JSON answer gives for going on with it, as one JSON object.
+    /// Print what a prompt needs to continue a cut-off JSON document, as one JSON object.
     ///
-    /// Its members: overlap_context (what the model is asked to begin with; empty if the answer is complete),
-    /// hierarchy_context (the cut text), hierarchy_context_for_prompt (the same within a budget), complete_part (what is
-    /// whole, with all structures closed), json_parsing_success. Exits with 1 if the last is false.
+    /// Its members: overlap_context (the text to repeat first; empty if the document is complete), hierarchy_context
+    /// (the cut text), hierarchy_context_for_prompt (the same within --budget), complete_part (the complete values, with
+    /// all brackets closed), json_parsing_success. Exits with 1 if the last one is false.
+    #[command(after_help = examples::CONTINUATION_CONTEXTS)]
     Contexts(ContextsArgs),
-    /// Merge a cut-off JSON answer with what the model wrote next.
+    /// Merge a cut-off JSON document with the text that continues it.
     ///
-    /// Prints {"merged", "has_overlap", "join", "overlap", "confidence"}. Exits with 1 if it cannot be merged; then
-    /// `merged` is the base.
+    /// Prints {"merged", "has_overlap", "join", "overlap", "confidence"}. If they cannot be merged, exits with 1, and
+    /// `merged` is the cut-off document.
+    #[command(after_help = examples::CONTINUATION_MERGE)]
     Merge(MergeArgs),
-    /// Ask a model for a JSON document, and for the rest of it as often as it takes.
+    /// Request a JSON document from a model, and continue it until it is complete.
     ///
-    /// Prints the document. Exits with 1 if it is not all there: then it is what is whole of it.
+    /// Prints the document. If it stays incomplete, prints its complete part and exits with 1.
+    #[command(after_help = examples::CONTINUATION_RUN)]
     Run(Box<ContinuationRunArgs>),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ContextsArgs {
-    /// The answer, of at most 64 MiB; `-` is standard input.
+    /// The cut-off document, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -36,34 +39,34 @@ pub(crate) struct ContextsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SizeArgs {
-    /// The most bytes that the model is asked to repeat.
+    /// Maximum number of bytes that the model is asked to repeat.
     #[arg(long, value_name = "BYTES", default_value = "200")]
     pub(crate) overlap: usize,
-    /// The most bytes of the answer that a prompt holds.
+    /// Maximum number of bytes of the document in a prompt.
     #[arg(long, value_name = "BYTES", default_value = "4000")]
     pub(crate) budget: usize,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct MergeArgs {
-    /// What there is of the answer, at most 64 MiB; `-` is standard input.
+    /// The cut-off document, at most 64 MiB; `-` is standard input.
     pub(crate) base: PathBuf,
-    /// What the model wrote next, at most 64 MiB; `-` is standard input.
+    /// The text that continues it, at most 64 MiB; `-` is standard input.
     pub(crate) fragment: PathBuf,
-    /// How many bytes of the answer the model was asked to begin with.
+    /// Number of bytes that the model was asked to repeat.
     #[arg(long, value_name = "BYTES")]
     pub(crate) requested_overlap: Option<usize>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ContinuationRunArgs {
-    /// What to ask, at most 64 MiB; `-` is standard input.
+    /// The file with the user prompt, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// What the model is to keep to.
+    /// System prompt.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// The most requests to make.
+    /// Maximum number of requests.
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_requests: u32,
     #[command(flatten)]

@@ -22,7 +22,7 @@ pub(super) async fn run(
     rules: &Rules,
     request: &ChatRequest,
     most: u32,
-    report_file: Option<OutputFile>,
+    (report_file, reject_file): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<Verdict, Failure> {
     let continuation = ContinuationOptions::new().max_requests(most.saturating_add(1));
     let request = model::client(&args.model)?
@@ -37,7 +37,9 @@ pub(super) async fn run(
     let progress = Progress::start(&args.model.model);
     let mut emitter = Emitter::new(rules.what, &*args.model.model)
         .with_progress(progress.clone())
-        .with_quota(&args.reading);
+        .with_quota(&args.reading)
+        .with_reject_file(reject_file);
+    super::remark_unsent_schema(args, &emitter);
     let outcome = ask(&mut events, interrupt, &progress, &mut emitter).await;
     progress.finish();
     let requests = events.report().requests();
@@ -78,7 +80,6 @@ async fn ask(
         emitter.flush()?;
         progress.update_continued(events.report());
     }
-    emitter.report_mut().set_complete();
     Ok(())
 }
 

@@ -1,4 +1,4 @@
-//! How what is wrong with lines is written.
+//! How the errors of lines are written.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -36,8 +36,8 @@ impl Findings {
         Self { format, left: most, bar, failure: None }
     }
 
-    /// Writes an error, if that is done as they are found.
-    pub(super) fn tell(&mut self, error: &LineError) -> io::Result<()> {
+    /// Writes an error, in a format that does so at once.
+    pub(super) fn write(&mut self, error: &LineError) -> io::Result<()> {
         let Some(left) = self.left.checked_sub(1) else { return Ok(()) };
         self.left = left;
         match self.format {
@@ -49,24 +49,24 @@ impl Findings {
         Ok(())
     }
 
-    /// Writes what is written at the end, and says whether all could be written.
+    /// Writes what is left, and fails if anything could not be written.
     pub(super) fn finish(&mut self, outcome: &Outcome<'_>, report: &impl Serialize) -> Result<(), Failure> {
         let written = match self.format {
             FindingsFormat::Json => serde_json::to_string_pretty(report).map(|report| self.line(report)),
             FindingsFormat::Sarif => {
                 serde_json::to_string_pretty(&sarif::log(outcome)).map(|log| self.line(log))
             }
-            // What is about all of the input is known now.
+            // Errors of the whole input are known now.
             _ => outcome
                 .errors
                 .iter()
                 .filter(|error| error.line_number == 0)
-                .try_for_each(|error| self.tell(error))
+                .try_for_each(|error| self.write(error))
                 .map_err(serde_json::Error::io),
         };
         written.map_err(io::Error::from).map_err(Failure::output)?;
         match self.failure.take() {
-            // Who has seen enough is nobody's fault.
+            // A reader that closes the output has seen enough.
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
             _ => Ok(()),
         }

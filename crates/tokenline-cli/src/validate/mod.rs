@@ -1,4 +1,4 @@
-//! `tokenline validate-input` and `tokenline validate`: lines in, what is wrong with them out.
+//! `tokenline validate` and `tokenline conversations validate`: lines in, their errors out.
 
 mod findings;
 mod sarif;
@@ -21,8 +21,8 @@ use crate::failure::{Failure, Verdict};
 use crate::input::{self, Followed};
 use crate::interrupt::{Interrupt, remove_when_interrupted};
 use crate::load;
-use crate::log::log;
-use crate::output_file::OutputFile;
+use crate::log::{self, log};
+use crate::output_file::{OutputFile, refuse_as_stdout};
 use findings::{Findings, Rejects};
 
 pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
@@ -32,7 +32,7 @@ pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure
     let mut validator = ConversationValidator::new(args.profile.into())
         .max_errors(args.output.max_errors)
         .jobs(jobs(args.output.jobs))
-        .on_invalid(|invalid| tell(&mut findings, &mut rejects, invalid));
+        .on_invalid(|invalid| write(&mut findings, &mut rejects, invalid));
     session.read(|path, source| validator.read(input::name(path), source))?;
     let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
     session.conclude(findings, rejects, &Outcome::of(&report), &report)
@@ -46,7 +46,7 @@ pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
     let mut validator = RecordValidator::new(schema)
         .max_errors(args.output.max_errors)
         .jobs(jobs(args.output.jobs))
-        .on_invalid(|invalid| tell(&mut findings, &mut rejects, invalid));
+        .on_invalid(|invalid| write(&mut findings, &mut rejects, invalid));
     session.read(|path, source| validator.read(input::name(path), source))?;
     let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
     session.conclude(findings, rejects, &Outcome::of_records(&report), &report)
@@ -86,8 +86,8 @@ impl<'r> Outcome<'r> {
     }
 }
 
-fn tell(findings: &mut Findings, rejects: &mut Option<Rejects>, invalid: InvalidLine<'_>) -> io::Result<()> {
-    findings.tell(invalid.error)?;
+fn write(findings: &mut Findings, rejects: &mut Option<Rejects>, invalid: InvalidLine<'_>) -> io::Result<()> {
+    findings.write(invalid.error)?;
     if let Some(rejects) = rejects {
         rejects.add(invalid);
     }
@@ -110,7 +110,7 @@ pub(crate) fn progress_bar(inputs: &[impl AsRef<Path>]) -> ProgressBar {
     if let Ok(style) = ProgressStyle::with_template(template) {
         bar.set_style(style);
     }
-    bar
+    log::progress(bar)
 }
 
 /// What is read, and what is written of it.
@@ -121,6 +121,8 @@ struct Session<'a> {
     sources: Vec<PathBuf>,
     report_file: Option<OutputFile>,
     bar: ProgressBar,
+    /// Set if the followed file became shorter.
+    was_truncated: Arc<AtomicBool>,
 }
 
 impl<'a> Session<'a> {
@@ -131,9 +133,10 @@ impl<'a> Session<'a> {
             return Err(Failure::Usage("--follow is for one file".to_owned()));
         }
         let sources: Vec<_> = inputs.iter().cloned().chain(schema.map(Path::to_owned)).collect();
+        refuse_as_stdout(&sources)?;
         let report_file = OutputFile::asked_for("--report-json", args.report_json.as_deref(), &sources)?;
         let bar = if args.follow { ProgressBar::hidden() } else { progress_bar(&inputs) };
-        Ok(Self { args, inputs, sources, report_file, bar })
+        Ok(Self { args, inputs, sources, report_file, bar, was_truncated: Arc::default() })
     }
 
     fn findings(&self) -> Findings {
@@ -146,7 +149,7 @@ impl<'a> Session<'a> {
         if let (Some(rejects), Some(report)) = (&file, &self.report_file)
             && rejects.is_also(report)
         {
-            return Err(Failure::Usage("--report-json and --reject-file are one file".to_owned()));
+            return Err(Failure::Usage("--report-json and --reject-file name the same file".to_owned()));
         }
         if !self.args.follow {
             let files = self.report_file.iter().chain(&file).filter_map(OutputFile::temporary);
@@ -161,7 +164,7 @@ impl<'a> Session<'a> {
     ) -> Result<(), Failure> {
         for path in &self.inputs {
             let source = match self.args.follow {
-                true => Box::new(Followed::open(path, until_interrupted()?)?),
+                true => Box::new(Followed::open(path, until_interrupted()?, self.was_truncated.clone())?),
                 false => input::open(path, &self.bar)?,
             };
             read(path, source).map_err(|error| Failure::unreadable(Path::new(&input::name(path)), &error))?;
@@ -198,6 +201,9 @@ impl<'a> Session<'a> {
         }
         if metadata > 0 {
             log(format_args!("{name}: {} without metadata", count(metadata, "conversation")));
+        }
+        if self.was_truncated.load(Ordering::Acquire) {
+            return Err(Failure::Source(format!("{name}: the file was truncated while it was followed")));
         }
         Ok(if outcome.error_count == 0 { Verdict::Good } else { Verdict::Rejected })
     }

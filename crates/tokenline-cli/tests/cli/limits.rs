@@ -60,7 +60,12 @@ fn it_stops_between_the_calls_of_one_record() {
 #[test]
 fn what_would_have_no_effect_is_refused() {
     let run = tokenline(&["parse", "--format", "hermes"], "");
-    assert_eq!((run.code, run.err.contains("--format is for tool calls")), (2, true), "{}", run.err);
+    assert_eq!(
+        (run.code, run.err.contains("--call-format needs --emit tool-calls")),
+        (2, true),
+        "{}",
+        run.err
+    );
     let run = tokenline(&["parse", "--format", "hermes", "--mode", "strict", "--emit", "tool-calls"], "");
-    assert_eq!((run.code, run.err.contains("--format is for --mode lenient")), (2, true), "{}", run.err);
+    assert_eq!((run.code, run.err.contains("--call-format needs --mode lenient")), (2, true), "{}", run.err);
 }

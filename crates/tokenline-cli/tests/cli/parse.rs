@@ -89,7 +89,7 @@ fn the_items_of_a_wrapper_are_records() {
     assert!(run.err.contains("2:1: missing_field: no array of items at `/items`"), "{}", run.err);
     for (args, reason) in [
         (&["parse", "--items", "items"][..], "--items: not a JSON Pointer"),
-        (&["parse", "--items", "/items", "--mode", "strict"], "--items is for --mode lenient"),
+        (&["parse", "--items", "/items", "--mode", "strict"], "--items needs --mode lenient"),
     ] {
         let run = tokenline(args, text);
         assert_eq!((run.code, &*run.out), (2, ""), "{}", run.err);

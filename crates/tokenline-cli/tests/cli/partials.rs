@@ -37,7 +37,7 @@ fn a_providers_stream_has_no_partials() {
     for from in ["openai-chat", "anthropic"] {
         let run = tokenline(&["parse", "--emit", "partials", "--from", from], "");
         assert_eq!((run.code, run.out.as_str()), (2, ""));
-        assert!(run.err.contains("--emit partials is for text"), "{}", run.err);
+        assert!(run.err.contains("--emit partials needs --from text"), "{}", run.err);
     }
 }
 

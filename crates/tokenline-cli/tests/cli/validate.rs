@@ -283,6 +283,35 @@ fn a_file_that_grows_is_followed() {
     assert!(String::from_utf8_lossy(&output.stderr).ends_with(": 2 valid conversations, 2 errors\n"));
 }
 
+#[cfg(unix)]
+#[test]
+fn a_followed_file_that_is_truncated_is_reported() {
+    let folder = folder();
+    let path = file(&folder, "in.jsonl", conversation("c1") + "\nx\n");
+    let report = path.clone() + ".report";
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .args(["conversations", "validate", "--follow", "--format", "jsonl", "--report-json", &report])
+        .args(["--input", &path])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut line = String::new();
+    let mut out = std::io::BufReader::new(child.stdout.take().expect("piped"));
+    std::io::BufRead::read_line(&mut out, &mut line).expect("an error");
+    std::fs::write(&path, "").expect("truncated");
+    let output = child.wait_with_output().expect("it ends");
+    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(
+        (output.status.code(), told.contains("1 valid conversation, 1 error\n")),
+        (Some(3), true),
+        "{told}"
+    );
+    assert!(told.ends_with("the file was truncated while it was followed\n"), "{told}");
+    assert_eq!(errors(&json_of(std::fs::read(&report).expect("a report"))), [(2, "invalid_json")]);
+}
+
 #[test]
 fn lines_are_held_against_any_schema() {
     let folder = folder();

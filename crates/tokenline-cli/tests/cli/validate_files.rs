@@ -36,7 +36,7 @@ fn two_options_do_not_write_one_file() {
             );
             assert_eq!(
                 (run.code, &*run.err),
-                (2, "tokenline: --report-json and --reject-file are one file\n")
+                (2, "tokenline: --report-json and --reject-file name the same file\n")
             );
         }
         fs::write(&one, "old").expect("written");
@@ -179,7 +179,7 @@ fn only_plain_files_are_followed() {
     let pipe = path(&folder, "pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     let zipped = file(&folder, "in.zst", b"\x28\xb5\x2f\xfd\x00\x38");
-    for (input, reason) in [(&pipe, "is none"), (&zipped, "is compressed")] {
+    for (input, reason) in [(&pipe, "needs a regular file"), (&zipped, "is compressed")] {
         let run = tokenline(&["validate-input", "--follow", "--input", input], "");
         assert_eq!((run.code, run.err.contains(reason)), (2, true), "{}", run.err);
     }

@@ -1,0 +1,135 @@
+//! JSON Lines, each with a response as a string: the records and tool calls of these responses.
+
+use std::sync::Arc;
+
+use tokenline::json::{Kind, Value};
+use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, ValidateCall};
+
+use crate::args::ParseArgs;
+use crate::emit::{Emitter, EventOrigin};
+use crate::failure::Failure;
+use crate::load;
+use crate::parse::{self, Rules};
+use crate::source::Source;
+
+/// Where a line holds its response, and its id.
+pub(crate) struct Pointers {
+    text: String,
+    id: Option<String>,
+}
+
+impl Pointers {
+    /// Reads `--text-pointer` and `--id-pointer`.
+    pub(crate) fn new(args: &ParseArgs) -> Result<Self, Failure> {
+        let Some(text) = args.text_pointer.clone() else {
+            let message = "--from lines needs --text-pointer, such as --text-pointer /output";
+            return Err(Failure::Usage(message.to_owned()));
+        };
+        for (option, pointer) in [("--text-pointer", Some(&text)), ("--id-pointer", args.id_pointer.as_ref())]
+        {
+            if let Some(pointer) = pointer {
+                // The rules of a pointer are those of `--items`.
+                Options::lenient()
+                    .items(pointer)
+                    .map_err(|error| Failure::Usage(format!("{option}: {error}")))?;
+            }
+        }
+        Ok(Self { text, id: args.id_pointer.clone() })
+    }
+}
+
+/// Reads the lines in order. A line without a response is rejected.
+pub(crate) fn parse(
+    pointers: &Pointers,
+    rules: &Rules,
+    source: &mut Source,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
+    let limits = Limits { line_bytes: load::MAX_RESPONSE as usize, ..rules.options.limits };
+    let mut lines = RecordDecoder::new(Options::strict().limits(limits));
+    let mut response = RecordDecoder::new(rules.options.clone());
+    if let Some(tools) = &rules.tools {
+        response = response.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
+    }
+    let mut responses = Responses { pointers, rules, response };
+    while let Some(chunk) = source.read()? {
+        let mut rest = chunk;
+        loop {
+            let decoded = lines.decode(rest);
+            rest = &rest[decoded.consumed..];
+            let Some(event) = decoded.event else { break };
+            responses.line(event, emitter)?;
+            if emitter.is_done() {
+                return Ok(());
+            }
+        }
+        emitter.flush()?;
+    }
+    while let Some(event) = lines.finish() {
+        responses.line(event, emitter)?;
+        if emitter.is_done() {
+            break;
+        }
+    }
+    Ok(())
+}
+
+struct Responses<'r> {
+    pointers: &'r Pointers,
+    rules: &'r Rules,
+    /// Reads one response after the other.
+    response: RecordDecoder,
+}
+
+impl Responses<'_> {
+    fn line(&mut self, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
+        emitter.set_part("", None);
+        match event {
+            Event::Record(record) => self.response(&record, emitter),
+            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+                emitter.finding(EventOrigin::Input, &diagnostic)
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn response(&mut self, line: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
+        let id = self.pointers.id.as_deref().and_then(|id| line.value.pointer(id));
+        let id =
+            id.map(|id| id.as_str().map_or_else(|| id.to_single_line().into_owned(), |id| id.into_owned()));
+        let id = id.unwrap_or_else(|| format!("line {}", line.line));
+        let Some(text) = line.value.pointer(&self.pointers.text).and_then(|text| text.as_str()) else {
+            let found =
+                line.value.pointer(&self.pointers.text).map_or("nothing", |value| match value.kind() {
+                    Kind::Object => "an object",
+                    Kind::Array => "an array",
+                    Kind::Number => "a number",
+                    Kind::Null => "null",
+                    _ => "a boolean",
+                });
+            let message = format!("expected a string at {}, found {found}", self.pointers.text);
+            let diagnostic = Diagnostic::new(Code::SchemaViolation, line.line, line.span, 1, message);
+            return emitter.finding(EventOrigin::Input, &diagnostic);
+        };
+        emitter.set_part("id", Some(&id));
+        emitter.response_line(line.line)?;
+        self.response.reset();
+        let mut rest = text.as_bytes();
+        loop {
+            let decoded = self.response.decode(rest);
+            rest = &rest[decoded.consumed..];
+            let Some(event) = decoded.event else { break };
+            parse::handle(self.rules, event, emitter)?;
+            if emitter.is_done() {
+                return Ok(());
+            }
+        }
+        while let Some(event) = self.response.finish() {
+            parse::handle(self.rules, event, emitter)?;
+            if emitter.is_done() {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,81 @@
+//! `parse` with several inputs, compressed or not.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::common::{file, folder, tokenline};
+
+#[test]
+fn several_files_are_read_in_order() {
+    let folder = folder();
+    let one = file(&folder, "one.txt", "{\"n\":1}\n{\"n\":\n");
+    let two = file(&folder, "two.txt", "{\"n\":2}\n{\"n\":NaN}\n");
+    let report = folder.path().join("report.json").display().to_string();
+    let rejects = folder.path().join("rejects.jsonl").display().to_string();
+    let args = ["parse", &one, &two, "--report-json", &report, "--reject-file", &rejects, "--emit", "events"];
+    let run = tokenline(&args, "");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let events: Vec<Value> =
+        run.lines().iter().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    let files: Vec<&str> = events.iter().map(|event| event["file"].as_str().expect("a name")).collect();
+    assert_eq!(files, [&one, &one, &two, &two]);
+    assert!(
+        run.err.contains(&format!("{one}:3:1: ")) && run.err.contains(&format!("{two}:2:6: ")),
+        "{}",
+        run.err
+    );
+
+    assert!(run.err.ends_with("\n2 files: 2 records, 2 rejected\n"), "{}", run.err);
+
+    let report: Value = serde_json::from_str(&fs::read_to_string(&report).expect("a report")).expect("JSON");
+    assert_eq!((&report["records"], &report["complete"]), (&2.into(), &true.into()));
+    let files: Vec<_> =
+        report["diagnostics"].as_array().expect("them").iter().map(|one| &one["file"]).collect();
+    assert_eq!(files, [&one, &two]);
+
+    let rejects = fs::read_to_string(&rejects).expect("rejects");
+    let rejects: Vec<Value> = rejects.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert_eq!((&rejects[0]["file"], &rejects[1]["file"]), (&one.clone().into(), &two.clone().into()));
+    assert_eq!((&rejects[1]["code"], &rejects[1]["column"]), (&"malformed_json".into(), &6.into()));
+    assert_eq!(rejects.len(), 2);
+}
+
+#[test]
+fn what_cannot_be_read_does_not_keep_the_rest_from_being_read() {
+    let folder = folder();
+    let good = file(&folder, "good.txt", "{\"n\":1}\n");
+    let broken = file(&folder, "broken.gz", b"\x1f\x8b\x08\x00broken");
+    let cut = file(&folder, "cut.sse", "data: {\"choices\":[]}\n\n");
+    let run = tokenline(&["parse", &broken, &good], "");
+    assert_eq!((run.code, run.lines()), (3, vec!["{\"n\":1}"]));
+    assert!(run.err.contains(&format!("cannot read {broken}")), "{}", run.err);
+    let run = tokenline(&["parse", "--from", "openai-chat", &cut, &cut], "");
+    assert_eq!((run.code, run.err.matches("the source is incomplete").count()), (3, 2), "{}", run.err);
+}
+
+#[test]
+fn compressed_responses_and_patterns_are_read() {
+    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/compressed");
+    let pattern = fixtures.join("three.*").display().to_string();
+    let plain = tokenline(&["parse", &fixtures.join("three.gz").display().to_string()], "");
+    assert!(plain.lines().len() >= 2, "{}", plain.err);
+    let all = tokenline(&["parse", &pattern], "");
+    let files = fs::read_dir(&fixtures).expect("fixtures").flatten();
+    let files = files.filter(|file| file.file_name().to_string_lossy().starts_with("three.")).count();
+    assert_eq!(all.lines().len(), files * plain.lines().len(), "{}", all.err);
+    let piped = tokenline(&["parse"], fs::read(fixtures.join("three.zst")).expect("a fixture"));
+    assert_eq!(piped.out, plain.out);
+}
+
+#[test]
+fn a_limit_holds_for_all_files_together() {
+    let folder = folder();
+    let one = file(&folder, "one.txt", "{\"n\":1}\n{\"n\":2}\n");
+    let run = tokenline(&["parse", &one, &one, "--max-records", "3"], "");
+    assert_eq!((run.code, run.lines()), (0, vec!["{\"n\":1}", "{\"n\":2}", "{\"n\":1}"]));
+    let bad = file(&folder, "bad.txt", "{\"n\":}\n");
+    let run = tokenline(&["parse", &bad, &bad, &one, "--max-errors", "1"], "");
+    assert_eq!((run.code, run.lines().len()), (1, 0), "{}", run.err);
+}
