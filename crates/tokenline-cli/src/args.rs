@@ -157,6 +157,9 @@ pub(crate) struct ReadingArgs {
     /// Write counts and diagnostics to this file as JSON.
     #[arg(long, value_name = "FILE")]
     pub(crate) report_json: Option<PathBuf>,
+    /// Show the names of all members in messages. Default: a member that the schema or the tool does not name is `*`.
+    #[arg(long)]
+    pub(crate) show_names: bool,
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,

@@ -17,9 +17,11 @@ pub(crate) const MAX_RESPONSE: u64 = 64 << 20;
 const MAX_CONFIGURATION: u64 = 16 << 20;
 
 /// A JSON Schema.
-pub(crate) fn schema(path: &Path) -> Result<SchemaValidator, Failure> {
+pub(crate) fn schema(path: &Path, shows_names: bool) -> Result<SchemaValidator, Failure> {
     let text = text("the schema", path)?;
-    SchemaOptions::default().build_str(&text).map_err(|error| at_fault("schema", path, &error))
+    let schema =
+        SchemaOptions::default().build_str(&text).map_err(|error| at_fault("schema", path, &error))?;
+    Ok(schema.show_names(shows_names))
 }
 
 /// Tool definitions.

@@ -34,6 +34,7 @@ impl Rules {
             ModeArg::Strict => Options::strict(),
         };
         let tools = args.tools.as_deref().map(load::tools).transpose()?;
+        let tools = tools.map(|tools| tools.show_names(args.show_names));
         let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
         let release = if args.eager { Release::OnBalance } else { Release::Confirmed };
         let mut options = options.release(release).partials(args.emit == EmitKind::Partials);
@@ -46,7 +47,7 @@ impl Rules {
         }
         let mut rules = Self {
             options,
-            schema: args.schema.as_deref().map(load::schema).transpose()?,
+            schema: args.schema.as_deref().map(|path| load::schema(path, args.show_names)).transpose()?,
             tools: tools.map(Arc::new),
             what: args.emit,
         };

@@ -42,6 +42,7 @@
 
 mod assembler;
 mod call_format;
+mod chunk;
 mod diagnostic;
 mod driver;
 pub mod json;
@@ -66,6 +67,7 @@ pub use call_format::{
     CallDetector, CallFault, CallFormat, CallReader, CallStep, CallText, Opener, OpenerMatch, Openers,
     ToolCallFormat,
 };
+pub use chunk::Chunk;
 pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
 pub use driver::Driver;
 pub use limits::Limits;

@@ -1,14 +1,13 @@
-//! The comfortable way to use the record decoder without any I/O.
+//! Records from pushed chunks of text, without I/O.
 
 use bytes::{Bytes, BytesMut};
 
 use crate::json::Value;
-use crate::{CompletedBy, LentEvent, Options, Partial, RecordDecoder};
+use crate::{Chunk, CompletedBy, LentEvent, Options, Partial, RecordDecoder};
 
-/// Records out of a text that arrives in pieces: push, take the events, finish.
+/// Parses records from text that arrives in chunks, without I/O: push a chunk, take its events, finish.
 ///
-/// [`push`](Self::push) hands over a piece without copying it; [`next_event`](Self::next_event)
-/// lends each event until the next call. The events are the same however the text is cut.
+/// Each event borrows from the parser until the next call. The events are the same wherever the text is cut.
 ///
 /// ```
 /// use tokenline_core::{CompletedBy, Event, JsonlParser, Options};
@@ -44,7 +43,7 @@ use crate::{CompletedBy, LentEvent, Options, Partial, RecordDecoder};
 pub struct JsonlParser {
     decoder: RecordDecoder,
     chunk: Bytes,
-    /// How much of the chunk is done with.
+    /// How much of the chunk is read.
     at: usize,
     finished: Option<CompletedBy>,
 }
@@ -56,14 +55,12 @@ impl JsonlParser {
         Self { decoder: RecordDecoder::new(options), chunk: Bytes::new(), at: 0, finished: None }
     }
 
-    /// Hands over the next piece of the text: [`Bytes`], a `String`, a `Vec<u8>`, or anything
-    /// `'static`. Of a borrowed buffer push a copy (`buffer[..read].to_vec()`), or read it with a
-    /// [`RecordDecoder`], which needs none.
+    /// Adds the next chunk of the text: `&str`, `&[u8]`, `String`, `Vec<u8>` or [`Bytes`]. Owned chunks are not copied;
+    /// borrowed ones are, which a [`RecordDecoder`] avoids.
     ///
-    /// Take the events before the next push: what is not
-    /// read by then has to be copied.
-    pub fn push(&mut self, chunk: impl Into<Bytes>) {
-        let chunk = chunk.into();
+    /// Take the events before the next push. Text that is still unread then is copied.
+    pub fn push(&mut self, chunk: impl Chunk) {
+        let chunk = chunk.into_bytes();
         if self.at == self.chunk.len() {
             self.chunk = chunk;
         } else {
@@ -75,10 +72,10 @@ impl JsonlParser {
         self.at = 0;
     }
 
-    /// The next event of what was pushed, or `None` if it is used up.
+    /// The next event, or `None` if all pushed text is read.
     pub fn next_event(&mut self) -> Option<LentEvent<'_>> {
         if self.at == self.chunk.len() {
-            // Let go of the chunk as soon as nothing is lent from it.
+            // Drop the chunk as soon as no event borrows from it.
             self.chunk = Bytes::new();
             self.at = 0;
         }
@@ -94,8 +91,8 @@ impl JsonlParser {
         Some(self.decoder.lend(event))
     }
 
-    /// The open record as far as it has come, if there is one, as if it ended here; see
-    /// [`RecordDecoder::snapshot`]. Ask once there is no [`next_event`](Self::next_event).
+    /// The open record as far as it has arrived, if there is one; see [`RecordDecoder::snapshot`]. Call it once
+    /// [`next_event`](Self::next_event) returns `None`.
     ///
     /// ```
     /// use tokenline_core::{JsonlParser, Options};
@@ -111,19 +108,18 @@ impl JsonlParser {
         self.decoder.snapshot()
     }
 
-    /// Says that the text has ended; what was open yields its last events from
-    /// [`next_event`](Self::next_event).
+    /// Ends the text. [`next_event`](Self::next_event) then returns the last events.
     pub fn finish(&mut self) {
         self.finish_with(CompletedBy::EndOfInput);
     }
 
-    /// As [`finish`](Self::finish), where more than the mere end of the text proves that a record
-    /// at the end is whole.
+    /// Like [`finish`](Self::finish), with stronger evidence than the end of the text that a record at the end is
+    /// complete.
     pub fn finish_with(&mut self, completion: CompletedBy) {
         self.finished.get_or_insert(completion);
     }
 
-    /// Forgets everything and starts with the next text. Keeps its memory.
+    /// Starts over with another text. Keeps allocated memory.
     pub fn reset(&mut self) {
         self.decoder.reset();
         self.chunk = Bytes::new();

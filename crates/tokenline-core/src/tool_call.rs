@@ -194,9 +194,14 @@ fn list_of_calls(value: Value<'_>) -> Option<Array<'_>> {
     Members::new(value).has_no_name().then_some(list)
 }
 
-/// What the tools' rules do not see, because it is about the whole record.
+/// A name that is there twice, which the tools' rules do not see: it is about the whole record. The path ends at the
+/// arguments. What is inside has names of the model's choice, which may be private.
 fn duplicate_key(value: Value<'_>, tools: Option<&dyn ValidateCall>) -> Option<Box<Violation>> {
-    tools.and_then(|_| Violation::duplicate_key(value))
+    let mut violation = tools.and_then(|_| Violation::duplicate_key(value))?;
+    if let Some(end) = violation.instance_path.match_indices('/').nth(1).map(|(at, _)| at) {
+        violation.instance_path.truncate(end);
+    }
+    Some(violation)
 }
 
 /// Reads an element of a list of calls, which is not to suffer from its neighbours.

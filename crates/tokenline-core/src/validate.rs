@@ -16,7 +16,8 @@ use crate::{Code, Coercion, json};
 pub struct Violation {
     /// What it is about.
     pub code: Code,
-    /// JSON Pointer to the place, from the value that was judged.
+    /// JSON Pointer to the place, from the value that was judged. A token is `*` where a validator hides the name of a
+    /// member.
     pub instance_path: String,
     /// JSON Pointer into the schema, to the rule; empty where no schema's rule was broken.
     pub schema_path: String,

@@ -241,8 +241,8 @@ fn a_repeated_name_harms_only_its_own_call() {
         summaries(line, Some(&Unbending)),
         [
             r#"{"name":"now","parameters":{}}"#,
-            "duplicate_key /tool_calls/1/args/x at 69: an object has two members of this name",
-            "duplicate_key /tool_calls/2/args/y/z at 110: an object has two members of this name",
+            "duplicate_key /tool_calls/1/args at 69: an object has two members of this name",
+            "duplicate_key /tool_calls/2/args at 110: an object has two members of this name",
             "invalid_parameters /tool_calls/3/args/city at 152: a city is a string",
         ]
     );

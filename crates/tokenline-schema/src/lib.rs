@@ -35,7 +35,8 @@
 //! - **One violation for each record**, the first that is found on the way down. Of alternatives
 //!   that a constant tells apart (`oneOf` and `anyOf`, as serde's tagged enums have them), it is that of the
 //!   alternative that was meant.
-//! - **Private.** Messages name rules, kinds and what the schema says, never a value of the record.
+//! - **Private.** Messages name rules, kinds and what the schema says, never a value of the record. A path has `*` for
+//!   each member that the schema does not name, unless [`show_names`](SchemaValidator::show_names) is on.
 //! - **Bounded.** A verdict builds no `serde_json::Value`; a reason is looked for within a budget in
 //!   proportion to the record. Recursive alternatives cost no exponential time, patterns are
 //!   matched in linear time. A schema whose references and combinators multiply, so that one value could be judged
@@ -54,6 +55,7 @@ mod cost;
 mod error;
 mod explain;
 mod gemini;
+mod names;
 mod number;
 mod place;
 mod pointer;

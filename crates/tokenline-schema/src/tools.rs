@@ -166,6 +166,16 @@ impl ToolSet {
         Self { coerces: true, ..self }
     }
 
+    /// Whether paths show the names of all members, as for [`SchemaValidator::show_names`]. By default, a parameter
+    /// that the tool's schema does not name is `*` in them.
+    #[must_use]
+    pub fn show_names(mut self, yes: bool) -> Self {
+        for validator in self.validators.values_mut() {
+            *validator = validator.clone().show_names(yes);
+        }
+        self
+    }
+
     /// The definitions, in the order in which they were given.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {

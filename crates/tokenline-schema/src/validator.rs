@@ -1,6 +1,7 @@
 //! The validator of records.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::str::FromStr;
 use std::sync::{Arc, OnceLock};
@@ -12,6 +13,7 @@ use tokenline_core::{Code, Validate, Violation};
 use crate::cost::{self, Costs};
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::explain::{self, Finding, SubschemaValidator};
+use crate::names;
 use crate::place::Document;
 use crate::refusal;
 use crate::tape::Tape;
@@ -83,7 +85,8 @@ impl SchemaOptions {
         document.costs = cost::count(&document, self.max_paths)?;
         let validator = self.for_tape().build(schema).map_err(|error| refusal::explain(schema, &error))?;
         let oracle = OnceLock::new();
-        Ok(SchemaValidator(Arc::new(Inner { validator, document, options: self, oracle })))
+        let inner = Inner { validator, document, options: self, oracle, names: OnceLock::new() };
+        Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false })
     }
 
     /// Compiles a schema from its text.
@@ -106,7 +109,12 @@ impl SchemaOptions {
     }
 }
 
-/// What holds a JSON Schema.
+/// A value that is a JSON Schema: [`serde_json::Value`], a [`Raw`], or with the feature `schemars` a
+/// [`schemars::Schema`].
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a JSON Schema value",
+    note = "pass a `serde_json::Value` or a `schemars::Schema`, or read text with `SchemaOptions::build_str`"
+)]
 pub trait AsSchema {
     /// The schema as serde_json reads it.
     ///
@@ -154,7 +162,10 @@ pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
 /// Nothing outside the schema is ever read: no file, no URL. Patterns are matched in linear time,
 /// so look-around and back-references are refused.
 #[derive(Clone)]
-pub struct SchemaValidator(Arc<Inner>);
+pub struct SchemaValidator {
+    inner: Arc<Inner>,
+    shows_names: bool,
+}
 
 struct Inner {
     validator: Validator<Tape>,
@@ -162,6 +173,8 @@ struct Inner {
     options: SchemaOptions,
     /// Made for the first record that is invalid.
     oracle: OnceLock<Option<SubschemaValidator>>,
+    /// The names that the schema gives to members; made for the first path that is shown.
+    names: OnceLock<HashSet<String>>,
 }
 
 impl SchemaValidator {
@@ -202,18 +215,40 @@ impl SchemaValidator {
         Self::new(&schemars::schema_for!(T))
     }
 
+    /// Whether [instance paths](Violation::instance_path) show the names of all members. By default, a member that
+    /// the schema does not name is `*` in them: in a map from e-mail addresses the names are private data.
+    ///
+    /// ```
+    /// use tokenline_core::{Validate, json::Parser};
+    /// use tokenline_schema::SchemaValidator;
+    ///
+    /// let validator: SchemaValidator =
+    ///     r#"{"properties":{"scores":{"additionalProperties":{"type":"integer"}}}}"#.parse()?;
+    /// let mut parser = Parser::new();
+    /// let record = parser.parse(r#"{"scores":{"ada@example.com":"high"}}"#)?;
+    /// assert_eq!(validator.validate(record).unwrap_err().instance_path, "/scores/*");
+    /// let validator = validator.show_names(true);
+    /// assert_eq!(validator.validate(record).unwrap_err().instance_path, "/scores/ada@example.com");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn show_names(mut self, yes: bool) -> Self {
+        self.shows_names = yes;
+        self
+    }
+
     /// The schema as it was given.
     #[must_use]
     pub fn schema(&self) -> &serde_json::Value {
-        &self.0.document.schema
+        &self.inner.document.schema
     }
 
     /// Whether a value fits the schema, without a reason. Duplicate keys count as in
     /// [`validate`](Validate::validate).
     #[must_use]
     pub fn is_valid(&self, value: Value<'_>) -> bool {
-        (self.0.options.allow_duplicate_keys || value.repeated_name().is_none())
-            && self.0.validator.is_valid(value.into())
+        (self.inner.options.allow_duplicate_keys || value.repeated_name().is_none())
+            && self.inner.validator.is_valid(value.into())
     }
 
     /// All that is wrong with a value: every rule that is broken, in the order of the places, after the first
@@ -236,12 +271,12 @@ impl SchemaValidator {
     #[must_use]
     pub fn violations(&self, value: Value<'_>, at_most: usize) -> Vec<Violation> {
         let mut violations = Vec::new();
-        if !self.0.options.allow_duplicate_keys {
+        if !self.inner.options.allow_duplicate_keys {
             violations.extend(Violation::duplicate_key(value).map(|its| *its));
         }
-        if !self.0.validator.is_valid(value.into()) {
+        if !self.inner.validator.is_valid(value.into()) {
             violations.extend(match self.oracle() {
-                Some(oracle) => explain::explain_all(&self.0.document, oracle, value, at_most)
+                Some(oracle) => explain::explain_all(&self.inner.document, oracle, value, at_most)
                     .into_iter()
                     .map(to_violation)
                     .collect(),
@@ -249,19 +284,30 @@ impl SchemaValidator {
             });
         }
         violations.truncate(at_most);
-        violations
+        violations.into_iter().map(|violation| self.with_shown_names(violation, value)).collect()
+    }
+
+    #[cold]
+    fn with_shown_names(&self, violation: Violation, value: Value<'_>) -> Violation {
+        if self.shows_names {
+            return violation;
+        }
+        let names = self.inner.names.get_or_init(|| names::names(&self.inner.document.schema));
+        let path = names::shown(&violation.instance_path, value, names);
+        violation.with_instance_path(path)
     }
 
     #[cold]
     fn violation(&self, value: Value<'_>) -> Box<Violation> {
-        Box::new(match self.oracle() {
-            Some(oracle) => to_violation(explain::explain(&self.0.document, oracle, value)),
+        let violation = match self.oracle() {
+            Some(oracle) => to_violation(explain::explain(&self.inner.document, oracle, value)),
             None => unexplained(value),
-        })
+        };
+        Box::new(self.with_shown_names(violation, value))
     }
 
     fn oracle(&self) -> Option<&SubschemaValidator> {
-        let Inner { document, options, oracle, .. } = &*self.0;
+        let Inner { document, options, oracle, .. } = &*self.inner;
         oracle.get_or_init(|| SubschemaValidator::new(document, options.for_tape())).as_ref()
     }
 }
@@ -282,12 +328,12 @@ impl Validate for SchemaValidator {
     /// record's size. Past it the message says no more than that the value at some place does
     /// not match.
     fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
-        if !self.0.options.allow_duplicate_keys
+        if !self.inner.options.allow_duplicate_keys
             && let Some(violation) = Violation::duplicate_key(value)
         {
-            return Err(violation);
+            return Err(Box::new(self.with_shown_names(*violation, value)));
         }
-        if self.0.validator.is_valid(value.into()) { Ok(()) } else { Err(self.violation(value)) }
+        if self.inner.validator.is_valid(value.into()) { Ok(()) } else { Err(self.violation(value)) }
     }
 }
 
@@ -303,7 +349,7 @@ impl fmt::Debug for SchemaValidator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SchemaValidator")
             .field("schema", self.schema())
-            .field("options", &self.0.options)
+            .field("options", &self.inner.options)
             .finish()
     }
 }

@@ -40,6 +40,9 @@ pub(crate) struct ValidateArgs {
     /// The JSON Schema that each line must satisfy, at most 16 MiB. Each line must be an object.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
+    /// Show the names of all members in messages. Default: a member that the schema does not name is `*`.
+    #[arg(long)]
+    pub(crate) show_names: bool,
     /// The records: files, `-` for standard input, or patterns such as 'export/*.jsonl.gz'. Input compressed with gzip,
     /// zstd or xz is decompressed.
     #[arg(value_name = "FILE", default_value = "-")]

@@ -39,7 +39,7 @@ pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure
 }
 
 pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
-    let schema = load::schema(&args.schema)?;
+    let schema = load::schema(&args.schema, args.show_names)?;
     let session = Session::new(&args.output, &args.input, Some(&args.schema))?;
     let mut findings = session.findings();
     let mut rejects = session.rejects()?;

@@ -368,3 +368,22 @@ fn a_snapshot_has_the_messages_and_nothing_else() {
     let empty = tokenline(&["snapshot", "--input", "-"], "");
     assert_eq!((empty.code, &*empty.out), (1, ""));
 }
+
+#[test]
+fn names_of_members_are_shown_only_where_the_schema_names_them() {
+    let folder = folder();
+    let schema = file(
+        &folder,
+        "schema.json",
+        r#"{"properties":{"scores":{"additionalProperties":{"type":"integer"}}}}"#,
+    );
+    let line = "{\"scores\":{\"ada@example.com\":\"high\"}}\n";
+    for command in [&["parse"][..], &["validate"]] {
+        let args = [command, &["--schema", &schema]].concat();
+        let run = tokenline(&args, line);
+        let told = run.out + &run.err;
+        assert!(told.contains("(at /scores/*)") && !told.contains("ada@"), "{told}");
+        let run = tokenline(&[&args[..], &["--show-names"]].concat(), line);
+        assert!((run.out + &run.err).contains("(at /scores/ada@example.com)"));
+    }
+}

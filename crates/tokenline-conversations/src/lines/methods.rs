@@ -56,8 +56,8 @@ macro_rules! shared_methods {
             }
 
             /// Checks more of an input, cut anywhere.
-            pub fn push(&mut self, bytes: &[u8]) {
-                self.engine.push(bytes);
+            pub fn push(&mut self, bytes: impl AsRef<[u8]>) {
+                self.engine.push(bytes.as_ref());
             }
         }
 

@@ -137,10 +137,15 @@ const MAX_READY: usize = 1024;
 
 // Bytes in, events out.
 impl<T: DeserializeOwned> ResponseParser<T> {
-    /// Reads on. Take the events after each piece: they queue up until then, and once there are many,
-    /// what follows is kept as it is. What comes after [`finish`](Self::finish) is not looked at.
+    /// Reads the next chunk of the response. Take the events after each chunk: they queue up until then, and once many
+    /// wait, further bytes are kept unread. Bytes after [`finish`](Self::finish) are ignored.
     #[inline]
-    pub fn push(&mut self, chunk: &[u8]) {
+    pub fn push(&mut self, chunk: impl AsRef<[u8]>) {
+        self.push_bytes(chunk.as_ref());
+    }
+
+    #[inline]
+    fn push_bytes(&mut self, chunk: &[u8]) {
         if self.ending.is_some() {
             return;
         }

@@ -152,7 +152,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     /// Drops the source, and the connection closes. What was complete until then is still
     /// yielded, then the stream ends; the [report](Self::report) says that it was incomplete.
     pub fn close(self: Pin<&mut Self>) {
-        self.project().pump.close(ResponseParser::push);
+        self.project().pump.close(|parser, bytes: &[u8]| parser.push(bytes));
     }
 
     /// Drops the source: nothing more will be asked of it.

@@ -211,3 +211,29 @@ fn places_behind_references() {
         check(&schema, &[("[1]", expected)]);
     }
 }
+
+/// Only names that the schema contains are shown; the offset and the rule still lead to the place.
+#[test]
+fn names_that_the_schema_does_not_contain_are_hidden() {
+    use tokenline_core::Validate as _;
+    let schema = json!({
+        "properties": {
+            "a/b": {"additionalProperties": {"items": {"properties": {"n": {"type": "integer"}}}}},
+            "by_id": {"patternProperties": {"^[0-9]+$": {"type": "null"}}},
+        },
+        "required": ["tag"],
+    });
+    let validator = tokenline_schema::SchemaValidator::new(&schema).unwrap();
+    let mut parser = tokenline_core::json::Parser::new();
+    for (text, path) in [
+        (r#"{"tag":1,"a/b":{"secret":[0,{"n":"x"}]}}"#, "/a~1b/*/1/n"),
+        (r#"{"tag":1,"by_id":{"49555":1}}"#, "/by_id/*"),
+        (r#"{"tag":1,"x":{"tag":[{"y":1,"y":2}]}}"#, "/*/tag/0/*"),
+    ] {
+        let value = parser.parse(text).unwrap();
+        let violation = validator.validate(value).unwrap_err();
+        assert_eq!(violation.instance_path, path, "{text}");
+        assert_eq!(validator.violations(value, 9)[0].instance_path, path, "{text}");
+        assert!(!violation.to_string().contains("secret"), "{violation}");
+    }
+}

@@ -26,7 +26,7 @@ fn report(tools: &ToolSet, name: &str, parameters: &str) -> String {
 
 #[test]
 fn calls_are_judged() {
-    let tools = ToolSet::from_json_str(TOOLS).unwrap();
+    let tools = ToolSet::from_json_str(TOOLS).unwrap().show_names(true);
     for (name, parameters, expected) in [
         ("weather", r#"{"city":"Paris"}"#, "valid"),
         ("now", r#"{"anything":1}"#, "valid"),
@@ -53,7 +53,7 @@ fn calls_are_judged() {
 
 #[test]
 fn parameters_inside_a_record() {
-    let tools = ToolSet::from_json_str(TOOLS).unwrap();
+    let tools = ToolSet::from_json_str(TOOLS).unwrap().show_names(true);
     let mut parser = Parser::new();
     let text = r#"{"name":"weather","parameters":{"city":"Paris","days":"two"}}"#;
     let record = parser.parse(text).unwrap();

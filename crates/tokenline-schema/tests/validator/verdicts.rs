@@ -29,7 +29,7 @@ fn equal_jsonschemas_for_random_schemas() {
             SchemaValidator::new(&schema).expect_err("both refuse the schema");
             continue;
         };
-        let validator = SchemaValidator::new(&schema).unwrap();
+        let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
         for _ in 0..20 {
             let text = instance(&mut random, 3);
             let expected = reference.is_valid(&serde_json::from_str(&text).unwrap());
@@ -71,7 +71,7 @@ fn what_is_reported_is_broken() {
     let mut checked = 0;
     for round in 0..1500 {
         let schema = schema(&mut random, round % DRAFTS.len());
-        let Ok(validator) = SchemaValidator::new(&schema) else { continue };
+        let Ok(validator) = SchemaValidator::new(&schema).map(|it| it.show_names(true)) else { continue };
         let parts = options().build_map(&schema).unwrap();
         for _ in 0..10 {
             let text = instance(&mut random, 3);
@@ -122,7 +122,7 @@ fn drafts_differ() {
         for (dialect, expected) in DRAFTS.iter().zip(expected) {
             let mut schema = schema.clone();
             schema["$schema"] = (*dialect).into();
-            let validator = SchemaValidator::new(&schema).unwrap();
+            let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
             assert_eq!(validator.is_valid(parser.parse(text).unwrap()), expected, "{text} against {schema}");
         }
     }
@@ -166,7 +166,7 @@ fn numbers_beyond_f64_compare_as_infinities() {
         (json!({"uniqueItems": true}), "[1e400,2,1e400]", false),
     ];
     for (schema, text, expected) in cases {
-        let validator = SchemaValidator::new(&schema).unwrap();
+        let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
         let value = parser.parse(text).unwrap();
         assert_eq!(validator.is_valid(value), expected, "{text} against {schema}");
         assert_eq!(validator.validate(value).is_ok(), expected, "{text} against {schema}");
@@ -176,7 +176,7 @@ fn numbers_beyond_f64_compare_as_infinities() {
 #[test]
 fn duplicate_keys_are_rejected_first() {
     let schema = json!({"properties": {"a": {"type": "string"}}, "maxProperties": 1});
-    let validator = SchemaValidator::new(&schema).unwrap();
+    let validator = SchemaValidator::new(&schema).unwrap().show_names(true);
     let lenient = SchemaOptions::new().allow_duplicate_keys(true).build(&schema).unwrap();
     let mut parser = Parser::new();
     for (text, last_fits) in [(r#"{"a":1,"\u0061":"x"}"#, true), (r#"{"a":"x","a":1}"#, false)] {

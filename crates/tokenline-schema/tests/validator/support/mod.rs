@@ -11,7 +11,7 @@ use tokenline_schema::SchemaValidator;
 
 /// The reported paths and the message.
 pub(crate) fn report(schema: &Value, text: &str) -> String {
-    let validator = SchemaValidator::new(schema).unwrap();
+    let validator = SchemaValidator::new(schema).unwrap().show_names(true);
     let mut parser = Parser::new();
     let value = parser.parse(text).unwrap();
     let Err(violation) = validator.validate(value) else { return "valid".to_owned() };

@@ -1,0 +1,61 @@
+//! The names of members that a schema contains. Any other name comes from the record, and may be private: a map from
+//! e-mail addresses has them for names.
+
+use std::collections::HashSet;
+
+use serde_json::Value as Schema;
+use tokenline_core::json::{Kind, Value};
+
+use crate::pointer;
+
+/// Every name that the schema gives a member, wherever it does.
+pub(crate) fn names(schema: &Schema) -> HashSet<String> {
+    let mut names = HashSet::new();
+    collect(schema, &mut names);
+    names
+}
+
+fn collect(schema: &Schema, names: &mut HashSet<String>) {
+    match schema {
+        Schema::Array(elements) => elements.iter().for_each(|element| collect(element, names)),
+        Schema::Object(members) => {
+            for (keyword, value) in members {
+                match (keyword.as_str(), value) {
+                    (
+                        "properties" | "dependentSchemas" | "dependentRequired" | "dependencies",
+                        Schema::Object(map),
+                    ) => {
+                        names.extend(map.keys().cloned());
+                        let required = map.values().filter_map(Schema::as_array).flatten();
+                        names.extend(required.filter_map(Schema::as_str).map(str::to_owned));
+                    }
+                    ("required", Schema::Array(required)) => {
+                        names.extend(required.iter().filter_map(Schema::as_str).map(str::to_owned));
+                    }
+                    // Data, not schemas.
+                    ("const" | "enum" | "default" | "examples", _) => continue,
+                    _ => {}
+                }
+                collect(value, names);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// The path of a place in `value`, with `*` for each name that is not one of these.
+pub(crate) fn shown(path: &str, value: Value<'_>, names: &HashSet<String>) -> String {
+    let mut shown = String::new();
+    let mut here = Some(value);
+    for token in path.split('/').skip(1) {
+        let name = token.replace("~1", "/").replace("~0", "~");
+        let is_element = here.is_some_and(|value| value.kind() == Kind::Array);
+        let is_shown = is_element || names.contains(&name);
+        here = here.and_then(|value| match is_element {
+            true => value.as_array()?.iter().nth(name.parse().ok()?),
+            false => value.get(&name),
+        });
+        pointer::push(&mut shown, if is_shown { &name } else { "*" });
+    }
+    shown
+}
