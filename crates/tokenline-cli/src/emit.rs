@@ -5,12 +5,10 @@ mod partial;
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
+use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
 use tokenline::json::{Raw, Value, ValueDelta};
 use tokenline::llm::{FinishReason, Usage};
-use tokenline::{
-    CountAs, Diagnostic, Limits, Partial, QuotaUnit, Record, RejectedCall, Report, Severity, StopAfter,
-    Tally, ToolCall,
-};
+use tokenline::{Diagnostic, Limits, Partial, Record, RejectedCall, Report, Severity, ToolCall};
 
 use crate::args::{EmitKind, ReadingArgs};
 use crate::failure::Failure;

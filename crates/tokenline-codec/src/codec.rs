@@ -6,11 +6,9 @@ use std::io;
 use bytes::{Buf, BufMut, BytesMut};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine, StreamStep};
 use tokenline_core::json::Raw;
-use tokenline_core::{
-    Driver, Event, Options, Rejected, Report, SourceEnd, StreamMachine, StreamStep, ToolCall, Validate,
-    ValidateCall,
-};
+use tokenline_core::{Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 use tokio_util::codec::{Decoder, Encoder};
 
 /// JSON Lines as a [`tokio_util::codec`] `Decoder` and `Encoder`.

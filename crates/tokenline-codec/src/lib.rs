@@ -65,7 +65,7 @@
 //!
 //! It polls its source only while *Reading*, that is when it has no event ready, and never again
 //! after the source's end or error, at which it drops the source. One poll is the loop on the page of
-//! [`Driver`](tokenline_core::Driver), but that a poll which has gone through a few hundred KiB without an
+//! [`Driver`](tokenline_core::adapter::Driver), but that a poll which has gone through a few hundred KiB without an
 //! event wakes itself and returns `Pending`, so that other tasks get their turn.
 //!
 //! So an error of the source comes after everything that was complete before it. A record that

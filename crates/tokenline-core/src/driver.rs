@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use crate::adapter::{
+    CountAs, RejectBuffer, RepairHook, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally,
+};
 use crate::json::Raw;
 use crate::{
-    CompletedBy, CountAs, Diagnostic, Event, Options, Record, RecordDecoder, RejectBuffer, Rejected,
-    RepairHook, Report, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally, ToolCall, Validate,
+    CompletedBy, Diagnostic, Event, Options, Record, RecordDecoder, Rejected, Report, ToolCall, Validate,
     ValidateCall,
 };
 use rules::{HookOutcome, Rules};
@@ -24,7 +26,8 @@ use rules::{HookOutcome, Rules};
 ///
 /// ```
 /// use tokenline_core::json::Raw;
-/// use tokenline_core::{Driver, Event, Options, SourceEnd, StreamMachine, StreamStep};
+/// use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine, StreamStep};
+/// use tokenline_core::{Event, Options};
 ///
 /// let mut driver = Driver::<Raw>::new(Options::lenient())
 ///     .with_repair(|rejected| Some(rejected.text.replace("NaN", "null")))

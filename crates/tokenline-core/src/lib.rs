@@ -6,7 +6,7 @@
 //! | in | machine | out |
 //! |---|---|---|
 //! | text in pieces | [`JsonlParser`], [`RecordDecoder`] | records, one JSON object each |
-//! | text in pieces, for streams | [`Driver`] | typed records or tool calls, with quotas, repair and a report |
+//! | text in pieces, for streams | [`Driver`](crate::adapter::Driver) | typed records or tool calls, with quotas, repair and a report |
 //! | a growing JSON document | [`json::Parser`] | a tape that is read as values or into types |
 //! | the bytes of an event stream | [`sse::SseDecoder`] | server-sent events |
 //! | fragments of tool calls | [`ToolCallAssembler`] | tool calls |
@@ -41,7 +41,7 @@
 #![forbid(unsafe_code)]
 
 mod assembler;
-mod call_format;
+pub mod call_format;
 mod chunk;
 mod diagnostic;
 mod driver;
@@ -63,24 +63,28 @@ mod tool_definition;
 mod validate;
 
 pub use assembler::{CallDelta, CallUpdate, PartialArgument, PartialValue, ToolCallAssembler};
-pub use call_format::{
-    CallDetector, CallFault, CallFormat, CallReader, CallStep, CallText, Opener, OpenerMatch, Openers,
-    ToolCallFormat,
-};
+pub use call_format::CallFormat;
 pub use chunk::Chunk;
 pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
-pub use driver::Driver;
 pub use limits::Limits;
-pub use machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
 pub use record::{CompletedBy, Event, LentEvent, Mode, Partial, Record, Release};
 pub use records::{Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
-pub use repair::{RejectBuffer, Rejected, RepairHook};
+pub use repair::Rejected;
 pub use report::Report;
-pub use stop_after::{EarlyEnd, QuotaUnit, StopAfter, TooManyRejected};
-pub use tally::Tally;
+pub use stop_after::{EarlyEnd, TooManyRejected};
 pub use tool_call::{Coercion, RejectedCall, ToolCall};
 pub use tool_definition::ToolDefinition;
 pub use validate::{Validate, ValidateCall, Violation};
+
+/// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and
+/// repair.
+pub mod adapter {
+    pub use crate::driver::Driver;
+    pub use crate::machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
+    pub use crate::repair::{RejectBuffer, RepairHook};
+    pub use crate::stop_after::{QuotaUnit, StopAfter};
+    pub use crate::tally::Tally;
+}

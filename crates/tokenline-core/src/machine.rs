@@ -1,10 +1,11 @@
 //! What streams and codecs are thin around.
 
-use crate::{Diagnostic, Recovered, Rejected, Tally};
+use crate::adapter::Tally;
+use crate::{Diagnostic, Recovered, Rejected};
 
 /// A machine without I/O under a stream: chunks in, events out.
 ///
-/// For authors of stream adapters. [`Driver`](crate::Driver) is one for text, `ResponseParser` in
+/// For authors of stream adapters. [`Driver`](crate::adapter::Driver) is one for text, `ResponseParser` in
 /// `tokenline-llm` one for the wire formats of providers. The loop around it is the same for both:
 /// call [`step`](Self::step) until it asks for input, then read the next chunk, or call
 /// [`finish`](Self::finish) at the end of the source; stop at [`StreamStep::Done`].
@@ -51,7 +52,7 @@ pub trait StreamMachine {
     }
 }
 
-/// What to do next with a [`StreamMachine`].
+/// What to do next with a [`StreamMachine`](crate::adapter::StreamMachine).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StreamStep<E> {
     /// Pass the next chunk, or [finish](StreamMachine::finish).
@@ -60,10 +61,10 @@ pub enum StreamStep<E> {
     Event(E),
     /// Find a replacement for what was rejected, [resume](StreamMachine::resume) with it, and go on with
     /// the rest of the input. Only if the machine was told to ask:
-    /// [`Driver::with_repair_steps`](crate::Driver::with_repair_steps).
+    /// [`Driver::with_repair_steps`](crate::adapter::Driver::with_repair_steps).
     // Boxed to keep events cheap to return.
     Repair(Box<Rejected>),
-    /// Nothing follows. Also returned before the source has ended, if the [`Tally`] says so.
+    /// Nothing follows. Also returned before the source has ended, if the [`Tally`](crate::adapter::Tally) says so.
     Done,
 }
 
@@ -76,7 +77,7 @@ pub enum SourceEnd {
     Failed,
 }
 
-/// What an event counts as, in a [`Tally`] and in metrics.
+/// What an event counts as, in a [`Tally`](crate::adapter::Tally) and in metrics.
 #[derive(Clone, Copy, Debug)]
 pub enum CountAs<'a> {
     /// A delivered record, and what was recovered or repaired for it.

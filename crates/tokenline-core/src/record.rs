@@ -6,8 +6,9 @@ use std::fmt;
 use serde::de::DeserializeOwned;
 use serde::ser::{Serialize, Serializer};
 
+use crate::adapter::CountAs;
 use crate::json::{Value, ValueDelta};
-use crate::{Code, CountAs, Diagnostic, Recovered, Span, Validate, Violation};
+use crate::{Code, Diagnostic, Recovered, Span, Validate, Violation};
 
 /// Why a record or tool call counts as complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

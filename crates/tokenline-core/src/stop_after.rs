@@ -8,7 +8,7 @@ use crate::{Code, Diagnostic, Report, Severity};
 /// How much a stream delivers and rejects before it is ended; what has come of it is in its
 /// [`Report`].
 ///
-/// For authors of stream adapters; a [`Tally`](crate::Tally) keeps to it. The streams of this workspace
+/// For authors of stream adapters; a [`Tally`](crate::adapter::Tally) keeps to it. The streams of this workspace
 /// take it as `with_max_records` and `with_error_budget`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopAfter {
@@ -20,7 +20,7 @@ pub struct StopAfter {
     pub error_budget: Option<u64>,
 }
 
-/// What a [`StopAfter`] counts as delivered.
+/// What a [`StopAfter`](crate::adapter::StopAfter) counts as delivered.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuotaUnit {
     /// Records and tool calls.

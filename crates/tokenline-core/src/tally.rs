@@ -1,8 +1,9 @@
 //! The counts of a stream, and the early end that follows from them.
 
-use crate::{CountAs, EarlyEnd, Limits, Recovered, Recovery, Report, StopAfter, TooManyRejected};
+use crate::adapter::{CountAs, StopAfter};
+use crate::{EarlyEnd, Limits, Recovered, Recovery, Report, TooManyRejected};
 
-/// The [`Report`] of a stream, and the [`StopAfter`] that ends the stream early.
+/// The [`Report`] of a stream, and the [`StopAfter`](crate::adapter::StopAfter) that ends the stream early.
 ///
 /// For authors of stream adapters: count each event as it is yielded, and stop once
 /// [`is_over`](Self::is_over).

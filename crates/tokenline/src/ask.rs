@@ -7,7 +7,7 @@ use tokenline_llm::request::ChatRequest;
 use tokenline_llm::{ResponseError, ResponseStream};
 use tokenline_prompt::{InvokeError, PromptError, PromptManager, RenderedPrompt, Response, ResponseType};
 
-use crate::answer_text::answer_text;
+use crate::response_text::response_text;
 
 /// What goes wrong where a model is asked: the prompt, or the client and its provider.
 type Failure = InvokeError<ResponseError<ClientError>>;
@@ -78,7 +78,7 @@ impl Ask for PromptManager {
         let is_text = self.prompt(id).is_some_and(|prompt| prompt.response_type() == ResponseType::Text);
         // A text does not show that it was cut.
         let is_enough = |error: &_, _: &str| matches!(error, ResponseError::Truncated(_)) && !is_text;
-        let text = answer_text(client, &request, is_enough).await.map_err(InvokeError::Llm)?;
+        let text = response_text(client, &request, is_enough).await.map_err(InvokeError::Llm)?;
         Ok(self.apply(id, text)?)
     }
 

@@ -8,7 +8,7 @@ use tokenline_llm::ResponseError;
 use tokenline_llm::client::{ClientError, LlmClient};
 use tokenline_llm::request::{ChatRequest, Message, UserPart};
 
-use crate::answer_text::answer_text;
+use crate::response_text::response_text;
 
 /// Asks a model for one JSON document, and for the rest of it as often as it takes, through an [`LlmClient`].
 ///
@@ -94,7 +94,7 @@ impl AskContinued for LlmClient {
             let mut request = request.clone();
             request.messages.pop();
             let question = Message::user_parts(shown.clone().cloned().chain([next.prompt.into()]));
-            let response = answer_text(self, &request.message(question), goes_on).await;
+            let response = response_text(self, &request.message(question), goes_on).await;
             decision = Some(iteration.receive(&response.map_err(AskContinuedError::Llm)?));
         }
         match decision {

@@ -1,59 +1,146 @@
-// Its examples need the features `client`, `continuation`, `conversations`, `prompt` and `chat-analysis`; the text is there in any case.
-#![cfg_attr(any(not(doctest), all(feature = "client", feature = "continuation", feature = "conversations", feature = "prompt", feature = "chat-analysis")), doc = include_str!("../README.md"))]
+//! Typed objects and tool calls out of a language model's byte stream, the moment each one is complete.
+//!
+//! # Where to start
+//!
+//! | | no I/O: push bytes, take events | over any byte stream |
+//! |---|---|---|
+//! | text (JSON Lines as models write them) | [`JsonlParser`] | [`JsonlStreamParser`] (a `Stream`), [`JsonlCodec`] (tokio-util) |
+//! | a provider's wire format | [`ResponseParser`] | [`ResponseStream`] |
+//!
+//! Each of the five gives typed records, tool calls, or every event, and a [`Report`] at the end. [`LlmClient`] sends the
+//! request and returns a [`ResponseStream`]; [`RecordDecoder`] is the low-level machine under all of them.
+//!
+//! ```
+//! use futures_util::StreamExt;
+//! use serde::Deserialize;
+//! use tokenline::JsonlStreamParser;
+//!
+//! #[derive(Deserialize)]
+//! struct Definition {
+//!     entity: String,
+//! }
+//!
+//! # #[tokio::main(flavor = "current_thread")]
+//! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! // `response.bytes_stream()` in a program; here, text as a model writes it, cut anywhere.
+//! let chunks = ["Sure!\n```json\n{\"enti", "ty\":\"DNA\"}\n{\"entity\":\"RN", "A\"}\n```"];
+//! let body = futures_util::stream::iter(chunks.map(Ok::<_, std::io::Error>));
+//!
+//! let mut definitions = JsonlStreamParser::<_, Definition>::new(body).values();
+//! let mut entities = Vec::new();
+//! while let Some(definition) = definitions.next().await {
+//!     entities.push(definition?.entity);
+//! }
+//! assert_eq!(entities, ["DNA", "RNA"]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Guides
+//!
+//! [`guide::records`] explains what counts as a record, and what is recovered. [`guide::streams`] covers limits, repair and
+//! reports. Then there are guides to [prompts](guide::prompts), [tool calls in text](guide::tools_in_text),
+//! [responses that are cut off](guide::continuation), [chat responses with an analysis](guide::chat_analysis),
+//! [conversations](guide::conversations), [performance](guide::performance) and [large data](guide::at_scale).
+//!
+//! # Features
+//!
+//! | feature | what it adds |
+//! |---|---|
+//! | `codec` (default) | [`JsonlStreamParser`], [`JsonlCodec`] |
+//! | `schema` | [`SchemaValidator`], [`ToolSet`], [`Validated`]: JSON Schema, also derived from Rust types |
+//! | `llm` | [`ResponseStream`], [`ResponseParser`], [`ChatRequest`]: the wire formats of ten providers, over any HTTP client |
+//! | `client` | [`LlmClient`], over reqwest and rustls with ring |
+//! | `aws-lc` | the client with aws-lc-rs instead of ring, for post-quantum key exchange; needs a C compiler |
+//! | `replay` | [`llm::replay`]: a server for recorded streams, for tests |
+//! | `prompt` | [`prompt`]: prompts from templates, tool calls for models without function calling |
+//! | `continuation` | [`continuation`]: JSON documents that a token limit cut off |
+//! | `conversations` | [`conversations`]: validation of conversations and records in large files |
+//! | `chat-analysis` | [`chat_analysis`]: a chat response and its analysis as one JSON value |
+//! | `reqwest-eventsource` | [`llm::event_source`]: responses over that crate's `EventSource` |
+//! | `tracing`, `metrics` | [`observe`]: spans, events and counters of every stream, without its values |
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
-pub use tokenline_core::*;
+pub use tokenline_core::{
+    CallDelta, CallFormat, CallUpdate, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic, EarlyEnd,
+    Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, Options, Origin, Partial,
+    PartialArgument, PartialValue, Record, RecordDecoder, Recovered, Recovery, Rejected, RejectedCall,
+    Release, Report, Severity, Span, TooManyRejected, ToolCall, ToolCallAssembler, ToolDefinition, Validate,
+    ValidateCall, Violation,
+};
+#[doc(inline)]
+pub use tokenline_core::{adapter, call_format, json, sse};
 
+#[cfg(feature = "codec")]
+#[doc(inline)]
+pub use tokenline_codec::observe;
 #[cfg(feature = "codec")]
 pub use tokenline_codec::{
     EventStream, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, StopOnError,
-    StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values, observe,
+    StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,
 };
 
-#[cfg(feature = "continuation")]
-pub use tokenline_continuation as continuation;
-#[cfg(feature = "conversations")]
-pub use tokenline_conversations as conversations;
-#[cfg(feature = "llm")]
-pub use tokenline_llm as llm;
-#[cfg(feature = "prompt")]
-pub use tokenline_prompt as prompt;
 #[cfg(feature = "schema")]
+#[doc(inline)]
 pub use tokenline_schema as schema;
+#[cfg(feature = "schema")]
+pub use tokenline_schema::{SchemaValidator, ToolSet};
 
-// Built for the documentation alone.
-#[cfg(all(
-    any(doc, doctest),
-    feature = "client",
-    feature = "prompt",
-    feature = "replay",
-    feature = "chat-analysis"
-))]
-pub mod cookbook;
-
-#[cfg(all(feature = "client", any(feature = "continuation", feature = "prompt")))]
-mod answer_text;
-
-#[cfg(all(feature = "client", feature = "prompt"))]
-mod ask;
-#[cfg(all(feature = "client", feature = "prompt"))]
-pub use ask::Ask;
+#[cfg(feature = "llm")]
+#[doc(inline)]
+pub use tokenline_llm as llm;
+#[cfg(feature = "client")]
+pub use tokenline_llm::client::LlmClient;
+#[cfg(feature = "llm")]
+pub use tokenline_llm::request::ChatRequest;
+#[cfg(feature = "llm")]
+pub use tokenline_llm::{Provider, ResponseEvent, ResponseParser, ResponseStream};
 
 #[cfg(feature = "chat-analysis")]
 #[doc(inline)]
 pub use tokenline_chat_analysis as chat_analysis;
+#[cfg(feature = "continuation")]
+#[doc(inline)]
+pub use tokenline_continuation as continuation;
+#[cfg(feature = "conversations")]
+#[doc(inline)]
+pub use tokenline_conversations as conversations;
+#[cfg(feature = "prompt")]
+#[doc(inline)]
+pub use tokenline_prompt as prompt;
 
-#[cfg(all(feature = "client", feature = "continuation"))]
-mod ask_continued;
-#[cfg(all(feature = "client", feature = "continuation"))]
-pub use ask_continued::{AskContinued, AskContinuedError};
+#[cfg(all(feature = "client", any(feature = "continuation", feature = "prompt")))]
+mod response_text;
 
 #[cfg(all(feature = "client", feature = "chat-analysis"))]
 mod ask_analysis;
 #[cfg(all(feature = "client", feature = "chat-analysis"))]
 pub use ask_analysis::AskAnalysis;
 
+#[cfg(all(feature = "client", feature = "continuation"))]
+mod ask_continued;
+#[cfg(all(feature = "client", feature = "continuation"))]
+pub use ask_continued::{AskContinued, AskContinuedError};
+
+#[cfg(all(feature = "client", feature = "prompt"))]
+mod ask;
+#[cfg(all(feature = "client", feature = "prompt"))]
+pub use ask::Ask;
+
 #[cfg(all(feature = "codec", feature = "schema"))]
 mod validated;
 #[cfg(all(feature = "codec", feature = "schema"))]
 pub use validated::Validated;
+
+// Only in the documentation, whose examples need the features.
+#[cfg(all(
+    any(doc, doctest),
+    feature = "chat-analysis",
+    feature = "client",
+    feature = "continuation",
+    feature = "conversations",
+    feature = "prompt",
+    feature = "replay"
+))]
+pub mod guide;

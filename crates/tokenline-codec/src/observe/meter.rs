@@ -3,7 +3,8 @@
 use std::fmt;
 use std::time::{Duration, Instant};
 
-use tokenline_core::{Code, CountAs, Diagnostic, Report, Severity};
+use tokenline_core::adapter::CountAs;
+use tokenline_core::{Code, Diagnostic, Report, Severity};
 
 use super::ModelRequest;
 #[cfg(feature = "metrics")]

@@ -2,7 +2,8 @@
 
 use std::marker::PhantomData;
 
-use tokenline_core::{CountAs, Report};
+use tokenline_core::Report;
+use tokenline_core::adapter::CountAs;
 
 /// Reads no clock.
 #[derive(Clone, Copy, Debug)]

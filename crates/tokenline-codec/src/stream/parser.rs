@@ -7,8 +7,9 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::Driver;
 use tokenline_core::json::Raw;
-use tokenline_core::{Driver, Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
+use tokenline_core::{Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 
 use super::items::{self, Items, Records, ToolCalls, Values};
 use super::{EventStream, Pump, Reporting, StopOnReject, StreamError};

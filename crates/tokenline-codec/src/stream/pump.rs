@@ -7,7 +7,8 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::stream::TryStream;
 use pin_project_lite::pin_project;
-use tokenline_core::{Rejected, SourceEnd, StreamMachine, StreamStep};
+use tokenline_core::Rejected;
+use tokenline_core::adapter::{SourceEnd, StreamMachine, StreamStep};
 
 use super::{SourceError, StreamError};
 use crate::observe::Meter;

@@ -22,7 +22,7 @@ use super::{CallDetector, ToolCallFormat};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum CallFormat {
-    /// The one that the first whole call is in; see [`CallDetector`].
+    /// The one that the first whole call is in; see [`CallDetector`](crate::call_format::CallDetector).
     #[default]
     Auto,
     /// JSON objects, one or more: JSON Lines.
@@ -53,7 +53,7 @@ impl CallFormat {
         Self::Pythonic,
     ];
 
-    /// The caller's own format; [`ToolCallFormat`] has an example of one. It alone is looked for.
+    /// The caller's own format; [`ToolCallFormat`](crate::call_format::ToolCallFormat) has an example of one. It alone is looked for.
     pub fn custom(format: impl ToolCallFormat + 'static) -> Self {
         Self::Custom(Arc::new(format))
     }

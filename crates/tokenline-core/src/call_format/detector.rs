@@ -24,7 +24,8 @@ use crate::{Limits, ToolCall, ValidateCall};
 ///   and neither is data, not a call.
 ///
 /// ```
-/// use tokenline_core::{CallDetector, CallFormat, json::Parser};
+/// use tokenline_core::call_format::CallDetector;
+/// use tokenline_core::{CallFormat, json::Parser};
 ///
 /// let mut detector = CallDetector::new(&CallFormat::Auto);
 /// let mut parser = Parser::new();

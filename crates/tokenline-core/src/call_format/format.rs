@@ -8,12 +8,13 @@ use crate::Limits;
 
 /// A syntax in which models write tool calls into their text.
 ///
-/// It describes the syntax and is shared; what is remembered of a text is in the [`CallReader`] that it
+/// It describes the syntax and is shared; what is remembered of a text is in the [`CallReader`](crate::call_format::CallReader) that it
 /// starts for each place at which one of its openers stands.
 ///
 /// ```
-/// use tokenline_core::{CallFormat, CallReader, CallStep, CallText, Event, JsonlParser, Limits, Opener, Options};
-/// use tokenline_core::ToolCallFormat;
+/// use tokenline_core::call_format::{CallReader, CallStep, CallText, Opener};
+/// use tokenline_core::{CallFormat, Event, JsonlParser, Limits, Options};
+/// use tokenline_core::call_format::ToolCallFormat;
 ///
 /// /// `@weather {"city":"Paris"}`: a call is a line of its own.
 /// #[derive(Debug)]

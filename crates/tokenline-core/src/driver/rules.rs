@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
+use crate::adapter::{CountAs, RejectBuffer, SourceEnd};
 use crate::json::Value;
 use crate::{
-    Code, CompletedBy, CountAs, Diagnostic, Event, LentEvent, Record, RejectBuffer, Rejected, SourceEnd,
-    ToolCall, Validate, ValidateCall,
+    Code, CompletedBy, Diagnostic, Event, LentEvent, Record, Rejected, ToolCall, Validate, ValidateCall,
 };
 
 /// Turns lent records into owned ones of `T`.

@@ -1,7 +1,8 @@
 //! A small driver of readers, as a decoder of text would be, for any cut.
 
+use tokenline_core::call_format::{CallDetector, CallReader, CallStep, OpenerMatch};
 use tokenline_core::json::Parser;
-use tokenline_core::{CallDetector, CallFormat, CallReader, CallStep, Limits, OpenerMatch};
+use tokenline_core::{CallFormat, Limits};
 
 /// What was found in a text, with its places.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
-use tokenline_core::{CallFormat, CallReader, CallStep, CallText, Limits, Opener, ToolCallFormat};
+use tokenline_core::call_format::{CallReader, CallStep, CallText, Opener, ToolCallFormat};
+use tokenline_core::{CallFormat, Limits};
 
 use crate::driver::check;
 

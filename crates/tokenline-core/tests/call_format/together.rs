@@ -1,8 +1,9 @@
 use std::sync::Arc;
 
 use proptest::prelude::*;
+use tokenline_core::call_format::CallDetector;
 use tokenline_core::json::{Parser, Value};
-use tokenline_core::{CallDetector, CallFormat, Code, ValidateCall, Violation};
+use tokenline_core::{CallFormat, Code, ValidateCall, Violation};
 
 use crate::driver::{Seen, at_every_cut, found, read};
 

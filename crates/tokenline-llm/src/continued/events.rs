@@ -8,8 +8,9 @@ use std::task::{Context, Poll, ready};
 
 use futures_core::stream::{FusedStream, Stream};
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{QuotaUnit, StopAfter};
 use tokenline_core::json::{Raw, Value};
-use tokenline_core::{Diagnostic, Event, Limits, QuotaUnit, Record, Recovery, Rejected, StopAfter, Validate};
+use tokenline_core::{Diagnostic, Event, Limits, Record, Recovery, Rejected, Validate};
 
 use super::{
     Checkpoint, ContinuationReport, ContinuationStep, ContinuedError, ContinuedRequest, RecordContinuation,

@@ -2,8 +2,9 @@
 
 use std::collections::VecDeque;
 
+use tokenline_core::adapter::RepairHook;
 use tokenline_core::json::Raw;
-use tokenline_core::{Limits, Record, Rejected, RepairHook};
+use tokenline_core::{Limits, Record, Rejected};
 
 use super::fingerprint::Fingerprint;
 

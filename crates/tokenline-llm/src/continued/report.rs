@@ -1,6 +1,7 @@
 //! What became of a continued answer.
 
-use tokenline_core::{Limits, Report, Tally};
+use tokenline_core::adapter::Tally;
+use tokenline_core::{Limits, Report};
 
 use super::RecordContinuation;
 

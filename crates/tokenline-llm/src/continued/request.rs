@@ -4,8 +4,9 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{RepairHook, StopAfter};
 use tokenline_core::json::Raw;
-use tokenline_core::{Options, Rejected, RepairHook, StopAfter, Validate};
+use tokenline_core::{Options, Rejected, Validate};
 
 use super::{ContinuationOptions, ContinuedEvents, ContinuedRecords};
 use crate::client::LlmClient;

@@ -1,7 +1,8 @@
 //! What an answer yields, and what its text is read as.
 
+use tokenline_core::adapter::CountAs;
 use tokenline_core::json::Raw;
-use tokenline_core::{Code, CountAs, Diagnostic, Record, RejectedCall, Severity, ToolCall};
+use tokenline_core::{Code, Diagnostic, Record, RejectedCall, Severity, ToolCall};
 
 use crate::{FinishReason, Usage};
 

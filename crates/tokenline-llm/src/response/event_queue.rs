@@ -4,10 +4,11 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::RepairHook;
 use tokenline_core::json::{Parser, Raw, Step, Value};
 use tokenline_core::{
     CallUpdate, Code, CompletedBy, Diagnostic, Event, LentEvent, Limits, Record, Recovered, Recovery,
-    Rejected, RejectedCall, RepairHook, ToolCall, Validate, ValidateCall,
+    Rejected, RejectedCall, ToolCall, Validate, ValidateCall,
 };
 
 use super::text::TextOf;

@@ -6,8 +6,9 @@ mod settings;
 use std::fmt;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::{SourceEnd, Tally};
 use tokenline_core::json::Raw;
-use tokenline_core::{Code, Diagnostic, Report, SourceEnd, Tally};
+use tokenline_core::{Code, Diagnostic, Report};
 
 use super::ResponseEvent;
 use super::event_queue::EventQueue;

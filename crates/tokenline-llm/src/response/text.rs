@@ -4,9 +4,10 @@ use std::mem;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
+use tokenline_core::adapter::RejectBuffer;
 use tokenline_core::{
     CallFormat, Code, CompletedBy, Diagnostic, Event, Gap, LentEvent, Options, Record, RecordDecoder,
-    RejectBuffer, Rejected, Span,
+    Rejected, Span,
 };
 
 use super::TextMode;

@@ -9,8 +9,9 @@ use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_codec::observe::{Meter, ModelRequest, Start};
 use tokenline_codec::{EventStream, Items, Pump, Reporting};
+use tokenline_core::adapter::QuotaUnit;
 use tokenline_core::json::Raw;
-use tokenline_core::{Code, QuotaUnit, Record, Rejected, Report, ToolCall};
+use tokenline_core::{Code, Record, Rejected, Report, ToolCall};
 
 use super::{ResponseError, TextPieces};
 use crate::request::Message;

@@ -63,7 +63,7 @@
 //! A call is `{"name", "parameters"}`, with a `call_id` if the model gives one, and an `error` if it says that
 //! something is wrong with it; such a call is delivered with the error. Whatever else models call these members
 //! is in [`ToolCall`](tokenline_core::ToolCall). Formats of one's own are a
-//! [`ToolCallFormat`](tokenline_core::ToolCallFormat) in
+//! [`ToolCallFormat`](tokenline_core::call_format::ToolCallFormat) in
 //! [`CallFormat::custom`](tokenline_core::CallFormat::custom).
 //!
 //! # What this is not

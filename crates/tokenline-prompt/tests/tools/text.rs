@@ -1,6 +1,7 @@
 //! Calls written into a text.
 
-use tokenline_core::{CallFormat, CallReader, CallStep, CallText, Code, Limits, Opener, ToolCallFormat};
+use tokenline_core::call_format::{CallReader, CallStep, CallText, Opener, ToolCallFormat};
+use tokenline_core::{CallFormat, Code, Limits};
 use tokenline_prompt::tools::ToolCallParser;
 
 use crate::common::{every_way, parser, streamed_alike, told};

@@ -5,12 +5,12 @@ use std::sync::Arc;
 use memchr::{memchr_iter, memrchr};
 
 use super::{Outcome, Scanner, State, Step};
+use crate::call_format::{CallDetector, CallReader, CallStep, CallText, OpenerMatch};
 use crate::json::Parser;
 use crate::json::parser::RawStep;
 use crate::records::cursor::Cursor;
 use crate::{
-    CallDetector, CallReader, CallStep, CallText, Code, CompletedBy, Diagnostic, Limits, Mode, OpenerMatch,
-    Options, Record, Recovered, Recovery, Span, ValidateCall,
+    Code, CompletedBy, Diagnostic, Limits, Mode, Options, Record, Recovered, Recovery, Span, ValidateCall,
 };
 
 /// What is known of the calls in a text.

@@ -1,7 +1,7 @@
 //! The parser as the machine under a stream.
 
 use serde::de::DeserializeOwned;
-use tokenline_core::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
+use tokenline_core::adapter::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
 
 use super::ResponseParser;
 use crate::response::ResponseEvent;

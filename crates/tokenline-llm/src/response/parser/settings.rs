@@ -2,9 +2,8 @@
 
 use std::sync::Arc;
 
-use tokenline_core::{
-    Options, QuotaUnit, Rejected, SourceEnd, StopAfter, Tally, TooManyRejected, Validate, ValidateCall,
-};
+use tokenline_core::adapter::{QuotaUnit, SourceEnd, StopAfter, Tally};
+use tokenline_core::{Options, Rejected, TooManyRejected, Validate, ValidateCall};
 
 use super::{ResponseParser, Stage};
 use crate::Provider;

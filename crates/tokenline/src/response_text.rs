@@ -14,7 +14,7 @@ const MAX_BYTES: usize = 64 << 20;
 
 /// Asks a model, and gathers its text, which is incomplete if it has more than [`MAX_BYTES`]. An error ends it; `is_enough` says, of the error and the text so far, whether
 /// that is the text nevertheless.
-pub(crate) async fn answer_text(
+pub(crate) async fn response_text(
     client: &LlmClient,
     request: &ChatRequest,
     is_enough: impl Fn(&ResponseError<ClientError>, &str) -> bool,
