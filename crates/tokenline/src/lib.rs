@@ -144,3 +144,8 @@ pub use validated::Validated;
     feature = "replay"
 ))]
 pub mod guide;
+
+/// The README's examples, as tests.
+#[cfg(all(doctest, feature = "client", feature = "schema"))]
+#[doc = include_str!("../README.md")]
+struct Readme;
