@@ -1,23 +1,17 @@
-//! An agent: text is shown as it comes, tools run the moment each call is whole, their results go back in order.
+//! An agent: text appears as it arrives, tools run the moment each call is complete, and their results go into the
+//! next turn.
 //!
-//! `cargo run -p tokenline-examples --example agent [PROVIDER BASE_URL MODEL]` asks a provider by its name, such as
-//! `openai-chat` or `anthropic`, with the key of the environment; without arguments it replays recorded responses.
+//! `cargo run -p tokenline-examples --example agent PROVIDER BASE_URL MODEL`, with the API key in the environment
 
 use std::error::Error;
 use std::io::Write as _;
 
-use futures_util::{StreamExt, future::try_join_all};
+use async_stream::try_stream;
+use futures_util::{Stream, StreamExt, future::try_join_all};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use tokenline::llm::client::LlmClient;
-use tokenline::llm::replay::{Recording, ReplayServer};
-use tokenline::llm::request::{ChatRequest, Message};
-use tokenline::llm::{Provider, ResponseEvent, TextMode};
-use tokenline::{ToolCall, ToolDefinition, schema::ToolSet};
-
-const FIRST: &str = include_str!("../../crates/tokenline-llm/fixtures/anthropic/text-then-tool.sse");
-const SECOND: &str =
-    r#"{"type":"message","content":[{"type":"text","text":"Nothing."}],"stop_reason":"end_turn"}"#;
+use tokenline::llm::{TextMode, request::Message};
+use tokenline::{ChatRequest, LlmClient, Provider, ResponseEvent, ToolCall, ToolDefinition, ToolSet};
 
 #[derive(Deserialize, JsonSchema)]
 struct Search {
@@ -29,47 +23,51 @@ async fn search(call: ToolCall) -> Message {
     Message::tool_result(&call, format!("nothing found for {query}"))
 }
 
-#[tokio::main(flavor = "current_thread")]
-async fn main() -> Result<(), Box<dyn Error>> {
-    let recordings = [("1", FIRST), ("2", SECOND)].map(|(name, body)| Recording::new(name, body));
-    let server = ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings).await?;
-    let args: Vec<String> = std::env::args().skip(1).collect();
-    let (client, models) = match &args[..] {
-        [provider, base_url, model] => {
-            let provider = Provider::from_name(provider).ok_or("no such provider")?;
-            (LlmClient::builder(provider).base_url(base_url).build()?, [model.as_str(); 8].to_vec())
-        }
-        // The server replays the response that is named like the model.
-        _ => (LlmClient::new(Provider::Anthropic, server.url())?, vec!["1", "2"]),
-    };
-    let tools = ToolSet::new(&[ToolDefinition::of::<Search>("search", "Searches the web.")])?;
-    let mut request = ChatRequest::new("").user("What do you know of fjords?").tools(tools.definitions());
-    for model in models {
-        request.model = model.to_owned();
-        let asked = client.stream(&request)?.with_tools(tools.clone()).with_message();
-        let mut response = asked
-            .map_parser(|parser| parser.text_as(TextMode::Text).with_text_and_reasoning())
-            .send()
-            .await?;
-        let mut results = Vec::new();
-        while let Some(event) = response.next().await {
-            match event? {
-                ResponseEvent::Text { text, .. } => print!("{text}"),
-                ResponseEvent::ToolCall { call, .. } => results.push(tokio::spawn(search(call))),
-                // Tell the model why, so that it can try again.
-                ResponseEvent::RejectedCall { call, .. } => {
-                    results.extend(Message::rejected(&call).map(|(_, why)| tokio::spawn(async { why })));
+type Failure = Box<dyn Error>;
+
+/// The text of all turns, until the model calls no more tools.
+fn agent(
+    client: LlmClient,
+    mut request: ChatRequest,
+    tools: ToolSet,
+) -> impl Stream<Item = Result<String, Failure>> {
+    try_stream! {
+        loop {
+            let asked = client.stream(&request)?.with_tools(tools.clone()).with_message();
+            let asked = asked.map_parser(|parser| parser.text_as(TextMode::Text).with_text_and_reasoning());
+            let mut response = asked.send().await?;
+            let mut results = Vec::new();
+            while let Some(event) = response.next().await {
+                match event? {
+                    ResponseEvent::Text { text, .. } => yield text.to_string(),
+                    ResponseEvent::ToolCall { call, .. } => results.push(tokio::spawn(search(call))),
+                    // Tell the model why, so that it can try again.
+                    ResponseEvent::RejectedCall { call, .. } => {
+                        results.extend(Message::rejected(&call).map(|(_, why)| tokio::spawn(async { why })));
+                    }
+                    _ => {}
                 }
-                event => event.diagnostic().into_iter().for_each(|diagnostic| eprintln!("{diagnostic}")),
             }
-            std::io::stdout().flush()?;
+            // Includes the signatures of the reasoning, which some providers want back.
+            request.messages.extend(response.into_message());
+            if results.is_empty() {
+                break;
+            }
+            request.messages.extend(try_join_all(results).await?);
         }
-        // With the signatures of its reasoning, which the provider wants back.
-        request.messages.extend(response.into_message());
-        if results.is_empty() {
-            break;
-        }
-        request.messages.extend(try_join_all(results).await?);
+    }
+}
+
+#[tokio::main(flavor = "current_thread")]
+async fn main() -> Result<(), Failure> {
+    let [provider, base_url, model] = [1, 2, 3].map(|at| std::env::args().nth(at).unwrap_or_default());
+    let provider = Provider::from_name(&provider).ok_or("usage: agent PROVIDER BASE_URL MODEL")?;
+    let tools = ToolSet::new(&[ToolDefinition::of::<Search>("search", "Searches the web.")])?;
+    let request = ChatRequest::new(model).user("What do you know of fjords?").tools(tools.definitions());
+    let mut text = Box::pin(agent(LlmClient::new(provider, base_url)?, request, tools));
+    while let Some(text) = text.next().await {
+        print!("{}", text?);
+        std::io::stdout().flush()?;
     }
     Ok(())
 }

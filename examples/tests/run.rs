@@ -1,0 +1,203 @@
+//! Every example, against servers on this machine that replay recorded responses.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpStream;
+use std::num::NonZeroUsize;
+use std::path::PathBuf;
+use std::process::{Command, Output, Stdio};
+use std::time::Duration;
+
+use tokenline::llm::replay::{self, Chunking, Gate, Pace, Recording, ReplayServer};
+use tokio::task::spawn_blocking;
+
+/// The program of an example, which `cargo test` builds beside the test programs.
+fn example(name: &str) -> Command {
+    let program = std::env::current_exe().expect("a program");
+    let folder: PathBuf = program.ancestors().nth(2).expect("a folder").join("examples");
+    let mut command = Command::new(folder.join(name));
+    command.env("NO_PROXY", "127.0.0.1").stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+async fn run(name: &str, args: &[&str]) -> Output {
+    let mut command = example(name);
+    command.args(args);
+    spawn_blocking(move || command.output().expect("the example starts")).await.expect("it ends")
+}
+
+fn told(output: &Output) -> (String, String) {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    (text(&output.stdout), text(&output.stderr))
+}
+
+async fn serve(recordings: impl IntoIterator<Item = Recording>) -> ReplayServer {
+    ReplayServer::bind(([127, 0, 0, 1], 0).into(), recordings).await.expect("a free port")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn examples_that_ask_a_model_print_what_it_sends() {
+    let server = serve(replay::builtin()).await;
+    for (name, lines, says) in [
+        ("typed_records", 8, "ribosome: The organelle that contains the ribosome."),
+        ("union", 9, "8 facts, 0 rejected"),
+        ("parallel_tools", 4, "cell nucleus function: 2 results"),
+    ] {
+        let output = run(name, &[&server.url()]).await;
+        let (out, err) = told(&output);
+        assert!(output.status.success(), "{name}: {err}");
+        assert_eq!((out.lines().count(), out.contains(says)), (lines, true), "{name}: {out}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cut_off_response_is_continued() {
+    let cut = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"name\\\":\\\"Po\\\"}\\n{\\\"name\\\":\\\"Rh\"},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n";
+    let rest = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"name\\\":\\\"Rhine\\\"}\\n\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let server = std::thread::spawn(move || {
+        for body in [cut, rest] {
+            let mut socket = listener.accept().expect("a connection").0;
+            read_request(&socket);
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+            socket.write_all((head.to_owned() + body).as_bytes()).expect("a reader");
+        }
+    });
+    let output = run("continued", &[&url, "m"]).await;
+    let (out, err) = told(&output);
+    assert_eq!(out, "Po\nRhine\n2 rivers in 2 requests\n", "{err}");
+    server.join().expect("both requests were made");
+}
+
+fn read_request(socket: &TcpStream) {
+    let mut socket = BufReader::new(socket);
+    let (mut length, mut line) = (0, String::new());
+    while line != "\r\n" {
+        line.clear();
+        socket.read_line(&mut line).expect("a head");
+        if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
+            length = number.trim().parse().expect("a number");
+        }
+    }
+    socket.read_exact(&mut vec![0; length]).expect("a body");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn files_are_validated_and_batches_are_read() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, text).expect("writable");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let schema = file("schema.json", r#"{"properties":{"n":{"type":"integer"}}}"#);
+    let records = file("records.jsonl", "{\"n\":1}\n{\"n\":\"x\"}\n");
+    let output = run("validate_files", &[&schema, &records]).await;
+    let expected = format!(
+        "{records}:2:6: schema_validation_failed: expected type integer, found a string (at /n)\n1 valid lines, 1 errors\n"
+    );
+    assert_eq!((output.status.code(), told(&output).0), (Some(1), expected));
+
+    let line = |id: usize, content: &str| {
+        let content = serde_json::json!(content);
+        format!(
+            "{{\"custom_id\":\"{id}\",\"response\":{{\"status_code\":200,\"body\":{{\"choices\":[{{\"message\":{{\"role\":\"assistant\",\"content\":{content}}},\"finish_reason\":\"stop\"}}]}}}},\"error\":null}}\n"
+        )
+    };
+    let good = |id: usize| {
+        line(
+            id,
+            "{\"entity\":\"DNA\",\"definition\":\"genes\"}\n{\"entity\":\"RNA\",\"definition\":\"copy\"}",
+        )
+    };
+    let mut batch: String = (0..100).map(good).collect();
+    batch += "{\"custom_id\":\"late\",\"response\":null,\"error\":{\"message\":\"expired\"}}\n";
+    batch += &line(100, "{\"entity\":1}");
+    let output = run("batch_rows", &[&file("batch.jsonl", &batch)]).await;
+    let (out, err) = told(&output);
+    let expected: String = (0..100).map(|id| format!("{id}\tDNA\tgenes\n{id}\tRNA\tcopy\n")).collect();
+    assert_eq!(out, expected);
+    assert!(err.contains("late: expired\n") && err.contains("100: 1:"), "{err}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_codec_reads_what_it_wrote() {
+    let (out, err) = told(&run("framed", &[]).await);
+    assert_eq!(out.lines().count(), 3, "{out}{err}");
+    assert!(out.contains("line 2: Point { x: -3.0, y: 0.0 }") && out.contains("rejected: 3:"), "{out}");
+}
+
+/// The example's server, ended with the test.
+struct Endpoint(std::process::Child, String);
+
+impl Endpoint {
+    fn start(server: &ReplayServer) -> Self {
+        let mut child = example("endpoint").arg(server.url()).spawn().expect("the example starts");
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("an address");
+        Self(child, line.trim().trim_start_matches("http://").trim_end_matches("/definitions").to_owned())
+    }
+
+    fn get(&self, path: &str) -> BufReader<TcpStream> {
+        let mut socket = TcpStream::connect(&self.1).expect("it listens");
+        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.1);
+        socket.write_all(head.as_bytes()).expect("a reader");
+        BufReader::new(socket)
+    }
+}
+
+impl Drop for Endpoint {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_endpoint_forwards_records_in_both_formats() {
+    let server = serve(replay::builtin()).await;
+    spawn_blocking(move || {
+        let endpoint = Endpoint::start(&server);
+        for (path, kind, start) in [
+            ("/definitions", "application/x-ndjson", "{\"entity\":"),
+            ("/definitions/events", "text/event-stream", "data: {\"entity\":"),
+        ] {
+            let mut body = String::new();
+            endpoint.get(path).read_to_string(&mut body).expect("a response");
+            assert!(body.starts_with("HTTP/1.1 200 OK") && body.contains(kind), "{body}");
+            assert_eq!(body.lines().filter(|line| line.starts_with(start)).count(), 8, "{body}");
+        }
+    })
+    .await
+    .expect("it serves");
+}
+
+/// The model is not paid for what nobody reads.
+#[tokio::test(flavor = "multi_thread")]
+async fn the_endpoint_stops_the_model_when_the_browser_leaves() {
+    let gate = Gate::new();
+    let pace = Pace::from(Chunking::Bytes(NonZeroUsize::new(4096).expect("not zero")));
+    let recording = replay::builtin().into_iter().find(|recording| recording.name() == "definitions");
+    let server = serve([recording.expect("it is built in").pace(pace).gate(&gate)]).await;
+    gate.release(4);
+    let server = spawn_blocking(move || {
+        let endpoint = Endpoint::start(&server);
+        let mut response = endpoint.get("/definitions");
+        let mut line = String::new();
+        while !line.starts_with('{') {
+            line.clear();
+            assert_ne!(response.read_line(&mut line).expect("a response"), 0, "a record comes");
+        }
+        drop(response);
+        for _ in 0..500 {
+            if server.traffic().bodies_dropped == 1 {
+                return server;
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        panic!("the connection to the model stays open: {:?}", server.traffic());
+    })
+    .await
+    .expect("the model is stopped");
+    drop(server);
+}
