@@ -23,10 +23,11 @@ pub(super) const PARSE_LONG: &str = include_str!("parse.txt");
 pub(super) const EXTRACT: &str = "\
 Examples:
   tokenline extract --provider ollama --model gemma3 --prompt 'List three rivers as JSON Lines.'
-  tokenline extract --provider anthropic --model claude-sonnet-4-5 --prompt - --schema fact.schema.json < prompt.txt
-  tokenline extract --provider openai-chat --model gpt-5 --prompt - --response-format schema --schema fact.schema.json < prompt.txt
-  tokenline extract --provider ollama --model gemma3 --prompt - --max-records 10 --max-errors 3 < prompt.txt
-  tokenline extract --provider ollama --model gemma3 --prompt - --continue 20 < prompt.txt > records.jsonl";
+  tokenline extract --provider anthropic --model claude-sonnet-4-5 --prompt - < prompt.txt
+  tokenline extract --provider openai-chat --model gpt-5 --prompt Rivers --response-format schema \\
+    --schema fact.schema.json
+  tokenline extract --provider ollama --model gemma3 --prompt Rivers --max-records 10 --max-errors 3
+  tokenline extract --provider ollama --model gemma3 --prompt Rivers --continue 20 > records.jsonl";
 
 pub(super) const PROMPT_LIST: &str = "\
 Examples:
@@ -45,7 +46,8 @@ Examples:
 
 pub(super) const PROMPT_RUN: &str = "\
 Examples:
-  tokenline prompt run --id extract-definitions --var text=@page.txt --provider ollama --model gemma3";
+  tokenline prompt run --id extract-definitions --var text=@page.txt \\
+    --provider ollama --model gemma3";
 
 pub(super) const TOOLS_PROMPT: &str = "\
 Examples:
@@ -64,7 +66,8 @@ Examples:
 
 pub(super) const CHAT_REQUEST: &str = "\
 Examples:
-  tokenline chat-analysis request --model llama3.1 question.txt | curl -sN http://localhost:11434/api/chat -d @-";
+  tokenline chat-analysis request --model llama3.1 question.txt \\
+    | curl -sN http://localhost:11434/api/chat -d @-";
 
 pub(super) const CHAT_CHECK: &str = "\
 Examples:
@@ -82,7 +85,8 @@ Examples:
 pub(super) const CHAT_RUN: &str = "\
 Examples:
   tokenline chat-analysis run --provider ollama --model llama3.1 question.txt
-  tokenline chat-analysis run --provider ollama --model llama3.1 question.txt --store responses --topic t1 --message m7";
+  tokenline chat-analysis run --provider ollama --model llama3.1 question.txt \\
+    --store stored --topic t1 --message m7";
 
 pub(super) const CONTINUATION_CONTEXTS: &str = "\
 Examples:
@@ -94,19 +98,19 @@ Examples:
 
 pub(super) const CONTINUATION_RUN: &str = "\
 Examples:
-  tokenline continuation run --provider ollama --model llama3.1 --max-tokens 1000 question.txt > rows.json";
+  tokenline continuation run --provider ollama --model llama3.1 question.txt > rows.json";
 
 pub(super) const VALIDATE: &str = "\
 Examples:
   tokenline validate --schema fact.schema.json records.jsonl
-  tokenline validate --schema fact.schema.json 'export/*.jsonl.gz' --jobs 8 --report-json report.json
+  tokenline validate --schema fact.schema.json 'export/*.jsonl.gz' --report-json report.json
   tokenline validate --schema fact.schema.json records.jsonl --format github
   tokenline validate --schema fact.schema.json log.jsonl --follow";
 
 pub(super) const CONVERSATIONS_VALIDATE: &str = "\
 Examples:
   tokenline conversations validate --input conversations.jsonl
-  tokenline conversations validate --input 'export/*.jsonl.gz' --report-json report.json --reject-file invalid.jsonl";
+  tokenline conversations validate --input 'export/*.jsonl.gz' --reject-file invalid.jsonl";
 
 pub(super) const CONVERSATIONS_SNAPSHOT: &str = "\
 Examples:
@@ -121,7 +125,7 @@ pub(super) const REPLAY: &str = "\
 Examples:
   tokenline replay
   tokenline replay body.sse --delay-ms 20 --chunk-size 7
-  tokenline extract --provider openai-chat --base-url http://127.0.0.1:8080 --model body --prompt Hello";
+  tokenline extract --provider openai-chat --base-url http://127.0.0.1:8080 --model body --prompt Hi";
 
 pub(super) const EXPLAIN: &str = "\
 Examples:
