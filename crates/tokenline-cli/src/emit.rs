@@ -8,7 +8,7 @@ use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
 use tokenline::json::{Raw, Value, ValueDelta};
 use tokenline::llm::{FinishReason, Usage};
-use tokenline::{Diagnostic, Limits, Partial, Record, RejectedCall, Report, Severity, ToolCall};
+use tokenline::{Diagnostic, Limits, OpenRecord, Record, RejectedCall, Report, Severity, ToolCall};
 
 use crate::args::{EmitKind, ReadingArgs};
 use crate::failure::Failure;
@@ -155,7 +155,7 @@ impl Emitter {
     }
 
     /// A step by which the open record has grown.
-    pub(crate) fn partial(&mut self, partial: &Partial<ValueDelta<'_>>) -> Result<(), Failure> {
+    pub(crate) fn partial(&mut self, partial: &OpenRecord<ValueDelta<'_>>) -> Result<(), Failure> {
         partial::write_line(&mut self.out, partial).map_err(Failure::output)
     }
 

@@ -86,6 +86,6 @@ pub use codec::JsonlCodec;
 #[doc(hidden)]
 pub use stream::Pump;
 pub use stream::{
-    EventStream, Items, JsonlStreamParser, Records, Reporting, SourceError, StopOnError, StopOnReject,
-    StopOnRejectError, StreamError, ToolCalls, Values,
+    ClonedPartials, EventStream, Items, JsonlStreamParser, Partials, Records, Reporting, SourceError,
+    StopOnError, StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,
 };

@@ -1,5 +1,6 @@
 //! The driver under all streams of text: records in, judged, repaired and counted.
 
+mod partials;
 mod rules;
 
 use std::fmt;
@@ -10,11 +11,12 @@ use serde::de::DeserializeOwned;
 use crate::adapter::{
     CountAs, RejectBuffer, RepairHook, SourceEnd, StopAfter, StreamMachine, StreamStep, Tally,
 };
-use crate::json::Raw;
+use crate::json::{Raw, ValueDelta};
 use crate::{
-    CompletedBy, Diagnostic, Event, Options, Record, RecordDecoder, Rejected, Report, ToolCall, Validate,
-    ValidateCall,
+    CompletedBy, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Report, ToolCall,
+    Validate, ValidateCall,
 };
+pub use partials::PartialDriver;
 use rules::{HookOutcome, Rules};
 
 /// Typed records or tool calls out of a text: everything that a stream does but I/O.
@@ -185,7 +187,12 @@ impl<T> Driver<T> {
 
     /// Decodes from `at` up to the next event, and judges it. Behind the end there is no input.
     #[inline]
-    fn decode(&mut self, input: &[u8], at: &mut usize) -> Option<HookOutcome<T>> {
+    fn decode(
+        &mut self,
+        input: &[u8],
+        at: &mut usize,
+        on_delta: &mut impl FnMut(ValueDelta<'_>),
+    ) -> Option<HookOutcome<T>> {
         let from = *at;
         let (event, end) = match self.end {
             None => {
@@ -195,10 +202,18 @@ impl<T> Driver<T> {
             }
             Some(end) => (self.decoder.finish(), end),
         };
-        let Some(repair) = &mut self.repair else {
-            return event.map(|event| self.rules.read(event, end, None));
+        let rules = &mut self.rules;
+        let mut read = |event: LentEvent<'_>, buffer: Option<&mut RejectBuffer>| match event {
+            Event::Partial(partial) => {
+                on_delta(partial.value);
+                HookOutcome::Nothing
+            }
+            event => rules.read(event, end, buffer),
         };
-        let mut outcome = event.map(|event| self.rules.read(event, end, Some(&mut repair.buffer)));
+        let Some(repair) = &mut self.repair else {
+            return event.map(|event| read(event, None));
+        };
+        let mut outcome = event.map(|event| read(event, Some(&mut repair.buffer)));
         if let Some(HookOutcome::Rejected(diagnostic)) = &outcome {
             let start = self.decoder.position() - (*at - from) as u64;
             let completion = self.end.map_or(CompletedBy::Newline, |_| CompletedBy::EndOfInput);
@@ -221,18 +236,13 @@ impl<T> Driver<T> {
         None
     }
 
+    /// [`step`](StreamMachine::step), with a look at the deltas of the open record on the way.
     #[inline]
-    fn count(&mut self, event: &Event<T>) {
-        self.tally.count(self.rules.count_as(event));
-        self.is_done |= self.tally.is_over();
-    }
-}
-
-impl<T> StreamMachine for Driver<T> {
-    type Event = Event<T>;
-
-    #[inline]
-    fn step(&mut self, input: &[u8]) -> (usize, StreamStep<Event<T>>) {
+    fn step_with(
+        &mut self,
+        input: &[u8],
+        mut on_delta: impl FnMut(ValueDelta<'_>),
+    ) -> (usize, StreamStep<Event<T>>) {
         if self.repair.as_ref().is_some_and(|repair| repair.asked.is_some()) {
             self.resume(None);
         }
@@ -243,7 +253,7 @@ impl<T> StreamMachine for Driver<T> {
             }
             let event = match self.rules.queued.pop_front() {
                 Some(event) => event,
-                None => match self.decode(input, &mut at) {
+                None => match self.decode(input, &mut at, &mut on_delta) {
                     Some(HookOutcome::Event(event)) => event,
                     Some(HookOutcome::Rejected(diagnostic)) => Event::Rejected(diagnostic),
                     Some(HookOutcome::Ask(rejected)) => {
@@ -265,6 +275,21 @@ impl<T> StreamMachine for Driver<T> {
             return (at, StreamStep::Event(event));
         }
         (input.len(), StreamStep::Done)
+    }
+
+    #[inline]
+    fn count(&mut self, event: &Event<T>) {
+        self.tally.count(self.rules.count_as(event));
+        self.is_done |= self.tally.is_over();
+    }
+}
+
+impl<T> StreamMachine for Driver<T> {
+    type Event = Event<T>;
+
+    #[inline]
+    fn step(&mut self, input: &[u8]) -> (usize, StreamStep<Event<T>>) {
+        self.step_with(input, |_| {})
     }
 
     fn finish(&mut self, end: SourceEnd) {

@@ -50,6 +50,7 @@ mod limits;
 mod machine;
 mod options;
 mod parser;
+pub mod partial;
 mod record;
 mod records;
 mod recovered;
@@ -69,7 +70,7 @@ pub use diagnostic::{Code, Diagnostic, Example, Origin, Severity, Span};
 pub use limits::Limits;
 pub use options::{InvalidPointer, Options};
 pub use parser::JsonlParser;
-pub use record::{CompletedBy, Event, LentEvent, Mode, Partial, Record, Release};
+pub use record::{CompletedBy, Event, LentEvent, Mode, OpenRecord, Record, Release};
 pub use records::{Decoded, Gap, RecordDecoder};
 pub use recovered::{Recovered, Recovery};
 pub use repair::Rejected;
@@ -82,7 +83,7 @@ pub use validate::{Validate, ValidateCall, Violation};
 /// For authors of stream adapters: the loop between a source of bytes and a stream of events, with counts, limits and
 /// repair.
 pub mod adapter {
-    pub use crate::driver::Driver;
+    pub use crate::driver::{Driver, PartialDriver};
     pub use crate::machine::{CountAs, SourceEnd, StreamMachine, StreamStep};
     pub use crate::repair::{RejectBuffer, RepairHook};
     pub use crate::stop_after::{QuotaUnit, StopAfter};

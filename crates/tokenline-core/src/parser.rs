@@ -3,7 +3,7 @@
 use bytes::{Bytes, BytesMut};
 
 use crate::json::Value;
-use crate::{Chunk, CompletedBy, LentEvent, Options, Partial, RecordDecoder};
+use crate::{Chunk, CompletedBy, LentEvent, OpenRecord, Options, RecordDecoder};
 
 /// Parses records from text that arrives in chunks, without I/O: push a chunk, take its events, finish.
 ///
@@ -104,7 +104,7 @@ impl JsonlParser {
     /// assert_eq!(recipe.to_json(), r#"{"title":"Soup","steps":["Peel the on"]}"#);
     /// assert!(recipe.pointer("/steps/0").unwrap().is_open());
     /// ```
-    pub fn snapshot(&mut self) -> Option<Partial<Value<'_>>> {
+    pub fn snapshot(&mut self) -> Option<OpenRecord<Value<'_>>> {
         self.decoder.snapshot()
     }
 

@@ -189,7 +189,7 @@ impl Record<Value<'_>> {
 /// `T` is a [`json::ValueDelta`](crate::json::ValueDelta) in an event, and a [`json::Value`](crate::json::Value)
 /// where it is a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Partial<T> {
+pub struct OpenRecord<T> {
     /// The part.
     pub value: T,
     /// The line on which the record starts, counted from 1.
@@ -200,10 +200,10 @@ pub struct Partial<T> {
     pub start: u64,
 }
 
-impl<T> Partial<T> {
+impl<T> OpenRecord<T> {
     /// The same place around another value.
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Partial<U> {
-        Partial { value: f(self.value), line: self.line, column: self.column, start: self.start }
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> OpenRecord<U> {
+        OpenRecord { value: f(self.value), line: self.line, column: self.column, start: self.start }
     }
 }
 
@@ -228,7 +228,7 @@ pub enum Event<T, D = Infallible> {
     Markup(Span),
     /// The open record has grown; only if [asked for](crate::Options::partials). All of a record's deltas
     /// come before it. A rejected record has those that came before the chunk with the fault.
-    Partial(Partial<D>),
+    Partial(OpenRecord<D>),
 }
 
 /// An event that borrows from the parser that yields it.

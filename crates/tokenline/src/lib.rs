@@ -48,6 +48,7 @@
 //! | feature | what it adds |
 //! |---|---|
 //! | `codec` (default) | [`JsonlStreamParser`], [`JsonlCodec`] |
+//! | `derive` | `#[derive(Partial)]`: records in their own type while they grow |
 //! | `schema` | [`SchemaValidator`], [`ToolSet`], [`Validated`]: JSON Schema, also derived from Rust types |
 //! | `llm` | [`ResponseStream`], [`ResponseParser`], [`ChatRequest`]: the wire formats of ten providers, over any HTTP client |
 //! | `client` | [`LlmClient`], over reqwest and rustls with ring |
@@ -62,23 +63,27 @@
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
+#[doc(inline)]
+pub use tokenline_core::partial::{FieldState, Partial, PartialBuilder, PartialEvent};
 pub use tokenline_core::{
     CallDelta, CallFormat, CallUpdate, Chunk, Code, Coercion, CompletedBy, Decoded, Diagnostic, EarlyEnd,
-    Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, Options, Origin, Partial,
+    Event, Example, Gap, InvalidPointer, JsonlParser, LentEvent, Limits, Mode, OpenRecord, Options, Origin,
     PartialArgument, PartialValue, Record, RecordDecoder, Recovered, Recovery, Rejected, RejectedCall,
     Release, Report, Severity, Span, TooManyRejected, ToolCall, ToolCallAssembler, ToolDefinition, Validate,
     ValidateCall, Violation,
 };
 #[doc(inline)]
-pub use tokenline_core::{adapter, call_format, json, sse};
+pub use tokenline_core::{adapter, call_format, json, partial, sse};
+#[cfg(feature = "derive")]
+pub use tokenline_derive::Partial;
 
 #[cfg(feature = "codec")]
 #[doc(inline)]
 pub use tokenline_codec::observe;
 #[cfg(feature = "codec")]
 pub use tokenline_codec::{
-    EventStream, Items, JsonlCodec, JsonlStreamParser, Records, Reporting, SourceError, StopOnError,
-    StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,
+    EventStream, Items, JsonlCodec, JsonlStreamParser, Partials, Records, Reporting, SourceError,
+    StopOnError, StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,
 };
 
 #[cfg(feature = "schema")]

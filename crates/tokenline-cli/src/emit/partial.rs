@@ -2,15 +2,15 @@
 
 use std::io::{self, Write};
 
-use tokenline::Partial;
+use tokenline::OpenRecord;
 use tokenline::json::{Change, Key, ValueDelta};
 
 /// Writes a delta as one line; `tokenline parse --help` has the format.
 ///
 /// A key is written once, where its value begins: a model chooses how long names are, and a record may
 /// have many values below a long one.
-pub(super) fn write_line(mut out: impl Write, partial: &Partial<ValueDelta<'_>>) -> io::Result<()> {
-    let Partial { value: ValueDelta { depth, key, change, .. }, start, .. } = partial;
+pub(super) fn write_line(mut out: impl Write, partial: &OpenRecord<ValueDelta<'_>>) -> io::Result<()> {
+    let OpenRecord { value: ValueDelta { depth, key, change, .. }, start, .. } = partial;
     let event = match change {
         Change::Open(_) => "open",
         Change::Append(_) => "append",

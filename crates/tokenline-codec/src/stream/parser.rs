@@ -7,12 +7,13 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_core::adapter::Driver;
+use tokenline_core::adapter::{Driver, PartialDriver};
 use tokenline_core::json::Raw;
+use tokenline_core::partial::Partial;
 use tokenline_core::{Event, Options, Rejected, Report, ToolCall, Validate, ValidateCall};
 
 use super::items::{self, Items, Records, ToolCalls, Values};
-use super::{EventStream, Pump, Reporting, StopOnReject, StreamError};
+use super::{EventStream, Partials, Pump, Reporting, StopOnReject, StreamError};
 use crate::observe::{Meter, Start};
 
 pin_project! {
@@ -69,8 +70,8 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         JsonlStreamParser { pump: self.pump.map(change) }
     }
 
-    /// Sets how to read: mode, emission and limits. To be called before the first poll. There are no
-    /// partials: a stream yields what is whole.
+    /// Sets how to read: mode, emission and limits. To be called before the first poll.
+    /// [`partials`](Self::partials) are asked for apart.
     pub fn with_options(self, options: Options) -> Self {
         self.map(|driver| driver.with_options(options))
     }
@@ -192,6 +193,38 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
     /// rejected depends on the [options](Self::with_options).
     pub fn strict(self) -> StopOnReject<Records<S, T>> {
         self.records().strict()
+    }
+
+    /// The records in their own type while they grow, and when they are complete.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_codec::JsonlStreamParser;
+    /// use tokenline_core::partial::PartialEvent;
+    ///
+    /// type Lists = std::collections::BTreeMap<String, Vec<String>>; // usually a type of your own
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let body = futures_util::stream::iter(["{\"rivers\":[\"Po\",\"Rh", "ine\"]}\n"].map(Ok::<_, std::io::Error>));
+    /// let mut lists = JsonlStreamParser::<_, Lists>::new(body).partials();
+    /// let mut seen = Vec::new();
+    /// while let Some(event) = lists.next().await {
+    ///     match event? {
+    ///         PartialEvent::Growing(partial) => seen.push(partial["rivers"].join(" ")),
+    ///         PartialEvent::Complete(record) => seen.push(record.value["rivers"].join(" and ")),
+    ///         PartialEvent::Rejected(diagnostic) => println!("{diagnostic}"),
+    ///     }
+    /// }
+    /// assert_eq!(seen, ["Po Rh", "Po and Rhine"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn partials(self) -> Partials<S, T>
+    where
+        T: Partial + DeserializeOwned,
+    {
+        Partials::new(self.pump.map(PartialDriver::new))
     }
 
     /// Ends the stream, and drops the source.

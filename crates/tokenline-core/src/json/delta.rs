@@ -99,6 +99,35 @@ pub enum Key<'a> {
 }
 
 impl<'a> ValueDelta<'a> {
+    /// The value, once it is complete: with [`Change::Set`] and [`Change::Close`].
+    ///
+    /// ```
+    /// use tokenline_core::json::{Change, Parser};
+    ///
+    /// let document = r#"{"size":[3,4]}"#;
+    /// let mut parser = Parser::new();
+    /// let _ = parser.resume(document);
+    /// let mut size = None;
+    /// while let Some(delta) = parser.next_delta(document) {
+    ///     if delta.is_at("/size")
+    ///         && let Some(value) = delta.value()
+    ///     {
+    ///         size = Some(value.raw().to_owned());
+    ///     }
+    /// }
+    /// assert_eq!(size.as_deref(), Some("[3,4]"));
+    /// ```
+    #[must_use]
+    pub fn value(&self) -> Option<Value<'a>> {
+        self.cursor.completed(self.tape, self.document)
+    }
+
+    /// The text of the container that is open at `depth`, up to the end of this value, which is complete.
+    pub(crate) fn text_since(&self, depth: usize) -> Option<&'a str> {
+        let start = self.cursor.container_start(self.tape, depth)?;
+        self.document.get(start..self.value()?.range().end)
+    }
+
     /// The keys on the way from the root to the value, the value's own [`key`](Self::key) last.
     ///
     /// Takes one step a key, however long the names are.

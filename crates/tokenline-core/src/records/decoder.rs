@@ -7,7 +7,7 @@ use super::cursor::Cursor;
 use super::parts::{Parts, UnlentEvent};
 use super::scanner::{Gap, Outcome, Scanner};
 use crate::json::{Kind, Value};
-use crate::{CompletedBy, Event, LentEvent, Options, Partial, Span, ValidateCall};
+use crate::{CompletedBy, Event, LentEvent, OpenRecord, Options, Span, ValidateCall};
 
 /// What [`RecordDecoder::decode`] made of its input.
 #[derive(Debug)]
@@ -204,7 +204,7 @@ impl RecordDecoder {
     /// Ask once [`decode`](Self::decode) has no more events; whether
     /// [partials](crate::Options::partials) are asked for does not matter. The record may still be
     /// rejected.
-    pub fn snapshot(&mut self) -> Option<Partial<Value<'_>>> {
+    pub fn snapshot(&mut self) -> Option<OpenRecord<Value<'_>>> {
         let waiting = self.parts.as_deref().and_then(Parts::waiting);
         let place = waiting.or_else(|| self.scanner.open_place())?;
         let text = self.carry.open_text(place.start)?;

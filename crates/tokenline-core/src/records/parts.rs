@@ -7,7 +7,7 @@ use super::carry::Carry;
 use super::scanner::Scanner;
 use super::segments::{Segment, Segments};
 use crate::json::{Parser, ValueDelta};
-use crate::{Diagnostic, Options, Partial, Span};
+use crate::{Diagnostic, OpenRecord, Options, Span};
 
 /// An event that is not lent yet: where its text is.
 #[derive(Debug)]
@@ -30,7 +30,7 @@ pub(crate) enum UnlentEvent<'i> {
 pub(super) struct Parts {
     emits_partials: bool,
     /// The place of the record that may have deltas left to emit: the one that waits, or else the open one.
-    due: Option<Partial<()>>,
+    due: Option<OpenRecord<()>>,
     event: Option<UnlentEvent<'static>>,
 }
 
@@ -45,7 +45,7 @@ impl Parts {
     }
 
     /// The place of the record that waits.
-    pub(super) fn waiting(&self) -> Option<Partial<()>> {
+    pub(super) fn waiting(&self) -> Option<OpenRecord<()>> {
         self.due.filter(|_| self.event.is_some())
     }
 
@@ -60,7 +60,7 @@ impl Parts {
             Some(UnlentEvent::InCarry | UnlentEvent::Call) => {
                 let record = scanner.record();
                 let (line, column, start) = (record.line, record.column, record.span.start);
-                Some(Partial { value: (), line, column, start })
+                Some(OpenRecord { value: (), line, column, start })
             }
             Some(_) => None,
             None => scanner.open_place(),
@@ -99,7 +99,7 @@ impl Parts {
         json: &'a Parser,
         call: &'a str,
         carry: &'a Carry,
-    ) -> Partial<ValueDelta<'a>> {
+    ) -> OpenRecord<ValueDelta<'a>> {
         let text = self.due_text(carry, call).expect("the delta was found in it");
         self.due.expect("a delta is of a record").map(|()| json.last_delta(text))
     }

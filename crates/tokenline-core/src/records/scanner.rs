@@ -15,7 +15,7 @@ use super::cursor::Cursor;
 use super::line::{FenceKind, Line};
 use super::segments::Segments;
 use crate::json::{Parser, Value, error, parser::RawStep};
-use crate::{Code, CompletedBy, Diagnostic, Mode, Options, Partial, Record, Recovered, Span};
+use crate::{Code, CompletedBy, Diagnostic, Mode, OpenRecord, Options, Record, Recovered, Span};
 use array::ArrayScan;
 use calls::Calls;
 use rejected::{RejectedRegion, Rescan};
@@ -251,12 +251,12 @@ impl Scanner {
     }
 
     /// The place of the open record, if one is open.
-    pub(super) fn open_place(&self) -> Option<Partial<()>> {
+    pub(super) fn open_place(&self) -> Option<OpenRecord<()>> {
         // Before an array is scanned the parser has not begun.
         let has_begun = self.is_record_open() && !matches!(self.state, State::Judge { fault: None, .. });
         let start = self.open_start().filter(|_| has_begun)?;
         let Place { line, column, .. } = self.place;
-        Some(Partial { value: (), line, column, start })
+        Some(OpenRecord { value: (), line, column, start })
     }
 
     /// The number of the line being read.

@@ -1,7 +1,9 @@
 //! Partials of records, between the other events.
 
 use tokenline_core::json::{Change, Value};
-use tokenline_core::{Code, Event, JsonlParser, LentEvent, Limits, Options, Partial, RecordDecoder, Release};
+use tokenline_core::{
+    Code, Event, JsonlParser, LentEvent, Limits, OpenRecord, Options, RecordDecoder, Release,
+};
 
 use crate::apply::{Step, Told};
 
@@ -51,7 +53,7 @@ impl Reader {
     }
 
     /// What is there of the open record is what was told.
-    fn compare(&self, snapshot: Option<Partial<Value<'_>>>) {
+    fn compare(&self, snapshot: Option<OpenRecord<Value<'_>>>) {
         let Some(snapshot) = snapshot else { return };
         assert_eq!(self.open, Some((snapshot.start, snapshot.line, snapshot.column)));
         assert_eq!(self.told.value, Some(snapshot.value.to_value().unwrap()));
@@ -120,7 +122,7 @@ fn log(options: Options, pieces: &[&str]) -> String {
 
 fn line(event: LentEvent<'_>) -> String {
     match event {
-        Event::Partial(Partial { value: delta, start, .. }) => {
+        Event::Partial(OpenRecord { value: delta, start, .. }) => {
             let path = delta.pointer();
             match delta.change {
                 Change::Open(kind) => format!("{start}{path}:{}", kind.as_str()),

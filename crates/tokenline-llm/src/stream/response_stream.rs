@@ -8,9 +8,10 @@ use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
 use tokenline_codec::observe::{Meter, ModelRequest, Start};
-use tokenline_codec::{EventStream, Items, Pump, Reporting};
+use tokenline_codec::{EventStream, Items, JsonlStreamParser, Partials, Pump, Reporting};
 use tokenline_core::adapter::QuotaUnit;
 use tokenline_core::json::Raw;
+use tokenline_core::partial::Partial;
 use tokenline_core::{Code, Record, Rejected, Report, ToolCall};
 
 use super::{ResponseError, TextPieces};
@@ -148,6 +149,36 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     pub fn text(mut self) -> TextPieces<S, T> {
         self.pump.machine_mut().set_text_alone();
         TextPieces::new(self)
+    }
+
+    /// The records of the first choice's text in the type `U` while they grow, and when they are complete.
+    ///
+    /// ```
+    /// use std::collections::BTreeMap;
+    /// use tokenline_core::partial::PartialEvent;
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{Provider, ResponseParser, ResponseStream};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// # let body = futures_util::stream::iter([
+    /// #     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"river\\\":\\\"Rh\"}}]}\n\n",
+    /// #     "data: {\"choices\":[{\"delta\":{\"content\":\"ine\\\"}\"},\"finish_reason\":\"stop\"}]}\n\n",
+    /// # ].map(Ok::<_, std::io::Error>));
+    /// let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let mut partials = ResponseStream::new(body, parser).partials::<BTreeMap<String, String>>();
+    /// let mut seen = Vec::new();
+    /// while let Some(event) = partials.next().await {
+    ///     if let PartialEvent::Growing(partial) = event? {
+    ///         seen.push(partial["river"].clone());
+    ///     }
+    /// }
+    /// assert_eq!(seen, ["Rh", "Rhine"]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    pub fn partials<U: Partial + DeserializeOwned>(self) -> Partials<TextPieces<S, T>, U> {
+        JsonlStreamParser::new(self.text()).partials()
     }
 
     /// Drops the source, and the connection closes. What was complete until then is still

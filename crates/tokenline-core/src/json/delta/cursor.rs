@@ -68,12 +68,14 @@ impl Slot {
 /// The last delta's change, as offsets and indices.
 #[derive(Clone, Copy, Debug, Default)]
 enum Last {
+    /// The document has not begun.
     #[default]
-    Close,
+    None,
     Open(Kind),
     Plain(u32, u32),
     Decoded,
     Set(u32),
+    Close(u32),
 }
 
 /// A larger buffer is freed once it is empty.
@@ -116,18 +118,17 @@ impl Cursor {
                     return false;
                 }
                 self.string = None;
+                self.last = Last::Close(self.next);
                 self.next += 1;
-                self.last = Last::Close;
                 return true;
             }
             if let Some(container) = self.open.last()
                 && is_closed(tape, container.node)
                 && tape.node(container.node).link == self.next
             {
-                self.slot = container.slot;
+                (self.slot, self.last) = (container.slot, Last::Close(container.node));
                 self.open.pop();
                 self.depth = self.open.len();
-                self.last = Last::Close;
                 return true;
             }
             let Some(node) = node else {
@@ -157,10 +158,23 @@ impl Cursor {
             Last::Plain(from, end) => Change::Append(&document[from as usize..end as usize]),
             Last::Decoded => Change::Append(&self.decoded),
             Last::Set(index) => Change::Set(Value::new(tape, document, index)),
-            Last::Close => Change::Close,
+            Last::Close(_) | Last::None => Change::Close,
         };
         let key = self.slot.key(tape, document);
         ValueDelta { depth: self.depth, key, change, cursor: self, tape, document }
+    }
+
+    /// The value that the last delta completed.
+    pub(super) fn completed<'a>(&self, tape: &'a Tape, document: &'a str) -> Option<Value<'a>> {
+        match self.last {
+            Last::Set(node) | Last::Close(node) => Some(Value::new(tape, document, node)),
+            Last::None | Last::Open(_) | Last::Plain(..) | Last::Decoded => None,
+        }
+    }
+
+    /// The offset of the container that is open at this depth.
+    pub(super) fn container_start(&self, tape: &Tape, depth: usize) -> Option<usize> {
+        self.open.get(depth).map(|container| tape.node(container.node).start as usize)
     }
 
     /// The slots on the way from the root to the last delta's value, the root and the value among them.

@@ -1,0 +1,512 @@
+//! Records in their own type while they grow.
+#![cfg(all(feature = "derive", feature = "codec"))]
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+use tokenline::json::{Parser, Value as Tape};
+use tokenline::{Event, FieldState, JsonlParser, Options, Partial, PartialBuilder};
+
+/// One field for every kind of value and attribute.
+#[derive(Debug, PartialEq, Serialize, Deserialize, Partial)]
+#[partial(derive(PartialEq, Serialize))]
+#[serde(rename_all = "camelCase")]
+struct Recipe {
+    title: String,
+    servings: u32,
+    is_vegan: Option<bool>,
+    level: Level,
+    steps: Vec<Step>,
+    tags: Vec<String>,
+    ratings: Vec<f64>,
+    levels: Vec<Level>,
+    author: Option<Author>,
+    notes: BTreeMap<String, String>,
+    #[serde(rename = "src", alias = "source")]
+    #[partial(when_complete)]
+    source: String,
+    #[partial(when_complete)]
+    range: Option<(u32, u32)>,
+    media: Vec<Media>,
+    shape: Option<Shape>,
+    #[serde(default, skip)]
+    ignored: u8,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, Partial)]
+#[serde(rename_all = "snake_case")]
+enum Level {
+    Easy,
+    VeryHard,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Partial)]
+#[partial(derive(PartialEq, Serialize))]
+struct Step {
+    text: String,
+    minutes: Option<f64>,
+    substeps: Vec<Step>,
+}
+
+/// Required members: an author without them is not there.
+#[derive(Debug, PartialEq, Serialize, Deserialize, Partial)]
+#[partial(derive(PartialEq, Serialize))]
+struct Author {
+    #[partial(required)]
+    name: String,
+    #[partial(required)]
+    id: u64,
+    about: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Partial)]
+#[partial(derive(PartialEq, Serialize))]
+#[serde(tag = "type", rename_all = "lowercase")]
+enum Media {
+    Photo { url: String, alt: Option<String> },
+    Video(Video),
+    Nothing,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Partial)]
+#[partial(derive(PartialEq, Serialize))]
+struct Video {
+    seconds: f64,
+    title: String,
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Partial)]
+#[partial(derive(PartialEq, Serialize))]
+enum Shape {
+    Round { radius: f64 },
+    Square(Author),
+    Named(String),
+    Other,
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % bound
+    }
+
+    fn flip(&mut self) -> bool {
+        self.below(2) == 0
+    }
+
+    fn list<T>(&mut self, mut item: impl FnMut(&mut Self) -> T) -> Vec<T> {
+        (0..self.below(4)).map(|_| item(self)).collect()
+    }
+
+    fn text(&mut self) -> String {
+        let words =
+            ["soup", "a \"b\"", "é", "𝄞!", "\n", "", "{x}", "\\", "long enough to be cut in the middle"];
+        self.list(|random| words[random.below(words.len() as u64) as usize]).concat()
+    }
+
+    fn number(&mut self) -> f64 {
+        self.below(10_000) as f64 / 8.0
+    }
+
+    fn level(&mut self) -> Level {
+        if self.flip() { Level::Easy } else { Level::VeryHard }
+    }
+
+    fn step(&mut self, depth: u32) -> Step {
+        let substeps = if depth == 0 { Vec::new() } else { self.list(|random| random.step(depth - 1)) };
+        Step { text: self.text(), minutes: self.flip().then(|| self.number()), substeps }
+    }
+
+    fn author(&mut self) -> Author {
+        Author { name: self.text(), id: self.below(1_000_000), about: self.text() }
+    }
+
+    fn media(&mut self) -> Media {
+        match self.below(3) {
+            0 => Media::Photo { url: self.text(), alt: self.flip().then(|| self.text()) },
+            1 => Media::Video(Video { seconds: self.number(), title: self.text() }),
+            _ => Media::Nothing,
+        }
+    }
+
+    fn shape(&mut self) -> Shape {
+        match self.below(4) {
+            0 => Shape::Round { radius: self.number() },
+            1 => Shape::Square(self.author()),
+            2 => Shape::Named(self.text()),
+            _ => Shape::Other,
+        }
+    }
+
+    fn recipe(&mut self) -> Recipe {
+        Recipe {
+            title: self.text(),
+            servings: self.below(100) as u32,
+            is_vegan: self.flip().then(|| self.flip()),
+            level: self.level(),
+            steps: self.list(|random| random.step(2)),
+            tags: self.list(Self::text),
+            ratings: self.list(Self::number),
+            levels: self.list(Self::level),
+            author: self.flip().then(|| self.author()),
+            notes: self.list(|random| (random.text(), random.text())).into_iter().collect(),
+            source: self.text(),
+            range: self.flip().then(|| (self.below(5) as u32, self.below(5) as u32)),
+            media: self.list(Self::media),
+            shape: self.flip().then(|| self.shape()),
+            ignored: 0,
+        }
+    }
+
+    /// The record as a model might write it: members in any order, some that nobody asked for, white space.
+    fn written(&mut self, value: &Value, out: &mut String) {
+        let space = if self.below(4) == 0 { " " } else { "" };
+        match value {
+            Value::Object(members) => {
+                let mut members: Vec<(String, Value)> =
+                    members.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
+                for at in (1..members.len()).rev() {
+                    members.swap(at, self.below(at as u64 + 1) as usize);
+                }
+                // A map takes any name, and an object with a variant's name has no other.
+                if self.below(4) == 0 && members.len() > 1 && members.iter().any(|(name, _)| is_known(name)) {
+                    members.insert(
+                        self.below(members.len() as u64) as usize,
+                        ("more".into(), json!([{"title": "x"}])),
+                    );
+                }
+                out.push('{');
+                for (at, (name, value)) in members.iter().enumerate() {
+                    let comma = if at > 0 { "," } else { "" };
+                    write!(out, "{comma}{space}{}{space}:", json!(name)).unwrap();
+                    self.written(value, out);
+                }
+                out.push('}');
+            }
+            Value::Array(elements) => {
+                out.push('[');
+                for (at, element) in elements.iter().enumerate() {
+                    out.push_str(if at > 0 { "," } else { space });
+                    self.written(element, out);
+                }
+                out.push(']');
+            }
+            scalar => write!(out, "{space}{scalar}{space}").unwrap(),
+        }
+    }
+}
+
+fn is_known(name: &str) -> bool {
+    ["title", "text", "name", "url", "seconds"].contains(&name)
+}
+
+/// What the partial has to be, by its documentation, read from a snapshot of the same text: written a second time, in
+/// the simplest way. Members that are not there are left out.
+mod expected {
+    use super::*;
+
+    type Fields<'a> = &'a [(&'a str, fn(Tape<'_>) -> Option<Value>)];
+
+    pub(super) fn text(value: Tape<'_>) -> Option<Value> {
+        value.as_str().map(|text| json!(text))
+    }
+
+    /// What appears once it is complete.
+    fn whole(value: Tape<'_>) -> Option<Value> {
+        (!is_open(value)).then(|| serde_json::from_str(&value.to_json()).unwrap())
+    }
+
+    fn number(value: Tape<'_>) -> Option<Value> {
+        value.as_number().map(|_| json!(value.to_json().parse::<f64>().unwrap()))
+    }
+
+    fn is_open(value: Tape<'_>) -> bool {
+        value.is_open()
+    }
+
+    fn list(value: Tape<'_>, item: fn(Tape<'_>) -> Option<Value>) -> Option<Value> {
+        Some(value.as_array()?.iter().filter_map(item).collect())
+    }
+
+    fn object(value: Tape<'_>, required: &[&str], fields: Fields<'_>) -> Option<Value> {
+        let mut members = Map::new();
+        for (name, member) in value.as_object()?.iter() {
+            if let Some((_, read)) = fields.iter().find(|(field, _)| *field == name)
+                && let Some(value) = read(member)
+            {
+                members.insert((*name).to_owned(), value);
+            }
+        }
+        required.iter().all(|name| members.contains_key(*name)).then_some(Value::Object(members))
+    }
+
+    fn step(value: Tape<'_>) -> Option<Value> {
+        object(value, &[], &[("text", text), ("minutes", number), ("substeps", |value| list(value, step))])
+    }
+
+    fn author(value: Tape<'_>) -> Option<Value> {
+        object(value, &["name", "id"], &[("name", text), ("id", whole), ("about", text)])
+    }
+
+    fn media(value: Tape<'_>) -> Option<Value> {
+        let tag = value.get("type").filter(|tag| !tag.is_open())?.as_str()?.into_owned();
+        let fields: Fields<'_> = match &*tag {
+            "photo" => &[("url", text), ("alt", text)],
+            "video" => &[("seconds", number), ("title", text)],
+            _ => &[],
+        };
+        let mut members = json!({ "type": tag });
+        members.as_object_mut()?.append(object(value, &[], fields)?.as_object_mut()?);
+        Some(members)
+    }
+
+    fn shape(value: Tape<'_>) -> Option<Value> {
+        let Some(members) = value.as_object() else {
+            return text(value).filter(|_| !value.is_open());
+        };
+        let (name, data) = members.iter().next()?;
+        let data = match &*name {
+            "Round" => object(data, &[], &[("radius", number)]),
+            "Square" => author(data),
+            _ => text(data),
+        };
+        Some(json!({ (*name): data? }))
+    }
+
+    fn notes(value: Tape<'_>) -> Option<Value> {
+        let members =
+            value.as_object()?.iter().filter_map(|(name, value)| Some(((*name).to_owned(), text(value)?)));
+        Some(Value::Object(members.collect()))
+    }
+
+    pub(super) fn recipe(value: Tape<'_>) -> Option<Value> {
+        object(
+            value,
+            &[],
+            &[
+                ("title", text),
+                ("servings", whole),
+                ("isVegan", whole),
+                ("level", whole),
+                ("steps", |value| list(value, step)),
+                ("tags", |value| list(value, text)),
+                ("ratings", |value| list(value, number)),
+                ("levels", |value| list(value, whole)),
+                ("author", author),
+                ("notes", notes),
+                ("src", whole),
+                ("range", whole),
+                ("media", |value| list(value, media)),
+                ("shape", shape),
+            ],
+        )
+    }
+}
+
+/// Without members that are `null` or, for lists, empty: a partial does not tell these from absent ones.
+fn without_absent(value: &Value) -> Value {
+    match value {
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, value)| (name.clone(), without_absent(value)));
+            Value::Object(members.filter(|(_, value)| !value.is_null() && *value != json!([])).collect())
+        }
+        Value::Array(elements) => elements.iter().map(without_absent).collect(),
+        scalar => scalar.clone(),
+    }
+}
+
+/// Whether `after` is `before` and more.
+fn has_grown(before: &Value, after: &Value) -> bool {
+    match (before, after) {
+        (Value::Object(before), Value::Object(after)) => {
+            before.iter().all(|(name, value)| after.get(name).is_some_and(|after| has_grown(value, after)))
+        }
+        (Value::Array(before), Value::Array(after)) => {
+            before.len() <= after.len()
+                && before.iter().zip(after).all(|(before, after)| has_grown(before, after))
+        }
+        (Value::String(before), Value::String(after)) => after.starts_with(&**before),
+        (before, after) => before == after,
+    }
+}
+
+#[test]
+fn at_every_cut_the_partial_is_what_there_is_and_only_grows() {
+    let mut random = Random(7);
+    for _ in 0..200 {
+        let recipe = random.recipe();
+        let mut text = String::new();
+        random.written(&serde_json::to_value(&recipe).unwrap(), &mut text);
+
+        let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Recipe>::new());
+        let mut before = json!({});
+        for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
+            let document = &text[..end];
+            let _ = parser.resume(document);
+            let mut has_changed = false;
+            while let Some(delta) = parser.next_delta(document) {
+                has_changed |= builder.apply(delta);
+            }
+            let partial =
+                builder.partial().map(|partial| without_absent(&serde_json::to_value(partial).unwrap()));
+            let expected = parser.snapshot(document).and_then(expected::recipe);
+            assert_eq!(partial, expected.as_ref().map(without_absent), "{document}");
+            let partial = partial.unwrap_or_else(|| json!({}));
+            assert!(has_grown(&before, &partial), "{before} {partial}");
+            assert!(has_changed || before == partial, "a change was not told: {before} {partial}");
+            before = partial;
+        }
+        assert_eq!(before, without_absent(&serde_json::to_value(&recipe).unwrap()));
+        assert_eq!(serde_json::from_str::<Recipe>(&text).unwrap(), recipe);
+    }
+}
+
+#[test]
+fn nothing_that_a_model_writes_makes_it_fail() {
+    let mut random = Random(11);
+    let values =
+        ["1", "\"x\"", "null", "[]", "{}", "[[1]]", "{\"title\":{\"x\":[\"y\"]}}", "true", "[{\"type\":1}]"];
+    let names =
+        ["title", "steps", "author", "media", "shape", "notes", "level", "type", "name", "Round", "more"];
+    for _ in 0..2_000 {
+        let mut text = String::from("{");
+        for at in 0..random.below(6) {
+            let comma = if at > 0 { "," } else { "" };
+            let name = names[random.below(names.len() as u64) as usize];
+            let mut value = values[random.below(values.len() as u64) as usize].to_owned();
+            for _ in 0..random.below(3) {
+                let inner = names[random.below(names.len() as u64) as usize];
+                value = match random.below(3) {
+                    0 => format!("[{value},{value}]"),
+                    1 => format!("{{\"{inner}\":{value},\"type\":\"photo\"}}"),
+                    _ => format!("{{\"{inner}\":{value}}}"),
+                };
+            }
+            write!(text, "{comma}\"{name}\":{value}").unwrap();
+        }
+        text.push_str("}\n");
+        for options in [Options::lenient(), Options::strict()] {
+            let mut parser = JsonlParser::new(options.partials(true));
+            let mut builder = PartialBuilder::<Recipe>::new();
+            for chunk in text.as_bytes().chunks(1 + random.below(9) as usize) {
+                parser.push(chunk);
+                while let Some(event) = parser.next_event() {
+                    match event {
+                        Event::Partial(partial) => {
+                            builder.apply(partial.value);
+                        }
+                        Event::Record(record) => {
+                            // What can be read into the type is there at the end.
+                            if let Ok(recipe) = record.value.deserialize::<Recipe>() {
+                                let partial = serde_json::to_value(builder.partial()).unwrap();
+                                let recipe = serde_json::to_value(&recipe).unwrap();
+                                assert_eq!(without_absent(&partial), without_absent(&recipe));
+                            }
+                            builder.take();
+                        }
+                        _ => {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+#[derive(Deserialize, Partial)]
+#[expect(dead_code, reason = "only its partial is read")]
+struct Form {
+    #[partial(state)]
+    name: String,
+    #[partial(state, when_complete)]
+    email: String,
+    #[partial(state)]
+    hobbies: Vec<String>,
+    #[partial(skip)]
+    secret: Option<String>,
+}
+
+#[test]
+fn a_field_knows_whether_it_is_complete() {
+    let text = r#"{"name":"Ada","email":"a@b","hobbies":["x"],"secret":"s"}"#;
+    let mut states = Vec::new();
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Form>::new());
+    for end in 0..=text.len() {
+        let _ = parser.resume(&text[..end]);
+        let mut has_changed = false;
+        while let Some(delta) = parser.next_delta(&text[..end]) {
+            has_changed |= builder.apply(delta);
+        }
+        if let Some(form) = builder.partial() {
+            let state = (form.name.as_str(), form.email.as_str(), form.hobbies.as_str());
+            if states.last() != Some(&state) {
+                assert!(has_changed, "a change was not told: {state:?}");
+                states.push(state);
+            }
+        }
+    }
+    assert_eq!(
+        states,
+        [
+            ("pending", "pending", "pending"),
+            ("growing", "pending", "pending"),
+            ("complete", "pending", "pending"),
+            ("complete", "complete", "pending"),
+            ("complete", "complete", "growing"),
+            ("complete", "complete", "complete"),
+        ]
+    );
+    let form = builder.partial().unwrap();
+    assert_eq!((form.name.value().unwrap().as_str(), form.hobbies.is_complete()), ("Ada", true));
+    assert_eq!(form.email, FieldState::Complete("a@b".to_owned()));
+}
+
+#[derive(Deserialize, Partial)]
+#[expect(dead_code, reason = "only its partial is read")]
+struct Reply {
+    #[partial(required)]
+    kind: Level,
+    text: String,
+}
+
+#[test]
+fn there_is_no_snapshot_before_what_is_required() {
+    let text = r#"{"text":"abc","kind":"easy"}"#;
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Reply>::new());
+    for end in 0..=text.len() {
+        let _ = parser.resume(&text[..end]);
+        let mut has_changed = false;
+        while let Some(delta) = parser.next_delta(&text[..end]) {
+            has_changed |= builder.apply(delta);
+        }
+        let is_there = end >= text.len() - 1;
+        assert_eq!(builder.partial().is_some(), is_there, "{}", &text[..end]);
+        assert!(is_there || !has_changed);
+    }
+    assert_eq!(builder.partial().unwrap().text.as_deref(), Some("abc"));
+}
+
+/// Counted in steps, not in seconds: what a delta costs does not depend on what there is already.
+#[test]
+fn long_names_and_deep_records_cost_no_more() {
+    let name = "n".repeat(100_000);
+    let mut text = format!("{{\"notes\":{{\"{name}\":\"");
+    let start = text.len();
+    text.push_str(&"ab".repeat(50_000));
+    text.push_str("\"}}");
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Recipe>::new());
+    for end in (start..=text.len()).step_by(2).chain([text.len()]) {
+        let _ = parser.resume(&text[..end]);
+        while let Some(delta) = parser.next_delta(&text[..end]) {
+            builder.apply(delta);
+        }
+        if end < text.len() - 2 {
+            assert_eq!(builder.partial().unwrap().notes.as_ref().unwrap().len(), 0);
+        }
+    }
+    let notes = builder.partial().unwrap().notes.as_ref().unwrap();
+    assert_eq!(notes[&name].len(), 100_000);
+}
