@@ -50,6 +50,25 @@ async fn examples_that_ask_a_model_print_what_it_sends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn the_form_fills_live() {
+    let pace = Pace::from(Chunking::Bytes(NonZeroUsize::new(100).expect("not zero")));
+    let recording = replay::builtin().into_iter().find(|recording| recording.name() == "definitions");
+    let server = serve([recording.expect("it is built in").pace(pace)]).await;
+    let (out, err) = told(&run("form", &[&server.url()]).await);
+    let lines: Vec<&str> = out.lines().collect();
+    assert_eq!(lines.len(), 8, "{out}{err}");
+    let steps: Vec<&str> = lines[0].split("\r\u{1b}[2K").skip(1).collect();
+    assert!(steps.len() > 5, "{steps:?}");
+    let complete = lines[0].rsplit("\u{1b}[2K").next().expect("a line");
+    let definition = complete.split_once(": ").expect("a definition").1;
+    for step in &steps[..steps.len() - 1] {
+        let growing = step.split_once(": ").expect("a definition").1;
+        let text = growing.trim_start_matches("Some(\"").trim_end_matches("\")");
+        assert!(growing == "None" || definition.starts_with(text), "{step}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_cut_off_response_is_continued() {
     let cut = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"name\\\":\\\"Po\\\"}\\n{\\\"name\\\":\\\"Rh\"},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n";
     let rest = "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"name\\\":\\\"Rhine\\\"}\\n\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";

@@ -4,10 +4,12 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::Instant;
 
+use ::tokenline::{Event, Options, Partial, PartialBuilder, RecordDecoder};
 use actson::feeder::PushJsonFeeder;
 use actson::{JsonEvent, JsonParser};
 use bytes::Bytes;
 use jiter::{JsonValue, JsonValueScratch, PartialMode};
+use serde::Deserialize;
 
 use super::{Contender, Group, Receiver, Run, TOKEN_BYTES, Unit, in_chunks, tokenline};
 use crate::corpora::Corpus;
@@ -24,6 +26,10 @@ pub const CONTENDERS: &[Contender] = &[
     Contender {
         name: "tokenline, deltas",
         prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, tokenline::deltas()),
+    },
+    Contender {
+        name: "tokenline, typed partial",
+        prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, Typed::new()),
     },
     Contender {
         name: "tokenline, a snapshot",
@@ -45,6 +51,69 @@ pub fn group() -> Group {
             Corpus::record_of_size("256 KB", 256_000),
             Corpus::record_of_size("1 MB", 1_000_000),
         ],
+    }
+}
+
+/// The corpora's record.
+#[derive(Deserialize, Partial)]
+#[expect(dead_code, reason = "only its partial is read")]
+struct Order {
+    id: String,
+    items: Vec<Item>,
+    note: String,
+}
+
+#[derive(Deserialize, Partial)]
+#[expect(dead_code, reason = "only its partial is read")]
+struct Item {
+    name: String,
+    quantity: u64,
+    price: f64,
+    in_stock: bool,
+    tags: Vec<String>,
+    size: Size,
+}
+
+#[derive(Deserialize, Partial)]
+#[expect(dead_code, reason = "only its partial is read")]
+struct Size {
+    width: f64,
+    height: f64,
+}
+
+/// The record in its own type after each token.
+struct Typed {
+    decoder: RecordDecoder,
+    order: PartialBuilder<Order>,
+}
+
+impl Typed {
+    fn new() -> Self {
+        let decoder = RecordDecoder::new(Options::lenient().partials(true));
+        Self { decoder, order: PartialBuilder::new() }
+    }
+}
+
+impl Receiver for Typed {
+    fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
+        let (mut rest, mut records) = (&stream[range], 0);
+        loop {
+            let decoded = self.decoder.decode(rest);
+            rest = &rest[decoded.consumed..];
+            match decoded.event {
+                Some(Event::Partial(partial)) => {
+                    self.order.apply(partial.value);
+                }
+                Some(Event::Record(_)) => {
+                    records += 1;
+                    black_box(self.order.take().expect("it has begun"));
+                }
+                Some(_) => {}
+                None => break,
+            }
+        }
+        black_box(self.order.partial());
+        records
     }
 }
 

@@ -2,7 +2,9 @@
 
 use futures_core::TryStream;
 use schemars::JsonSchema;
-use tokenline_codec::{JsonlCodec, JsonlStreamParser};
+use serde::de::DeserializeOwned;
+use tokenline_codec::{JsonlCodec, JsonlStreamParser, Partials};
+use tokenline_core::partial::Partial;
 #[cfg(feature = "llm")]
 use tokenline_llm::ResponseParser;
 #[cfg(feature = "client")]
@@ -52,6 +54,13 @@ impl<S: TryStream, T: JsonSchema> Validated for JsonlStreamParser<S, T> {
 }
 
 impl<T: JsonSchema> Validated for JsonlCodec<T> {
+    fn validated(self) -> Result<Self, SchemaError> {
+        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+    }
+}
+
+/// Complete records only: a partial is not held against the schema.
+impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial + DeserializeOwned + JsonSchema> Validated for Partials<S, T> {
     fn validated(self) -> Result<Self, SchemaError> {
         Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
     }

@@ -8,9 +8,9 @@ use std::task::{Context, Poll};
 use futures_core::stream::{FusedStream, Stream, TryStream};
 use pin_project_lite::pin_project;
 use serde::de::DeserializeOwned;
-use tokenline_core::Report;
 use tokenline_core::adapter::PartialDriver;
 use tokenline_core::partial::{Partial, PartialEvent};
+use tokenline_core::{Report, Validate};
 
 use super::{Pump, Reporting, StreamError};
 
@@ -35,6 +35,12 @@ type Item<P, T, E> = Option<Result<PartialEvent<P, T>, StreamError<E>>>;
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial + DeserializeOwned> Partials<S, T> {
     pub(super) fn new(pump: Pump<S, PartialDriver<T>>) -> Self {
         Self { pump }
+    }
+
+    /// Holds each complete record against a validator. One that breaks a rule is rejected. To be called before the
+    /// first poll.
+    pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
+        Self { pump: self.pump.map(|driver| driver.with_validator(validator)) }
     }
 
     /// The next event; `None` at the end. Dropping the future loses nothing.
