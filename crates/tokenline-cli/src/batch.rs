@@ -1,18 +1,18 @@
-//! A batch result file in, the records and tool calls of its responses out.
+//! `tokenline parse --from ...-batch`: the records and tool calls in a batch result file.
 
 use tokenline::json::Raw;
 use tokenline::llm::batch::{BatchFormat, BatchOutcome, BatchResult};
 use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Origin, Record, RecordDecoder};
 
-use crate::answer;
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::load;
 use crate::parse::Rules;
+use crate::response;
 use crate::source::Source;
 
-/// Reads the results one after the other. A result that failed is a reject, and so is a line that is not JSON.
+/// Parses the results in order. Failed results and malformed lines are rejected.
 pub(crate) fn parse(
     format: BatchFormat,
     rules: &Rules,
@@ -49,7 +49,7 @@ struct Results<'r> {
     format: BatchFormat,
     rules: &'r Rules,
     limits: Limits,
-    /// The parser of the last response, for the next of the same provider.
+    /// The parser of the previous response, reused for the same provider.
     parser: Option<(Provider, ResponseParser<Raw>)>,
 }
 
@@ -62,7 +62,7 @@ impl Results<'_> {
                 self.result(result, &record.map(|_| ()), emitter)
             }
             Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-                emitter.finding(EventOrigin::Input, &diagnostic)
+                emitter.diagnostic(EventOrigin::Input, &diagnostic)
             }
             _ => Ok(()),
         }
@@ -81,7 +81,7 @@ impl Results<'_> {
             BatchOutcome::Response { provider, body } => (provider, body),
             BatchOutcome::Failed { message } => {
                 let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
-                return emitter.finding(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
+                return emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
             }
             _ => return Ok(()),
         };
@@ -95,7 +95,7 @@ impl Results<'_> {
             {
                 (diagnostic.line, diagnostic.span) = (line.line, line.span);
             }
-            answer::handle(&event, emitter)?;
+            response::handle(&event, emitter)?;
             if emitter.is_done() {
                 break;
             }
@@ -104,10 +104,10 @@ impl Results<'_> {
     }
 
     fn parser_of(&mut self, provider: Provider) -> &mut ResponseParser<Raw> {
-        let known = self.parser.take().filter(|(its, _)| *its == provider);
-        let (_, parser) = self.parser.insert(known.unwrap_or_else(|| {
+        let parser = self.parser.take().filter(|(previous, _)| *previous == provider);
+        let (_, parser) = self.parser.insert(parser.unwrap_or_else(|| {
             let options = self.rules.options.clone().limits(self.limits);
-            (provider, answer::configure(ResponseParser::new(provider, options).whole_body(), self.rules))
+            (provider, response::configure(ResponseParser::new(provider, options).whole_body(), self.rules))
         }));
         parser.reset();
         parser

@@ -1,4 +1,4 @@
-//! `tokenline chat-analysis`: a chat answer and its analysis in one JSON value.
+//! `tokenline chat-analysis`: JSON responses that hold a chat reply and an analysis of the chat.
 
 use std::fmt::Display;
 use std::io::{IsTerminal as _, Write as _};
@@ -30,7 +30,7 @@ pub(crate) fn run(command: &ChatAnalysisCommand) -> Result<Verdict, Failure> {
         ChatAnalysisCommand::Check(args) => check(args),
         ChatAnalysisCommand::ToXml(args) => to_xml(args),
         ChatAnalysisCommand::FromXml(args) => from_xml(args),
-        ChatAnalysisCommand::Run(args) => in_runtime(ask(args)),
+        ChatAnalysisCommand::Run(args) => in_runtime(send(args)),
     }
 }
 
@@ -39,24 +39,24 @@ fn schema(args: &SchemaArgs) -> Result<Verdict, Failure> {
 }
 
 fn request(args: &RequestArgs) -> Result<Verdict, Failure> {
-    let request = asked(&args.model, &args.system, &args.file)?;
+    let request = analysis_request(&args.model, &args.system, &args.file)?;
     let body =
         request.streamed(!args.no_stream).to_body().map_err(|error| Failure::Usage(error.to_string()))?;
     write(&(body + "\n"))
 }
 
 fn check(args: &InputArgs) -> Result<Verdict, Failure> {
-    let (source, text) = answer(args)?;
+    let (source, text) = response_text(args)?;
     Ok(match text.and_then(|text| reviewed(&source, &text)) {
-        Some(_) => Verdict::Good,
+        Some(_) => Verdict::Success,
         None => Verdict::Rejected,
     })
 }
 
 fn to_xml(args: &InputArgs) -> Result<Verdict, Failure> {
-    let (source, text) = answer(args)?;
-    let Some(answer) = text.and_then(|text| reviewed(&source, &text)) else { return Ok(Verdict::Rejected) };
-    match answer.to_xml() {
+    let (source, text) = response_text(args)?;
+    let Some(response) = text.and_then(|text| reviewed(&source, &text)) else { return Ok(Verdict::Rejected) };
+    match response.to_xml() {
         Ok(xml) => write(&(xml + "\n")),
         Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
     }
@@ -70,25 +70,25 @@ fn from_xml(args: &FromXmlArgs) -> Result<Verdict, Failure> {
             let json = if args.compact { response.to_json() } else { response.to_json_pretty() };
             write(&(json + "\n"))
         }
-        Err(XmlError::Check(error)) => Ok(rejected(told(&source, &error))),
+        Err(XmlError::Check(error)) => Ok(rejected(located(&source, &error))),
         Err(error) => Ok(rejected(format_args!("{source}:{error}"))),
     }
 }
 
-async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
+async fn send(args: &RunArgs) -> Result<Verdict, Failure> {
     let attachment = attachment(args)?;
-    let asked = asked(&args.model.model, &args.system, &args.file)?.to_chat_request();
+    let analysis = analysis_request(&args.model.model, &args.system, &args.file)?.to_chat_request();
     let mut request = model::request(&args.model)?;
-    let temperature = request.temperature.or(asked.temperature);
-    request = ChatRequest::messages(request, asked.messages).response_format(asked.response_format);
+    let temperature = request.temperature.or(analysis.temperature);
+    request = ChatRequest::messages(request, analysis.messages).response_format(analysis.response_format);
     request.temperature = temperature;
-    let answer = model::client(&args.model)?.stream(&request).map_err(|error| model::failure(&error))?;
-    let answer = answer.send().await.map_err(|error| model::failure(&error))?;
-    let mut events = pin!(AnalysisStream::new(answer.text()));
+    let request = model::client(&args.model)?.stream(&request).map_err(|error| model::failure(&error))?;
+    let response = request.send().await.map_err(|error| model::failure(&error))?;
+    let mut events = pin!(AnalysisStream::new(response.text()));
     let source = &args.model.model;
     while let Some(event) = events.next().await {
         match event {
-            // A terminal would do what control characters say.
+            // A terminal would execute control characters.
             Ok(AnalysisEvent::Text(text)) if std::io::stdout().is_terminal() => {
                 write(&printable(&text, &['\n', '\t']))?
             }
@@ -96,27 +96,27 @@ async fn ask(args: &RunArgs) -> Result<Verdict, Failure> {
             Ok(AnalysisEvent::Response(checked)) => {
                 write("\n")?;
                 warn(source, &checked.warnings);
-                return keep(source, attachment, &checked.response);
+                return store(source, attachment, &checked.response);
             }
-            Ok(_) => Verdict::Good,
-            Err(AnalysisError::Check(error)) => return Ok(rejected(told(source, &error))),
+            Ok(_) => Verdict::Success,
+            Err(AnalysisError::Check(error)) => return Ok(rejected(located(source, &error))),
             Err(AnalysisError::Source { error: ResponseError::Source(error), .. }) => {
                 return Err(model::failure(&error));
             }
-            // The source is whole, the answer is not.
+            // The source is complete, the response is not.
             Err(AnalysisError::Source { error: error @ ResponseError::Truncated(_), .. }) => {
                 return Ok(rejected(format_args!("{source}: {error}")));
             }
             Err(error) => return Err(Failure::Source(error.to_string())),
         };
     }
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }
 
-/// Where to keep an answer: a store, and the names of the topic and the message.
+/// Where to store a response: a store, a topic id and a message id.
 type Attachment<'a> = (FileStore, &'a str, &'a str);
 
-/// Where an answer is to be kept, if it is. Known before anything is asked.
+/// Checks `--store`, `--topic` and `--message` before the request is sent.
 fn attachment(args: &RunArgs) -> Result<Option<Attachment<'_>>, Failure> {
     let (Some(folder), Some(topic), Some(message)) = (&args.store, &args.topic, &args.message) else {
         return Ok(None);
@@ -126,19 +126,24 @@ fn attachment(args: &RunArgs) -> Result<Option<Attachment<'_>>, Failure> {
     Ok(Some((store, topic, message)))
 }
 
-fn keep(source: &str, attachment: Option<Attachment<'_>>, answer: &LlmResponse) -> Result<Verdict, Failure> {
-    let Some((store, topic, message)) = attachment else { return Ok(Verdict::Good) };
-    match answer.to_xml() {
-        Ok(xml) => store
+fn store(
+    source: &str,
+    attachment: Option<Attachment<'_>>,
+    response: &LlmResponse,
+) -> Result<Verdict, Failure> {
+    let Some((files, topic, message)) = attachment else { return Ok(Verdict::Success) };
+    match response.to_xml() {
+        Ok(xml) => files
             .store(topic, message, &xml)
-            .map(|()| Verdict::Good)
+            .map(|()| Verdict::Success)
             .map_err(|error| Failure::Source(error.to_string())),
         Err(error) => Ok(rejected(format_args!("{source}: {error}"))),
     }
 }
 
-/// The text of an answer, after what messages call it. None if its provider said that it is not whole.
-fn answer(args: &InputArgs) -> Result<(String, Option<String>), Failure> {
+/// The name of the input in messages, and the text of its response, or `None` if its finish reason says that it may be
+/// incomplete.
+fn response_text(args: &InputArgs) -> Result<(String, Option<String>), Failure> {
     let Some(provider) = args.from else {
         let (source, text) = load::response(&args.file)?;
         return Ok((source, Some(text)));
@@ -161,31 +166,31 @@ fn answer(args: &InputArgs) -> Result<(String, Option<String>), Failure> {
     }
     match parser.finish_reason(0) {
         Some(reason) if !reason.is_clean() => {
-            log(format_args!("{source}: the answer may not be whole: the provider ended it with `{reason}`"));
+            log(format_args!("{source}: the response may be incomplete: its finish reason is `{reason}`"));
             Ok((source, None))
         }
         _ => Ok((source, Some(text))),
     }
 }
 
-/// The question in a file.
-fn asked(model: &str, system: &SystemArgs, file: &Path) -> Result<AnalysisRequest, Failure> {
-    let (source, question) = load::response(file)?;
-    if question.trim().is_empty() {
-        return Err(Failure::Usage(format!("{source}: there is no question")));
+/// The request with the user prompt in a file.
+fn analysis_request(model: &str, system: &SystemArgs, file: &Path) -> Result<AnalysisRequest, Failure> {
+    let (source, prompt) = load::response(file)?;
+    if prompt.trim().is_empty() {
+        return Err(Failure::Usage(format!("{source}: the prompt is empty")));
     }
-    let request = AnalysisRequest::new(model).user(question.trim_end());
+    let request = AnalysisRequest::new(model).user(prompt.trim_end());
     Ok(match &system.system {
         Some(system) => request.system(system),
         None => request,
     })
 }
 
-/// The answer, if it passes. What is wrong with it, or not as it should be, is said.
+/// Checks a response, and logs its errors and warnings. Returns the response if it is valid.
 fn reviewed(source: &str, text: &str) -> Option<LlmResponse> {
     let Review { response, errors, warnings, .. } = review(text);
     for error in &errors {
-        log(told(source, error));
+        log(located(source, error));
     }
     warn(source, &warnings);
     response
@@ -197,13 +202,13 @@ fn warn(source: &str, warnings: &[AnalysisWarning]) {
     }
 }
 
-fn rejected(why: impl Display) -> Verdict {
-    log(why);
+fn rejected(reason: impl Display) -> Verdict {
+    log(reason);
     Verdict::Rejected
 }
 
-/// The error with its place, and the rule of the schema that is broken.
-fn told(source: &str, error: &CheckError) -> String {
+/// The error with its position, and the schema rule that it breaks.
+fn located(source: &str, error: &CheckError) -> String {
     match error.diagnostic() {
         Some(Diagnostic { schema_path: Some(rule), .. }) => format!("{source}:{error} (rule {rule})"),
         Some(_) => format!("{source}:{error}"),
@@ -214,5 +219,5 @@ fn told(source: &str, error: &CheckError) -> String {
 fn write(text: &str) -> Result<Verdict, Failure> {
     let mut out = std::io::stdout().lock();
     out.write_all(text.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }

@@ -1,6 +1,6 @@
 //! Compressed inputs: gzip, Zstandard and xz, recognized by their first bytes.
 //!
-//! The decoders are in Rust, so that the program builds without a C compiler. Each has a bound on memory.
+//! The decoders are in Rust, so that the program builds without a C compiler. Each has a memory limit.
 
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
@@ -8,7 +8,7 @@ use lzma_rust2::XzReader;
 use ruzstd::decoding::FrameDecoder;
 use ruzstd::decoding::errors::{FrameDecoderError, ReadFrameHeaderError};
 
-/// How an input is compressed.
+/// The compression of an input.
 #[derive(Clone, Copy)]
 enum Compression {
     Gzip,
@@ -16,17 +16,17 @@ enum Compression {
     Xz,
 }
 
-/// Bytes of the longest signature.
+/// The length of the longest signature in bytes.
 const LONGEST_SIGNATURE: usize = 6;
 
-/// Memory that the window of a decoder may take: as much as `zstd` itself accepts, twice what the highest preset of xz
-/// needs. A few bytes of input could ask for gigabytes.
+/// The maximum window of a decoder: the limit of `zstd` itself, and twice what the highest xz preset needs. Without it, a
+/// few bytes of input could claim gigabytes.
 const MAX_WINDOW: u32 = 128 << 20;
 
 const READ_BUFFER: usize = 64 * 1024;
 
 impl Compression {
-    /// Whether compressed input can begin with these bytes, of which there is one at least.
+    /// Whether compressed input can begin with these bytes. False if there are none.
     fn may_begin_with(head: &[u8]) -> bool {
         if head.is_empty() {
             return false;
@@ -43,7 +43,7 @@ impl Compression {
     fn of(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, ..] => Some(Self::Gzip),
-            // A frame, or a skippable frame: pzstd begins with one.
+            // A frame, or a skippable frame as written by pzstd.
             [0x28, 0xb5, 0x2f, 0xfd, ..] | [0x50..=0x5f, 0x2a, 0x4d, 0x18, ..] => Some(Self::Zstd),
             [0xfd, b'7', b'z', b'X', b'Z', 0, ..] => Some(Self::Xz),
             _ => None,
@@ -51,20 +51,20 @@ impl Compression {
     }
 }
 
-/// Whether an input is compressed. Reads its first bytes.
+/// Whether an input is compressed. Consumes its first bytes.
 pub(crate) fn is_compressed(source: &mut impl Read) -> io::Result<bool> {
     let mut head = Vec::with_capacity(LONGEST_SIGNATURE);
     source.take(LONGEST_SIGNATURE as u64).read_to_end(&mut head)?;
     Ok(Compression::of(&head).is_some())
 }
 
-/// The content of an input, decompressed if its first bytes are those of a compressed one.
+/// The content of an input, decompressed if its first bytes are a known signature.
 pub(crate) fn decompressed(source: impl Read + Send + 'static) -> Box<dyn Read + Send> {
     Box::new(Content::Unknown(Some(Box::new(source))))
 }
 
-/// An input that is recognized at the first read. What is not compressed goes straight into the reader's buffer, in the
-/// chunks in which it arrives.
+/// An input whose compression is detected at the first read. Uncompressed input goes straight into the reader's buffer,
+/// in chunks as it arrives.
 enum Content {
     /// Present until the first read.
     Unknown(Option<Box<dyn Read + Send>>),
@@ -113,7 +113,7 @@ impl Read for Content {
 }
 
 fn window_too_large() -> io::Error {
-    invalid(format!("decompressing it takes more than {} MiB of memory", MAX_WINDOW >> 20))
+    invalid(format!("decompression needs more than {} MiB of memory, the limit", MAX_WINDOW >> 20))
 }
 
 fn invalid(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
@@ -146,7 +146,7 @@ impl<R: BufRead> ZstdReader<R> {
         Self { source, frame, is_in_frame: false }
     }
 
-    /// Reads the header of the next frame. False if there is none.
+    /// Reads the header of the next frame. Returns false at the end.
     fn next_frame(&mut self) -> io::Result<bool> {
         while !self.source.fill_buf()?.is_empty() {
             match self.frame.init(&mut self.source) {
@@ -170,7 +170,7 @@ impl<R: BufRead> ZstdReader<R> {
     fn verify_checksum(&self) -> io::Result<()> {
         let expected = self.frame.get_checksum_from_data();
         if expected.is_some() && expected != self.frame.get_calculated_checksum() {
-            return Err(invalid("the checksum of a Zstandard frame is wrong"));
+            return Err(invalid("a Zstandard frame has a wrong checksum"));
         }
         Ok(())
     }

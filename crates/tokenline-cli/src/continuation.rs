@@ -1,4 +1,4 @@
-//! `tokenline continuation`: JSON answers that were cut off, and how they go on.
+//! `tokenline continuation`: continues JSON documents that were cut off.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -21,7 +21,7 @@ pub(crate) fn run(command: &ContinuationCommand) -> Result<Verdict, Failure> {
     match command {
         ContinuationCommand::Contexts(args) => contexts(args),
         ContinuationCommand::Merge(args) => merge(args),
-        ContinuationCommand::Run(args) => in_runtime(ask(args)),
+        ContinuationCommand::Run(args) => in_runtime(request_document(args)),
     }
 }
 
@@ -31,42 +31,42 @@ fn contexts(args: &ContextsArgs) -> Result<Verdict, Failure> {
     let contexts = document.contexts(&options(&args.sizes));
     write_json(&contexts)?;
     if contexts.json_parsing_success {
-        return Ok(Verdict::Good);
+        return Ok(Verdict::Success);
     }
     match document.status() {
-        Status::Malformed(fault) => log(format_args!("{source}: the JSON is malformed: {fault} of it")),
-        Status::Empty => log(format_args!("{source}: there is no JSON")),
-        Status::Open | Status::Complete => log(format_args!("{source}: no value is whole yet")),
+        Status::Malformed(fault) => log(format_args!("{source}: malformed JSON: {fault} of the JSON")),
+        Status::Empty => log(format_args!("{source}: no JSON found")),
+        Status::Open | Status::Complete => log(format_args!("{source}: no value is complete yet")),
     }
     Ok(Verdict::Rejected)
 }
 
 fn merge(args: &MergeArgs) -> Result<Verdict, Failure> {
     if args.base == args.fragment && args.base.as_os_str() == "-" {
-        return Err(Failure::Usage("only one of the two can be standard input".to_owned()));
+        return Err(Failure::Usage("only one of BASE and FRAGMENT can be standard input".to_owned()));
     }
-    let (of_base, base) = load::response(&args.base)?;
-    let (of_fragment, fragment) = load::response(&args.fragment)?;
+    let (base_name, base) = load::response(&args.base)?;
+    let (fragment_name, fragment) = load::response(&args.fragment)?;
     let options = MergeOptions { requested_overlap: args.requested_overlap, ..MergeOptions::default() };
     let merged = merge_with(&base, &fragment, &options);
     write_json(&merged)?;
     match merged.join {
         Join::Failed(failure) => {
-            let at_fault = match failure {
-                MergeFailure::BaseComplete | MergeFailure::BaseMalformed => of_base,
-                _ => of_fragment,
+            let source = match failure {
+                MergeFailure::BaseComplete | MergeFailure::BaseMalformed => base_name,
+                _ => fragment_name,
             };
-            log(format_args!("{at_fault}: {failure}"));
+            log(format_args!("{source}: {failure}"));
             Ok(Verdict::Rejected)
         }
-        _ => Ok(Verdict::Good),
+        _ => Ok(Verdict::Success),
     }
 }
 
-async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
+async fn request_document(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
     let (source, prompt) = load::response(&args.file)?;
     if prompt.trim().is_empty() {
-        return Err(Failure::Usage(format!("{source}: there is no prompt")));
+        return Err(Failure::Usage(format!("{source}: the prompt is empty")));
     }
     let mut request = model::request(&args.model)?;
     if let Some(system) = &args.system {
@@ -83,18 +83,18 @@ async fn ask(args: &ContinuationRunArgs) -> Result<Verdict, Failure> {
             let mut out = std::io::stdout().lock();
             writeln!(out, "{document}").map_err(Failure::output)?;
             match finish {
-                Finish::Complete => return Ok(Verdict::Good),
+                Finish::Complete => return Ok(Verdict::Success),
                 Finish::AfterFailures(failure) => {
-                    let why = with_causes(&failure);
-                    log(format_args!("{}: not all of it is there: {why}", args.model.model));
+                    let reason = with_causes(&failure);
+                    log(format_args!("{}: the document is incomplete: {reason}", args.model.model));
                 }
                 Finish::TooLarge => log(format_args!(
-                    "{}: not all of it is there: the document would have more than {} MiB, the limit",
+                    "{}: the document is incomplete: it would exceed the limit of {} MiB",
                     args.model.model,
                     IterationOptions::default().max_bytes >> 20
                 )),
                 Finish::AfterTooManyRequests => log(format_args!(
-                    "{}: not all of it is there after {} requests",
+                    "{}: the document is incomplete after {} requests",
                     args.model.model, args.max_requests
                 )),
             }
@@ -113,15 +113,15 @@ fn options(sizes: &SizeArgs) -> ContextOptions {
     ContextOptions { overlap_bytes: sizes.overlap, prompt_budget_bytes: sizes.budget }
 }
 
-/// An error, and what is beneath it.
+/// An error and its causes.
 fn with_causes(error: &dyn Error) -> String {
-    let mut told = error.to_string();
+    let mut message = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
-        told = format!("{told}: {error}");
+        message = format!("{message}: {error}");
         cause = error.source();
     }
-    told
+    message
 }
 
 fn write_json(value: &impl Serialize) -> Result<(), Failure> {

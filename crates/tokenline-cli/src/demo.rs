@@ -1,4 +1,4 @@
-//! `tokenline demo`: a recorded model over real HTTP, its records and calls as they complete.
+//! `tokenline demo`: streams recorded responses over HTTP, and prints records and tool calls as they complete.
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -14,9 +14,9 @@ use crate::args::{DemoArgs, EmitKind};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::log::log;
-use crate::{answer, replay as serve};
+use crate::{replay as serve, response};
 
-/// What is asked for, and what the answer's text is read as.
+/// The requested recordings, and how to parse the text of each.
 const REQUESTS: [(Provider, &str, TextMode); 6] = [
     (Provider::OpenAiChat, "definitions", TextMode::Records),
     (Provider::OpenAiChat, "fenced-mixed", TextMode::Records),
@@ -31,7 +31,7 @@ pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
     let recordings = replay::builtin().into_iter().map(|recording| recording.pace(pace));
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = ReplayServer::bind(address, recordings).await;
-    let server = server.map_err(|error| Failure::io("cannot start the demo's server", &error))?;
+    let server = server.map_err(|error| Failure::io("cannot start the demo server", &error))?;
     let url = server.url();
 
     for (provider, model, text_as) in REQUESTS {
@@ -42,30 +42,31 @@ pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
         request(&client, model, text_as).await?;
     }
     server.shutdown().await;
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }
 
 async fn request(client: &LlmClient, model: &str, text_as: TextMode) -> Result<(), Failure> {
-    let asked = ChatRequest::new(model).user("What is in a cell?");
-    let asked = client.stream(&asked).map_err(|error| failed(&error))?;
-    let answer = asked.map_parser(|parser| parser.text_as(text_as)).send().await;
-    let mut answer = answer.map_err(|error| failed(&error))?;
+    let request = ChatRequest::new(model).user("What is in a cell?");
+    let request = client.stream(&request).map_err(|error| failed(&error))?;
+    let response = request.map_parser(|parser| parser.text_as(text_as)).send().await;
+    let mut response = response.map_err(|error| failed(&error))?;
     let first_byte = Instant::now();
-    let what = if text_as == TextMode::ToolCalls { EmitKind::ToolCalls } else { EmitKind::Records };
-    let mut emitter = Emitter::new(what, model);
-    while let Some(event) = answer.next().await {
+    let emit = if text_as == TextMode::ToolCalls { EmitKind::ToolCalls } else { EmitKind::Records };
+    let mut emitter = Emitter::new(emit, model);
+    while let Some(event) = response.next().await {
         let event = event.map_err(|error| match error {
             ResponseError::Source(error) => failed(&error),
             error => Failure::Source(error.to_string()),
         })?;
         if let ResponseEvent::Record { .. } | ResponseEvent::ToolCall { .. } = &event {
-            // On one line with what follows on standard output, where both go to one terminal.
+            // On a terminal this shares a line with the record on standard output.
             let _ = write!(std::io::stderr(), "{:>8.1} ms  ", first_byte.elapsed().as_secs_f64() * 1e3);
         }
-        answer::handle(&event, &mut emitter)?;
+        response::handle(&event, &mut emitter)?;
         emitter.flush()?;
     }
-    let (report, tokens) = (answer.report(), answer.parser().usage().and_then(|usage| usage.output_tokens));
+    let (report, tokens) =
+        (response.report(), response.parser().usage().and_then(|usage| usage.output_tokens));
     let tokens = tokens.map_or(String::new(), |tokens| format!(" from {tokens} tokens"));
     log(format_args!(
         "{model}: {} records, {} tool calls{tokens}, {} rejected",

@@ -1,4 +1,4 @@
-//! What a command writes: data to standard output, findings to standard error.
+//! The output of a command: data on standard output, diagnostics on standard error.
 
 mod partial;
 
@@ -16,16 +16,17 @@ use crate::log::{log, log_rejected};
 use crate::output_file::OutputFile;
 use crate::progress::Progress;
 
-/// Where records, calls and findings go, and the count of them.
+/// Writes and counts records, tool calls and diagnostics.
 pub(crate) struct Emitter {
     out: BufWriter<StdoutLock<'static>>,
-    what: EmitKind,
+    emit: EmitKind,
     source: String,
     /// With several inputs, the member of an event that names the current one.
     file_member: String,
     /// With several inputs, their names, each with the number of diagnostics in the report before it.
     files: Vec<(String, usize)>,
     tally: Tally,
+    /// The model's refusal.
     refusal: String,
     /// The part of the input that events are about, such as a result of a batch file: its member in an event, and its
     /// name in messages.
@@ -34,14 +35,14 @@ pub(crate) struct Emitter {
     progress: Option<Progress>,
 }
 
-/// What an event is about.
+/// The part of the input that an event comes from.
 #[derive(Clone, Copy)]
 pub(crate) enum EventOrigin {
-    /// All there is: the text, or the wire.
+    /// The whole input: the text or the wire.
     Input,
-    /// A choice of an answer, and there a block.
+    /// A choice of a response, and a block of it.
     Block(u64, u64),
-    /// One of the responses that an answer took, counted from 1.
+    /// One of the responses of a continued response, counted from 1.
     Response(u32),
 }
 
@@ -57,11 +58,11 @@ impl fmt::Display for EventOrigin {
 }
 
 impl Emitter {
-    pub(crate) fn new(what: EmitKind, source: impl Into<String>) -> Self {
+    pub(crate) fn new(emit: EmitKind, source: impl Into<String>) -> Self {
         let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
         Self {
             out,
-            what,
+            emit,
             source: source.into(),
             file_member: String::new(),
             files: Vec::new(),
@@ -73,14 +74,14 @@ impl Emitter {
         }
     }
 
-    /// Writes around a line that shows how far things are.
+    /// Keeps a progress line below the messages.
     pub(crate) fn with_progress(self, progress: Progress) -> Self {
         Self { progress: Some(progress), ..self }
     }
 
-    /// Stops where the command line says so.
+    /// Stops after `--max-records` or `--max-errors`.
     pub(crate) fn with_quota(mut self, args: &ReadingArgs) -> Self {
-        let counted = match self.what {
+        let counted = match self.emit {
             EmitKind::Records | EmitKind::Partials => QuotaUnit::Records,
             EmitKind::ToolCalls => QuotaUnit::ToolCalls,
             EmitKind::Events => QuotaUnit::All,
@@ -90,18 +91,17 @@ impl Emitter {
         self
     }
 
-    /// Whether this is enough: as many as were asked for were written, or too many rejected. Then
-    /// nothing more is to be read.
+    /// Whether a quota is reached. Then no more input is read.
     pub(crate) fn is_done(&self) -> bool {
         self.tally.is_over()
     }
 
-    /// Writes each reject to a file, too.
+    /// Also writes each reject to a file.
     pub(crate) fn with_reject_file(self, file: Option<OutputFile>) -> Self {
         Self { rejects: file.map(|file| RejectFile { file, failure: None }), ..self }
     }
 
-    /// Names the input that the following events are about; of several, also in these events.
+    /// Sets the input that the following events are about. Events name it if it is one of several.
     pub(crate) fn set_source(&mut self, name: &str, is_one_of_several: bool) {
         name.clone_into(&mut self.source);
         if is_one_of_several {
@@ -111,7 +111,7 @@ impl Emitter {
         self.set_part("", None);
     }
 
-    /// Names the part of the input that the following events are about, by this member of theirs.
+    /// Sets the part of the input that the following events are about; their `member` holds its id.
     pub(crate) fn set_part(&mut self, member: &str, id: Option<&str>) {
         let file = &self.file_member;
         self.part = match id {
@@ -120,62 +120,62 @@ impl Emitter {
         };
     }
 
-    /// A line that holds a response.
+    /// Writes the event of a line that holds a response.
     pub(crate) fn response_line(&mut self, line: u64) -> Result<(), Failure> {
         self.event("response", format_args!(r#""line":{line}"#))
     }
 
-    /// A result of a batch file, on this line.
+    /// Writes the event of a result in a batch file.
     pub(crate) fn batch_result(&mut self, line: u64, status: Option<u16>) -> Result<(), Failure> {
         let status = status.map(|status| format!(r#","status":{status}"#)).unwrap_or_default();
         self.event("batch_result", format_args!(r#""line":{line}{status}"#))
     }
 
-    /// A record, straight from the tape.
+    /// Writes a record borrowed from the decoder.
     pub(crate) fn record(&mut self, record: &Record<Value<'_>>) -> Result<(), Failure> {
         let value = record.value.to_single_line();
         self.record_text(EventOrigin::Input, &record.map(|_| ()), &value)
     }
 
-    /// A record that was kept.
-    pub(crate) fn owned_record(&mut self, of: EventOrigin, record: &Record<Raw>) -> Result<(), Failure> {
+    /// Writes an owned record.
+    pub(crate) fn owned_record(&mut self, origin: EventOrigin, record: &Record<Raw>) -> Result<(), Failure> {
         let Record { line, column, span, completion, recovered, .. } = *record;
         let place = Record { value: (), line, column, span, completion, recovered };
-        self.record_text(of, &place, &record.value.to_single_line())
+        self.record_text(origin, &place, &record.value.to_single_line())
     }
 
-    fn record_text(&mut self, of: EventOrigin, record: &Record<()>, value: &str) -> Result<(), Failure> {
+    fn record_text(&mut self, origin: EventOrigin, record: &Record<()>, value: &str) -> Result<(), Failure> {
         self.tally.count(CountAs::Record(record.recovered));
-        match self.what {
+        match self.emit {
             EmitKind::Records => writeln!(self.out, "{value}"),
-            EmitKind::Events | EmitKind::Partials => self.placed_event("record", of, record, value),
+            EmitKind::Events | EmitKind::Partials => self.placed_event("record", origin, record, value),
             EmitKind::ToolCalls => Ok(()),
         }
         .map_err(Failure::output)
     }
 
-    /// A step by which the open record has grown.
+    /// Writes a step that builds the open record.
     pub(crate) fn partial(&mut self, partial: &OpenRecord<ValueDelta<'_>>) -> Result<(), Failure> {
         partial::write_line(&mut self.out, partial).map_err(Failure::output)
     }
 
-    /// A tool call; its place is known if it came as a record of the text.
+    /// Writes a tool call. `record` is its position, if it was a record in text.
     pub(crate) fn tool_call(
         &mut self,
-        of: EventOrigin,
+        origin: EventOrigin,
         call: &ToolCall,
         record: Option<&Record<()>>,
     ) -> Result<(), Failure> {
         self.tally.count(CountAs::ToolCall(call.recovered));
-        match (self.what, record) {
+        match (self.emit, record) {
             (EmitKind::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
             (EmitKind::Events | EmitKind::Partials, Some(record)) => {
                 let value = format!("{}{}", call_json(call), coerced_json(call));
-                self.placed_event("tool_call", of, record, &value)
+                self.placed_event("tool_call", origin, record, &value)
             }
             (EmitKind::Events | EmitKind::Partials, None) => writeln!(
                 self.out,
-                r#"{{"event":"tool_call",{}{of}"completion":"{}","value":{}{}}}"#,
+                r#"{{"event":"tool_call",{}{origin}"completion":"{}","value":{}{}}}"#,
                 self.part.0,
                 call.completion.as_str(),
                 call_json(call),
@@ -189,7 +189,7 @@ impl Emitter {
     fn placed_event(
         &mut self,
         event: &str,
-        of: EventOrigin,
+        origin: EventOrigin,
         record: &Record<()>,
         value: &str,
     ) -> io::Result<()> {
@@ -201,7 +201,7 @@ impl Emitter {
         };
         writeln!(
             self.out,
-            r#"{{"event":"{event}",{}{of}"line":{},"start":{},"end":{},"completion":"{}",{recovered}"value":{value}}}"#,
+            r#"{{"event":"{event}",{}{origin}"line":{},"start":{},"end":{},"completion":"{}",{recovered}"value":{value}}}"#,
             self.part.0,
             record.line,
             record.span.start,
@@ -210,10 +210,9 @@ impl Emitter {
         )
     }
 
-    /// A tool call that was not delivered: of the events that of its finding, with what is known of
-    /// the call.
-    pub(crate) fn rejected_call(&mut self, of: EventOrigin, call: &RejectedCall) -> Result<(), Failure> {
-        let mut known = of.to_string();
+    /// Writes the diagnostic of a rejected tool call, with the members of the call that are known.
+    pub(crate) fn rejected_call(&mut self, origin: EventOrigin, call: &RejectedCall) -> Result<(), Failure> {
+        let mut known = origin.to_string();
         let call_id = call.call_id.as_ref().filter(|_| !call.is_synthetic_id);
         let members =
             [("name", call.name.as_ref()), ("call_id", call_id), ("received", Some(&call.received))];
@@ -222,18 +221,17 @@ impl Emitter {
                 known += &format!(r#""{member}":{},"#, string(text));
             }
         }
-        self.found(&known, &call.diagnostic)
+        self.diagnostic_with(&known, &call.diagnostic)
     }
 
-    /// A finding: an event if those are asked for, and a line for a person, unless it is only
-    /// information or there are too many.
-    pub(crate) fn finding(&mut self, of: EventOrigin, diagnostic: &Diagnostic) -> Result<(), Failure> {
-        self.found(&of.to_string(), diagnostic)
+    /// Writes a diagnostic: as an event if events are emitted, and as a message if it is an error and within the limit.
+    pub(crate) fn diagnostic(&mut self, origin: EventOrigin, diagnostic: &Diagnostic) -> Result<(), Failure> {
+        self.diagnostic_with(&origin.to_string(), diagnostic)
     }
 
-    fn found(&mut self, known: &str, diagnostic: &Diagnostic) -> Result<(), Failure> {
+    fn diagnostic_with(&mut self, known: &str, diagnostic: &Diagnostic) -> Result<(), Failure> {
         let is_error = diagnostic.severity() == Severity::Error;
-        if self.what.has_events() || (is_error && self.rejects.is_some()) {
+        if self.emit.has_events() || (is_error && self.rejects.is_some()) {
             let event = if is_error { "rejected" } else { "note" };
             let text = serde_json::to_string(diagnostic).unwrap_or_default();
             let members = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
@@ -245,7 +243,7 @@ impl Emitter {
         if is_error {
             let shown = self.report().rejected();
             match Limits::DEFAULT.diagnostics as u64 {
-                // What was found before comes first, also where both go to one place.
+                // Records before it come first, even if both streams go to one terminal.
                 limit if shown < limit => {
                     self.flush()?;
                     let line = format_args!("{}:{}{diagnostic}", self.source, self.part.1);
@@ -264,23 +262,23 @@ impl Emitter {
         Ok(())
     }
 
-    /// More of a text: `text`, `reasoning` or `refusal`.
-    pub(crate) fn fragment(&mut self, event: &str, of: EventOrigin, text: &str) -> Result<(), Failure> {
-        self.event(event, format_args!(r#"{of}"text":{}"#, string(text)))
+    /// Writes a fragment of `text`, `reasoning` or `refusal`.
+    pub(crate) fn fragment(&mut self, event: &str, origin: EventOrigin, text: &str) -> Result<(), Failure> {
+        self.event(event, format_args!(r#"{origin}"text":{}"#, string(text)))
     }
 
-    /// Data that a provider attached to what came before it, and wants back.
-    pub(crate) fn opaque(&mut self, of: EventOrigin, data: &Raw) -> Result<(), Failure> {
-        self.event("reasoning", format_args!(r#"{of}"opaque":{}"#, data.to_single_line()))
+    /// Writes opaque reasoning data that the provider expects back in the next request.
+    pub(crate) fn opaque(&mut self, origin: EventOrigin, data: &Raw) -> Result<(), Failure> {
+        self.event("reasoning", format_args!(r#"{origin}"opaque":{}"#, data.to_single_line()))
     }
 
-    /// Why a choice has ended.
+    /// Writes the finish reason of a choice.
     pub(crate) fn finish(&mut self, choice: u64, reason: &FinishReason) -> Result<(), Failure> {
         let reason = string(reason.as_str());
         self.event("finish", format_args!(r#""choice":{choice},"reason":{reason}"#))
     }
 
-    /// The tokens so far, as far as they are known.
+    /// Writes the known token counts.
     pub(crate) fn usage(&mut self, usage: &Usage) -> Result<(), Failure> {
         let counts = [
             ("input_tokens", usage.input_tokens),
@@ -294,9 +292,9 @@ impl Emitter {
         self.event("usage", format_args!("{}", known.join(",")))
     }
 
-    /// An event with these members, if events are asked for.
+    /// Writes an event with these members, if events are emitted.
     fn event(&mut self, name: &str, members: fmt::Arguments<'_>) -> Result<(), Failure> {
-        match self.what {
+        match self.emit {
             EmitKind::Events | EmitKind::Partials => {
                 writeln!(self.out, r#"{{"event":"{name}",{}{members}}}"#, self.part.0)
                     .map_err(Failure::output)
@@ -305,15 +303,15 @@ impl Emitter {
         }
     }
 
-    /// More of what the model says in refusing.
+    /// Adds to the model's refusal.
     pub(crate) fn refusal(&mut self, text: &str) {
-        // A few sentences; what goes on for longer is cut.
+        // A refusal is a few sentences; cap an endless one.
         if self.refusal.len() < 2_000 {
             self.refusal.push_str(text);
         }
     }
 
-    /// Something a person should know that is no finding.
+    /// Logs a message about the input that is not a diagnostic.
     pub(crate) fn remark(&self, remark: &str) {
         self.log(format_args!("{}: {remark}", self.source));
     }
@@ -325,23 +323,23 @@ impl Emitter {
         }
     }
 
-    /// Everything so far reaches the reader.
+    /// Flushes standard output.
     pub(crate) fn flush(&mut self) -> Result<(), Failure> {
         let out = &mut self.out;
         let flushed = match &self.progress {
-            // Where both go to one terminal, the line must not be in the way.
+            // Both may go to one terminal: hide the progress line.
             Some(progress) if !out.buffer().is_empty() => progress.suspend(|| out.flush()),
             _ => out.flush(),
         };
         flushed.map_err(Failure::output)
     }
 
-    /// What the findings are about, as messages call it.
+    /// The name of the input in messages.
     pub(crate) fn source(&self) -> &str {
         &self.source
     }
 
-    /// The whole input was read to its end.
+    /// Marks the input as read to its end.
     pub(crate) fn set_complete(&mut self) {
         self.tally.report_mut().set_complete();
     }
@@ -362,7 +360,7 @@ impl Emitter {
         file.write_json(&report)
     }
 
-    /// Completes the file of rejects.
+    /// Completes the reject file.
     pub(crate) fn complete_rejects(&mut self) -> Result<(), Failure> {
         self.rejects.take().map_or(Ok(()), RejectFile::complete)
     }
@@ -371,14 +369,14 @@ impl Emitter {
         self.tally.report()
     }
 
-    /// Whether there was nothing, neither good nor bad.
-    pub(crate) fn is_void(&self) -> bool {
+    /// Whether nothing was delivered, rejected or noted.
+    pub(crate) fn is_empty(&self) -> bool {
         let report = self.report();
         report.records() + report.tool_calls() + report.rejected() + report.notes() == 0
             && self.refusal.is_empty()
     }
 
-    /// One line of counts: on a terminal always, else if something was rejected or nothing found.
+    /// Logs one line of counts: always on a terminal, otherwise if something was rejected or nothing was found.
     pub(crate) fn summary(&mut self) {
         if !self.files.is_empty() {
             self.source = count(self.files.len() as u64, "file");
@@ -387,22 +385,22 @@ impl Emitter {
             self.remark(&error.to_string());
         }
         if !self.refusal.is_empty() {
-            self.remark(&format!("the model refuses: {}", self.refusal));
+            self.remark(&format!("the model refused: {}", self.refusal));
         }
         let report = self.report();
-        if self.what == EmitKind::Records && report.tool_calls() > 0 {
+        if self.emit == EmitKind::Records && report.tool_calls() > 0 {
             let calls = count(report.tool_calls(), "tool call");
-            self.remark(&format!("{calls} not written: ask for them with --emit tool-calls"));
+            self.remark(&format!("{calls} not written: --emit tool-calls writes them"));
         }
         let has_found = report.records() + report.tool_calls() > 0;
         if has_found && report.rejected() == 0 && !io::stderr().is_terminal() {
             return;
         }
         let mut counts = Vec::new();
-        if report.records() > 0 || (self.what != EmitKind::ToolCalls && report.tool_calls() == 0) {
+        if report.records() > 0 || (self.emit != EmitKind::ToolCalls && report.tool_calls() == 0) {
             counts.push(count(report.records(), "record"));
         }
-        if report.tool_calls() > 0 || self.what == EmitKind::ToolCalls {
+        if report.tool_calls() > 0 || self.emit == EmitKind::ToolCalls {
             counts.push(count(report.tool_calls(), "tool call"));
         }
         let mut line = format!("{}: {}", self.source, counts.join(", "));
@@ -417,7 +415,7 @@ impl Emitter {
 /// The file that `--reject-file` names.
 struct RejectFile {
     file: OutputFile,
-    /// Why nothing more can be written. Data still goes its way.
+    /// Why writing failed. Data is still written to standard output.
     failure: Option<io::Error>,
 }
 
@@ -436,19 +434,18 @@ impl RejectFile {
     }
 }
 
-/// An id as messages show it.
+/// An id, shortened for messages.
 fn shortened(id: &str) -> String {
     id.chars().take(64).map(|char| if char.is_control() { ' ' } else { char }).collect()
 }
 
-/// A number of things, in words.
-pub(crate) fn count(number: u64, what: &str) -> String {
+/// A number and its noun, with a plural `s` if needed.
+pub(crate) fn count(number: u64, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
-    format!("{number} {what}{s}")
+    format!("{number} {noun}{s}")
 }
 
-/// `{"name","parameters"}`, then `call_id` and `error` where the model sent them; literals as they
-/// came.
+/// `{"name","parameters"}`, then `call_id` and `error` if the model sent them, with literals unchanged.
 pub(crate) fn call_json(call: &ToolCall) -> String {
     let mut out =
         format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
@@ -462,7 +459,7 @@ pub(crate) fn call_json(call: &ToolCall) -> String {
     out
 }
 
-/// The member that follows, if values of the call were changed in kind.
+/// The member `coerced`, if values of the call were converted.
 fn coerced_json(call: &ToolCall) -> String {
     if call.coerced.is_empty() {
         return String::new();

@@ -1,4 +1,4 @@
-//! `tokenline explain`: what a code means.
+//! `tokenline explain`: the meaning of a diagnostic code.
 
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -12,38 +12,39 @@ use crate::failure::{Failure, Verdict};
 pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
     let text = match &args.code {
         Some(name) => {
-            let plain = name.to_lowercase().replace('-', "_");
-            let of_lines = || ErrorCode::ALL.into_iter().find(|code| code.as_str() == plain);
-            match Code::from_name(&plain) {
+            let normalized = name.to_lowercase().replace('-', "_");
+            let line_code = || ErrorCode::ALL.into_iter().find(|code| code.as_str() == normalized);
+            match Code::from_name(&normalized) {
                 Some(code) => explanation(code),
-                None => explanation_of_lines(of_lines().ok_or_else(|| unknown(name))?),
+                None => line_explanation(line_code().ok_or_else(|| unknown(name))?),
             }
         }
         None => listing(),
     };
     std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }
 
 fn unknown(name: &str) -> Failure {
-    let of_lines = ErrorCode::ALL.iter().map(|code| code.as_str());
-    let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).chain(of_lines).collect();
-    Failure::Usage(format!("no diagnostic has the code `{name}`; the codes are {}", names.join(", ")))
+    let line_codes = ErrorCode::ALL.iter().map(|code| code.as_str());
+    let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).chain(line_codes).collect();
+    Failure::Usage(format!("unknown diagnostic code `{name}`; the codes are {}", names.join(", ")))
 }
 
 fn listing() -> String {
     let mut out = String::new();
     let codes = Code::ALL.iter().map(|code| (code.as_str(), code.explanation()));
-    let of_lines = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation()));
-    for (name, explanation) in codes.chain(of_lines) {
+    let line_codes = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation()));
+    for (name, explanation) in codes.chain(line_codes) {
         let first = explanation.split_once(". ").map_or(explanation, |(first, _)| first);
         let _ = writeln!(out, "{name:<27}{}", first.trim_end_matches('.'));
     }
     out
 }
 
-fn explanation_of_lines(code: ErrorCode) -> String {
-    let head = format!("{} (error of validate-input)\n\n{}\n\n", code.as_str(), code.explanation());
+fn line_explanation(code: ErrorCode) -> String {
+    let head =
+        format!("{} (error of `validate` and `conversations`)\n\n{}\n\n", code.as_str(), code.explanation());
     match code.example() {
         "" => head + "For example, an empty input.\n",
         example => format!("{head}For example, this input:\n\n    {}\n", example.replace('\n', "\n    ")),
@@ -70,7 +71,7 @@ fn explanation(code: Code) -> String {
             let events = events.trim_end().replace('\n', "\n    ");
             writeln!(out, "For example, with --from openai-chat, these events:\n\n    {events}")
         }
-        Example::Described(what) => writeln!(out, "For example, {what}."),
+        Example::Described(description) => writeln!(out, "For example, {description}."),
         _ => Ok(()),
     };
     out

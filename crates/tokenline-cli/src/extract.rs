@@ -17,14 +17,14 @@ use crate::interrupt::Interrupt;
 use crate::output_file::OutputFile;
 use crate::parse::{Rules, conclude, output_files, rule_files};
 use crate::progress::Progress;
-use crate::{answer, load, model, output_file};
+use crate::{load, model, output_file, response};
 
 pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
-    // Whatever can be wrong with the command is found before anything is sent.
+    // Check everything before sending anything.
     let rules = Rules::new(&args.reading)?;
-    rules.check_for_answers()?;
+    rules.check_for_provider()?;
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {
-        let message = "--continue is for records: an answer that calls tools is not gone on with";
+        let message = "--continue supports records only: it cannot continue a response that calls tools";
         return Err(Failure::Usage(message.to_owned()));
     }
     let request = request(args, &rules)?;
@@ -32,15 +32,15 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     if args.prompt.as_deref() == Some("-") {
         read.push(Path::new("-"));
     }
-    output_file::refuse_as_stdout(&read)?;
+    output_file::reject_as_stdout(&read)?;
     let outputs = output_files(&args.reading, &read)?;
     match args.continuations {
-        Some(most) => continued::run(args, &rules, &request, most, outputs).await,
+        Some(max) => continued::run(args, &rules, &request, max, outputs).await,
         None => extract(&rules, &args.model, &request, Some(args), outputs).await,
     }
 }
 
-/// Asks a model, and writes what the rules make of its answer.
+/// Sends a request, and writes the records or tool calls of the response.
 pub(crate) async fn extract(
     rules: &Rules,
     model: &ModelArgs,
@@ -50,76 +50,76 @@ pub(crate) async fn extract(
 ) -> Result<Verdict, Failure> {
     let request = model::client(model)?.stream(request).map_err(|error| model::failure(&error))?;
     let request =
-        request.map_parser(|parser| answer::configure(parser.with_options(rules.options.clone()), rules));
+        request.map_parser(|parser| response::configure(parser.with_options(rules.options.clone()), rules));
     let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
 
     let progress = Progress::start(&model.model);
     let mut emitter =
-        Emitter::new(rules.what, &*model.model).with_progress(progress.clone()).with_reject_file(reject_file);
+        Emitter::new(rules.emit, &*model.model).with_progress(progress.clone()).with_reject_file(reject_file);
     if let Some(args) = args {
         emitter = emitter.with_quota(&args.reading);
-        remark_unsent_schema(args, &emitter);
+        warn_unsent_schema(args, &emitter);
     }
-    rules.remark(&emitter);
-    let outcome = ask(request, interrupt, progress.clone(), &mut emitter).await;
+    rules.warn_unused(&emitter);
+    let outcome = send(request, interrupt, progress.clone(), &mut emitter).await;
     progress.finish();
     conclude(outcome, &mut emitter, report_file, args.is_some_and(|args| args.reading.deny))
 }
 
-/// Says that the model does not see the schema: a model that does writes fewer rejects.
-fn remark_unsent_schema(args: &ExtractArgs, emitter: &Emitter) {
+/// Warns that the model does not see the schema. A model that does causes fewer rejects.
+fn warn_unsent_schema(args: &ExtractArgs, emitter: &Emitter) {
     if args.reading.schema.is_some() && args.response_format != Format::Schema {
         emitter.remark("--schema was not sent to the model: --response-format schema sends it");
     }
 }
 
-/// Sends the request and writes what comes of it.
-async fn ask(
+/// Sends the request and writes the events of the response.
+async fn send(
     request: StreamRequest,
     mut interrupt: Interrupt,
     mut progress: Progress,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    let answer = tokio::select! {
-        answer = request.send() => answer.map_err(|error| model::failure(&error))?,
-        () = interrupt.wait() => return Err(Failure::Source("interrupted before an answer".to_owned())),
+    let response = tokio::select! {
+        response = request.send() => response.map_err(|error| model::failure(&error))?,
+        () = interrupt.wait() => return Err(Failure::Source("interrupted before the response".to_owned())),
     };
     progress.begin();
-    let mut answer = pin!(answer);
+    let mut response = pin!(response);
     let mut was_interrupted = false;
     loop {
         let event = tokio::select! {
-            event = answer.next() => event,
+            event = response.next() => event,
             () = interrupt.wait(), if !was_interrupted => {
-                // The connection is closed; what was complete is still to come.
-                answer.as_mut().close();
+                // Close the connection, and still write the events received before.
+                response.as_mut().close();
                 was_interrupted = true;
                 continue;
             }
             () = progress.due(), if !was_interrupted => {
-                progress.update(answer.parser());
+                progress.update(response.parser());
                 continue;
             }
         };
         match event {
-            Some(Ok(event)) => answer::handle(&event, emitter)?,
+            Some(Ok(event)) => response::handle(&event, emitter)?,
             Some(Err(ResponseError::Source(error))) => return Err(model::failure(&error)),
             Some(Err(error)) => return Err(Failure::Source(error.to_string())),
             None => break,
         }
         if emitter.is_done() {
-            // With the answer its connection goes.
+            // Dropping the response closes the connection.
             return Ok(());
         }
-        // What is complete is out before more is waited for.
+        // Complete records reach the reader before the next wait.
         emitter.flush()?;
         if !was_interrupted {
-            progress.update(answer.parser());
+            progress.update(response.parser());
         }
     }
-    match was_interrupted && !answer.parser().is_complete() {
-        true => Err(Failure::Source("interrupted: the answer is incomplete".to_owned())),
-        false => answer::complete(answer.parser(), emitter),
+    match was_interrupted && !response.parser().is_complete() {
+        true => Err(Failure::Source("interrupted: the response is incomplete".to_owned())),
+        false => response::complete(response.parser(), emitter),
     }
 }
 
@@ -153,7 +153,7 @@ fn response_format(args: &ExtractArgs) -> Result<ResponseFormat, Failure> {
         (Format::Schema, Some(path)) => {
             let schema = load::json(path)?;
             Ok(match &args.reading.items {
-                // The schema is that of one item.
+                // --schema describes one item.
                 Some(pointer) => JsonFormat::list("answer", &schema, pointer).into(),
                 None => ResponseFormat::json_schema("answer", schema),
             })

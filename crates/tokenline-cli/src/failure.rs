@@ -1,35 +1,35 @@
-//! How a command can end.
+//! The ways a command ends.
 
 use std::fmt::Display;
 use std::io;
 use std::path::Path;
 
-/// A command that ran to its end.
+/// The result of a command that ran to its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    Good,
-    /// It judges, and something was rejected.
+    Success,
+    /// The input is invalid.
     Rejected,
 }
 
-/// A command that could not do what it was asked.
+/// Why a command failed.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// Usage, configuration or a schema is at fault.
+    /// Bad usage, configuration or schema.
     Usage(String),
-    /// Input or output, a provider, or an incomplete source is at fault.
+    /// An I/O or provider error, or an incomplete source.
     Source(String),
-    /// Nobody reads the output any more.
+    /// The reader closed standard output.
     OutputClosed,
 }
 
 impl Failure {
-    /// Input or output failed while doing this.
-    pub(crate) fn io(doing: impl Display, error: &io::Error) -> Self {
-        Self::Source(format!("{doing}: {error}"))
+    /// An I/O error during `action`.
+    pub(crate) fn io(action: impl Display, error: &io::Error) -> Self {
+        Self::Source(format!("{action}: {error}"))
     }
 
-    /// Standard output failed.
+    /// Writing to standard output failed.
     #[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
     pub(crate) fn output(error: io::Error) -> Self {
         match error.kind() {
@@ -38,7 +38,7 @@ impl Failure {
         }
     }
 
-    /// A file that was named on the command line could not be read.
+    /// An input file could not be read.
     pub(crate) fn unreadable(path: &Path, error: &io::Error) -> Self {
         Self::io(format_args!("cannot read {}", path.display()), error)
     }
@@ -50,7 +50,7 @@ impl Failure {
         }
     }
 
-    /// The exit code. Like other filters, end well when the reader has seen enough.
+    /// The exit code. As with other filters, a closed output is not an error.
     pub(crate) fn code(&self) -> u8 {
         match self {
             Self::Usage(_) => 2,

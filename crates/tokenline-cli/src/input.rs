@@ -1,4 +1,4 @@
-//! The inputs of a command that reads whole files, compressed or not.
+//! Input files, compressed or not.
 
 use std::fs::{File, Metadata};
 use std::io::{self, Read, Seek as _};
@@ -25,10 +25,10 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
         let matches =
             glob::glob(pattern).map_err(|error| Failure::Usage(format!("{pattern}: {}", error.msg)))?;
         let before = all.len();
-        for found in matches {
-            let found = found.map_err(|error| Failure::unreadable(error.path(), error.error()))?;
-            if !found.is_dir() && is_meant(&found, pattern) {
-                all.push(found);
+        for file in matches {
+            let file = file.map_err(|error| Failure::unreadable(error.path(), error.error()))?;
+            if !file.is_dir() && matches_hidden(&file, pattern) {
+                all.push(file);
             }
         }
         if all.len() == before {
@@ -38,18 +38,18 @@ pub(crate) fn expand(paths: &[PathBuf]) -> Result<Vec<PathBuf>, Failure> {
     if all.iter().filter(|path| path.as_os_str() == "-").count() > 1 {
         return Err(Failure::Usage("standard input can only be read once".to_owned()));
     }
-    // Rather now than after the files before it.
+    // Fail now, not after the files before it.
     for path in all.iter().filter(|path| path.as_os_str() != "-") {
-        refuse_folder(path, path.metadata())?;
+        reject_directory(path, path.metadata())?;
     }
     Ok(all)
 }
 
-/// Hidden files are meant only where they are named, as in a shell.
-fn is_meant(found: &Path, pattern: &str) -> bool {
+/// As in a shell, a pattern matches hidden files only if it begins with a dot.
+fn matches_hidden(file: &Path, pattern: &str) -> bool {
     let is_hidden =
         |path: &Path| path.file_name().is_some_and(|name| name.as_encoded_bytes().starts_with(b"."));
-    is_hidden(Path::new(pattern)) || !is_hidden(found)
+    is_hidden(Path::new(pattern)) || !is_hidden(file)
 }
 
 /// The name of an input in messages.
@@ -57,7 +57,7 @@ pub(crate) fn name(path: &Path) -> String {
     if path.as_os_str() == "-" { "stdin".to_owned() } else { path.display().to_string() }
 }
 
-/// The bytes of all inputs, if known.
+/// The total size of the inputs in bytes, if known.
 pub(crate) fn size(paths: &[PathBuf]) -> Option<u64> {
     paths
         .iter()
@@ -76,11 +76,11 @@ pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Box<dyn Read + Send
 
 fn open_file(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).map_err(|error| Failure::unreadable(path, &error))?;
-    refuse_folder(path, file.metadata())?;
+    reject_directory(path, file.metadata())?;
     Ok(file)
 }
 
-fn refuse_folder(path: &Path, metadata: io::Result<Metadata>) -> Result<Metadata, Failure> {
+fn reject_directory(path: &Path, metadata: io::Result<Metadata>) -> Result<Metadata, Failure> {
     let metadata = metadata.map_err(|error| Failure::unreadable(path, &error))?;
     match metadata.is_dir() {
         true => Err(Failure::Source(format!("cannot read {}: it is a directory", path.display()))),
@@ -88,19 +88,18 @@ fn refuse_folder(path: &Path, metadata: io::Result<Metadata>) -> Result<Metadata
     }
 }
 
-/// A file that still grows.
+/// A file that may still grow.
 pub(crate) struct Followed {
     file: File,
     is_over: Arc<AtomicBool>,
     was_truncated: Arc<AtomicBool>,
 }
 
-/// How long to wait for more.
-const PAUSE: Duration = Duration::from_millis(100);
+/// How often to look for new data.
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Followed {
-    /// Opens a file, and reads on at its end until `is_over` is set. If the file becomes shorter, sets `was_truncated`
-    /// and ends.
+    /// Opens a file to be read until `is_over` is set. If the file is truncated, sets `was_truncated` and ends.
     pub(crate) fn open(
         path: &Path,
         is_over: Arc<AtomicBool>,
@@ -111,8 +110,8 @@ impl Followed {
                 "--follow needs a file: standard input is read to its end anyway".to_owned(),
             ));
         }
-        // Before it is opened: that waits for who writes to a pipe.
-        if !refuse_folder(path, path.metadata())?.is_file() {
+        // Check before opening: opening a pipe blocks until it has a writer.
+        if !reject_directory(path, path.metadata())?.is_file() {
             let path = path.display();
             return Err(Failure::Usage(format!(
                 "--follow needs a regular file: {path} is read to its end anyway"
@@ -131,7 +130,7 @@ impl Followed {
 impl Read for Followed {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
-            // In this order, so that what was there when it was over is read.
+            // Load the flag first, so that data written before it was set is read.
             let is_over = self.is_over.load(Ordering::Acquire);
             let read = self.file.read(buffer)?;
             if read > 0 || is_over {
@@ -141,7 +140,7 @@ impl Read for Followed {
                 self.was_truncated.store(true, Ordering::Release);
                 return Ok(0);
             }
-            thread::sleep(PAUSE);
+            thread::sleep(POLL_INTERVAL);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Ctrl-C, and being asked to end.
+//! Ctrl-C and SIGTERM.
 
 use std::fs;
 use std::future;
@@ -13,24 +13,23 @@ use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 
-/// The first Ctrl-C ends the work in good order, the second one the program.
+/// The first Ctrl-C ends the command gracefully, the second one exits.
 pub(crate) struct Interrupt(mpsc::Receiver<()>);
 
-/// What a shell makes of a program that Ctrl-C has ended.
+/// The exit code of a program that Ctrl-C ended, as shells report it.
 const INTERRUPTED: i32 = 130;
 
 impl Interrupt {
-    /// Watches from a thread of its own: the program may be held up by a reader of its output who
-    /// does not read.
+    /// Watches on its own thread: the main thread may block on a slow reader of its output.
     pub(crate) fn watch() -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel(1);
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
         thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
             runtime.block_on(async {
-                if asked().await.is_ok() {
+                if signaled().await.is_ok() {
                     let _ = sender.try_send(());
                 }
-                if asked().await.is_ok() {
+                if signaled().await.is_ok() {
                     process::exit(INTERRUPTED);
                 }
             });
@@ -41,14 +40,14 @@ impl Interrupt {
     /// Waits for Ctrl-C.
     pub(crate) async fn wait(&mut self) {
         if self.0.recv().await.is_none() {
-            // It cannot be watched for.
+            // The watching thread is gone.
             future::pending::<()>().await;
         }
     }
 }
 
 impl Interrupt {
-    /// Waits for Ctrl-C, where nothing else is waited for.
+    /// Blocks until Ctrl-C.
     pub(crate) fn wait_blocking(&mut self) {
         if self.0.blocking_recv().is_none() {
             loop {
@@ -58,7 +57,7 @@ impl Interrupt {
     }
 }
 
-/// Has Ctrl-C end the program at once, but leave no half of a file behind.
+/// Makes Ctrl-C exit at once, after removing these unfinished files.
 pub(crate) fn remove_when_interrupted(files: Vec<PathBuf>) -> Result<(), Failure> {
     if files.is_empty() {
         return Ok(());
@@ -67,7 +66,7 @@ pub(crate) fn remove_when_interrupted(files: Vec<PathBuf>) -> Result<(), Failure
     thread::spawn(move || {
         interrupt.wait_blocking();
         for file in files {
-            // What is complete has its name by now.
+            // A completed file has been renamed.
             let _ = fs::remove_file(file);
         }
         process::exit(INTERRUPTED);
@@ -75,13 +74,13 @@ pub(crate) fn remove_when_interrupted(files: Vec<PathBuf>) -> Result<(), Failure
     Ok(())
 }
 
-/// Ctrl-C, or SIGTERM.
-async fn asked() -> io::Result<()> {
+/// Waits for Ctrl-C or SIGTERM.
+async fn signaled() -> io::Result<()> {
     #[cfg(unix)]
     {
         let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
         tokio::select! {
-            asked = signal::ctrl_c() => asked,
+            result = signal::ctrl_c() => result,
             _ = terminate.recv() => Ok(()),
         }
     }

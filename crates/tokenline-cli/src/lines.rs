@@ -1,4 +1,4 @@
-//! JSON Lines, each with a response as a string: the records and tool calls of these responses.
+//! `tokenline parse --from lines`: the records and tool calls of responses that are strings in JSON Lines.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::load;
 use crate::parse::{self, Rules};
 use crate::source::Source;
 
-/// Where a line holds its response, and its id.
+/// JSON Pointers to the response and the id of a line.
 pub(crate) struct Pointers {
     text: String,
     id: Option<String>,
@@ -28,7 +28,7 @@ impl Pointers {
         for (option, pointer) in [("--text-pointer", Some(&text)), ("--id-pointer", args.id_pointer.as_ref())]
         {
             if let Some(pointer) = pointer {
-                // The rules of a pointer are those of `--items`.
+                // Valid pointers are those that `--items` accepts.
                 Options::lenient()
                     .items(pointer)
                     .map_err(|error| Failure::Usage(format!("{option}: {error}")))?;
@@ -38,7 +38,7 @@ impl Pointers {
     }
 }
 
-/// Reads the lines in order. A line without a response is rejected.
+/// Parses the lines in order. Rejects lines without a response.
 pub(crate) fn parse(
     pointers: &Pointers,
     rules: &Rules,
@@ -77,7 +77,7 @@ pub(crate) fn parse(
 struct Responses<'r> {
     pointers: &'r Pointers,
     rules: &'r Rules,
-    /// Reads one response after the other.
+    /// Decodes one response after the other.
     response: RecordDecoder,
 }
 
@@ -87,7 +87,7 @@ impl Responses<'_> {
         match event {
             Event::Record(record) => self.response(&record, emitter),
             Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-                emitter.finding(EventOrigin::Input, &diagnostic)
+                emitter.diagnostic(EventOrigin::Input, &diagnostic)
             }
             _ => Ok(()),
         }
@@ -99,7 +99,7 @@ impl Responses<'_> {
             id.map(|id| id.as_str().map_or_else(|| id.to_single_line().into_owned(), |id| id.into_owned()));
         let id = id.unwrap_or_else(|| format!("line {}", line.line));
         let Some(text) = line.value.pointer(&self.pointers.text).and_then(|text| text.as_str()) else {
-            let found =
+            let actual =
                 line.value.pointer(&self.pointers.text).map_or("nothing", |value| match value.kind() {
                     Kind::Object => "an object",
                     Kind::Array => "an array",
@@ -107,9 +107,9 @@ impl Responses<'_> {
                     Kind::Null => "null",
                     _ => "a boolean",
                 });
-            let message = format!("expected a string at {}, found {found}", self.pointers.text);
+            let message = format!("expected a string at {}, found {actual}", self.pointers.text);
             let diagnostic = Diagnostic::new(Code::SchemaViolation, line.line, line.span, 1, message);
-            return emitter.finding(EventOrigin::Input, &diagnostic);
+            return emitter.diagnostic(EventOrigin::Input, &diagnostic);
         };
         emitter.set_part("id", Some(&id));
         emitter.response_line(line.line)?;

@@ -1,4 +1,4 @@
-//! Reading whole files, each within a limit.
+//! Reads whole files, each within a size limit.
 
 use std::fmt::Display;
 use std::fs::File;
@@ -11,70 +11,71 @@ use tokenline::schema::{SchemaOptions, SchemaValidator, ToolSet};
 
 use crate::failure::Failure;
 
-/// The most bytes of a response, or of what a model is asked.
+/// The size limit of a response or user prompt, in bytes.
 pub(crate) const MAX_RESPONSE: u64 = 64 << 20;
-/// The most bytes of a file that configures a command: a schema, tools, a variable.
+/// The size limit of a configuration file (schema, tools, variable), in bytes.
 const MAX_CONFIGURATION: u64 = 16 << 20;
 
-/// A JSON Schema.
+/// Loads a JSON Schema.
 pub(crate) fn schema(path: &Path, shows_names: bool) -> Result<SchemaValidator, Failure> {
     let text = text("the schema", path)?;
     let schema =
-        SchemaOptions::default().build_str(&text).map_err(|error| at_fault("schema", path, &error))?;
+        SchemaOptions::default().build_str(&text).map_err(|error| invalid("schema", path, &error))?;
     Ok(schema.show_names(shows_names))
 }
 
-/// Tool definitions.
+/// Loads tool definitions.
 pub(crate) fn tools(path: &Path) -> Result<ToolSet, Failure> {
     let text = text("the list of tools", path)?;
-    ToolSet::from_json_str(&text).map_err(|error| at_fault("tools", path, &error))
+    ToolSet::from_json_str(&text).map_err(|error| invalid("tools", path, &error))
 }
 
-/// A JSON value, as it was written.
+/// Loads a JSON value, unchanged.
 pub(crate) fn json(path: &Path) -> Result<Raw, Failure> {
-    Raw::new(&text("the JSON", path)?).map_err(|error| at_fault("JSON", path, &error))
+    Raw::new(&text("the JSON", path)?).map_err(|error| invalid("JSON", path, &error))
 }
 
-/// A conversation: an array of messages, or an object that has one as `messages`.
+/// Loads a conversation: an array of messages, or an object with such an array as `messages`.
 pub(crate) fn messages(path: &Path) -> Result<Vec<Message>, Failure> {
     let text = text_or_stdin("the conversation", path)?;
     let mut parser = Parser::new();
-    let root = parser.parse(&text).map_err(|error| at_fault("messages", path, &error))?;
+    let root = parser.parse(&text).map_err(|error| invalid("messages", path, &error))?;
     let messages = root.get("messages").unwrap_or(root);
-    let no_array = || Failure::Usage(format!("messages {}: expected an array of messages", path.display()));
+    let not_an_array =
+        || Failure::Usage(format!("messages {}: expected an array of messages", path.display()));
     let read = |(at, message): (usize, Value<'_>)| {
-        let told = |error| Failure::Usage(format!("messages {}: message {at}: {error}", path.display()));
-        message.deserialize().map_err(told)
+        let failure = |error| Failure::Usage(format!("messages {}: message {at}: {error}", path.display()));
+        message.deserialize().map_err(failure)
     };
-    messages.as_array().ok_or_else(no_array)?.iter().enumerate().map(read).collect()
+    messages.as_array().ok_or_else(not_an_array)?.iter().enumerate().map(read).collect()
 }
 
-fn at_fault(what: &str, path: &Path, error: &dyn std::error::Error) -> Failure {
-    Failure::Usage(format!("{what} {}: {error}", path.display()))
+fn invalid(kind: &str, path: &Path, error: &dyn std::error::Error) -> Failure {
+    Failure::Usage(format!("{kind} {}: {error}", path.display()))
 }
 
-/// A text that configures a command, from a file or, as `-`, from standard input.
-pub(crate) fn text_or_stdin(what: &str, path: &Path) -> Result<String, Failure> {
-    if path.as_os_str() == "-" { stdin(what) } else { text(what, path) }
+/// Loads a configuration text from a file or, for `-`, from standard input. `kind` names it in messages.
+pub(crate) fn text_or_stdin(kind: &str, path: &Path) -> Result<String, Failure> {
+    if path.as_os_str() == "-" { stdin(kind) } else { text(kind, path) }
 }
 
-/// A text that configures a command, from standard input.
-pub(crate) fn stdin(what: &str) -> Result<String, Failure> {
+/// Loads a configuration text from standard input.
+pub(crate) fn stdin(kind: &str) -> Result<String, Failure> {
     let bytes = read(io::stdin().lock(), MAX_CONFIGURATION)
         .map_err(|error| Failure::io("cannot read standard input", &error))?
-        .ok_or_else(|| Failure::Usage(too_large(what, "standard input", MAX_CONFIGURATION)))?;
+        .ok_or_else(|| Failure::Usage(too_large(kind, "standard input", MAX_CONFIGURATION)))?;
     String::from_utf8(bytes).map_err(|_| Failure::Usage("standard input is not UTF-8".to_owned()))
 }
 
-/// A text that configures a command, from a file.
-pub(crate) fn text(what: &str, path: &Path) -> Result<String, Failure> {
+/// Loads a configuration text from a file.
+pub(crate) fn text(kind: &str, path: &Path) -> Result<String, Failure> {
     let bytes = File::open(path)
         .and_then(|file| read(file, MAX_CONFIGURATION))
         .map_err(|error| Failure::unreadable(path, &error))?
-        .ok_or_else(|| Failure::Usage(too_large(what, path.display(), MAX_CONFIGURATION)))?;
+        .ok_or_else(|| Failure::Usage(too_large(kind, path.display(), MAX_CONFIGURATION)))?;
     let text = String::from_utf8(bytes).map_err(|error| {
         let at = error.utf8_error().valid_up_to();
-        Failure::Usage(format!("{}: not UTF-8: bad byte at offset {at}", path.display()))
+        Failure::Usage(format!("{}: not UTF-8: invalid byte at offset {at}", path.display()))
     })?;
     match text.strip_prefix('\u{feff}') {
         Some(rest) => Ok(rest.to_owned()),
@@ -82,8 +83,8 @@ pub(crate) fn text(what: &str, path: &Path) -> Result<String, Failure> {
     }
 }
 
-/// What a model wrote or is asked, from a file or, as `-`, from standard input, after what messages call it. A
-/// character that is cut at its end is left out: what it was part of is cut in any case.
+/// Loads a response or user prompt from a file or, for `-`, from standard input. Returns its name in messages and its
+/// text. Drops an incomplete UTF-8 character at the end: a response that ends there is cut off anyway.
 pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
     let (name, bytes) = if file.as_os_str() == "-" {
         let bytes = read(io::stdin().lock(), MAX_RESPONSE);
@@ -101,23 +102,23 @@ pub(crate) fn response(file: &Path) -> Result<(String, String), Failure> {
                 bytes.truncate(fault.valid_up_to());
                 Ok(String::from_utf8(bytes).unwrap_or_default())
             }
-            Some(_) => {
-                Err(Failure::Source(format!("{name}: not UTF-8: bad byte at offset {}", fault.valid_up_to())))
-            }
+            Some(_) => Err(Failure::Source(format!(
+                "{name}: not UTF-8: invalid byte at offset {}",
+                fault.valid_up_to()
+            ))),
         }
     })?;
     let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
     Ok((name, text))
 }
 
-/// All of a source; none if it is larger than `limit` bytes. No more than one byte beyond the limit is read.
+/// Reads a source to its end; `None` if it is larger than `limit` bytes. Reads at most one byte beyond the limit.
 fn read(source: impl Read, limit: u64) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     source.take(limit + 1).read_to_end(&mut bytes)?;
     Ok((bytes.len() as u64 <= limit).then_some(bytes))
 }
 
-/// What is too large, where it is from, the limit, and what to do.
-fn too_large(what: &str, source: impl Display, limit: u64) -> String {
-    format!("{source}: {what} has more than {} MiB, the limit; shorten it or split it", limit >> 20)
+fn too_large(kind: &str, source: impl Display, limit: u64) -> String {
+    format!("{source}: {kind} has more than {} MiB, the limit; shorten it or split it", limit >> 20)
 }

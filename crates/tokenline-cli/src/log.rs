@@ -11,7 +11,7 @@ use crate::args::Color;
 
 static IS_QUIET: AtomicBool = AtomicBool::new(false);
 
-/// Follows `--color` and `--quiet`, for all messages from here on.
+/// Applies `--color` and `--quiet` to all later messages.
 pub(crate) fn configure(color: Color, is_quiet: bool) {
     match color {
         Color::Auto => {}
@@ -28,16 +28,16 @@ pub(crate) fn log(line: impl Display) {
     }
 }
 
-/// Writes one line about rejected input, with its place and its code in color, unless `--quiet`.
+/// Writes one line about rejected input, with its position and code in color, unless `--quiet`.
 pub(crate) fn log_rejected(line: impl Display, code: &str) {
     if IS_QUIET.load(Ordering::Relaxed) {
         return;
     }
     let line = printable(&line.to_string(), &['\t']);
     match line.split_once(&format!(" {code}: ")) {
-        Some((place, message)) => {
+        Some((position, message)) => {
             let (bold, red) = (Style::new().for_stderr().bold(), Style::new().for_stderr().red());
-            write(&format!("{} {}: {message}", bold.apply_to(place), red.apply_to(code)));
+            write(&format!("{} {}: {message}", bold.apply_to(position), red.apply_to(code)));
         }
         None => write(&line),
     }
@@ -49,24 +49,24 @@ pub(crate) fn log_failure(message: &str) {
     write(&format!("{prefix} {}", printable(message, &['\t'])));
 }
 
-/// The bar, or a hidden one with `--quiet`. It draws on standard error, and only on a terminal.
+/// Returns the bar, hidden with `--quiet`. It draws on standard error if that is a terminal.
 pub(crate) fn progress(bar: ProgressBar) -> ProgressBar {
     if IS_QUIET.load(Ordering::Relaxed) { ProgressBar::hidden() } else { bar }
 }
 
-/// Writes a line. A closed standard error does not stop the data.
+/// Writes a line. Ignores errors: a closed standard error must not stop the data.
 fn write(line: &str) {
     let _ = std::io::stderr().lock().write_all(format!("{line}\n").as_bytes());
 }
 
-/// The text with escapes in place of control characters, except for those in `kept`. Control characters come from the
-/// input, and could rewrite what a terminal shows.
+/// Escapes control characters except those in `kept`. They come from the input, and could rewrite what a terminal
+/// shows.
 pub(crate) fn printable(text: &str, kept: &[char]) -> String {
     let mut printable = String::new();
     for character in text.chars() {
         match character {
             character if kept.contains(&character) => printable.push(character),
-            // Those that change the direction of writing can make a line read differently, too.
+            // Bidirectional controls can make a line read differently, too.
             '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' => {
                 let _ = write!(printable, "{}", character.escape_unicode());
             }

@@ -1,7 +1,6 @@
 //! The `tokenline` program. The library does the work; see the crate `tokenline`.
 #![forbid(unsafe_code)]
 
-mod answer;
 mod args;
 mod batch;
 mod chat_analysis;
@@ -23,6 +22,7 @@ mod parse;
 mod progress;
 mod prompt;
 mod replay;
+mod response;
 mod snapshot;
 mod source;
 mod tools;
@@ -67,7 +67,7 @@ fn main() -> ExitCode {
         Command::Man => manual_page().and_then(|page| print(&page)),
     };
     match outcome {
-        Ok(Verdict::Good) => ExitCode::SUCCESS,
+        Ok(Verdict::Success) => ExitCode::SUCCESS,
         Ok(Verdict::Rejected) => ExitCode::from(1),
         Err(failure) => {
             if let Some(message) = failure.message() {
@@ -92,7 +92,7 @@ fn help_or_usage(error: &clap::Error) -> ExitCode {
     }
 }
 
-/// The manual page of the program, followed by a section for each command.
+/// The manual page of the program, with a section for each command.
 fn manual_page() -> Result<Vec<u8>, Failure> {
     let mut page = Vec::new();
     let mut program = Args::command();
@@ -124,7 +124,7 @@ fn append_commands(parent: &clap::Command, page: &mut Vec<u8>) -> io::Result<()>
 fn print(text: &[u8]) -> Result<Verdict, Failure> {
     let mut out = io::stdout().lock();
     out.write_all(text).and_then(|()| out.flush()).map_err(Failure::output)?;
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }
 
 pub(crate) fn in_runtime(future: impl Future<Output = Result<Verdict, Failure>>) -> Result<Verdict, Failure> {

@@ -1,4 +1,4 @@
-//! Asking a model, as the command line says.
+//! The client and the request that the command line describes.
 
 use std::path::Path;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::args::ModelArgs;
 use crate::failure::Failure;
 use crate::load;
 
-/// The client that asks it.
+/// The client.
 pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
     let mut builder = LlmClient::builder(args.provider)
         .read_timeout(Duration::from_secs(u64::from(args.read_timeout)))
@@ -31,34 +31,34 @@ pub(crate) fn client(args: &ModelArgs) -> Result<LlmClient, Failure> {
     builder.build().map_err(|error| failure(&error))
 }
 
-/// That this is the name of a variable. A key in its place must not be shown: terminals are shared, and logs kept.
+/// Checks that this is the name of a variable. The message does not quote it: it may be a key by mistake.
 fn check_variable(option: &str, name: &str) -> Result<(), Failure> {
     let is_name =
         name.len() <= 64 && name.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_');
     if is_name || std::env::var_os(name).is_some() {
         return Ok(());
     }
-    let message =
-        "needs the name of a variable; what was given is none, and not shown because it may be a key";
+    let message = "needs the name of an environment variable; the value is not shown because it may be a key";
     Err(Failure::Usage(format!("{option}: {message}")))
 }
 
-/// A header, `NAME: VALUE` or `NAME: @VARIABLE`.
+/// Parses a header, `NAME: VALUE` or `NAME: @VARIABLE`.
 fn header_of(header: &str) -> Result<(&str, String), Failure> {
     let (name, value) =
         header.split_once(':').ok_or_else(|| Failure::Usage("--header needs NAME: VALUE".to_owned()))?;
     let value = match value.trim().strip_prefix('@') {
         Some(variable) => {
             check_variable(&format!("--header {name}"), variable)?;
-            std::env::var(variable)
-                .map_err(|_| Failure::Usage(format!("--header {name}: the variable {variable} is not set")))?
+            std::env::var(variable).map_err(|_| {
+                Failure::Usage(format!("--header {name}: the environment variable {variable} is not set"))
+            })?
         }
         None => value.trim().to_owned(),
     };
     Ok((name.trim(), value))
 }
 
-/// A request of it that asks nothing yet.
+/// A request with its parameters, without messages.
 pub(crate) fn request(args: &ModelArgs) -> Result<ChatRequest, Failure> {
     let mut request = ChatRequest::new(&args.model);
     (request.max_tokens, request.temperature, request.seed) = (args.max_tokens, args.temperature, args.seed);
@@ -69,19 +69,19 @@ pub(crate) fn request(args: &ModelArgs) -> Result<ChatRequest, Failure> {
     Ok(request)
 }
 
-/// A member of the body, `NAME=JSON` or `NAME=@FILE`.
+/// Parses a member of the request body, `NAME=JSON` or `NAME=@FILE`.
 fn member_of(member: &str) -> Result<(&str, serde_json::Value), Failure> {
-    let usage = |what: &str| Failure::Usage(format!("--set {what}"));
+    let usage = |message: &str| Failure::Usage(format!("--set {message}"));
     let (name, value) = member.split_once('=').ok_or_else(|| usage("needs NAME=JSON"))?;
     if let Some(file) = value.strip_prefix('@') {
         return Ok((name, load::text(&format!("--set {name}"), Path::new(file))?.into()));
     }
     let value = serde_json::from_str(value)
-        .map_err(|error| usage(&format!("{name}: not JSON, in which a text stands in quotes: {error}")))?;
+        .map_err(|error| usage(&format!("{name}: not JSON (strings need double quotes): {error}")))?;
     Ok((name, value))
 }
 
-/// What is sent to the client is at fault, or the client and its provider are.
+/// A bad configuration or request is a usage error; everything else is a source error.
 pub(crate) fn failure(error: &ClientError) -> Failure {
     match error.kind() {
         ClientErrorKind::Configuration | ClientErrorKind::Request => Failure::Usage(error.to_string()),

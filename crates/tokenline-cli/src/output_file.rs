@@ -1,4 +1,4 @@
-//! A file that a command writes: whole or not at all.
+//! Output files, written completely or not at all.
 
 use std::fs::{File, Permissions};
 use std::io::{self, BufWriter, Seek as _, Write};
@@ -11,23 +11,22 @@ use tempfile::NamedTempFile;
 use crate::failure::Failure;
 use crate::input;
 
-/// A file to be written. What can be wrong with its path is noticed before any work is done; its name is taken only when
-/// it is complete.
+/// A file to write. Its path is checked up front; the file appears under its name only when it is complete.
 pub(crate) struct OutputFile {
     target: Target,
     path: PathBuf,
 }
 
 enum Target {
-    /// A file beside the one it will be.
-    Beside(BufWriter<NamedTempFile>),
-    /// What is for something that is no regular file, such as a pipe or a device, is kept until it is whole.
-    Kept(BufWriter<File>, File),
+    /// A temporary file in the same directory, to be renamed.
+    Temporary(BufWriter<NamedTempFile>),
+    /// A buffer for a target that is not a regular file, such as a pipe or a device.
+    Buffered(BufWriter<File>, File),
 }
 
 impl OutputFile {
-    /// Prepares to write what an option names, if it is given; `inputs` are what is read meanwhile.
-    pub(crate) fn asked_for(
+    /// Prepares the file that an option names, if given. It must not be one of `inputs`.
+    pub(crate) fn from_option(
         option: &str,
         path: Option<&Path>,
         inputs: &[impl AsRef<Path>],
@@ -62,13 +61,13 @@ impl OutputFile {
             && !existing.is_file()
         {
             let target = File::options().write(true).open(path)?;
-            return Ok(Target::Kept(BufWriter::new(tempfile::tempfile()?), target));
+            return Ok(Target::Buffered(BufWriter::new(tempfile::tempfile()?), target));
         }
         let folder = folder(path);
         folder.metadata()?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".tokenline-");
-        // As readable as any file that is made here, or as the one that it replaces.
+        // Permissions of a new file, or those of the file that it replaces.
         #[cfg(unix)]
         {
             use std::os::unix::fs::PermissionsExt as _;
@@ -78,28 +77,28 @@ impl OutputFile {
         if let Some(existing) = existing {
             file.as_file().set_permissions(existing.permissions())?;
         }
-        Ok(Target::Beside(BufWriter::new(file)))
+        Ok(Target::Temporary(BufWriter::new(file)))
     }
 
-    /// Whether both come to one file, so that one would take the place of the other.
-    pub(crate) fn is_also(&self, other: &Self) -> bool {
-        matches!(self.target, Target::Beside(_)) && self.path == other.path
+    /// Whether both are the same file.
+    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+        matches!(self.target, Target::Temporary(_)) && self.path == other.path
     }
 
-    /// The file beside the one it will be.
+    /// The path of the temporary file.
     pub(crate) fn temporary(&self) -> Option<PathBuf> {
         match &self.target {
-            Target::Beside(file) => Some(file.get_ref().path().to_owned()),
-            Target::Kept(..) => None,
+            Target::Temporary(file) => Some(file.get_ref().path().to_owned()),
+            Target::Buffered(..) => None,
         }
     }
 
-    /// What to say if it could not be written.
+    /// The failure of writing this file.
     pub(crate) fn failed(&self, error: &io::Error) -> Failure {
         cannot_write(&self.path, error)
     }
 
-    /// Writes a value, as JSON for people, and that is all.
+    /// Writes a value as pretty-printed JSON, and completes the file.
     pub(crate) fn write_json(mut self, value: &impl Serialize) -> Result<(), Failure> {
         let path = self.path.clone();
         let failed = |error: io::Error| cannot_write(&path, &error);
@@ -108,18 +107,18 @@ impl OutputFile {
         self.complete()
     }
 
-    /// Says that nothing is missing.
+    /// Moves the complete file to its path.
     pub(crate) fn complete(self) -> Result<(), Failure> {
         let Self { target, path } = self;
         let failed = |error: io::Error| cannot_write(&path, &error);
         match target {
-            Target::Beside(file) => {
+            Target::Temporary(file) => {
                 let file = file.into_inner().map_err(|error| failed(error.into_error()))?;
                 file.persist(&path).map_err(|error| failed(error.error))?;
             }
-            Target::Kept(kept, mut target) => {
-                let mut kept = kept.into_inner().map_err(|error| failed(error.into_error()))?;
-                kept.rewind().and_then(|()| io::copy(&mut kept, &mut target)).map_err(failed)?;
+            Target::Buffered(buffer, mut target) => {
+                let mut buffer = buffer.into_inner().map_err(|error| failed(error.into_error()))?;
+                buffer.rewind().and_then(|()| io::copy(&mut buffer, &mut target)).map_err(failed)?;
             }
         }
         Ok(())
@@ -129,22 +128,21 @@ impl OutputFile {
 impl Write for OutputFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match &mut self.target {
-            Target::Beside(file) => file.write(bytes),
-            Target::Kept(file, _) => file.write(bytes),
+            Target::Temporary(file) => file.write(bytes),
+            Target::Buffered(file, _) => file.write(bytes),
         }
     }
 
     fn flush(&mut self) -> io::Result<()> {
         match &mut self.target {
-            Target::Beside(file) => file.flush(),
-            Target::Kept(file, _) => file.flush(),
+            Target::Temporary(file) => file.flush(),
+            Target::Buffered(file, _) => file.flush(),
         }
     }
 }
 
-/// Fails if standard output is one of the inputs: what is written there would be read again, or replace what is still
-/// to be read.
-pub(crate) fn refuse_as_stdout(inputs: &[impl AsRef<Path>]) -> Result<(), Failure> {
+/// Fails if standard output is one of the inputs: the command would read or overwrite its own output.
+pub(crate) fn reject_as_stdout(inputs: &[impl AsRef<Path>]) -> Result<(), Failure> {
     let stdout = regular_file(|_| Handle::stdout(), Path::new("-"));
     match stdout.and_then(|stdout| same_input(&stdout, inputs)) {
         Some(input) => {
@@ -154,7 +152,7 @@ pub(crate) fn refuse_as_stdout(inputs: &[impl AsRef<Path>]) -> Result<(), Failur
     }
 }
 
-/// The input that is this file, by its name in messages.
+/// The name in messages of the input that is this file.
 fn same_input(file: &Handle, inputs: &[impl AsRef<Path>]) -> Option<String> {
     let is_same = |input: &&Path| regular_file(open, input).is_some_and(|input| input == *file);
     inputs.iter().map(AsRef::as_ref).find(is_same).map(input::name)
@@ -164,8 +162,8 @@ fn open(path: &Path) -> io::Result<Handle> {
     if path.as_os_str() == "-" { Handle::stdin() } else { Handle::from_path(path) }
 }
 
-/// An open regular file; `-` stands for a standard stream. Others, such as pipes and terminals, hold nothing that could
-/// be overwritten, and opening one may block.
+/// Opens a regular file; `-` is a standard stream. Other files, such as pipes and terminals, hold nothing to overwrite,
+/// and opening one may block.
 fn regular_file(open: impl Fn(&Path) -> io::Result<Handle>, path: &Path) -> Option<Handle> {
     if path.as_os_str() != "-" && !path.metadata().ok()?.is_file() {
         return None;
@@ -174,7 +172,7 @@ fn regular_file(open: impl Fn(&Path) -> io::Result<Handle>, path: &Path) -> Opti
     handle.as_file().metadata().is_ok_and(|metadata| metadata.is_file()).then_some(handle)
 }
 
-/// One path for each file, whether it is there or not. A link stays a link.
+/// The canonical path of a file, which need not exist.
 fn resolved(path: &Path) -> io::Result<PathBuf> {
     if let Ok(path) = path.canonicalize() {
         return Ok(path);

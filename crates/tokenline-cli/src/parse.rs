@@ -17,14 +17,14 @@ use crate::failure::{Failure, Verdict};
 use crate::log::log_failure;
 use crate::output_file::{self, OutputFile};
 use crate::source::Source;
-use crate::{answer, batch, input, lines, load};
+use crate::{batch, input, lines, load, response};
 
-/// What the input is read as, apart from where it comes from.
+/// How to parse an input, whatever its source.
 pub(crate) struct Rules {
     pub(crate) options: Options,
     pub(crate) schema: Option<SchemaValidator>,
     pub(crate) tools: Option<Arc<ToolSet>>,
-    pub(crate) what: EmitKind,
+    pub(crate) emit: EmitKind,
 }
 
 impl Rules {
@@ -49,7 +49,7 @@ impl Rules {
             options,
             schema: args.schema.as_deref().map(|path| load::schema(path, args.show_names)).transpose()?,
             tools: tools.map(Arc::new),
-            what: args.emit,
+            emit: args.emit,
         };
         if rules.wants_calls() {
             rules.options = rules.options.calls(args.call_format.clone().unwrap_or_default());
@@ -67,16 +67,16 @@ impl Rules {
         Ok(rules)
     }
 
-    /// Says what was asked for and has no effect.
-    pub(crate) fn remark(&self, emitter: &Emitter) {
-        if self.tools.is_some() && self.what == EmitKind::Records {
+    /// Warns of options without effect.
+    pub(crate) fn warn_unused(&self, emitter: &Emitter) {
+        if self.tools.is_some() && self.emit == EmitKind::Records {
             emitter.remark("--tools has no effect on records: use --emit tool-calls or --emit events");
         }
     }
 
-    /// Refuses what is asked for and not to be had of a provider's stream.
-    pub(crate) fn check_for_answers(&self) -> Result<(), Failure> {
-        match self.what {
+    /// Rejects options that a provider's response does not support.
+    pub(crate) fn check_for_provider(&self) -> Result<(), Failure> {
+        match self.emit {
             EmitKind::Partials => Err(Failure::Usage(
                 "--emit partials needs --from text: from a provider, use --emit events".to_owned(),
             )),
@@ -84,9 +84,9 @@ impl Rules {
         }
     }
 
-    /// Whether records are read as tool calls.
+    /// Whether records are parsed as tool calls.
     pub(crate) fn wants_calls(&self) -> bool {
-        match self.what {
+        match self.emit {
             EmitKind::ToolCalls => true,
             EmitKind::Events | EmitKind::Partials => self.tools.is_some(),
             EmitKind::Records => false,
@@ -95,7 +95,7 @@ impl Rules {
 }
 
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
-    // Whatever can be wrong with the command is found before anything is read or written.
+    // Check everything before reading or writing anything.
     let rules = Rules::new(&args.reading)?;
     let lines = match args.from {
         InputFormat::Lines => Some(lines::Pointers::new(args)?),
@@ -105,21 +105,21 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         _ => None,
     };
     if matches!(args.from, InputFormat::Response(_) | InputFormat::Batch(_)) {
-        rules.check_for_answers()?;
+        rules.check_for_provider()?;
     }
     let files = input::expand(&args.files)?;
     let read: Vec<&Path> = files.iter().map(PathBuf::as_path).chain(rule_files(&args.reading)).collect();
-    output_file::refuse_as_stdout(&read)?;
-    // A single input that cannot be read leaves nothing behind.
+    output_file::reject_as_stdout(&read)?;
+    // Open a single input first, so that no output file is created if it cannot be read.
     let mut first = match &*files {
         [file] => Some(Source::open(file, args.chunk_size)?),
         _ => None,
     };
     let (report_file, reject_file) = output_files(&args.reading, &read)?;
-    let mut emitter = Emitter::new(rules.what, input::name(&files[0]))
+    let mut emitter = Emitter::new(rules.emit, input::name(&files[0]))
         .with_quota(&args.reading)
         .with_reject_file(reject_file);
-    rules.remark(&emitter);
+    rules.warn_unused(&emitter);
 
     let mut outcome = Ok(());
     for file in &files {
@@ -130,17 +130,17 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
             InputFormat::Lines => lines
                 .as_ref()
                 .map_or(Ok(()), |pointers| lines::parse(pointers, &rules, &mut source, &mut emitter)),
-            InputFormat::Response(provider) => answer::parse(provider, &rules, &mut source, &mut emitter),
+            InputFormat::Response(provider) => response::parse(provider, &rules, &mut source, &mut emitter),
             InputFormat::Batch(format) => batch::parse(format, &rules, &mut source, &mut emitter),
         });
-        // A file that cannot be read does not keep the next one from being read; the first failure counts.
+        // Continue after an unreadable file; the first failure decides the exit code.
         match (read, &outcome) {
             (Ok(()), _) => {}
             (Err(Failure::Source(message)), Err(_)) => log_failure(&message),
             (Err(failure), _) => {
-                let is_over = !matches!(failure, Failure::Source(_));
+                let is_fatal = !matches!(failure, Failure::Source(_));
                 outcome = Err(failure);
-                if is_over {
+                if is_fatal {
                     break;
                 }
             }
@@ -152,27 +152,27 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     conclude(outcome, &mut emitter, report_file, args.reading.deny)
 }
 
-/// The files that the rules are read from.
+/// The files that configure the rules.
 pub(crate) fn rule_files(args: &ReadingArgs) -> impl Iterator<Item = &Path> {
     [&args.schema, &args.tools].into_iter().flatten().map(PathBuf::as_path)
 }
 
-/// Prepares the report and the file of rejects; `inputs` are the files that are read.
+/// Prepares the report and the reject file; neither may be one of `inputs`.
 pub(crate) fn output_files(
     args: &ReadingArgs,
     inputs: &[&Path],
 ) -> Result<(Option<OutputFile>, Option<OutputFile>), Failure> {
-    let report = OutputFile::asked_for("--report-json", args.report_json.as_deref(), inputs)?;
-    let rejects = OutputFile::asked_for("--reject-file", args.reject_file.as_deref(), inputs)?;
+    let report = OutputFile::from_option("--report-json", args.report_json.as_deref(), inputs)?;
+    let rejects = OutputFile::from_option("--reject-file", args.reject_file.as_deref(), inputs)?;
     match (&report, &rejects) {
-        (Some(report), Some(rejects)) if rejects.is_also(report) => {
+        (Some(report), Some(rejects)) if rejects.is_same_file(report) => {
             Err(Failure::Usage("--report-json and --reject-file name the same file".to_owned()))
         }
         _ => Ok((report, rejects)),
     }
 }
 
-/// Says what came of it: also if the source failed, what is known is reported.
+/// Writes the summary and the report, even if the source failed, and returns the verdict.
 pub(crate) fn conclude(
     outcome: Result<(), Failure>,
     emitter: &mut Emitter,
@@ -183,20 +183,20 @@ pub(crate) fn conclude(
     if outcome.is_ok() && !emitter.is_done() {
         emitter.set_complete();
     }
-    // Where there was nothing to read, the failure says it all.
-    let is_void = outcome.is_err() && emitter.is_void();
-    if !matches!(outcome, Err(Failure::OutputClosed)) && !is_void {
+    // Without any input, the failure says enough.
+    let is_empty = outcome.is_err() && emitter.is_empty();
+    if !matches!(outcome, Err(Failure::OutputClosed)) && !is_empty {
         emitter.summary();
     }
-    let kept = emitter.complete_rejects();
+    let rejects = emitter.complete_rejects();
     if let Some(report_file) = report_file {
         emitter.write_report(report_file)?;
     }
-    kept?;
+    rejects?;
     outcome?;
     let is_over_budget = emitter.report().ended_by() == Some(EarlyEnd::ErrorBudget);
     let is_rejected = is_over_budget || (deny && emitter.report().rejected() > 0);
-    Ok(if is_rejected { Verdict::Rejected } else { Verdict::Good })
+    Ok(if is_rejected { Verdict::Rejected } else { Verdict::Success })
 }
 
 fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(), Failure> {
@@ -209,7 +209,7 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
             match Provider::detect(chunk) {
                 Some(other) => emitter.remark(&format!("this looks like --from {}", other.as_str())),
                 None if [&b"data:"[..], b"event:"].iter().any(|field| chunk.starts_with(field)) => {
-                    emitter.remark("this looks like a provider's stream of events: see --from");
+                    emitter.remark("this looks like a provider's event stream: set --from");
                 }
                 None => {}
             }
@@ -226,7 +226,7 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 return Ok(());
             }
         }
-        // What is complete is out before the next read waits.
+        // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
     }
     while let Some(event) = decoder.finish() {
@@ -242,10 +242,10 @@ pub(crate) fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter)
     match event {
         Event::Record(record) => handle_record(rules, &record, emitter),
         Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-            emitter.finding(EventOrigin::Input, &diagnostic)
+            emitter.diagnostic(EventOrigin::Input, &diagnostic)
         }
         Event::Partial(partial) => emitter.partial(&partial),
-        other => unreachable!("an event this program does not ask for: {other:?}"),
+        other => unreachable!("unexpected event: {other:?}"),
     }
 }
 
@@ -253,7 +253,7 @@ fn handle_record(rules: &Rules, record: &Record<Value<'_>>, emitter: &mut Emitte
     if let Some(schema) = &rules.schema
         && let Err(violation) = schema.validate(record.value)
     {
-        return emitter.finding(EventOrigin::Input, &record.diagnose(*violation));
+        return emitter.diagnostic(EventOrigin::Input, &record.diagnose(*violation));
     }
     if !rules.wants_calls() {
         return emitter.record(record);

@@ -1,4 +1,4 @@
-//! How far an answer is, on a terminal.
+//! The progress of a response, on a terminal.
 
 use std::future;
 use std::time::{Duration, Instant};
@@ -11,18 +11,18 @@ use tokenline::llm::client::ContinuationReport;
 use crate::emit::count;
 use crate::log;
 
-/// A line at the bottom of the terminal; nothing where there is none.
+/// A line at the bottom of the terminal. Without a terminal it is hidden.
 #[derive(Clone)]
 pub(crate) struct Progress {
     bar: ProgressBar,
     started: Instant,
 }
 
-/// How long a number may be out of date.
+/// The interval between updates.
 const REDRAW: Duration = Duration::from_millis(200);
 
 impl Progress {
-    /// Shows that something is waited for.
+    /// Shows that the program waits for the response.
     pub(crate) fn start(source: &str) -> Self {
         // Draws on standard error, and only if that is a terminal.
         let bar = log::progress(ProgressBar::new_spinner());
@@ -35,12 +35,12 @@ impl Progress {
         Self { bar, started: Instant::now() }
     }
 
-    /// Says that the answer begins.
+    /// Restarts the clock as the response begins.
     pub(crate) fn begin(&mut self) {
         self.started = Instant::now();
     }
 
-    /// Waits until it is time to show how far things are, whatever else goes on.
+    /// Waits until the next update is due.
     pub(crate) async fn due(&self) {
         if self.bar.is_hidden() {
             future::pending::<()>().await;
@@ -48,39 +48,40 @@ impl Progress {
         tokio::time::sleep(REDRAW).await;
     }
 
-    /// Shows how far it is.
+    /// Shows the progress of a response.
     pub(crate) fn update(&self, parser: &ResponseParser<Raw>) {
         if self.bar.is_hidden() {
             return;
         }
         let known = parser.usage().and_then(|usage| usage.output_tokens);
-        // Until the provider says it: most send a piece for each token.
+        // Until the provider reports usage, count deltas: most send one per token.
         let (about, tokens) = known.map_or(("~", parser.delta_count()), |tokens| ("", tokens));
         let rate = tokens as f64 / self.started.elapsed().as_secs_f64().max(0.1);
         let report = parser.report();
-        let found = match (report.records(), report.tool_calls()) {
+        let counts = match (report.records(), report.tool_calls()) {
             (0, calls @ 1..) => count(calls, "tool call"),
             (records, 0) => count(records, "record"),
             (records, calls) => format!("{}, {}", count(records, "record"), count(calls, "tool call")),
         };
         let rejected = report.rejected();
-        self.bar
-            .set_message(format!("{about}{tokens} tokens, {found}, {rejected} rejected, {rate:.0} tokens/s"));
+        self.bar.set_message(format!(
+            "{about}{tokens} tokens, {counts}, {rejected} rejected, {rate:.0} tokens/s"
+        ));
     }
 
-    /// Shows how far an answer is that takes several requests.
+    /// Shows the progress of a continued response.
     pub(crate) fn update_continued(&self, report: &ContinuationReport) {
         let (records, rejected) = (count(report.records(), "record"), report.rejected());
         let requests = count(u64::from(report.requests()), "request");
         self.bar.set_message(format!("{requests}, {records}, {rejected} rejected"));
     }
 
-    /// Writes something else to the terminal.
+    /// Hides the line while `write` runs.
     pub(crate) fn suspend<R>(&self, write: impl FnOnce() -> R) -> R {
         self.bar.suspend(write)
     }
 
-    /// Takes the line away.
+    /// Removes the line.
     pub(crate) fn finish(&self) {
         self.bar.finish_and_clear();
     }

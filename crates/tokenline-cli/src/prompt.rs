@@ -1,4 +1,4 @@
-//! `tokenline prompt`: templates in, what a model would be asked or what its response holds out.
+//! `tokenline prompt`: renders prompt templates, and parses the responses.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -30,7 +30,7 @@ pub(crate) fn run(command: PromptCommand) -> Result<Verdict, Failure> {
         PromptCommand::List(args) => list(&args),
         PromptCommand::Render(args) => render(&args),
         PromptCommand::Apply(args) => apply(&args),
-        PromptCommand::Run(args) => in_runtime(ask(&args)),
+        PromptCommand::Run(args) => in_runtime(send(&args)),
     }
 }
 
@@ -42,13 +42,13 @@ fn list(args: &ConfigArgs) -> Result<Verdict, Failure> {
         let response_type = prompt.response_type();
         writeln!(out, "{id:<28}{response_type}").map_err(Failure::output)?;
         for alias in prompt.aliases().iter().filter(|alias| *alias != id) {
-            // Where another prompt has it as its own, that one is meant.
-            if prompts.prompt(alias).is_some_and(|meant| std::ptr::eq(meant, prompt)) {
+            // Skip an alias that is another prompt's own id.
+            if prompts.prompt(alias).is_some_and(|other| std::ptr::eq(other, prompt)) {
                 writeln!(out, "{alias:<28}{response_type}, as {id}").map_err(Failure::output)?;
             }
         }
     }
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }
 
 fn render(args: &RenderArgs) -> Result<Verdict, Failure> {
@@ -66,18 +66,18 @@ fn render(args: &RenderArgs) -> Result<Verdict, Failure> {
 
 fn apply(args: &ApplyArgs) -> Result<Verdict, Failure> {
     let prompts = prompts(&args.prompt.config)?;
-    // Before standard input is waited for.
+    // Check before waiting for standard input.
     prompt_of(&prompts, &args.prompt)?;
     let (source, text) = load::response(&args.file)?;
     write_response(prompts.apply(&args.prompt.id, text), &source)
 }
 
-/// Writes a response as its type says, and its warnings.
+/// Writes a response by its type, and logs its warnings.
 fn write_response(response: Result<Response, PromptError>, source: &str) -> Result<Verdict, Failure> {
     match response {
         Ok(Response::Text(text)) => {
             std::io::stdout().lock().write_all(text.as_bytes()).map_err(Failure::output)?;
-            Ok(Verdict::Good)
+            Ok(Verdict::Success)
         }
         Ok(Response::Json(value)) => write_text(&value.to_compact()),
         Ok(Response::Jsonl(objects)) => {
@@ -88,11 +88,11 @@ fn write_response(response: Result<Response, PromptError>, source: &str) -> Resu
             emitter.flush()?;
             for warning in objects.warnings() {
                 match warning {
-                    ObjectsWarning::Rejected(finding) => log(format_args!("{source}:{finding}")),
+                    ObjectsWarning::Rejected(diagnostic) => log(format_args!("{source}:{diagnostic}")),
                     other => log(format_args!("{source}: {other}")),
                 }
             }
-            Ok(Verdict::Good)
+            Ok(Verdict::Success)
         }
         Err(PromptError::Response(error)) => {
             log(format_args!("{source}: {error}"));
@@ -102,7 +102,7 @@ fn write_response(response: Result<Response, PromptError>, source: &str) -> Resu
     }
 }
 
-async fn ask(args: &PromptRunArgs) -> Result<Verdict, Failure> {
+async fn send(args: &PromptRunArgs) -> Result<Verdict, Failure> {
     let prompts = prompts(&args.prompt.config)?;
     let prompt = prompt_of(&prompts, &args.prompt)?;
     let RenderedPrompt { system, prompt: text, .. } = rendered(&prompts, &args.prompt, &args.terms)?;
@@ -117,38 +117,38 @@ async fn ask(args: &PromptRunArgs) -> Result<Verdict, Failure> {
             options: Options::lenient(),
             schema: schema.cloned(),
             tools: None,
-            what: EmitKind::Records,
+            emit: EmitKind::Records,
         };
         return extract::extract(&rules, &args.model, &request, None, (None, None)).await;
     }
     let is_text = prompt.response_type() == ResponseType::Text;
-    let text = answer(&args.model, &request, is_text).await?;
+    let text = response_text(&args.model, &request, is_text).await?;
     match is_text {
-        true => Ok(Verdict::Good),
+        true => Ok(Verdict::Success),
         false => write_response(prompts.apply(&args.prompt.id, text), &args.model.model),
     }
 }
 
-/// The text of the answer, shown as it comes if that is asked for.
-async fn answer(args: &ModelArgs, request: &ChatRequest, is_shown: bool) -> Result<String, Failure> {
+/// Sends a request, and returns the text of the response; with `is_text`, writes it as it arrives instead.
+async fn response_text(args: &ModelArgs, request: &ChatRequest, is_text: bool) -> Result<String, Failure> {
     let request = model::client(args)?.stream(request).map_err(|error| model::failure(&error))?;
-    let answer = request.send().await.map_err(|error| model::failure(&error))?;
-    let mut pieces = pin!(answer.text());
+    let response = request.send().await.map_err(|error| model::failure(&error))?;
+    let mut deltas = pin!(response.text());
     let mut text = String::new();
-    while let Some(piece) = pieces.next().await {
-        match piece {
-            Ok(piece) if is_shown => {
+    while let Some(delta) = deltas.next().await {
+        match delta {
+            Ok(delta) if is_text => {
                 let mut out = std::io::stdout().lock();
-                out.write_all(piece.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
+                out.write_all(delta.as_bytes()).and_then(|()| out.flush()).map_err(Failure::output)?;
             }
-            Ok(piece) if text.len() + piece.len() > load::MAX_RESPONSE as usize => {
+            Ok(delta) if text.len() + delta.len() > load::MAX_RESPONSE as usize => {
                 let limit = load::MAX_RESPONSE >> 20;
                 return Err(Failure::Source(format!(
                     "{}: the response has more than {limit} MiB, the limit; set --max-tokens",
                     args.model
                 )));
             }
-            Ok(piece) => text.push_str(&piece),
+            Ok(delta) => text.push_str(&delta),
             Err(error @ ResponseError::Truncated(_)) => log(format_args!("{}: {error}", args.model)),
             Err(ResponseError::Source(error)) => return Err(model::failure(&error)),
             Err(error) => return Err(Failure::Source(error.to_string())),
@@ -159,21 +159,21 @@ async fn answer(args: &ModelArgs, request: &ChatRequest, is_shown: bool) -> Resu
 
 fn prompts(args: &ConfigArgs) -> Result<PromptManager, Failure> {
     let Some(path) = &args.config else { return Ok(PromptManager::built_in()) };
-    // A file that is not there is no configuration at fault.
+    // A missing file is an I/O error, not a bad configuration.
     std::fs::metadata(path).map_err(|error| Failure::unreadable(path, &error))?;
     PromptManager::load(path).map_err(|error| Failure::Usage(error.to_string()))
 }
 
 fn prompt_of<'a>(prompts: &'a PromptManager, args: &PromptArgs) -> Result<&'a Prompt, Failure> {
     prompts.validator(&args.id).map_err(|error| Failure::Usage(error.to_string()))?;
-    prompts.prompt(&args.id).ok_or_else(|| Failure::Usage(format!("there is no prompt `{}`", args.id)))
+    prompts.prompt(&args.id).ok_or_else(|| Failure::Usage(format!("no prompt has the id `{}`", args.id)))
 }
 
 fn rendered(prompts: &PromptManager, args: &PromptArgs, terms: &TermArgs) -> Result<RenderedPrompt, Failure> {
     prompts.render(&args.id, terms_of(terms)?).map_err(|error| Failure::Usage(error.to_string()))
 }
 
-/// Terms in the order in which they were given: those of a file, and texts, which override them.
+/// Template variables in the order given: those of a file, and texts, which take precedence.
 struct Terms {
     input: Option<Raw>,
     texts: Vec<(String, String)>,
@@ -208,17 +208,16 @@ fn terms_of(args: &TermArgs) -> Result<Terms, Failure> {
     let mut terms = Terms { input: None, texts: Vec::new() };
     if let Some(path) = &args.input {
         let text = load::text_or_stdin("--input", path)?;
-        let at_fault = |reason: &str| Failure::Usage(format!("--input {}: {reason}", path.display()));
-        let input = Raw::new(&text).map_err(|error| at_fault(&error.to_string()))?;
+        let invalid = |reason: &str| Failure::Usage(format!("--input {}: {reason}", path.display()));
+        let input = Raw::new(&text).map_err(|error| invalid(&error.to_string()))?;
         if !input.as_str().starts_with('{') {
-            return Err(at_fault("expected a JSON object of terms"));
+            return Err(invalid("expected a JSON object of template variables"));
         }
         terms.input = Some(input);
     }
     for var in &args.var {
-        let given = var.split_once('=').filter(|(name, _)| !name.is_empty());
-        let (name, value) =
-            given.ok_or_else(|| Failure::Usage(format!("--var {var}: expected NAME=TEXT")))?;
+        let pair = var.split_once('=').filter(|(name, _)| !name.is_empty());
+        let (name, value) = pair.ok_or_else(|| Failure::Usage(format!("--var {var}: expected NAME=TEXT")))?;
         let value = match value.strip_prefix('@') {
             Some(file) => load::text_or_stdin(&format!("--var {name}"), Path::new(file))?,
             None => value.to_owned(),
@@ -231,5 +230,5 @@ fn terms_of(args: &TermArgs) -> Result<Terms, Failure> {
 
 fn write_text(text: &str) -> Result<Verdict, Failure> {
     writeln!(std::io::stdout().lock(), "{text}").map_err(Failure::output)?;
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }

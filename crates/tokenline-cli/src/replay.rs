@@ -1,4 +1,4 @@
-//! `tokenline replay`: recorded streams over real HTTP.
+//! `tokenline replay`: serves recorded responses over HTTP.
 
 use std::io::Write as _;
 use std::net::{SocketAddr, ToSocketAddrs as _};
@@ -25,7 +25,7 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     }
     let names: Vec<String> = recordings.iter().map(|recording| recording.name().to_owned()).collect();
 
-    // Each answers at every path, but is of one provider's format.
+    // Each recording is served at every path, but is in one provider's format.
     let formats: Vec<String> = recordings
         .iter()
         .map(|recording| match Provider::detect(recording.bytes()) {
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
 
     let address = address(&args.listen)?;
     if !args.public && !address.ip().is_loopback() {
-        let message = format!("{address} can be reached from other machines; say --public if that is meant");
+        let message = format!("other machines can reach {address}: use --public to allow that");
         return Err(Failure::Usage(message));
     }
     let server = match args.public {
@@ -59,18 +59,18 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     ));
     tokio::signal::ctrl_c().await.map_err(|error| Failure::io("cannot wait for Ctrl-C", &error))?;
     server.shutdown().await;
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }
 
-/// An address, or a name with a port.
+/// Resolves an address, or a host name and port.
 fn address(listen: &str) -> Result<SocketAddr, Failure> {
-    let unusable = |why: String| Failure::Usage(format!("cannot listen on {listen}: {why}"));
+    let unusable = |reason: String| Failure::Usage(format!("cannot listen on {listen}: {reason}"));
     let mut addresses = listen.to_socket_addrs().map_err(|error| unusable(error.to_string()))?;
-    addresses.next().ok_or_else(|| unusable("the name has no address".to_owned()))
+    addresses.next().ok_or_else(|| unusable("the host name has no address".to_owned()))
 }
 
-/// How to cut the streams, and how long to wait between the pieces.
+/// The chunk size and the delay between chunks.
 pub(crate) fn pace(delay_ms: u64, chunk_size: Option<NonZeroUsize>) -> Pace {
-    let cut = chunk_size.map_or(Chunking::Events, Chunking::Bytes);
-    Pace::from(cut).delay(Duration::from_millis(delay_ms))
+    let chunking = chunk_size.map_or(Chunking::Events, Chunking::Bytes);
+    Pace::from(chunking).delay(Duration::from_millis(delay_ms))
 }

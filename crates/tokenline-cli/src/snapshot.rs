@@ -1,4 +1,4 @@
-//! `tokenline conversations snapshot`: conversations in, their messages out.
+//! `tokenline conversations snapshot`: reduces conversations to their messages.
 
 use std::io::{self, Seek as _, Write};
 use std::path::Path;
@@ -11,56 +11,56 @@ use crate::failure::{Failure, Verdict};
 use crate::input;
 use crate::interrupt::remove_when_interrupted;
 use crate::log::log;
-use crate::output_file::{OutputFile, refuse_as_stdout};
+use crate::output_file::{OutputFile, reject_as_stdout};
 use crate::validate::{jobs, progress_bar};
 
-/// Errors that are shown of an input that is not valid.
-const SHOWN: usize = 10;
+/// The number of errors to show for an invalid input.
+const MAX_SHOWN_ERRORS: usize = 10;
 
 pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
     if args.output.as_os_str() == "-" {
-        refuse_as_stdout(&[&args.input])?;
+        reject_as_stdout(&[&args.input])?;
         return to_stdout(args);
     }
     let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
     remove_when_interrupted(output.temporary().into_iter().collect())?;
     let report = write(args, &mut output)?;
-    judge(args, &report, || output.complete())
+    conclude(args, &report, || output.complete())
 }
 
-/// Nothing is written before it is known that all is valid.
+/// Buffers the output in a temporary file until the whole input is known to be valid.
 fn to_stdout(args: &SnapshotArgs) -> Result<Verdict, Failure> {
-    let failed = |error| cannot_keep(&error);
-    let mut kept = io::BufWriter::new(tempfile::tempfile().map_err(failed)?);
-    let report = write(args, &mut kept)?;
-    let mut kept = kept.into_inner().map_err(|error| failed(error.into_error()))?;
-    kept.rewind().map_err(failed)?;
-    judge(args, &report, || {
+    let failed = |error| cannot_buffer(&error);
+    let mut buffer = io::BufWriter::new(tempfile::tempfile().map_err(failed)?);
+    let report = write(args, &mut buffer)?;
+    let mut buffer = buffer.into_inner().map_err(|error| failed(error.into_error()))?;
+    buffer.rewind().map_err(failed)?;
+    conclude(args, &report, || {
         let mut out = io::stdout().lock();
-        io::copy(&mut kept, &mut out).and_then(|_| out.flush()).map_err(Failure::output)
+        io::copy(&mut buffer, &mut out).and_then(|_| out.flush()).map_err(Failure::output)
     })
 }
 
 fn write(args: &SnapshotArgs, target: impl Write + Send) -> Result<ValidationReport, Failure> {
     let bar = progress_bar(&[&args.input]);
     let source = input::open(&args.input, &bar)?;
-    let snapshot = Snapshot::new(args.profile.into()).jobs(jobs(args.jobs)).max_errors(SHOWN);
+    let snapshot = Snapshot::new(args.profile.into()).jobs(jobs(args.jobs)).max_errors(MAX_SHOWN_ERRORS);
     let mut has_failed = false;
     let name = input::name(&args.input);
     let report = snapshot.write(&*name, source, Target { target, has_failed: &mut has_failed });
     bar.finish_and_clear();
     report.map_err(|error| match has_failed {
-        true if args.output.as_os_str() == "-" => cannot_keep(&error),
+        true if args.output.as_os_str() == "-" => cannot_buffer(&error),
         true => Failure::io(format_args!("cannot write {}", args.output.display()), &error),
         false => Failure::unreadable(Path::new(&name), &error),
     })
 }
 
-fn cannot_keep(error: &io::Error) -> Failure {
-    Failure::io("cannot keep the messages in a temporary file", error)
+fn cannot_buffer(error: &io::Error) -> Failure {
+    Failure::io("cannot write the messages to a temporary file", error)
 }
 
-/// What is written to, and whether that failed.
+/// A writer that remembers whether it failed.
 struct Target<'f, W> {
     target: W,
     has_failed: &'f mut bool,
@@ -76,7 +76,7 @@ impl<W: Write> Write for Target<'_, W> {
     }
 }
 
-fn judge(
+fn conclude(
     args: &SnapshotArgs,
     report: &ValidationReport,
     complete: impl FnOnce() -> Result<(), Failure>,
@@ -87,15 +87,15 @@ fn judge(
     if report.dropped_error_count > 0 {
         log(format_args!("{}: and {} more", report.input_path, count(report.dropped_error_count, "error")));
     }
-    let left_out = report.invalid_line_count;
+    let skipped = report.invalid_line_count;
     if !report.is_valid && !args.allow_invalid {
-        let advice = if left_out > 0 { "; --allow-invalid leaves out what is not valid" } else { "" };
-        log(format_args!("{}: nothing was written{advice}", report.input_path));
+        let hint = if skipped > 0 { "; --allow-invalid skips invalid lines" } else { "" };
+        log(format_args!("{}: nothing was written{hint}", report.input_path));
         return Ok(Verdict::Rejected);
     }
     complete()?;
-    if left_out > 0 {
-        log(format_args!("{}: {} left out", report.input_path, count(left_out, "line")));
+    if skipped > 0 {
+        log(format_args!("{}: {} skipped", report.input_path, count(skipped, "invalid line")));
     }
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }

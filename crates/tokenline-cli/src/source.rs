@@ -8,7 +8,7 @@ use indicatif::ProgressBar;
 use crate::failure::Failure;
 use crate::input;
 
-/// A file or standard input, decompressed, and read in chunks as they arrive.
+/// A file or standard input, decompressed, in chunks as they arrive.
 pub(crate) struct Source {
     reader: Box<dyn Read>,
     name: String,
@@ -22,7 +22,7 @@ impl Source {
         Ok(Self { reader, name: input::name(path), buffer: vec![0; chunk_size as usize] })
     }
 
-    /// The next chunk, or `None` at the end. A pipe returns what is there, without waiting for more.
+    /// The next chunk, or `None` at the end. Reading a pipe returns the available bytes without waiting for more.
     pub(crate) fn read(&mut self) -> Result<Option<&[u8]>, Failure> {
         loop {
             match self.reader.read(&mut self.buffer) {

@@ -1,4 +1,4 @@
-//! `tokenline tools`: what a model is told of tools, and the calls in what it answers.
+//! `tokenline tools`: describes tools to a model, and parses the calls in its response.
 
 use std::io::Write as _;
 
@@ -29,7 +29,7 @@ fn prompt(args: &ToolsPromptArgs) -> Result<Verdict, Failure> {
         prompter.prompt(&calling, tools.definitions()).map_err(|error| Failure::Usage(error.to_string()))?;
     let (ToolPrompt::Text(text) | ToolPrompt::Tools(text)) = prompt;
     writeln!(std::io::stdout().lock(), "{text}").map_err(Failure::output)?;
-    Ok(Verdict::Good)
+    Ok(Verdict::Success)
 }
 
 fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
@@ -42,7 +42,7 @@ fn parse(args: &ToolsParseArgs) -> Result<Verdict, Failure> {
     let mut emitter = Emitter::new(EmitKind::ToolCalls, source);
     if args.call_format == ToolCalling::FunctionCalling && Provider::of_body(&response).is_none() {
         emitter.remark(
-            "no whole response of a known provider: it is read as text; of a stream see parse --from",
+            "not a complete response of a known provider; parsed as text. For a stream, use `parse --from`",
         );
     }
     for call in &parsed.calls {

@@ -1,4 +1,4 @@
-//! Every command that the README and the help texts show, run as written in a folder with the files they name, against a
+//! Runs every command that the README and the help texts show, in a directory with the files that they name and against a
 //! server that replays recorded responses.
 #![cfg(unix)]
 
@@ -20,7 +20,7 @@ use tokio::task::spawn_blocking;
 const FACTS: &str = "{\"entity\":\"Po\"}\n{\"entity\":\"Rhine\"}\n{\"entity\":\"Seine\"}\n";
 const CALL: &str = r#"{"name":"weather","parameters":{"city":"Oslo"}}"#;
 const SCHEMA: &str = r#"{"type":"object","properties":{"entity":{"type":"string"}},"required":["entity"]}"#;
-/// Valid as a conversation and as a fact.
+/// Valid both as a conversation and as a fact.
 const CONVERSATION: &str = r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[{"role":"user","content":"Hi"}],"entity":"Po"}"#;
 const PROMPTS: &str = r#"[prompts.define]
 prompt = "Define what this is about, one JSON object per line: {{ text }}"
@@ -57,10 +57,10 @@ fn gzip(text: &str) -> Vec<u8> {
     writer.finish().expect("written")
 }
 
-/// The examples of a command's help, and of its subcommands'.
-fn examples_of(command: &[&str], found: &mut BTreeSet<String>) {
+/// Collects the examples in the help of a command and its subcommands.
+fn collect_examples(command: &[&str], all: &mut BTreeSet<String>) {
     let help = tokenline(&[command, &["--help"]].concat(), "").out;
-    // A line that is indented further belongs to the one before it.
+    // A line with deeper indentation continues the previous one.
     let section = |name: &str| {
         let after = help.split_once(name).map(|(_, after)| after.lines()).into_iter().flatten();
         let mut items: Vec<String> = Vec::new();
@@ -77,18 +77,18 @@ fn examples_of(command: &[&str], found: &mut BTreeSet<String>) {
     if subcommands.is_empty() {
         assert!(!examples.is_empty(), "the help of {command:?} has no examples");
     }
-    found.extend(examples);
+    all.extend(examples);
     for line in subcommands {
         let name = line.split_whitespace().next().expect("a name");
         if name != "help" {
-            examples_of(&[command, &[name]].concat(), found);
+            collect_examples(&[command, &[name]].concat(), all);
         }
     }
 }
 
 fn commands() -> BTreeSet<String> {
     let mut commands = BTreeSet::new();
-    examples_of(&[], &mut commands);
+    collect_examples(&[], &mut commands);
     let readme =
         fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")).expect("a README");
     let terminal = readme.split_once("## In a terminal").expect("its section").1;
@@ -143,7 +143,7 @@ fn fill(folder: &Path) {
     }
 }
 
-/// The same command with what is only an example in it replaced: addresses, and files that stand for different things.
+/// The command with its example addresses replaced, and file names that examples use for different contents.
 fn filled_in(command: &str, url: &str) -> String {
     let mut command = command
         .replace("http://127.0.0.1:8080", url)
@@ -167,7 +167,7 @@ fn filled_in(command: &str, url: &str) -> String {
 fn run(command: &str, folder: &Path, url: &str) {
     let program = Path::new(env!("CARGO_BIN_EXE_tokenline")).parent().expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
-    // What ends by itself is waited for; a server, and what follows a file, are ended.
+    // Servers and `--follow` never end by themselves.
     let is_endless = command.starts_with("tokenline replay") || command.contains("--follow");
     let mut child = Command::new("bash")
         .args(["-euo", "pipefail", "-c", &filled_in(command, url)])

@@ -1,4 +1,4 @@
-//! `tokenline extract` against servers on this machine.
+//! `tokenline extract` against local servers.
 
 mod common;
 
@@ -55,7 +55,7 @@ fn recorded(file: &str) -> Recording {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_provider_is_asked_and_read() {
+async fn requests_and_parses_every_provider() {
     for (provider, body) in [
         (
             Provider::OpenAiChat,
@@ -82,7 +82,7 @@ async fn every_provider_is_asked_and_read() {
     }
 }
 
-/// The first line of a program's output: the gate lets one piece after another pass until it is there.
+/// The first line of the output. Releases one chunk after another until it arrives.
 async fn first_line(child: &mut Child, gate: &Gate) -> (String, BufReader<ChildStdout>) {
     let mut out = BufReader::new(child.stdout.take().expect("piped"));
     let first = spawn_blocking(move || {
@@ -98,7 +98,7 @@ async fn first_line(child: &mut Child, gate: &Gate) -> (String, BufReader<ChildS
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_first_record_is_written_while_the_answer_goes_on() {
+async fn writes_the_first_record_before_the_response_ends() {
     let gate = Gate::new();
     let server = serve(recorded("definitions.sse").pace(Pace::events()).gate(&gate)).await;
     let mut child = command(&server, &[]).spawn().expect("it starts");
@@ -118,7 +118,7 @@ async fn the_first_record_is_written_while_the_answer_goes_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_complete_is_written_when_the_server_dies() {
+async fn writes_complete_records_when_the_server_fails() {
     let whole = recorded("definitions.sse");
     let (half, all) = (whole.bytes().len() / 2, extract(&serve(whole.clone()).await, &[]).await);
     for (fault, said) in [
@@ -138,7 +138,7 @@ async fn what_was_complete_is_written_when_the_server_dies() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_cut_by_its_token_limit_is_no_failure() {
+async fn a_response_cut_off_by_its_token_limit_is_not_a_failure() {
     let server = serve(recorded("truncated.sse")).await;
     let run = extract(&server, &["--max-tokens", "90"]).await;
     assert_eq!((run.code, run.lines().len()), (0, 4), "{}", run.err);
@@ -148,7 +148,7 @@ async fn an_answer_cut_by_its_token_limit_is_no_failure() {
 
 #[cfg(unix)]
 #[tokio::test(flavor = "multi_thread")]
-async fn control_c_closes_the_request_and_tells_what_was_found() {
+async fn ctrl_c_closes_the_request_and_reports_the_records_so_far() {
     let (gate, folder) = (Gate::new(), folder());
     let report = folder.path().join("report.json");
     let server = serve(recorded("definitions.sse").pace(Pace::events()).gate(&gate)).await;
@@ -165,14 +165,14 @@ async fn control_c_closes_the_request_and_tells_what_was_found() {
     });
     let run = run.await.expect("it runs");
     assert_eq!(run.code, 3, "{}", run.err);
-    assert!(run.err.ends_with("tokenline: interrupted: the answer is incomplete\n"), "{}", run.err);
+    assert!(run.err.ends_with("tokenline: interrupted: the response is incomplete\n"), "{}", run.err);
     let report: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
     assert_eq!((&report["complete"], &report["records"]), (&false.into(), &run.lines().len().into()));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_provider_refuses_is_told_in_its_words_and_without_the_key() {
+async fn provider_errors_are_quoted_without_the_api_key() {
     let body = format!(r#"{{"error":{{"message":"Incorrect API key provided: {KEY}"}}}}"#);
     let server = serve(Recording::new("recorded", body).status(StatusCode::UNAUTHORIZED)).await;
     let folder = folder();
@@ -186,7 +186,7 @@ async fn what_a_provider_refuses_is_told_in_its_words_and_without_the_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
+async fn bad_arguments_fail_before_a_request_is_sent() {
     let server = serve(recorded("definitions.sse")).await;
     let folder = folder();
     let messages = file(&folder, "messages.json", r#"[{"role":"user","content":"Hi"},{"role":"narrator"}]"#);
@@ -196,10 +196,16 @@ async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
             &["--api-key-env", "TOKENLINE_NO_SUCH_KEY"][..],
             "the environment variable TOKENLINE_NO_SUCH_KEY is not set",
         ),
-        (&["--api-key-env", "sk-PROJ-0123456789"], "--api-key-env: needs the name of a variable"),
-        (&["--header", "x-key: @sk-PROJ-0123456789"], "--header x-key: needs the name of a variable"),
+        (
+            &["--api-key-env", "sk-PROJ-0123456789"],
+            "--api-key-env: needs the name of an environment variable",
+        ),
+        (
+            &["--header", "x-key: @sk-PROJ-0123456789"],
+            "--header x-key: needs the name of an environment variable",
+        ),
         (&["--response-format", "schema"], "--response-format schema needs --schema"),
-        (&["--set", "effort=low"], "--set effort: not JSON, in which a text stands in quotes"),
+        (&["--set", "effort=low"], "--set effort: not JSON (strings need double quotes)"),
         (&["--header", "x-no-colon"], "--header needs NAME: VALUE"),
         (&["--messages", &messages], "message 1: there is no role \"narrator\""),
         (&["--tools", &tools], "parameters are always an object"),
@@ -208,7 +214,7 @@ async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
         (&["--base-url", "ftp://x"], "the base URL must begin with http:// or https://"),
     ] {
         let run = extract(&server, args).await;
-        // Files are input; everything else is usage or configuration.
+        // Unreadable files are I/O errors; everything else is bad usage or configuration.
         let code = if said.starts_with("cannot read") { 3 } else { 2 };
         assert_eq!((run.code, &*run.out), (code, ""), "{args:?}: {}", run.err);
         assert!(run.err.contains(said), "{args:?}: {}", run.err);
@@ -218,7 +224,7 @@ async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_are_written_as_they_complete_and_held_against_their_tools() {
+async fn tool_calls_are_written_as_they_complete_and_validated() {
     let folder = folder();
     let tools = file(&folder, "tools.json", r#"[{"name":"search","parameters":{"required":["query"]}}]"#);
     let server = serve(recorded("tool-calls-in-text.sse")).await;
@@ -229,7 +235,7 @@ async fn calls_are_written_as_they_complete_and_held_against_their_tools() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn enough_closes_the_request() {
+async fn a_reached_quota_closes_the_request() {
     for (args, code) in [(&["--max-records", "2"][..], 0), (&["--max-errors", "0", "--schema"], 1)] {
         let folder = folder();
         let schema = file(&folder, "schema.json", r#"{"type":"array"}"#);
@@ -245,13 +251,13 @@ async fn enough_closes_the_request() {
     }
 }
 
-/// A model that gives one answer after the other, and the last one again, in Ollama's shape.
+/// A fake Ollama server that sends one response after the other, and then repeats the last one.
 struct Turns {
     url: String,
     requests: Arc<Mutex<Vec<String>>>,
 }
 
-fn turns(answers: &'static [(&'static str, &'static str)]) -> Turns {
+fn turns(responses: &'static [(&'static str, &'static str)]) -> Turns {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let requests = Arc::new(Mutex::new(Vec::new()));
@@ -270,11 +276,11 @@ fn turns(answers: &'static [(&'static str, &'static str)]) -> Turns {
             let mut body = vec![0; length];
             socket.read_exact(&mut body).expect("a body");
             let mut seen = seen.lock().expect("not poisoned");
-            let (text, reason) = answers[seen.len().min(answers.len() - 1)];
+            let (text, reason) = responses[seen.len().min(responses.len() - 1)];
             seen.push(String::from_utf8(body).expect("UTF-8"));
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n";
-            let answer = head.to_owned() + &ollama_body(text, reason);
-            socket.get_mut().write_all(answer.as_bytes()).expect("a reader");
+            let response = head.to_owned() + &ollama_body(text, reason);
+            socket.get_mut().write_all(response.as_bytes()).expect("a reader");
         }
     });
     Turns { url, requests }
@@ -291,7 +297,7 @@ impl Turns {
 }
 
 #[test]
-fn an_answer_that_was_cut_off_is_gone_on_with() {
+fn a_response_that_was_cut_off_is_continued() {
     let model = turns(&[
         ("{\"n\": 1}\n{\"n\": x}\n{\"n\":2.50}\n{\"n", "length"),
         ("```json\n{ \"n\":2.50 }\n{\"n\":3}\n{", "length"),
@@ -303,7 +309,7 @@ fn an_answer_that_was_cut_off_is_gone_on_with() {
     assert_eq!((run.code, run.lines()), (0, vec!["{\"n\": 1}", "{\"n\":2.50}", "{\"n\":3}", "{\"n\":4}"]));
     let said: Vec<_> = run.err.lines().collect();
     assert!(said[0].starts_with("recorded:2:7: malformed_json: "), "{}", run.err);
-    assert_eq!(said[1], "recorded: the answer was cut off, and took 3 requests");
+    assert_eq!(said[1], "recorded: the response was cut off and took 3 requests");
     assert_eq!(said[2..], ["recorded: 4 records, 1 rejected"]);
     let report: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&report).expect("a report")).expect("JSON");
@@ -314,7 +320,7 @@ fn an_answer_that_was_cut_off_is_gone_on_with() {
 }
 
 #[test]
-fn events_of_a_continued_answer_say_which_response_they_are_from() {
+fn events_of_a_continued_response_number_the_response() {
     let model = turns(&[("{\"n\":1}\n{\"n", "length"), ("{\"n\":1}\n{\"n\":2}", "stop")]);
     let run = model.extract(&["--continue", "1", "--emit", "events"]);
     let numbers: Vec<_> = run
@@ -329,7 +335,7 @@ fn events_of_a_continued_answer_say_which_response_they_are_from() {
 }
 
 #[test]
-fn what_cannot_be_gone_on_with_is_a_failure_and_keeps_what_came() {
+fn a_failed_continuation_keeps_the_records_so_far() {
     let endless = || turns(&[("{\"n\":1}\n{\"n", "length")]);
     let model = endless();
     let run = model.extract(&["--continue", "2"]);
@@ -354,7 +360,7 @@ fn what_cannot_be_gone_on_with_is_a_failure_and_keeps_what_came() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_response_that_does_not_end_is_given_up() {
+async fn an_endless_response_is_abandoned() {
     let piece = format!("{{\"message\":{{\"content\":\"{}\"}},\"done\":false}}\n", "a".repeat(1 << 20));
     let server = serve(Recording::new("endless", piece.repeat(65))).await;
     let folder = folder();
@@ -370,7 +376,7 @@ async fn a_response_that_does_not_end_is_given_up() {
 }
 
 #[test]
-fn the_schema_of_an_item_is_sent_as_that_of_the_whole() {
+fn an_item_schema_is_sent_as_the_schema_of_the_list() {
     let model = turns(&[(r#"{"rows":[{"n":1},{"n":"x"},{"n":2}]}"#, "stop")]);
     let folder = folder();
     let schema = file(&folder, "schema.json", r#"{"type":"object","properties":{"n":{"type":"integer"}}}"#);

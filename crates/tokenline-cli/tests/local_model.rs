@@ -1,7 +1,7 @@
-//! The client and the program against a real model behind a real server, on this machine.
+//! The client and the program against a real model on a real, local server.
 //!
-//! `cargo test -p tokenline-cli --test local_model -- --ignored` installs both, once: see `scripts/local-model`. What the
-//! model writes has no worth; that it comes token by token from a server that we did not write has.
+//! `cargo test -p tokenline-cli --test local_model -- --ignored` installs both once; see `scripts/local-model`. The content
+//! of the responses does not matter; that they arrive token by token from a third-party server does.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::Path;
@@ -13,19 +13,19 @@ use tokenline::llm::client::LlmClient;
 use tokenline::llm::request::{ChatRequest, ResponseFormat};
 use tokenline::llm::{FinishReason, Provider};
 
-/// All that the model may write: JSON Lines of one shape.
+/// The output that the model may write: JSON Lines of one shape.
 const GRAMMAR: &str = r#"root ::= record{4}
 record ::= "{\"entity\":\"" char{2,24} "\",\"definition\":\"" char{10,40} "\"}\n"
 char ::= [^"\\\x00-\x1F]
 "#;
-/// It shows what is asked for, because the model was not taught to follow instructions.
+/// A few-shot prompt, because the model is not trained to follow instructions.
 const PROMPT: &str = r#"Define: Gene, Virus
 {"entity":"Gene","definition":"A stretch of DNA."}
 {"entity":"Virus","definition":"A small agent that lives in cells."}
 Define: Planet, River, Desert, Glacier
 "#;
 
-/// The server, for as long as this lives.
+/// A running server, stopped on drop.
 struct Model {
     server: Child,
     url: String,
@@ -66,13 +66,13 @@ struct Definition {
 
 #[tokio::test]
 #[ignore = "installs and runs a model of 253 MB"]
-async fn a_real_model_is_read_as_it_writes() {
+async fn parses_a_real_model_as_it_writes() {
     let model = Model::start();
     records_come_one_by_one(&model).await;
     one_object_fits_its_schema(&model).await;
     the_other_formats_are_served_too(&model).await;
-    the_program_prints_before_the_end(&model);
-    a_cut_run_prints_what_is_whole(&model);
+    the_program_prints_before_the_response_ends(&model);
+    a_cut_off_response_prints_its_complete_records(&model);
 }
 
 fn lines(model: &str) -> ChatRequest {
@@ -82,7 +82,7 @@ fn lines(model: &str) -> ChatRequest {
 async fn records_come_one_by_one(model: &Model) {
     let client = LlmClient::new(Provider::OpenAiChat, &model.url).expect("a client");
     let request = client.stream(&lines("local")).expect("a request").typed::<Definition>();
-    let mut records = request.send().await.expect("an answer").records();
+    let mut records = request.send().await.expect("a response").records();
     let mut arrived = Vec::new();
     while let Some(record) = records.next().await {
         let Definition { entity, definition } = record.expect("a record").value;
@@ -92,7 +92,7 @@ async fn records_come_one_by_one(model: &Model) {
     assert_eq!((records.report().records(), records.report().rejected()), (4, 0));
     assert!(records.report().is_complete());
     assert_eq!(records.parser().finish_reason(0), Some(&FinishReason::Stop));
-    // A line takes it some hundred milliseconds; the pieces of one chunk arrive within one.
+    // The model takes some hundred milliseconds per line; records of one chunk arrive within one millisecond.
     assert!(arrived.windows(2).all(|two| (two[1] - two[0]).as_millis() > 10), "{arrived:?}");
 }
 
@@ -107,21 +107,21 @@ async fn one_object_fits_its_schema(model: &Model) {
     let request = ChatRequest::new("local").user(PROMPT).max_tokens(200);
     let request = request.response_format(ResponseFormat::json_schema("thing", schema.clone()));
     let request = client.stream(&request).expect("a request");
-    // It is written over several lines.
+    // The value spans several lines.
     let text: String =
-        request.send().await.expect("an answer").text().try_collect().await.expect("all of it");
+        request.send().await.expect("a response").text().try_collect().await.expect("all of it");
     let value: serde_json::Value = serde_json::from_str(&text).expect("JSON");
     assert!(value["entity"].is_string() && value["count"].is_u64(), "{text}");
 }
 
 async fn the_other_formats_are_served_too(model: &Model) {
-    // This server says of Responses that were cut that they are completed.
+    // This server marks truncated Responses as completed.
     for (provider, reason) in
         [(Provider::OpenAiResponses, FinishReason::Stop), (Provider::Anthropic, FinishReason::Length)]
     {
         let client = LlmClient::builder(provider).base_url(&model.url).build().expect("a client");
         let request = ChatRequest::new("local").user(PROMPT).max_tokens(20);
-        let mut events = client.stream(&request).expect("a request").send().await.expect("an answer");
+        let mut events = client.stream(&request).expect("a request").send().await.expect("a response");
         while let Some(event) = events.next().await {
             event.expect("no break");
         }
@@ -137,7 +137,7 @@ fn grammar_file(folder: &tempfile::TempDir) -> String {
     format!("grammar=@{}", path.display())
 }
 
-fn the_program_prints_before_the_end(model: &Model) {
+fn the_program_prints_before_the_response_ends(model: &Model) {
     let folder = tempfile::tempdir().expect("a folder");
     let args = ["--provider", "openai-chat", "--max-tokens", "400", "--set", &grammar_file(&folder)];
     let mut child = model.extract(&args).spawn().expect("it starts");
@@ -146,11 +146,11 @@ fn the_program_prints_before_the_end(model: &Model) {
         out.lines().map(|line| (line.expect("UTF-8"), Instant::now())).collect();
     assert!(child.wait().expect("it ends").success());
     assert!(arrived.len() == 4 && arrived.iter().all(|(line, _)| line.starts_with("{\"entity\":")));
-    // The first was there while the model still wrote the others.
+    // The first record arrived while the model was still writing the others.
     assert!((arrived[3].1 - arrived[0].1).as_millis() > 100, "{arrived:?}");
 }
 
-fn a_cut_run_prints_what_is_whole(model: &Model) {
+fn a_cut_off_response_prints_its_complete_records(model: &Model) {
     let folder = tempfile::tempdir().expect("a folder");
     let args = ["--provider", "openai-chat", "--max-tokens", "50", "--set", &grammar_file(&folder)];
     let output = model.extract(&args).output().expect("it runs");

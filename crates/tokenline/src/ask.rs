@@ -1,4 +1,4 @@
-//! Prompts that are put to a model through the client.
+//! Prompts sent to a model with the client.
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -9,12 +9,12 @@ use tokenline_prompt::{InvokeError, PromptError, PromptManager, RenderedPrompt, 
 
 use crate::response_text::response_text;
 
-/// What goes wrong where a model is asked: the prompt, or the client and its provider.
+/// An error of the prompt, the client or the provider.
 type Failure = InvokeError<ResponseError<ClientError>>;
 
-/// Puts the prompts of a [`PromptManager`] to a model through an [`LlmClient`].
+/// Sends the prompts of a [`PromptManager`] to a model with an [`LlmClient`].
 ///
-/// The request says which model, and how; the prompt is added to it.
+/// The request sets the model and its parameters; the prompt is added to it.
 ///
 /// ```no_run
 /// use tokenline::Ask;
@@ -35,14 +35,14 @@ type Failure = InvokeError<ResponseError<ClientError>>;
 /// # }
 /// ```
 pub trait Ask {
-    /// Renders a prompt, asks the model, and reads all of its answer as the prompt says.
+    /// Renders a prompt, sends it, and parses the complete response according to the prompt's response type.
     ///
-    /// An answer that its token limit cuts is read as far as it goes: of JSON Lines the whole lines count. A
-    /// text that is cut is an error, because it does not show.
+    /// A `json` or `jsonl` response that its token limit cuts off is parsed as far as it goes: complete lines of JSON
+    /// Lines count. A text response that is cut off is an error, because the text itself does not show it.
     ///
     /// # Errors
     ///
-    /// As [`PromptManager::invoke`]; what the client and the provider say is [`InvokeError::Llm`].
+    /// As [`PromptManager::invoke`]; errors of the client and the provider are [`InvokeError::Llm`].
     fn ask(
         &self,
         id: &str,
@@ -51,12 +51,12 @@ pub trait Ask {
         request: &ChatRequest,
     ) -> impl Future<Output = Result<Response, Failure>> + Send;
 
-    /// Renders a `jsonl` prompt, asks the model, and gives its answer: each valid object is an event of it
-    /// as soon as it is complete, and [`records`](ResponseStream::records) yields those alone.
+    /// Renders a `jsonl` prompt, sends it, and returns the response as a stream. Each valid object is an event as soon as
+    /// it is complete; [`records`](ResponseStream::records) yields only the objects.
     ///
     /// # Errors
     ///
-    /// As [`PromptManager::invoke_stream`]; what the client and the provider say is [`InvokeError::Llm`].
+    /// As [`PromptManager::invoke_stream`]; errors of the client and the provider are [`InvokeError::Llm`].
     fn ask_stream<T: DeserializeOwned + Send>(
         &self,
         id: &str,
@@ -74,11 +74,11 @@ impl Ask for PromptManager {
         client: &LlmClient,
         request: &ChatRequest,
     ) -> Result<Response, Failure> {
-        let request = asked(request, self.render(id, input)?);
+        let request = with_prompt(request, self.render(id, input)?);
         let is_text = self.prompt(id).is_some_and(|prompt| prompt.response_type() == ResponseType::Text);
-        // A text does not show that it was cut.
-        let is_enough = |error: &_, _: &str| matches!(error, ResponseError::Truncated(_)) && !is_text;
-        let text = response_text(client, &request, is_enough).await.map_err(InvokeError::Llm)?;
+        // A text does not show that it was cut off.
+        let accept = |error: &_, _: &str| matches!(error, ResponseError::Truncated(_)) && !is_text;
+        let text = response_text(client, &request, accept).await.map_err(InvokeError::Llm)?;
         Ok(self.apply(id, text)?)
     }
 
@@ -96,7 +96,7 @@ impl Ask for PromptManager {
             let response_type = prompt.response_type();
             return Err(PromptError::NotStreamed { id: id.to_owned(), response_type }.into());
         }
-        let request = client.stream(&asked(request, prompt)).map_err(failed)?.typed::<T>();
+        let request = client.stream(&with_prompt(request, prompt)).map_err(failed)?.typed::<T>();
         let request = match self.validator(id).map_err(PromptError::from)? {
             Some(validator) => request.with_validator(validator.clone()),
             None => request,
@@ -105,8 +105,8 @@ impl Ask for PromptManager {
     }
 }
 
-/// The request with the prompt in it.
-fn asked(request: &ChatRequest, prompt: RenderedPrompt) -> ChatRequest {
+/// Adds the prompt to the request.
+fn with_prompt(request: &ChatRequest, prompt: RenderedPrompt) -> ChatRequest {
     let request = match prompt.system.is_empty() {
         true => request.clone(),
         false => request.clone().system(prompt.system),

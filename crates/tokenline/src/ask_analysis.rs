@@ -1,4 +1,4 @@
-//! Chat answers with their analysis, asked for through the client.
+//! Chat responses with an analysis, requested with the client.
 
 use tokenline_chat_analysis::AnalysisStream;
 use tokenline_llm::TextPieces;
@@ -6,7 +6,7 @@ use tokenline_llm::client::{ClientError, LlmClient, ResponseBody};
 
 use crate::chat_analysis::AnalysisRequest;
 
-/// Asks a model for a chat answer and its analysis, through an [`LlmClient`].
+/// Requests a chat response and its analysis with an [`LlmClient`].
 ///
 /// ```no_run
 /// use futures_util::StreamExt;
@@ -18,8 +18,8 @@ use crate::chat_analysis::AnalysisRequest;
 /// # async fn ask() -> Result<(), Box<dyn std::error::Error>> {
 /// let client = LlmClient::new(Provider::Ollama, "http://127.0.0.1:11434")?;
 /// let request = AnalysisRequest::new("llama3.1").user("How much should I save for college?");
-/// let mut answer = client.ask_analysis(&request).await?;
-/// while let Some(event) = answer.next().await {
+/// let mut response = client.ask_analysis(&request).await?;
+/// while let Some(event) = response.next().await {
 ///     match event? {
 ///         AnalysisEvent::Text(text) => print!("{text}"),
 ///         AnalysisEvent::Response(checked) => {
@@ -32,15 +32,14 @@ use crate::chat_analysis::AnalysisRequest;
 /// # }
 /// ```
 pub trait AskAnalysis {
-    /// Sends a request, and gives its answer while it comes.
+    /// Sends a request, and returns its response as a stream.
     ///
-    /// Whatever the provider, the answer is streamed. An answer that its provider did not end, or ended for
-    /// another reason than that it is whole, is an error of the stream with
-    /// [what came](crate::chat_analysis::Received).
+    /// An incomplete response is an error of the stream, with what was
+    /// [received](crate::chat_analysis::Received): the connection broke, or the finish reason is not a regular stop.
     ///
     /// # Errors
     ///
-    /// If the request cannot be sent, or the provider refuses it.
+    /// If the request cannot be sent, or the provider rejects it.
     fn ask_analysis(
         &self,
         request: &AnalysisRequest,
@@ -52,7 +51,7 @@ impl AskAnalysis for LlmClient {
         &self,
         request: &AnalysisRequest,
     ) -> Result<AnalysisStream<TextPieces<ResponseBody>>, ClientError> {
-        let answer = self.stream(&request.to_chat_request())?.send().await?;
-        Ok(AnalysisStream::new(answer.text()))
+        let response = self.stream(&request.to_chat_request())?.send().await?;
+        Ok(AnalysisStream::new(response.text()))
     }
 }

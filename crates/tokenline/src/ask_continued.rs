@@ -1,4 +1,4 @@
-//! JSON documents larger than a model's token limit, asked for through the client.
+//! JSON documents larger than a model's token limit, requested with the client.
 
 use std::error::Error;
 use std::fmt;
@@ -10,7 +10,7 @@ use tokenline_llm::request::{ChatRequest, Message, UserPart};
 
 use crate::response_text::response_text;
 
-/// Asks a model for one JSON document, and for the rest of it as often as it takes, through an [`LlmClient`].
+/// Requests a JSON document with an [`LlmClient`], and continues it until it is complete.
 ///
 /// ```no_run
 /// use tokenline::AskContinued;
@@ -29,16 +29,16 @@ use crate::response_text::response_text;
 /// # }
 /// ```
 pub trait AskContinued {
-    /// Sends a request, and as long as its answer is cut off, the request to go on: the last message of the user,
-    /// with what the model has to know of the answer so far.
+    /// Sends a request and, while the response is cut off, requests to continue it: the last user message with the
+    /// context of the document so far.
     ///
-    /// An answer counts as far as it came, whether its token limit cut it, or the connection broke. Each request
-    /// after the first one asks for something new: nothing is sent twice as it was, but after a response of no use.
+    /// A response that its token limit or a broken connection cuts off is used as far as it came. No request is sent
+    /// twice unchanged, except after a useless response.
     ///
     /// # Errors
     ///
-    /// If the request has no message of the user, a request cannot be sent, the provider refuses it or reports an
-    /// error, or there is nothing to fall back on when the [options](IterationOptions) end it.
+    /// If the last message is not a user message, a request cannot be sent, the provider rejects it or reports an error,
+    /// or the [options](IterationOptions) end the iteration before there is a document.
     fn ask_continued(
         &self,
         request: &ChatRequest,
@@ -46,22 +46,22 @@ pub trait AskContinued {
     ) -> impl Future<Output = Result<Finished, AskContinuedError>> + Send;
 }
 
-/// Why there is no document.
+/// Why no document was returned.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum AskContinuedError {
-    /// The last message is not one of the user.
+    /// The last message is not a user message.
     NoPrompt,
-    /// A request or its answer failed, and no more of the answer is to be had.
+    /// A request or its response failed.
     Llm(ResponseError<ClientError>),
-    /// Too many responses were of no use before there was anything.
+    /// Too many responses were useless before there was a document.
     Iteration(IterationError),
 }
 
 impl fmt::Display for AskContinuedError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoPrompt => f.write_str("the request's last message is not one of the user"),
+            Self::NoPrompt => f.write_str("the last message of the request is not a user message"),
             Self::Llm(error) => error.fmt(f),
             Self::Iteration(error) => error.fmt(f),
         }
@@ -84,29 +84,29 @@ impl AskContinued for LlmClient {
         request: &ChatRequest,
         options: IterationOptions,
     ) -> Result<Finished, AskContinuedError> {
-        let Some(question @ Message::User(parts)) = request.messages.last() else {
+        let Some(prompt @ Message::User(parts)) = request.messages.last() else {
             return Err(AskContinuedError::NoPrompt);
         };
-        let shown = parts.iter().filter(|part| !matches!(part, UserPart::Text(_)));
-        let mut iteration = Iteration::new(question.text(), options);
+        let attachments = parts.iter().filter(|part| !matches!(part, UserPart::Text(_)));
+        let mut iteration = Iteration::new(prompt.text(), options);
         let mut decision = None;
         while let Some(next) = iteration.next_request() {
             let mut request = request.clone();
             request.messages.pop();
-            let question = Message::user_parts(shown.clone().cloned().chain([next.prompt.into()]));
-            let response = response_text(self, &request.message(question), goes_on).await;
+            let message = Message::user_parts(attachments.clone().cloned().chain([next.prompt.into()]));
+            let response = response_text(self, &request.message(message), can_continue).await;
             decision = Some(iteration.receive(&response.map_err(AskContinuedError::Llm)?));
         }
         match decision {
             Some(Decision::Finished(finished)) => Ok(finished),
             Some(Decision::Failed(error)) => Err(AskContinuedError::Iteration(error)),
-            Some(Decision::Continue(_)) | None => unreachable!("it goes on until it has ended"),
+            Some(Decision::Continue(_)) | None => unreachable!("the iteration has ended"),
         }
     }
 }
 
-/// Whether an answer that ended so is to be gone on with.
-fn goes_on(error: &ResponseError<ClientError>, text: &str) -> bool {
+/// Whether a response that ended with this error can be continued.
+fn can_continue(error: &ResponseError<ClientError>, text: &str) -> bool {
     match error {
         ResponseError::Truncated(_) => true,
         ResponseError::Source(_) | ResponseError::Incomplete(_) => !text.is_empty(),

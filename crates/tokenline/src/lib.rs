@@ -1,4 +1,4 @@
-//! Typed objects and tool calls out of a language model's byte stream, the moment each one is complete.
+//! Typed objects and tool calls from a language model's byte stream, the moment each one is complete.
 //!
 //! # Where to start
 //!
@@ -7,8 +7,8 @@
 //! | text (JSON Lines as models write them) | [`JsonlParser`] | [`JsonlStreamParser`] (a `Stream`), [`JsonlCodec`] (tokio-util) |
 //! | a provider's wire format | [`ResponseParser`] | [`ResponseStream`] |
 //!
-//! Each of the five gives typed records, tool calls, or every event, and a [`Report`] at the end. [`LlmClient`] sends the
-//! request and returns a [`ResponseStream`]; [`RecordDecoder`] is the low-level machine under all of them.
+//! Each of the five yields typed records, tool calls or all events, and a [`Report`] at the end. [`LlmClient`] sends a
+//! request and returns a [`ResponseStream`]; [`RecordDecoder`] is the low-level decoder that all of them use.
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -22,7 +22,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // `response.bytes_stream()` in a program; here, text as a model writes it, cut anywhere.
+//! // In a program: `response.bytes_stream()`. Here: text as a model writes it, split anywhere.
 //! let chunks = ["Sure!\n```json\n{\"enti", "ty\":\"DNA\"}\n{\"entity\":\"RN", "A\"}\n```"];
 //! let body = futures_util::stream::iter(chunks.map(Ok::<_, std::io::Error>));
 //!
@@ -38,28 +38,29 @@
 //!
 //! # Guides
 //!
-//! [`guide::records`] explains what counts as a record, and what is recovered. [`guide::streams`] covers limits, repair and
-//! reports. Then there are guides to [prompts](guide::prompts), [tool calls in text](guide::tools_in_text),
-//! [responses that are cut off](guide::continuation), [chat responses with an analysis](guide::chat_analysis),
-//! [conversations](guide::conversations), [performance](guide::performance) and [large data](guide::at_scale).
+//! [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
+//! reports, [`guide::providers`] requests and responses. Other guides cover [partial records](guide::partials),
+//! [prompts](guide::prompts), [tool calls in text](guide::tools_in_text), [cut-off responses](guide::continuation),
+//! [chat responses with an analysis](guide::chat_analysis), [files of conversations](guide::conversations),
+//! [performance](guide::performance) and [large data](guide::at_scale).
 //!
 //! # Features
 //!
 //! | feature | what it adds |
 //! |---|---|
 //! | `codec` (default) | [`JsonlStreamParser`], [`JsonlCodec`] |
-//! | `derive` | `#[derive(Partial)]`: records in their own type while they grow |
-//! | `schema` | [`SchemaValidator`], [`ToolSet`], [`Validated`]: JSON Schema, also derived from Rust types |
+//! | `derive` | `#[derive(Partial)]`: a record in its own type while the model is still writing it |
+//! | `schema` | [`SchemaValidator`], [`ToolSet`], [`Validated`]: validation against JSON Schemas, also derived from Rust types |
 //! | `llm` | [`ResponseStream`], [`ResponseParser`], [`ChatRequest`]: the wire formats of ten providers, over any HTTP client |
-//! | `client` | [`LlmClient`], over reqwest and rustls with ring |
-//! | `aws-lc` | the client with aws-lc-rs instead of ring, for post-quantum key exchange; needs a C compiler |
-//! | `replay` | [`llm::replay`]: a server for recorded streams, for tests |
-//! | `prompt` | [`prompt`]: prompts from templates, tool calls for models without function calling |
-//! | `continuation` | [`continuation`]: JSON documents that a token limit cut off |
-//! | `conversations` | [`conversations`]: validation of conversations and records in large files |
-//! | `chat-analysis` | [`chat_analysis`]: a chat response and its analysis as one JSON value |
-//! | `reqwest-eventsource` | [`llm::event_source`]: responses over that crate's `EventSource` |
-//! | `tracing`, `metrics` | [`observe`]: spans, events and counters of every stream, without its values |
+//! | `client` | [`LlmClient`], an HTTP client based on reqwest and rustls with ring |
+//! | `aws-lc` | aws-lc-rs instead of ring in the client, for post-quantum key exchange; needs a C compiler |
+//! | `replay` | [`llm::replay`]: a test server that replays recorded responses |
+//! | `prompt` | [`prompt`]: prompt templates, and tool calls from models without function calling |
+//! | `continuation` | [`continuation`]: continues JSON documents that a token limit cut off |
+//! | `conversations` | [`conversations`]: validates conversations and records in large files |
+//! | `chat-analysis` | [`chat_analysis`]: JSON responses that hold a chat reply and an analysis of the chat |
+//! | `reqwest-eventsource` | [`llm::event_source`]: responses from that crate's `EventSource` |
+//! | `tracing`, `metrics` | [`observe`]: spans, events and counters for every stream, without its content |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -138,7 +139,7 @@ mod validated;
 #[cfg(all(feature = "codec", feature = "schema"))]
 pub use validated::Validated;
 
-// Only in the documentation, whose examples need the features.
+// Documentation only: the examples need these features.
 #[cfg(all(
     any(doc, doctest),
     feature = "chat-analysis",
@@ -150,7 +151,7 @@ pub use validated::Validated;
 ))]
 pub mod guide;
 
-/// The README's examples, as tests.
+/// Runs the README's examples as tests.
 #[cfg(all(doctest, feature = "client", feature = "schema"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -1,4 +1,4 @@
-//! The text of a whole answer.
+//! The complete text of a response.
 
 use std::future::poll_fn;
 use std::pin::pin;
@@ -9,28 +9,28 @@ use tokenline_llm::ResponseError;
 use tokenline_llm::client::{ClientError, LlmClient};
 use tokenline_llm::request::ChatRequest;
 
-/// The most bytes of a text that is gathered.
+/// The size limit of a collected text, in bytes.
 const MAX_BYTES: usize = 64 << 20;
 
-/// Asks a model, and gathers its text, which is incomplete if it has more than [`MAX_BYTES`]. An error ends it; `is_enough` says, of the error and the text so far, whether
-/// that is the text nevertheless.
+/// Sends a request and collects the text of the response, up to [`MAX_BYTES`]. After an error, `accept` decides from the
+/// error and the text so far whether to return that text.
 pub(crate) async fn response_text(
     client: &LlmClient,
     request: &ChatRequest,
-    is_enough: impl Fn(&ResponseError<ClientError>, &str) -> bool,
+    accept: impl Fn(&ResponseError<ClientError>, &str) -> bool,
 ) -> Result<String, ResponseError<ClientError>> {
     let source = ResponseError::Source;
-    let answer = client.stream(request).map_err(source)?.send().await.map_err(source)?;
-    let mut pieces = pin!(answer.text());
+    let response = client.stream(request).map_err(source)?.send().await.map_err(source)?;
+    let mut deltas = pin!(response.text());
     let mut text = String::new();
-    while let Some(piece) = poll_fn(|cx| pieces.as_mut().poll_next(cx)).await {
-        match piece {
-            Ok(piece) if piece.len() > MAX_BYTES - text.len() => {
+    while let Some(delta) = poll_fn(|cx| deltas.as_mut().poll_next(cx)).await {
+        match delta {
+            Ok(delta) if delta.len() > MAX_BYTES - text.len() => {
                 let error = too_large();
-                return if is_enough(&error, &text) { Ok(text) } else { Err(error) };
+                return if accept(&error, &text) { Ok(text) } else { Err(error) };
             }
-            Ok(piece) => text.push_str(&piece),
-            Err(error) if is_enough(&error, &text) => break,
+            Ok(delta) => text.push_str(&delta),
+            Err(error) if accept(&error, &text) => break,
             Err(error) => return Err(error),
         }
     }

@@ -1,4 +1,4 @@
-//! Streams, codecs and answers held against the schema of their own type.
+//! Validation of records against the JSON Schema of their type.
 
 use futures_core::TryStream;
 use schemars::JsonSchema;
@@ -11,10 +11,10 @@ use tokenline_llm::ResponseParser;
 use tokenline_llm::client::StreamRequest;
 use tokenline_schema::{SchemaError, SchemaValidator};
 
-/// Holds the records of a stream, a codec or an answer against the JSON Schema of the type they are read into.
+/// Validates the records of a stream, codec or response against the JSON Schema of their type.
 pub trait Validated: Sized {
-    /// Records that break the schema derived from their type are rejected, with the place and the
-    /// rule, before they are read into it.
+    /// Rejects records that break the schema derived from their type, with the position and the rule, before they are
+    /// deserialized.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -43,7 +43,7 @@ pub trait Validated: Sized {
     ///
     /// # Errors
     ///
-    /// If the type's schema is not a valid one.
+    /// If the type's schema is invalid.
     fn validated(self) -> Result<Self, SchemaError>;
 }
 

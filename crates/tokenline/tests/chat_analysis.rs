@@ -1,5 +1,4 @@
-//! The chat-analysis contract over real HTTP: asked, shown while it grows, checked, stored; and what becomes of an
-//! answer that does not come whole.
+//! Chat analysis over real HTTP: requested, shown as it arrives, checked and stored; and incomplete responses.
 #![cfg(all(feature = "client", feature = "chat-analysis", feature = "replay"))]
 
 mod common;
@@ -19,20 +18,20 @@ use tokenline::llm::replay::{Fault, Gate, Pace, Recording, ReplayServer};
 use tokenline::llm::request::ResponseFormat;
 use tokenline::llm::{FinishReason, Provider, ResponseError};
 
-const ANSWER: &str = include_str!("../../tokenline-chat-analysis/tests/examples/college-savings.json");
+const RESPONSE_JSON: &str = include_str!("../../tokenline-chat-analysis/tests/examples/college-savings.json");
 const XML: &str = include_str!("../../tokenline-chat-analysis/tests/examples/college-savings.xml");
 
 type Failure = AnalysisError<ResponseError<ClientError>>;
 
-/// An answer as Ollama streams it, so many characters in each line, ended for this reason.
-fn streamed(answer: &str, characters: usize, reason: Option<&str>) -> String {
-    as_ollama(pieces(answer, characters), reason)
+/// A streamed Ollama response with this number of characters per line and this finish reason.
+fn streamed(text: &str, characters: usize, reason: Option<&str>) -> String {
+    as_ollama(pieces(text, characters), reason)
 }
 
 async fn serve(recording: Recording) -> (ReplayServer, LlmClient) {
     let server = ReplayServer::bind(([127, 0, 0, 1], 0).into(), [recording]).await.expect("a free port");
     let client = LlmClient::builder(Provider::Ollama).base_url(server.url()).without_api_key();
-    // Were anything retried, it would show.
+    // A retry would show in the number of requests.
     let client = client.retries(3).read_timeout(Duration::from_secs(20)).build().expect("a client");
     (server, client)
 }
@@ -41,20 +40,20 @@ fn question() -> AnalysisRequest {
     AnalysisRequest::new("recorded").user("How much should I save for college?")
 }
 
-/// What was shown, and how it ended.
+/// Returns the shown text and the result.
 async fn ask(client: &LlmClient) -> (String, Result<LlmResponse, Failure>) {
-    let mut answer = client.ask_analysis(&question()).await.expect("an answer");
+    let mut response = client.ask_analysis(&question()).await.expect("a response");
     let mut shown = String::new();
     loop {
-        match answer.next().await.expect("an end") {
+        match response.next().await.expect("an end") {
             Ok(AnalysisEvent::Text(text)) => shown.push_str(&text),
             Ok(AnalysisEvent::Response(checked)) => {
-                assert!(answer.next().await.is_none());
+                assert!(response.next().await.is_none());
                 return (shown, Ok(checked.response));
             }
             Ok(other) => panic!("{other:?}"),
             Err(error) => {
-                assert!(answer.next().await.is_none());
+                assert!(response.next().await.is_none());
                 return (shown, Err(error));
             }
         }
@@ -62,16 +61,16 @@ async fn ask(client: &LlmClient) -> (String, Result<LlmResponse, Failure>) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_is_shown_while_it_grows_checked_and_stored() {
+async fn a_response_is_shown_as_it_arrives_checked_and_stored() {
     let gate = Gate::new();
-    let recording = Recording::new("recorded", streamed(ANSWER, 5, Some("stop")));
+    let recording = Recording::new("recorded", streamed(RESPONSE_JSON, 5, Some("stop")));
     let (server, client) = serve(recording.pace(Pace::events()).gate(&gate)).await;
-    // The beginning of the response.
+    // Release the beginning of the response.
     gate.release(10);
-    let mut answer = client.ask_analysis(&question()).await.expect("an answer");
+    let mut response = client.ask_analysis(&question()).await.expect("a response");
     let mut shown = String::new();
     while shown.len() < 20 {
-        match answer.next().await.expect("more").expect("of the answer") {
+        match response.next().await.expect("more").expect("an event") {
             AnalysisEvent::Text(text) => shown.push_str(&text),
             other => panic!("{other:?}"),
         }
@@ -81,15 +80,15 @@ async fn an_answer_is_shown_while_it_grows_checked_and_stored() {
 
     gate.open();
     let mut whole = None;
-    while let Some(event) = answer.next().await {
-        match event.expect("of the answer") {
+    while let Some(event) = response.next().await {
+        match event.expect("an event") {
             AnalysisEvent::Text(text) => shown.push_str(&text),
             AnalysisEvent::Response(checked) => whole = Some(checked),
             other => panic!("{other:?}"),
         }
     }
-    let whole = whole.expect("an answer");
-    assert_eq!(whole, check(ANSWER).expect("it passes"));
+    let whole = whole.expect("a response");
+    assert_eq!(whole, check(RESPONSE_JSON).expect("it passes"));
     assert_eq!(shown, whole.response.response);
 
     let folder = tempfile::tempdir().expect("a folder");
@@ -102,22 +101,22 @@ async fn an_answer_is_shown_while_it_grows_checked_and_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_limit_is_an_error_with_what_was_there() {
-    for cut in [1, 30, 300, 700, ANSWER.trim_end().len()] {
+async fn a_token_limit_is_an_error_with_the_text_so_far() {
+    for cut in [1, 30, 300, 700, RESPONSE_JSON.trim_end().len()] {
         let (server, client) =
-            serve(Recording::new("recorded", streamed(&ANSWER[..cut], 7, Some("length")))).await;
+            serve(Recording::new("recorded", streamed(&RESPONSE_JSON[..cut], 7, Some("length")))).await;
         let (shown, end) = ask(&client).await;
         let Err(AnalysisError::Source { error, received }) = end else { panic!("{end:?}") };
         assert!(matches!(error, ResponseError::Truncated(FinishReason::Length)), "{error:?}");
-        assert_eq!(received.text, ANSWER[..cut]);
+        assert_eq!(received.text, RESPONSE_JSON[..cut]);
         assert_eq!(received.response, shown);
-        assert_eq!(server.traffic().requests, 1, "nothing is asked for twice");
+        assert_eq!(server.traffic().requests, 1, "nothing is requested twice");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_connection_that_breaks_is_an_error_with_what_was_there() {
-    let body = streamed(ANSWER, 7, Some("stop"));
+async fn a_broken_connection_is_an_error_with_the_text_so_far() {
+    let body = streamed(RESPONSE_JSON, 7, Some("stop"));
     for at in [body.len() / 3, body.len() * 2 / 3] {
         for fault in [Fault::BreakAfter(at), Fault::EndAfter(at)] {
             let (server, client) = serve(Recording::new("recorded", body.clone()).fault(fault)).await;
@@ -127,34 +126,34 @@ async fn a_connection_that_breaks_is_an_error_with_what_was_there() {
                 Fault::BreakAfter(_) => assert!(matches!(error, ResponseError::Source(_)), "{error:?}"),
                 Fault::EndAfter(_) => assert!(matches!(error, ResponseError::Incomplete(_)), "{error:?}"),
             }
-            assert!(received.text.len() > 50 && ANSWER.starts_with(&received.text));
+            assert!(received.text.len() > 50 && RESPONSE_JSON.starts_with(&received.text));
             assert_eq!(received.response, shown);
-            assert_eq!(server.traffic().requests, 1, "nothing is asked for twice");
+            assert_eq!(server.traffic().requests, 1, "nothing is requested twice");
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_does_not_pass_is_an_error() {
-    let mut unsure: Value = serde_json::from_str(ANSWER).expect("JSON");
-    // A grammar that the server makes of the schema does not see to this.
+async fn an_invalid_response_is_an_error() {
+    let mut unsure: Value = serde_json::from_str(RESPONSE_JSON).expect("JSON");
+    // A server's grammar does not enforce this part of the schema.
     unsure["analysis"]["subjects"][0]["keywords"][1]["confidence"] = json!(1.5);
-    let cut = &ANSWER[..400];
-    for (answer, is_expected) in [
+    let cut = &RESPONSE_JSON[..400];
+    for (text, is_expected) in [
         (unsure.to_string(), (|error| matches!(error, CheckError::Invalid(_))) as fn(&CheckError) -> bool),
-        (ANSWER.replace("For college", "\u{1}For"), |error| matches!(error, CheckError::Malformed(_))),
-        // The server says that it is whole.
+        (RESPONSE_JSON.replace("For college", "\u{1}For"), |error| matches!(error, CheckError::Malformed(_))),
+        // The finish reason claims that it is complete.
         (cut.to_owned(), |error| matches!(error, CheckError::Truncated { .. })),
         (String::new(), |error| matches!(error, CheckError::NoObject(_))),
         ("I cannot help with that.".to_owned(), |error| matches!(error, CheckError::NoObject(_))),
     ] {
-        let (server, client) = serve(Recording::new("recorded", streamed(&answer, 11, Some("stop")))).await;
+        let (server, client) = serve(Recording::new("recorded", streamed(&text, 11, Some("stop")))).await;
         let (_, end) = ask(&client).await;
         let Err(AnalysisError::Check(error)) = &end else { panic!("{end:?}") };
         assert!(is_expected(error), "{error:?}");
-        assert_eq!(server.traffic().requests, 1, "nothing is asked for twice");
+        assert_eq!(server.traffic().requests, 1, "nothing is requested twice");
         if let Some(received) = error.received() {
-            assert_eq!(received.text, answer);
+            assert_eq!(received.text, text);
         }
     }
 }
@@ -170,10 +169,10 @@ fn the_request_is_the_same_for_the_client() {
     assert_eq!(own["messages"][2], json!({"role": "assistant", "content": "What is your timeframe?"}));
     assert_eq!(own["format"], serde_json::from_str::<Value>(RESPONSE_SCHEMA).expect("JSON"));
     assert_eq!((&own["stream"], &own["options"]), (&json!(true), &json!({"temperature": 0.0})));
-    // Models write members in the order of the schema: the response has to come first.
+    // Models write members in the order of the schema, and the response must come first.
     let body = request.to_body().expect("a body");
     assert!(body.find("\"maxLength\":10000").unwrap() < body.find("\"subjects\"").unwrap());
-    assert!(body.contains("\"minimum\":0.0,\"maximum\":1.0"), "literals are as they are");
+    assert!(body.contains("\"minimum\":0.0,\"maximum\":1.0"), "literals are unchanged");
     let at_once: Value =
         serde_json::from_str(&request.streamed(false).to_body().expect("a body")).expect("JSON");
     assert_eq!(at_once["stream"], false);

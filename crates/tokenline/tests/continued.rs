@@ -16,8 +16,8 @@ use tokenline::{AskContinued, AskContinuedError};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
-/// A server in Ollama's shape that answers each request with what the model says to it, and how the answer ends; `None`
-/// is a connection that breaks.
+/// A fake Ollama server. `model` returns the text and the finish reason of each response; without a reason the
+/// connection breaks.
 async fn serve(
     mut model: impl FnMut(&Value) -> (String, Option<&'static str>) + Send + 'static,
 ) -> (String, Arc<AtomicUsize>) {
@@ -29,9 +29,9 @@ async fn serve(
         while let Ok((mut socket, _)) = listener.accept().await {
             let mut received = Vec::new();
             let body = loop {
-                let mut piece = [0; 4096];
-                let read = socket.read(&mut piece).await.expect("a request");
-                received.extend_from_slice(&piece[..read]);
+                let mut chunk = [0; 4096];
+                let read = socket.read(&mut chunk).await.expect("a request");
+                received.extend_from_slice(&chunk[..read]);
                 let text = String::from_utf8_lossy(&received);
                 let Some((head, body)) = text.split_once("\r\n\r\n") else { continue };
                 let head = head.to_ascii_lowercase();
@@ -44,8 +44,8 @@ async fn serve(
             counter.fetch_add(1, Ordering::SeqCst);
             let (text, end) = model(&body);
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/x-ndjson\r\nconnection: close\r\n\r\n";
-            let answer = head.to_owned() + &as_ollama(pieces(&text, 7), end);
-            socket.write_all(answer.as_bytes()).await.expect("a reader");
+            let response = head.to_owned() + &as_ollama(pieces(&text, 7), end);
+            socket.write_all(response.as_bytes()).await.expect("a reader");
             let _ = socket.shutdown().await;
         }
     });
@@ -63,7 +63,7 @@ fn document() -> String {
     serde_json::to_string_pretty(&json!({"rows": rows})).expect("JSON")
 }
 
-/// How much of the document the prompt has: up to where 60 bytes of it, or a little more, end that the prompt has.
+/// The end of the document's part that the prompt quotes: the last position whose 60 preceding bytes are in the prompt.
 fn written(document: &str, prompt: &str) -> usize {
     let has = |end: &usize| {
         let start = (0..=end.saturating_sub(60)).rev().find(|at| document.is_char_boundary(*at)).unwrap_or(0);
@@ -73,7 +73,7 @@ fn written(document: &str, prompt: &str) -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_document_is_asked_for_until_it_is_whole() {
+async fn a_document_is_continued_until_it_is_complete() {
     let document = document();
     let whole = document.clone();
     let prompts = Arc::new(Mutex::new(Vec::new()));
@@ -84,7 +84,7 @@ async fn a_document_is_asked_for_until_it_is_whole() {
         let from = written(&whole, &prompt);
         seen.lock().unwrap().push(prompt);
         turn += 1;
-        // What a model does to a continuation; overlap is asked for.
+        // Like a model, first repeat the requested overlap.
         let overlap = if from == 0 {
             0
         } else {
@@ -101,7 +101,7 @@ async fn a_document_is_asked_for_until_it_is_whole() {
         };
         match end == whole.len() {
             true => (text, Some("stop")),
-            // Some servers do not tell that it was cut, some break off.
+            // Some servers report a stop for a cut-off response, some break the connection.
             false => (text, [Some("length"), Some("stop"), None][turn % 3]),
         }
     })
@@ -119,11 +119,11 @@ async fn a_document_is_asked_for_until_it_is_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_repeats_itself_ends() {
+async fn a_model_that_repeats_itself_ends_the_iteration() {
     let (url, requests) = serve(|_| ("{\"rows\":[{\"id\":1},{\"id\":2".to_owned(), Some("length"))).await;
     let request = ChatRequest::new("m").user("List the rows.");
     let finished =
-        client(&url).ask_continued(&request, IterationOptions::default()).await.expect("what is whole");
+        client(&url).ask_continued(&request, IterationOptions::default()).await.expect("the complete part");
     assert!(matches!(finished.finish, Finish::AfterFailures(_)), "{finished:?}");
     assert_eq!(finished.document, "{\"rows\":[{\"id\":1},{}]}");
     assert_eq!(requests.load(Ordering::SeqCst), 4);

@@ -1,4 +1,4 @@
-//! Prompts put to a model over real HTTP: the streams are those of a real model, replayed.
+//! Prompts sent to a model over real HTTP, with replayed streams of a real model.
 #![cfg(all(feature = "client", feature = "prompt", feature = "replay"))]
 
 mod common;
@@ -21,13 +21,13 @@ use tokenline::prompt::{
 use tokenline::schema::ToolSet;
 use tokenline::{Ask, Code};
 
-/// A recorded stream of OpenAI's shape.
+/// A recorded OpenAI stream.
 fn recorded(file: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-llm/fixtures/openai-chat").join(file);
     std::fs::read_to_string(path).expect("a fixture")
 }
 
-/// The same answer as Ollama sends it: a line for each piece of the text, and why it ended.
+/// The same response as Ollama sends it: one line per piece of text, and the finish reason.
 fn recorded_as_ollama(stream: &str) -> String {
     let events = stream.lines().filter_map(|line| line.strip_prefix("data: {"));
     let events = events.map(|event| serde_json::from_str::<Value>(&format!("{{{event}")).expect("an event"));
@@ -63,7 +63,7 @@ fn body_of(provider: Provider, file: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn objects_are_there_before_the_stream_ends() {
+async fn objects_arrive_before_the_stream_ends() {
     let prompts = PromptManager::built_in();
     let request = ChatRequest::new("recorded").temperature(0.0);
     for provider in SHAPES {
@@ -73,20 +73,20 @@ async fn objects_are_there_before_the_stream_ends() {
         // More than one object, less than all.
         gate.release(100);
         let client = client(provider, &server);
-        let answer = prompts.ask_stream::<Definition>("extract-definitions", text(), &client, &request).await;
-        let mut records = answer.expect("an answer").records();
-        let first = records.next().await.expect("a record").expect("of the answer").value;
+        let response = prompts.ask_stream::<Definition>("extract-definitions", text(), &client, &request).await;
+        let mut records = response.expect("a response").records();
+        let first = records.next().await.expect("a record").expect("an item").value;
         assert_eq!(first.entity, "photosynthesis");
         assert_eq!(server.traffic().bodies_finished, 0, "{provider:?}");
 
         gate.open();
         let mut streamed = vec![first];
         while let Some(record) = records.next().await {
-            streamed.push(record.expect("of the answer").value);
+            streamed.push(record.expect("an item").value);
         }
         assert_eq!((streamed.len(), records.report().rejected()), (8, 0), "{provider:?}");
 
-        // All at once, it is the same.
+        // The complete response has the same objects.
         let response =
             prompts.ask("extract-definitions", text(), &client, &request).await.expect("a response");
         let whole: Objects<Definition> = response.into_objects().expect("objects");
@@ -95,7 +95,7 @@ async fn objects_are_there_before_the_stream_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_token_limit_cuts_costs_the_open_line_alone() {
+async fn a_token_limit_costs_only_the_open_line() {
     let prompts = PromptManager::new()
         .with_prompt("lines", Prompt::jsonl("{{ text }}"))
         .and_then(|prompts| prompts.with_prompt("chat", Prompt::text("{{ text }}")))
@@ -111,15 +111,15 @@ async fn what_a_token_limit_cuts_costs_the_open_line_alone() {
         let rejects: Vec<_> = whole.report().rejects().map(|reject| reject.code).collect();
         assert_eq!(rejects, [Code::Truncated], "{provider:?}");
 
-        let answer = prompts.ask_stream::<Raw>("lines", text(), &client, &request).await.expect("an answer");
-        let mut records = answer.records();
+        let response = prompts.ask_stream::<Raw>("lines", text(), &client, &request).await.expect("a response");
+        let mut records = response.records();
         let mut streamed = Vec::new();
         while let Some(record) = records.next().await {
-            streamed.push(record.expect("of the answer").value);
+            streamed.push(record.expect("an item").value);
         }
         assert_eq!(*whole, *streamed, "{provider:?}");
 
-        // A text does not show that it was cut.
+        // A text does not show that it was cut off.
         let cut = prompts.ask("chat", text(), &client, &request).await;
         assert!(matches!(cut, Err(InvokeError::Llm(ResponseError::Truncated(_)))), "{cut:?}");
         let streamed = prompts.ask_stream::<Raw>("value", text(), &client, &request).await.map(drop);
@@ -134,7 +134,7 @@ async fn what_a_token_limit_cuts_costs_the_open_line_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_model_that_cannot_call_functions_is_asked_for_lines() {
+async fn a_model_without_function_calling_is_asked_for_json_lines() {
     let tools = ToolSet::from_json_str(
         r#"[{"name":"search_documents","parameters":{"type":"object"}},{"name":"weather","parameters":{"type":"object"}}]"#,
     )
@@ -149,18 +149,18 @@ async fn a_model_that_cannot_call_functions_is_asked_for_lines() {
         let server = serve(Recording::new("recorded", body_of(provider, "tool-calls-in-text.sse"))).await;
         let client = client(provider, &server);
         let request = ChatRequest::new("recorded").system(prompt).user("Find what you can.");
-        let answer = client.stream(&request).expect("a request").send().await.expect("an answer");
-        let mut calls = ToolCallParser::new(calling.clone()).parse_stream(answer.text());
+        let response = client.stream(&request).expect("a request").send().await.expect("a response");
+        let mut calls = ToolCallParser::new(calling.clone()).parse_stream(response.text());
         let mut names = Vec::new();
         while let Some(call) = calls.next().await {
-            names.push(call.expect("of the answer").name);
+            names.push(call.expect("an item").name);
         }
         assert_eq!(names.len(), 4, "{provider:?}: {names:?}");
     }
 }
 
 #[test]
-fn tools_stand_in_a_request_as_they_are_described_for_it() {
+fn described_tools_match_those_of_a_request() {
     let tools = ToolSet::from_json_str(
         r#"[{"name":"weather","description":"Of a city.","parameters":{"type":"object","properties":{"city":{"type":"string"}}}},{"name":"now"}]"#,
     )
@@ -171,22 +171,22 @@ fn tools_stand_in_a_request_as_they_are_described_for_it() {
         let body: Value = serde_json::from_str(&request.to_body(*provider).expect("a body")).expect("JSON");
         let described: Value =
             serde_json::from_str(&ChatRequest::tools_to_json(*provider, tools.definitions())).expect("JSON");
-        // Bedrock has them beside the choice between them.
+        // Bedrock nests them in `toolConfig`.
         let tools = body.get("tools").unwrap_or(&body["toolConfig"]["tools"]);
         assert_eq!(*tools, described, "{provider:?}");
     }
 }
 
 #[tokio::test]
-async fn a_text_that_does_not_end_is_incomplete() {
-    // A piece of a megabyte each, one more than is gathered.
+async fn an_endless_text_is_incomplete() {
+    // Pieces of 1 MiB, one more than the limit.
     let pieces = (0..=64).map(|_| "a".repeat(1 << 20));
     let server = serve(Recording::new("endless", as_ollama(pieces, Some("stop")))).await;
     let prompts = PromptManager::new().with_prompt("say", Prompt::text("Say a.")).expect("a prompt");
-    let asked =
+    let result =
         prompts.ask("say", text(), &client(Provider::Ollama, &server), &ChatRequest::new("endless")).await;
-    let Err(InvokeError::Llm(ResponseError::Incomplete(why))) = asked else {
-        panic!("more than is gathered")
+    let Err(InvokeError::Llm(ResponseError::Incomplete(diagnostic))) = result else {
+        panic!("more than the limit")
     };
-    assert_eq!(why.message, "its text has more than 64 MiB, the limit");
+    assert_eq!(diagnostic.message, "its text has more than 64 MiB, the limit");
 }

@@ -14,35 +14,35 @@ pub(crate) enum ChatAnalysisCommand {
     /// Print the JSON Schema of a response.
     #[command(after_help = examples::CHAT_SCHEMA)]
     Schema(SchemaArgs),
-    /// Print a request to Ollama's /api/chat.
+    /// Print a request body for Ollama's /api/chat.
     #[command(after_help = examples::CHAT_REQUEST)]
     Request(RequestArgs),
-    /// Check a response against the schema, and that its text is not empty.
+    /// Check that a response satisfies the schema and that its text is not blank.
     ///
-    /// Prints each error with its position, and warnings. Exits with 1 if the response is invalid.
+    /// Prints the position of each error, and warnings. Exits with 1 if the response is invalid.
     #[command(after_help = examples::CHAT_CHECK)]
     Check(InputArgs),
-    /// Check a response, and write it as XML.
+    /// Check a response, and convert it to XML.
     #[command(after_help = examples::CHAT_TO_XML)]
     ToXml(InputArgs),
-    /// Check a stored response, and write it as JSON.
+    /// Check a response that is stored as XML, and convert it to JSON.
     #[command(after_help = examples::CHAT_FROM_XML)]
     FromXml(FromXmlArgs),
-    /// Send a question to a model, and print the text of the response as it arrives.
+    /// Send a user prompt to a model, and print the text of the response as it arrives.
     #[command(after_help = examples::CHAT_RUN)]
     Run(Box<RunArgs>),
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SchemaArgs {
-    /// Print a TypeScript module instead: the schema as a constant, and the types of a response.
+    /// Print a TypeScript module with the schema and the types of a response.
     #[arg(long)]
     pub(crate) typescript: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RequestArgs {
-    /// The file with the user prompt, at most 64 MiB; `-` is standard input.
+    /// File with the user prompt, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// Model name.
@@ -50,47 +50,47 @@ pub(crate) struct RequestArgs {
     pub(crate) model: String,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
-    /// Request the whole response at once instead of a stream.
+    /// Request a single JSON response instead of a stream.
     #[arg(long)]
     pub(crate) no_stream: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SystemArgs {
-    /// System prompt. Default: the one that describes the schema.
+    /// System prompt. Default: one that describes the schema.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct InputArgs {
-    /// The response, at most 8 MiB, with --from 64 MiB; `-` is standard input.
+    /// File with the response, at most 8 MiB (with --from: 64 MiB); `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// The input is the body of this provider's response, streamed, or of Ollama also whole. Default: it is the JSON
-    /// that the model wrote.
+    /// Parse the input as a streamed response body of this provider (ollama: streamed or not). Default: parse it as the
+    /// JSON that the model wrote.
     #[arg(long, value_name = "PROVIDER", value_parser = super::provider())]
     pub(crate) from: Option<Provider>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct FromXmlArgs {
-    /// The XML, at most 8 MiB; `-` is standard input.
+    /// File with the XML, at most 8 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
-    /// Write one line.
+    /// Write the JSON on one line.
     #[arg(long)]
     pub(crate) compact: bool,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct RunArgs {
-    /// The file with the user prompt, at most 64 MiB; `-` is standard input.
+    /// File with the user prompt, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
     pub(crate) system: SystemArgs,
-    /// Store a valid response in this folder, as TOPIC/MESSAGE.xml.
+    /// Store a valid response in this directory, as TOPIC/MESSAGE.xml. Needs --topic and --message.
     #[arg(long, value_name = "DIR", requires_all = ["topic", "message"])]
     pub(crate) store: Option<PathBuf>,
     /// Topic id, for --store.

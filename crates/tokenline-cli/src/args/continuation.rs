@@ -8,17 +8,18 @@ use super::{ModelArgs, examples};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ContinuationCommand {
-    /// Print what a prompt needs to continue a cut-off JSON document, as one JSON object.
+    /// Print the context for a prompt that continues a cut-off JSON document, as one JSON object.
     ///
-    /// Its members: overlap_context (the text to repeat first; empty if the document is complete), hierarchy_context
-    /// (the cut text), hierarchy_context_for_prompt (the same within --budget), complete_part (the complete values, with
-    /// all brackets closed), json_parsing_success. Exits with 1 if the last one is false.
+    /// Its members: overlap_context (the text that the model repeats first; empty if the document is complete),
+    /// hierarchy_context (the document), hierarchy_context_for_prompt (the document, shortened to --budget),
+    /// complete_part (the complete values, with all brackets closed) and json_parsing_success. Exits with 1 if
+    /// json_parsing_success is false.
     #[command(after_help = examples::CONTINUATION_CONTEXTS)]
     Contexts(ContextsArgs),
     /// Merge a cut-off JSON document with the text that continues it.
     ///
-    /// Prints {"merged", "has_overlap", "join", "overlap", "confidence"}. If they cannot be merged, exits with 1, and
-    /// `merged` is the cut-off document.
+    /// Prints {"merged", "has_overlap", "join", "overlap", "confidence"}. If the merge fails, exits with 1, and `merged` is
+    /// the cut-off document.
     #[command(after_help = examples::CONTINUATION_MERGE)]
     Merge(MergeArgs),
     /// Request a JSON document from a model, and continue it until it is complete.
@@ -30,7 +31,7 @@ pub(crate) enum ContinuationCommand {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ContextsArgs {
-    /// The cut-off document, at most 64 MiB; `-` is standard input.
+    /// File with the cut-off document, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     #[command(flatten)]
@@ -39,34 +40,34 @@ pub(crate) struct ContextsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SizeArgs {
-    /// Maximum number of bytes that the model is asked to repeat.
+    /// Maximum overlap in bytes: the model repeats this end of the document before it continues.
     #[arg(long, value_name = "BYTES", default_value = "200")]
     pub(crate) overlap: usize,
-    /// Maximum number of bytes of the document in a prompt.
+    /// Maximum number of bytes of the document to quote in a prompt.
     #[arg(long, value_name = "BYTES", default_value = "4000")]
     pub(crate) budget: usize,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct MergeArgs {
-    /// The cut-off document, at most 64 MiB; `-` is standard input.
+    /// File with the cut-off document, at most 64 MiB; `-` is standard input.
     pub(crate) base: PathBuf,
-    /// The text that continues it, at most 64 MiB; `-` is standard input.
+    /// File with the text that continues it, at most 64 MiB; `-` is standard input.
     pub(crate) fragment: PathBuf,
-    /// Number of bytes that the model was asked to repeat.
+    /// Number of bytes that the model was asked to repeat. Default: unknown.
     #[arg(long, value_name = "BYTES")]
     pub(crate) requested_overlap: Option<usize>,
 }
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ContinuationRunArgs {
-    /// The file with the user prompt, at most 64 MiB; `-` is standard input.
+    /// File with the user prompt, at most 64 MiB; `-` is standard input.
     #[arg(default_value = "-")]
     pub(crate) file: PathBuf,
     /// System prompt.
     #[arg(long, value_name = "TEXT")]
     pub(crate) system: Option<String>,
-    /// Maximum number of requests.
+    /// Maximum number of requests, at least 1.
     #[arg(long, value_name = "N", default_value = "100", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) max_requests: u32,
     #[command(flatten)]

@@ -1,14 +1,13 @@
-//! The lines of `--emit partials` that say how the open record grows.
+//! The lines of `--emit partials` that build the open record.
 
 use std::io::{self, Write};
 
 use tokenline::OpenRecord;
 use tokenline::json::{Change, Key, ValueDelta};
 
-/// Writes a delta as one line; `tokenline parse --help` has the format.
+/// Writes a delta as one line in the format that `tokenline parse --help` describes.
 ///
-/// A key is written once, where its value begins: a model chooses how long names are, and a record may
-/// have many values below a long one.
+/// A key is written once, where its value begins: names may be long, and a record may have many values below one.
 pub(super) fn write_line(mut out: impl Write, partial: &OpenRecord<ValueDelta<'_>>) -> io::Result<()> {
     let OpenRecord { value: ValueDelta { depth, key, change, .. }, start, .. } = partial;
     let event = match change {

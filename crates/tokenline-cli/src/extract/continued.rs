@@ -1,4 +1,4 @@
-//! `tokenline extract --continue`: an answer that may take several requests.
+//! `tokenline extract --continue`: a response that may take several requests.
 
 use futures_util::StreamExt as _;
 use tokenline::Event;
@@ -16,15 +16,15 @@ use crate::output_file::OutputFile;
 use crate::parse::{Rules, conclude};
 use crate::progress::Progress;
 
-/// Asks a model, and for the rest of its answer at most so many times.
+/// Sends the request, and continues a cut-off response at most `max_continuations` times.
 pub(super) async fn run(
     args: &ExtractArgs,
     rules: &Rules,
     request: &ChatRequest,
-    most: u32,
+    max_continuations: u32,
     (report_file, reject_file): (Option<OutputFile>, Option<OutputFile>),
 ) -> Result<Verdict, Failure> {
-    let continuation = ContinuationOptions::new().max_requests(most.saturating_add(1));
+    let continuation = ContinuationOptions::new().max_requests(max_continuations.saturating_add(1));
     let request = model::client(&args.model)?
         .continued(request, continuation)
         .map_err(|error| model::failure(&error))?
@@ -35,21 +35,21 @@ pub(super) async fn run(
     };
     let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
     let progress = Progress::start(&args.model.model);
-    let mut emitter = Emitter::new(rules.what, &*args.model.model)
+    let mut emitter = Emitter::new(rules.emit, &*args.model.model)
         .with_progress(progress.clone())
         .with_quota(&args.reading)
         .with_reject_file(reject_file);
-    super::remark_unsent_schema(args, &emitter);
-    let outcome = ask(&mut events, interrupt, &progress, &mut emitter).await;
+    super::warn_unsent_schema(args, &emitter);
+    let outcome = write_events(&mut events, interrupt, &progress, &mut emitter).await;
     progress.finish();
     let requests = events.report().requests();
     if requests > 1 {
-        emitter.remark(&format!("the answer was cut off, and took {requests} requests"));
+        emitter.remark(&format!("the response was cut off and took {requests} requests"));
     }
     conclude(outcome, &mut emitter, report_file, args.reading.deny)
 }
 
-async fn ask(
+async fn write_events(
     events: &mut ContinuedEvents<Raw>,
     mut interrupt: Interrupt,
     progress: &Progress,
@@ -59,24 +59,24 @@ async fn ask(
         let event = tokio::select! {
             event = events.next() => event,
             () = interrupt.wait() => {
-                return Err(Failure::Source("interrupted: the answer is incomplete".to_owned()));
+                return Err(Failure::Source("interrupted: the response is incomplete".to_owned()));
             }
         };
-        let of = EventOrigin::Response(events.report().requests());
+        let origin = EventOrigin::Response(events.report().requests());
         match event {
-            Some(Ok(Event::Record(record))) => emitter.owned_record(of, &record)?,
+            Some(Ok(Event::Record(record))) => emitter.owned_record(origin, &record)?,
             Some(Ok(Event::Rejected(diagnostic) | Event::Note(diagnostic))) => {
-                emitter.finding(of, &diagnostic)?;
+                emitter.diagnostic(origin, &diagnostic)?;
             }
-            Some(Ok(other)) => unreachable!("an event that was not asked for: {other:?}"),
+            Some(Ok(other)) => unreachable!("unexpected event: {other:?}"),
             Some(Err(error)) => return Err(failure(error)),
             None => break,
         }
         if emitter.is_done() {
-            // With the stream its connection goes.
+            // Dropping the stream closes the connection.
             return Ok(());
         }
-        // What is complete is out before more is waited for.
+        // Complete records reach the reader before the next wait.
         emitter.flush()?;
         progress.update_continued(events.report());
     }

@@ -1,6 +1,6 @@
-//! `tokenline validate` and `tokenline conversations validate`: lines in, their errors out.
+//! `tokenline validate` and `tokenline conversations validate`: reports the errors of invalid lines.
 
-mod findings;
+mod errors;
 mod sarif;
 
 use std::io;
@@ -22,55 +22,55 @@ use crate::input::{self, Followed};
 use crate::interrupt::{Interrupt, remove_when_interrupted};
 use crate::load;
 use crate::log::{self, log};
-use crate::output_file::{OutputFile, refuse_as_stdout};
-use findings::{Findings, Rejects};
+use crate::output_file::{OutputFile, reject_as_stdout};
+use errors::{ErrorWriter, RejectFile};
 
 pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
     let session = Session::new(&args.output, &args.input, None)?;
-    let mut findings = session.findings();
+    let mut errors = session.errors();
     let mut rejects = session.rejects()?;
     let mut validator = ConversationValidator::new(args.profile.into())
         .max_errors(args.output.max_errors)
         .jobs(jobs(args.output.jobs))
-        .on_invalid(|invalid| write(&mut findings, &mut rejects, invalid));
+        .on_invalid(|invalid| write(&mut errors, &mut rejects, invalid));
     session.read(|path, source| validator.read(input::name(path), source))?;
     let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
-    session.conclude(findings, rejects, &Outcome::of(&report), &report)
+    session.conclude(errors, rejects, &Summary::new(&report), &report)
 }
 
 pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
     let schema = load::schema(&args.schema, args.show_names)?;
     let session = Session::new(&args.output, &args.input, Some(&args.schema))?;
-    let mut findings = session.findings();
+    let mut errors = session.errors();
     let mut rejects = session.rejects()?;
     let mut validator = RecordValidator::new(schema)
         .max_errors(args.output.max_errors)
         .jobs(jobs(args.output.jobs))
-        .on_invalid(|invalid| write(&mut findings, &mut rejects, invalid));
+        .on_invalid(|invalid| write(&mut errors, &mut rejects, invalid));
     session.read(|path, source| validator.read(input::name(path), source))?;
     let report = validator.finish().map_err(|error| Failure::io("cannot report", &error))?;
-    session.conclude(findings, rejects, &Outcome::of_records(&report), &report)
+    session.conclude(errors, rejects, &Summary::of_records(&report), &report)
 }
 
-/// What both kinds of report have.
-pub(crate) struct Outcome<'r> {
+/// The common part of both reports.
+pub(crate) struct Summary<'r> {
     input_path: &'r str,
     errors: &'r [LineError],
     error_count: u64,
     dropped: u64,
     valid: String,
-    advice: Warnings,
+    warnings: Warnings,
 }
 
-impl<'r> Outcome<'r> {
-    fn of(report: &'r ValidationReport) -> Self {
+impl<'r> Summary<'r> {
+    fn new(report: &'r ValidationReport) -> Self {
         Self {
             input_path: &report.input_path,
             errors: &report.errors,
             error_count: report.error_count,
             dropped: report.dropped_error_count,
             valid: count(report.valid_conversation_count, "valid conversation"),
-            advice: report.advice,
+            warnings: report.advice,
         }
     }
 
@@ -81,26 +81,30 @@ impl<'r> Outcome<'r> {
             error_count: report.error_count,
             dropped: report.dropped_error_count,
             valid: count(report.valid_line_count, "valid line"),
-            advice: Warnings::default(),
+            warnings: Warnings::default(),
         }
     }
 }
 
-fn write(findings: &mut Findings, rejects: &mut Option<Rejects>, invalid: InvalidLine<'_>) -> io::Result<()> {
-    findings.write(invalid.error)?;
+fn write(
+    errors: &mut ErrorWriter,
+    rejects: &mut Option<RejectFile>,
+    invalid: InvalidLine<'_>,
+) -> io::Result<()> {
+    errors.write(invalid.error)?;
     if let Some(rejects) = rejects {
         rejects.add(invalid);
     }
     Ok(())
 }
 
-/// As many threads as were asked for, or as there are processors.
-pub(crate) fn jobs(asked: Option<u16>) -> usize {
-    let usual = || thread::available_parallelism().map_or(1, |processors| processors.get().min(8));
-    asked.map_or_else(usual, usize::from)
+/// The number of threads. Default: one per processor, at most 8.
+pub(crate) fn jobs(requested: Option<u16>) -> usize {
+    let default = || thread::available_parallelism().map_or(1, |processors| processors.get().min(8));
+    requested.map_or_else(default, usize::from)
 }
 
-/// A bar with the rate and the time that remains, on a terminal.
+/// A bar with the rate and the remaining time, on a terminal.
 pub(crate) fn progress_bar(inputs: &[impl AsRef<Path>]) -> ProgressBar {
     let inputs: Vec<PathBuf> = inputs.iter().map(|input| input.as_ref().to_owned()).collect();
     let (bar, template) = match input::size(&inputs) {
@@ -113,41 +117,41 @@ pub(crate) fn progress_bar(inputs: &[impl AsRef<Path>]) -> ProgressBar {
     log::progress(bar)
 }
 
-/// What is read, and what is written of it.
+/// The inputs and outputs of a run.
 struct Session<'a> {
     args: &'a ReportingArgs,
     inputs: Vec<PathBuf>,
-    /// The inputs and what else is read.
+    /// The inputs and the schema.
     sources: Vec<PathBuf>,
     report_file: Option<OutputFile>,
     bar: ProgressBar,
-    /// Set if the followed file became shorter.
+    /// Set if the followed file was truncated.
     was_truncated: Arc<AtomicBool>,
 }
 
 impl<'a> Session<'a> {
-    /// Whatever can be wrong with the command is found before anything is read.
+    /// Checks the command before anything is read.
     fn new(args: &'a ReportingArgs, inputs: &[PathBuf], schema: Option<&Path>) -> Result<Self, Failure> {
         let inputs = input::expand(inputs)?;
         if args.follow && inputs.len() > 1 {
-            return Err(Failure::Usage("--follow is for one file".to_owned()));
+            return Err(Failure::Usage("--follow supports one file only".to_owned()));
         }
         let sources: Vec<_> = inputs.iter().cloned().chain(schema.map(Path::to_owned)).collect();
-        refuse_as_stdout(&sources)?;
-        let report_file = OutputFile::asked_for("--report-json", args.report_json.as_deref(), &sources)?;
+        reject_as_stdout(&sources)?;
+        let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &sources)?;
         let bar = if args.follow { ProgressBar::hidden() } else { progress_bar(&inputs) };
         Ok(Self { args, inputs, sources, report_file, bar, was_truncated: Arc::default() })
     }
 
-    fn findings(&self) -> Findings {
-        Findings::new(self.args.format, self.args.max_errors, self.bar.clone())
+    fn errors(&self) -> ErrorWriter {
+        ErrorWriter::new(self.args.format, self.args.max_errors, self.bar.clone())
     }
 
-    fn rejects(&self) -> Result<Option<Rejects>, Failure> {
+    fn rejects(&self) -> Result<Option<RejectFile>, Failure> {
         let path = self.args.reject_file.as_deref();
-        let file = OutputFile::asked_for("--reject-file", path, &self.sources)?;
+        let file = OutputFile::from_option("--reject-file", path, &self.sources)?;
         if let (Some(rejects), Some(report)) = (&file, &self.report_file)
-            && rejects.is_also(report)
+            && rejects.is_same_file(report)
         {
             return Err(Failure::Usage("--report-json and --reject-file name the same file".to_owned()));
         }
@@ -155,7 +159,7 @@ impl<'a> Session<'a> {
             let files = self.report_file.iter().chain(&file).filter_map(OutputFile::temporary);
             remove_when_interrupted(files.collect())?;
         }
-        Ok(file.map(|file| Rejects::new(file, self.args.reject_content)))
+        Ok(file.map(|file| RejectFile::new(file, self.args.reject_content)))
     }
 
     fn read(
@@ -175,29 +179,29 @@ impl<'a> Session<'a> {
 
     fn conclude(
         self,
-        mut findings: Findings,
-        rejects: Option<Rejects>,
-        outcome: &Outcome<'_>,
+        mut errors: ErrorWriter,
+        rejects: Option<RejectFile>,
+        summary: &Summary<'_>,
         report: &impl Serialize,
     ) -> Result<Verdict, Failure> {
-        // Each is written whatever becomes of the others.
-        let told = findings.finish(outcome, report);
-        let kept = rejects.map_or(Ok(()), Rejects::complete);
+        // Write each output even if another one fails.
+        let written = errors.finish(summary, report);
+        let rejects = rejects.map_or(Ok(()), RejectFile::complete);
         self.report_file.map_or(Ok(()), |file| file.write_json(report))?;
-        kept.and(told)?;
-        let errors = match (outcome.error_count, outcome.dropped) {
+        rejects.and(written)?;
+        let errors = match (summary.error_count, summary.dropped) {
             (all, 0) => count(all, "error"),
-            (all, dropped) => format!("{}, {dropped} of them not named", count(all, "error")),
+            (all, dropped) => format!("{}, {dropped} of them not shown", count(all, "error")),
         };
         let name = match &*self.inputs {
-            [_] => outcome.input_path.to_owned(),
+            [_] => summary.input_path.to_owned(),
             inputs => count(inputs.len() as u64, "file"),
         };
-        log(format_args!("{name}: {}, {errors}", outcome.valid));
-        let Warnings { unusual_role_count: roles, missing_metadata_count: metadata, .. } = outcome.advice;
+        log(format_args!("{name}: {}, {errors}", summary.valid));
+        let Warnings { unusual_role_count: roles, missing_metadata_count: metadata, .. } = summary.warnings;
         if roles > 0 {
             let roles = count(roles, "message");
-            log(format_args!("{name}: {roles} of a role that is neither user nor assistant"));
+            log(format_args!("{name}: {roles} with a role other than user or assistant"));
         }
         if metadata > 0 {
             log(format_args!("{name}: {} without metadata", count(metadata, "conversation")));
@@ -205,11 +209,11 @@ impl<'a> Session<'a> {
         if self.was_truncated.load(Ordering::Acquire) {
             return Err(Failure::Source(format!("{name}: the file was truncated while it was followed")));
         }
-        Ok(if outcome.error_count == 0 { Verdict::Good } else { Verdict::Rejected })
+        Ok(if summary.error_count == 0 { Verdict::Success } else { Verdict::Rejected })
     }
 }
 
-/// Is set once Ctrl-C was pressed.
+/// A flag that Ctrl-C sets.
 fn until_interrupted() -> Result<Arc<AtomicBool>, Failure> {
     let mut interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
     let is_over = Arc::new(AtomicBool::new(false));

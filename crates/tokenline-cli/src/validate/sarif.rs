@@ -1,17 +1,17 @@
-//! Errors as a SARIF 2.1.0 log, for tools that show the findings of others.
+//! Errors as a SARIF 2.1.0 log, for tools that display the results of analyzers.
 
 use serde_json::{Value, json};
 use tokenline::conversations::{ErrorCode, LineError};
 
-use super::Outcome;
+use super::Summary;
 
-/// The log of a run.
-pub(super) fn log(outcome: &Outcome<'_>) -> Value {
+/// The log of one run.
+pub(super) fn log(summary: &Summary<'_>) -> Value {
     let rules: Vec<_> = ErrorCode::ALL
         .iter()
         .map(|code| json!({"id": code.as_str(), "fullDescription": {"text": code.explanation()}}))
         .collect();
-    let results: Vec<_> = outcome.errors.iter().map(result).collect();
+    let results: Vec<_> = summary.errors.iter().map(result).collect();
     json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",
@@ -22,7 +22,7 @@ pub(super) fn log(outcome: &Outcome<'_>) -> Value {
                 "informationUri": env!("CARGO_PKG_REPOSITORY"),
                 "rules": rules
             }},
-            "properties": {"errorCount": outcome.error_count, "droppedErrorCount": outcome.dropped},
+            "properties": {"errorCount": summary.error_count, "droppedErrorCount": summary.dropped},
             "results": results
         }]
     })
@@ -30,17 +30,17 @@ pub(super) fn log(outcome: &Outcome<'_>) -> Value {
 
 fn result(error: &LineError) -> Value {
     let uri = uri(&error.input_path);
-    let mut place = json!({"artifactLocation": {"uri": uri}});
-    // Columns are characters there, and bytes here: the offset says the same without doubt.
+    let mut location = json!({"artifactLocation": {"uri": uri}});
+    // SARIF counts columns in characters, tokenline in bytes: write the byte offset, which is unambiguous.
     if error.line_number > 0 {
-        place["region"] = json!({"startLine": error.line_number, "byteOffset": error.byte_offset});
+        location["region"] = json!({"startLine": error.line_number, "byteOffset": error.byte_offset});
     }
     json!({
         "ruleId": error.code.as_str(),
         "ruleIndex": ErrorCode::ALL.iter().position(|code| *code == error.code),
         "level": "error",
         "message": {"text": error.message},
-        "locations": [{"physicalLocation": place}],
+        "locations": [{"physicalLocation": location}],
         "properties": {"rule": error.rule, "instancePath": error.instance_path, "column": error.column}
     })
 }

@@ -1,15 +1,14 @@
-//! Where in a model's text is the data? `parse`, a response stream, `prompt apply` and `continuation contexts` say the
-//! same, over one table.
+//! `parse`, a response stream, `prompt apply` and `continuation contexts` find the same JSON values in a model's text.
 //!
-//! In an input `⟦` and `⟧` are around a value that is whole, `⟨` and `⟩` around one that the end cuts, `⟪` and `⟫` around
-//! one that is rejected. Each of the four says so in its own terms:
+//! In an input, `⟦⟧` enclose a complete value, `⟨⟩` one that is cut off, and `⟪⟫` one that is rejected. Each of the four
+//! reports them in its own terms:
 //!
-//! - `parse` and a response stream yield every record. A record is an object, so of an array they yield its objects, also if it
-//!   is cut or rejected; of an array without objects, and of a string, number or literal, they yield none.
-//! - `prompt apply` takes the first value that is whole, behind a rejected one only if that is not left open, and nothing
-//!   behind a cut one. (It prefers a value in a code fence; here that is the first.)
-//! - `continuation contexts` takes the first value, be it whole, cut or rejected. More may come, so a think block behind
-//!   text that nothing closes holds nothing yet: for the others it is text, because the text is over.
+//! - `parse` and a response stream yield every record. A record is an object, so an array yields its objects, even if it is
+//!   cut off or rejected. Arrays without objects, strings, numbers and literals yield nothing.
+//! - `prompt apply` takes the first complete value: after a rejected one only if that has its closing bracket, and none
+//!   after a cut-off one. (It prefers a value in a code fence; here that is the first.)
+//! - `continuation contexts` takes the first value, whether complete, cut off or rejected. It expects more input, so an
+//!   unclosed think block after text holds no value yet; for the others the input has ended, so the block is text.
 
 use serde_json::{Value, json};
 use tokenline::json::Raw;
@@ -19,7 +18,7 @@ use tokenline::{Options, Origin};
 use crate::common::{file, folder, tokenline};
 
 const INPUTS: &[&str] = &[
-    // Alone, and what may follow.
+    // Alone or followed by something.
     "⟦{\"a\":1}⟧",
     "⟦{\"a\":1}⟧,",
     "⟦{\"a\":1}⟧,\n",
@@ -119,22 +118,22 @@ const INPUTS: &[&str] = &[
     "<function=f>⟦{\"x\":1}⟧</function>",
 ];
 
-/// Where the data is.
+/// The state of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
-    Whole,
+    Complete,
     Cut,
     Rejected,
 }
 
-/// A value: its span, and what it is.
-type Found = (usize, usize, Verdict);
+/// The span and state of a value.
+type Marked = (usize, usize, Verdict);
 
-/// What is found: the span, and whether it is a record.
+/// The span of an event, and whether it is a record.
 type Event = (usize, usize, bool);
 
-/// The input without the marks, and what they say.
-fn read(marked: &str) -> (String, Vec<Found>) {
+/// The input without its marks, and the marked values.
+fn read(marked: &str) -> (String, Vec<Marked>) {
     let (mut text, mut values, mut start) = (String::new(), Vec::new(), 0);
     for character in marked.chars() {
         let verdict = match character {
@@ -142,7 +141,7 @@ fn read(marked: &str) -> (String, Vec<Found>) {
                 start = text.len();
                 continue;
             }
-            '⟧' => Verdict::Whole,
+            '⟧' => Verdict::Complete,
             '⟩' => Verdict::Cut,
             '⟫' => Verdict::Rejected,
             _ => {
@@ -174,7 +173,7 @@ fn parse(text: &str) -> Vec<Event> {
 /// The records and rejects of a response stream.
 fn stream(text: &str) -> Vec<Event> {
     let mut parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
-    let mut found = Vec::new();
+    let mut events = Vec::new();
     let delta = json!({"choices": [{"delta": {"content": text}}]});
     let stop = json!({"choices": [{"delta": {}, "finish_reason": "stop"}]});
     parser.push(format!("data: {delta}\n\ndata: {stop}\n\ndata: [DONE]\n\n").as_bytes());
@@ -182,21 +181,21 @@ fn stream(text: &str) -> Vec<Event> {
     while let Some(event) = parser.next_event() {
         match event {
             ResponseEvent::Record { record, .. } => {
-                found.push((record.span.start as usize, record.span.end as usize, true));
+                events.push((record.span.start as usize, record.span.end as usize, true));
             }
             ResponseEvent::Rejected { diagnostic, .. }
                 if diagnostic.origin == Origin::Text && !diagnostic.message.contains("thinking") =>
             {
-                found.push((diagnostic.span.start as usize, diagnostic.span.end as usize, false));
+                events.push((diagnostic.span.start as usize, diagnostic.span.end as usize, false));
             }
             _ => {}
         }
     }
-    found
+    events
 }
 
-/// Whether events say what the marks say.
-fn says(events: &[Event], text: &str, values: &[Found]) -> bool {
+/// Whether the events match the marks.
+fn matches_marks(events: &[Event], text: &str, values: &[Marked]) -> bool {
     let inside = |start: usize, end: usize| {
         events.iter().filter(move |event| start <= event.0 && event.1 <= end.max(start + 1)).copied()
     };
@@ -208,11 +207,11 @@ fn says(events: &[Event], text: &str, values: &[Found]) -> bool {
             let found: Vec<_> = inside(start, end).collect();
             let records = found.iter().filter(|event| event.2).count();
             match verdict {
-                Verdict::Whole if value.starts_with('{') => found == [(start, end, true)],
-                Verdict::Whole if value.contains('{') && value.starts_with('[') => {
+                Verdict::Complete if value.starts_with('{') => found == [(start, end, true)],
+                Verdict::Complete if value.contains('{') && value.starts_with('[') => {
                     records > 0 || value.starts_with("[[")
                 }
-                Verdict::Whole => records == 0,
+                Verdict::Complete => records == 0,
                 _ if value.starts_with('[') => found.len() > records,
                 Verdict::Cut => found.len() == 1 && found[0].0 == start && !found[0].2,
                 Verdict::Rejected => found == [(start, end, false)],
@@ -220,12 +219,12 @@ fn says(events: &[Event], text: &str, values: &[Found]) -> bool {
         })
 }
 
-/// What `prompt apply` has to say: the value, or `None`.
-fn first_whole<'a>(text: &'a str, values: &[Found]) -> Option<&'a str> {
+/// The expected value of `prompt apply`.
+fn first_complete<'a>(text: &'a str, values: &[Marked]) -> Option<&'a str> {
     for &(start, end, verdict) in values {
         let value = &text[start..end];
         match verdict {
-            Verdict::Whole => return Some(value),
+            Verdict::Complete => return Some(value),
             Verdict::Cut => return None,
             Verdict::Rejected if value.ends_with(['}', ']']) => {}
             Verdict::Rejected => return None,
@@ -234,14 +233,14 @@ fn first_whole<'a>(text: &'a str, values: &[Found]) -> Option<&'a str> {
     None
 }
 
-/// What `continuation contexts` has to say: the text of the value, and what it is.
+/// The value that `continuation contexts` reports, and its state.
 fn contexts(text: &str) -> (String, Option<Verdict>) {
     let run = tokenline(&["continuation", "contexts"], text);
     let contexts: Value = serde_json::from_str(&run.out).expect("JSON");
     let shown = contexts["hierarchy_context"].as_str().expect("a text").trim_end().to_owned();
     let verdict = match contexts["overlap_context"].as_str().expect("a text") {
-        "" if contexts["json_parsing_success"] == true => Some(Verdict::Whole),
-        "" if run.err.contains("there is no JSON") => None,
+        "" if contexts["json_parsing_success"] == true => Some(Verdict::Complete),
+        "" if run.err.contains("no JSON found") => None,
         "" => Some(Verdict::Rejected),
         _ => Some(Verdict::Cut),
     };
@@ -249,14 +248,14 @@ fn contexts(text: &str) -> (String, Option<Verdict>) {
 }
 
 #[test]
-fn all_four_agree_on_where_the_data_is() {
+fn all_four_parsers_agree_on_the_values() {
     let folder = folder();
     let config = file(&folder, "prompts.toml", "[prompts.any]\nprompt = \"p\"\nresponse-type = \"json\"\n");
     let mut faults = Vec::new();
     for marked in INPUTS {
         let (text, values) = read(marked);
         let events = parse(&text);
-        if !says(&events, &text, &values) {
+        if !matches_marks(&events, &text, &values) {
             faults.push(format!("{marked:?}\n   parse: {events:?}\n   not {values:?}"));
         }
         let streamed = stream(&text);
@@ -264,7 +263,7 @@ fn all_four_agree_on_where_the_data_is() {
             faults.push(format!("{marked:?}\n   stream: {streamed:?}\n   not {events:?}"));
         }
         let run = tokenline(&["prompt", "apply", "--config", &config, "--id", "any"], &text);
-        let (found, whole) = (serde_json::from_str(&run.out).ok(), first_whole(&text, &values));
+        let (found, whole) = (serde_json::from_str(&run.out).ok(), first_complete(&text, &values));
         let expected: Option<Value> = whole.map(|value| serde_json::from_str(value).expect("JSON"));
         if found != expected || (run.code == 0) != expected.is_some() {
             faults.push(format!("{marked:?}\n   prompt: {found:?} {}\n   not {expected:?}", run.err));

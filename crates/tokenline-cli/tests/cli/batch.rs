@@ -51,7 +51,7 @@ fn each_event_has_the_id_of_its_request() {
 }
 
 #[test]
-fn every_format_has_its_records_and_its_failures() {
+fn every_format_yields_records_and_failures() {
     for (format, file, records, failures) in [
         (
             "openai-batch",
@@ -95,7 +95,7 @@ fn every_format_has_its_records_and_its_failures() {
 }
 
 #[test]
-fn a_batch_stops_where_it_is_told_to() {
+fn a_batch_stops_at_the_quotas() {
     let run = tokenline(&["parse", "--from", "openai-batch", "--max-records", "1"], OPENAI);
     assert_eq!((run.code, run.lines()), (0, vec!["{\"a\":1}"]));
     let run = tokenline(&["parse", "--from", "openai-batch", "--max-errors", "1"], OPENAI);

@@ -1,4 +1,4 @@
-//! Tool calls in a text.
+//! Tool calls in text.
 
 use crate::common::{file, folder, tokenline};
 
@@ -54,7 +54,7 @@ fn tool_calls_in_text() {
     assert_eq!(codes[..5], expected, "{}", run.err);
     assert!(!run.err.contains("Rome") && !run.err.contains("Oslo"), "no values: {}", run.err);
 
-    // Without definitions any name will do.
+    // Without definitions every name is valid.
     let run = tokenline(&["parse", "--emit", "tool-calls"], text);
     assert_eq!(run.lines().len(), 5);
 
@@ -103,7 +103,7 @@ fn calls_by_other_keys_in_lists_and_coerced() {
 }
 
 #[test]
-fn a_rejected_call_is_told_with_what_is_known_of_it() {
+fn a_rejected_call_is_reported_with_its_known_members() {
     let path = format!(
         "{}/../tokenline-llm/fixtures/anthropic/max-tokens-in-tool-without-stop.sse",
         env!("CARGO_MANIFEST_DIR")

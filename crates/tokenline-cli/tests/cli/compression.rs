@@ -1,5 +1,5 @@
-//! Compressed inputs. The fixtures are written by gzip, xz, zstd and pzstd themselves: three lines (`three.*`), or 4,000
-//! conversations in several blocks or frames, with other checksums, filters and windows; `x.xz` is 1 MiB of `x`.
+//! Compressed inputs. The fixtures were written by gzip, xz, zstd and pzstd: three lines (`three.*`), or 4,000
+//! conversations in several blocks or frames, with various checksums, filters and windows; `x.xz` is 1 MiB of `x`.
 
 use std::fs;
 use std::io::Write as _;
@@ -23,7 +23,7 @@ fn compressed_files_are_read_and_several_files_are_one_dataset() {
     let folder = folder();
     for name in ["three.gz", "three.xz", "three.zst"] {
         let bytes = fixture(name);
-        // From a file, whatever its name; two of them, one behind the other; cut off; and with a flipped bit.
+        // From a file of any name; two concatenated; truncated; and with a flipped bit.
         let input = file(&folder, &name.replace("three", "in"), &bytes);
         let once = tokenline(&["validate-input", "--input", &input, "--format", "json"], "");
         assert_eq!(errors(&json_of(&once.out)), [(2, "invalid_json")], "{name}");
@@ -49,7 +49,7 @@ fn compressed_files_are_read_and_several_files_are_one_dataset() {
 }
 
 #[test]
-fn every_way_of_writing_a_format_is_read() {
+fn every_variant_of_a_format_is_decompressed() {
     for name in ["blocks.xz", "bcj.xz", "frames.zst", "long.zst", "fast.zst"] {
         let run = validate(fixture(name));
         assert_eq!(run.code, 0, "{name}: {}", run.err);
@@ -63,7 +63,7 @@ fn every_way_of_writing_a_format_is_read() {
     assert_eq!(run.code, 3, "{}", run.out);
 }
 
-/// Runs the program with at most so many bytes of address space.
+/// Runs the program with a limit on its address space.
 #[cfg(target_os = "linux")]
 fn validate_within(bytes: usize, input: &[u8]) -> Run {
     let script = format!("ulimit -v {}; exec \"$0\" validate-input --input - -j 1", bytes / 1024);
@@ -80,26 +80,27 @@ fn validate_within(bytes: usize, input: &[u8]) -> Run {
     Run { code: output.status.code().expect("no signal"), out: text(output.stdout), err: text(output.stderr) }
 }
 
-/// A few bytes that ask for a window of 1.5 or 2 GiB: `printf 'x\n' | xz -0 --lzma2=dict=1536MiB`, and the same as a
+/// A few bytes that request a window of 1.5 or 2 GiB: `printf 'x\n' | xz -0 --lzma2=dict=1536MiB`, and a similar
 /// Zstandard frame.
 #[cfg(target_os = "linux")]
 #[test]
-fn windows_beyond_128_mib_are_refused() {
+fn windows_over_128_mib_are_rejected() {
     let xz: &[u8] = b"\xfd\x37\x7a\x58\x5a\x00\x00\x04\xe6\xd6\xb4\x46\x02\x00\x21\x01\x25\x00\x00\x00\
           \x3b\x78\x7b\x41\x01\x00\x01\x78\x0a\x00\x00\x00\x37\x4a\x51\xdc\x33\xa2\xca\xb0\
           \x00\x01\x1a\x02\xdc\x2e\xa5\x7e\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04\x59\x5a";
     let zstd: &[u8] = b"\x28\xb5\x2f\xfd\x00\xa8\x11\x00\x00x\n";
     for bomb in [xz, zstd] {
         let run = validate_within(1 << 30, bomb);
-        let expected = "tokenline: cannot read stdin: decompressing it takes more than 128 MiB of memory\n";
+        let expected =
+            "tokenline: cannot read stdin: decompression needs more than 128 MiB of memory, the limit\n";
         assert_eq!((run.code, &*run.err), (3, expected));
     }
 }
 
-/// A line of 384 MiB out of a few bytes: it is one error, and never in memory as a whole.
+/// A line of 384 MiB from a small input: it is one error, and never completely in memory.
 #[cfg(target_os = "linux")]
 #[test]
-fn bombs_take_bounded_memory() {
+fn decompression_bombs_use_bounded_memory() {
     let repeated = |member: &[u8], times| member.repeat(times);
     let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
     gzip.write_all(&vec![b'x'; 1 << 20]).expect("compressed");

@@ -1,4 +1,4 @@
-//! `tokenline continuation`: JSON answers that were cut off, and how they go on.
+//! `tokenline continuation`.
 
 use serde_json::{Value, json};
 use tokenline::llm::replay::{Recording, ReplayServer};
@@ -26,10 +26,10 @@ fn contexts_are_one_object_with_five_members() {
     assert_eq!((&whole["overlap_context"], &whole["complete_part"]), (&json!(""), &json!("[1,2]")));
     let none = tokenline(&["continuation", "contexts"], "I cannot.");
     assert_eq!((none.code, none.out.contains("\"json_parsing_success\":false")), (1, true));
-    assert_eq!(none.err, "stdin: there is no JSON\n");
+    assert_eq!(none.err, "stdin: no JSON found\n");
     let err = |text: &str| tokenline(&["continuation", "contexts"], text).err;
-    assert_eq!(err("tru"), "stdin: no value is whole yet\n");
-    let malformed = "stdin: the JSON is malformed: expected a value, found `}` at line 1 column 10 of it\n";
+    assert_eq!(err("tru"), "stdin: no value is complete yet\n");
+    let malformed = "stdin: malformed JSON: expected a value, found `}` at line 1 column 10 of the JSON\n";
     assert_eq!(err("Here:\n[{\"a\":1},}"), malformed);
     let rows = format!("[{}", (0..1000).map(|at| format!("{{\"id\":{at}}},")).collect::<String>());
     let run = tokenline(&["continuation", "contexts", "--budget", "100"], &rows);
@@ -39,7 +39,7 @@ fn contexts_are_one_object_with_five_members() {
 }
 
 #[test]
-fn answers_are_merged() {
+fn responses_are_merged() {
     let folder = folder();
     let base = file(&folder, "base.txt", "{\"rows\":[{\"id\":1},{\"id\":2");
     let merge = |args: &[&str], fragment: &str| {
@@ -72,7 +72,7 @@ fn answers_are_merged() {
 }
 
 #[test]
-fn a_model_is_asked_for_what_is_missing() {
+fn the_missing_part_is_requested() {
     let runtime = tokio::runtime::Runtime::new().expect("a runtime");
     let recordings = [
         Recording::new("whole", ollama_body("Here:\n```json\n[1, 2.50]\n```\n", "stop")),
@@ -92,7 +92,7 @@ fn a_model_is_asked_for_what_is_missing() {
     assert_eq!((repeating.code, &*repeating.out), (1, "[{\"id\":1},{}]\n"));
     assert_eq!(
         repeating.err,
-        "repeating: not all of it is there: the response added nothing to the document\n"
+        "repeating: the document is incomplete: the response added nothing to the document\n"
     );
     let none = run("none");
     assert_eq!((none.code, &*none.out), (1, ""));

@@ -43,7 +43,7 @@ fn several_files_are_read_in_order() {
 }
 
 #[test]
-fn what_cannot_be_read_does_not_keep_the_rest_from_being_read() {
+fn an_unreadable_file_does_not_stop_the_others() {
     let folder = folder();
     let good = file(&folder, "good.txt", "{\"n\":1}\n");
     let broken = file(&folder, "broken.gz", b"\x1f\x8b\x08\x00broken");
@@ -70,7 +70,7 @@ fn compressed_responses_and_patterns_are_read() {
 }
 
 #[test]
-fn a_limit_holds_for_all_files_together() {
+fn a_quota_applies_to_all_files_together() {
     let folder = folder();
     let one = file(&folder, "one.txt", "{\"n\":1}\n{\"n\":2}\n");
     let run = tokenline(&["parse", &one, &one, "--max-records", "3"], "");

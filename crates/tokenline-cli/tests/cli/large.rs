@@ -1,4 +1,4 @@
-//! Files that are too large, or never end.
+//! Inputs that are too large or endless.
 #![cfg(unix)]
 
 use std::fs::File;
@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use crate::common::{Run, file, fixture, folder, tokenline};
 
-/// Far beyond what it takes to read so much as is allowed, far below what it takes to fill the memory.
+/// Far longer than reading up to the limit takes, far shorter than filling the memory takes.
 const SOON: Duration = Duration::from_secs(10);
 const ENDLESS: &str = "/dev/zero";
 
-/// Runs the program with a standard input that never ends, and little memory.
+/// Runs the program with an endless standard input and little memory.
 fn endless(args: &[&str]) -> Run {
     let start = Instant::now();
     let output = Command::new("sh")
@@ -36,7 +36,7 @@ fn too_large(args: &[&str], code: i32, message: &str) {
 }
 
 #[test]
-fn configurations_that_never_end() {
+fn endless_configuration_files() {
     let stream = fixture("definitions.sse");
     let ask = ["extract", "--provider", "ollama", "--model", "m", "--base-url", "http://127.0.0.1:1"];
     let render = ["prompt", "render", "--id", "extract-definitions"];
@@ -45,26 +45,26 @@ fn configurations_that_never_end() {
     let expected = "tokenline: /dev/zero: cannot be read: the configuration has more than 16 MiB, the limit; shorten it or split it\n";
     assert_eq!((run.code, &*run.err), (2, expected));
 
-    let of = |what: &str| format!("/dev/zero: {what} has more than 16 MiB, the limit");
-    too_large(&["parse", &stream, "--schema", ENDLESS], 2, &of("the schema"));
-    too_large(&["validate", "--schema", ENDLESS, &stream], 2, &of("the schema"));
-    too_large(&["parse", &stream, "--tools", ENDLESS], 2, &of("the list of tools"));
-    too_large(&["tools", "prompt", "--tools", ENDLESS], 2, &of("the list of tools"));
-    too_large(&["tools", "parse", &stream, "--tools", ENDLESS], 2, &of("the list of tools"));
-    too_large(&[&ask[..], &["--messages", ENDLESS]].concat(), 2, &of("the conversation"));
-    too_large(&[&ask[..], &["--prompt", "x", "--set", "a=@/dev/zero"]].concat(), 2, &of("--set a"));
-    too_large(&[&render[..], &["--var", "text=@/dev/zero"]].concat(), 2, &of("--var text"));
-    too_large(&[&render[..], &["--input", ENDLESS]].concat(), 2, &of("--input"));
+    let message = |kind: &str| format!("/dev/zero: {kind} has more than 16 MiB, the limit");
+    too_large(&["parse", &stream, "--schema", ENDLESS], 2, &message("the schema"));
+    too_large(&["validate", "--schema", ENDLESS, &stream], 2, &message("the schema"));
+    too_large(&["parse", &stream, "--tools", ENDLESS], 2, &message("the list of tools"));
+    too_large(&["tools", "prompt", "--tools", ENDLESS], 2, &message("the list of tools"));
+    too_large(&["tools", "parse", &stream, "--tools", ENDLESS], 2, &message("the list of tools"));
+    too_large(&[&ask[..], &["--messages", ENDLESS]].concat(), 2, &message("the conversation"));
+    too_large(&[&ask[..], &["--prompt", "x", "--set", "a=@/dev/zero"]].concat(), 2, &message("--set a"));
+    too_large(&[&render[..], &["--var", "text=@/dev/zero"]].concat(), 2, &message("--var text"));
+    too_large(&[&render[..], &["--input", ENDLESS]].concat(), 2, &message("--input"));
 
-    let of = |what: &str| format!("standard input: {what} has more than 16 MiB, the limit");
-    too_large(&[&ask[..], &["--messages", "-"]].concat(), 2, &of("the conversation"));
-    too_large(&[&ask[..], &["--prompt", "-"]].concat(), 2, &of("the prompt"));
-    too_large(&[&render[..], &["--var", "text=@-"]].concat(), 2, &of("--var text"));
-    too_large(&[&render[..], &["--input", "-"]].concat(), 2, &of("--input"));
+    let message = |kind: &str| format!("standard input: {kind} has more than 16 MiB, the limit");
+    too_large(&[&ask[..], &["--messages", "-"]].concat(), 2, &message("the conversation"));
+    too_large(&[&ask[..], &["--prompt", "-"]].concat(), 2, &message("the prompt"));
+    too_large(&[&render[..], &["--var", "text=@-"]].concat(), 2, &message("--var text"));
+    too_large(&[&render[..], &["--input", "-"]].concat(), 2, &message("--input"));
 }
 
 #[test]
-fn responses_that_never_end() {
+fn endless_responses() {
     let model = ["--provider", "ollama", "--model", "m", "--base-url", "http://127.0.0.1:1"];
     for command in [
         &["prompt", "apply", "--id", "extract-definitions"][..],
@@ -82,9 +82,9 @@ fn responses_that_never_end() {
         let folder = folder();
         let base = file(&folder, "base.json", "[1,");
         let command: Vec<_> = command.iter().map(|arg| if *arg == "FILE" { &*base } else { arg }).collect();
-        let of = |source: &str| format!("{source}: the text has more than 64 MiB, the limit");
-        too_large(&[&command[..], &[ENDLESS]].concat(), 3, &of(ENDLESS));
-        too_large(&[&command[..], &["-"]].concat(), 3, &of("stdin"));
+        let message = |source: &str| format!("{source}: the text has more than 64 MiB, the limit");
+        too_large(&[&command[..], &[ENDLESS]].concat(), 3, &message(ENDLESS));
+        too_large(&[&command[..], &["-"]].concat(), 3, &message("stdin"));
     }
     let run = endless(&["replay", ENDLESS]);
     let expected = "tokenline: cannot read /dev/zero: the recording has more than 64 MiB, the limit; shorten it or split it\n";
@@ -106,7 +106,7 @@ fn the_limit_itself_is_allowed() {
 }
 
 #[test]
-fn a_schema_that_multiplies_is_refused() {
+fn an_exponential_schema_is_rejected() {
     let next = |at: usize| format!("{{\"$ref\":\"#/$defs/n{at}\"}}");
     let defs: Vec<_> = (0..30).map(|at| format!("\"n{at}\":{{\"anyOf\":[{0},{0}]}}", next(at + 1))).collect();
     let schema = format!(
@@ -121,7 +121,7 @@ fn a_schema_that_multiplies_is_refused() {
         let run = tokenline(&[command, "--schema", &path], "{\"a\":1}\n");
         assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
         assert_eq!(run.code, 2, "{}", run.err);
-        let told = run.err.contains("schema.json: /$defs/n19: references and combinators multiply");
-        assert!(told && run.err.contains("at line 1 column"), "{}", run.err);
+        let is_located = run.err.contains("schema.json: /$defs/n19: references and combinators multiply");
+        assert!(is_located && run.err.contains("at line 1 column"), "{}", run.err);
     }
 }

@@ -1,21 +1,21 @@
 //! Ending a stream early.
 
-use crate::ANSWER;
+use crate::RESPONSE;
 use crate::common::{fixture, folder, tokenline};
 
 #[test]
-fn it_stops_at_so_many_records() {
+fn stops_at_max_records() {
     let folder = folder();
     let report = folder.path().join("report.json");
     let args = ["parse", "--max-records", "1", "--deny", "--report-json", report.to_str().expect("UTF-8")];
-    let run = tokenline(&args, ANSWER);
+    let run = tokenline(&args, RESPONSE);
     assert_eq!((run.code, run.lines(), &*run.err), (0, vec!["{\"a\": 1.50, \"b\":\"\\u00e9\"}"], ""));
     let report: serde_json::Value =
         serde_json::from_slice(&std::fs::read(report).expect("a report")).expect("JSON");
-    let told = (&report["ended_by"], &report["complete"], &report["records"]);
-    assert_eq!(told, (&"max_records".into(), &false.into(), &1.into()));
-    assert_eq!(tokenline(&["parse", "--max-records", "0"], ANSWER).code, 2);
-    // Of a provider's stream too, which need not be complete then; what is not written is not counted.
+    let members = (&report["ended_by"], &report["complete"], &report["records"]);
+    assert_eq!(members, (&"max_records".into(), &false.into(), &1.into()));
+    assert_eq!(tokenline(&["parse", "--max-records", "0"], RESPONSE).code, 2);
+    // Also for a provider's stream, which may then be incomplete. Only written items count.
     let stream = fixture("tool-calls-in-text.sse");
     let from = ["parse", &stream, "--from", "openai-chat", "--emit", "tool-calls", "--max-records", "2"];
     let run = tokenline(&from, "");
@@ -23,8 +23,8 @@ fn it_stops_at_so_many_records() {
 }
 
 #[test]
-fn it_stops_at_too_many_rejects() {
-    let run = tokenline(&["parse", "--max-errors", "0"], ANSWER);
+fn stops_at_max_errors() {
+    let run = tokenline(&["parse", "--max-errors", "0"], RESPONSE);
     assert_eq!((run.code, run.lines().len()), (1, 1));
     assert_eq!(
         run.err.lines().collect::<Vec<_>>(),
@@ -34,14 +34,14 @@ fn it_stops_at_too_many_rejects() {
             "stdin: 1 record, 1 rejected, 1 line of prose",
         ]
     );
-    assert_eq!(tokenline(&["parse", "--max-errors", "1"], ANSWER).code, 1);
-    assert_eq!(tokenline(&["parse", "--max-errors", "2"], ANSWER).code, 0);
-    assert_eq!(tokenline(&["parse", "--max-errors", "2", "--deny"], ANSWER).code, 1);
+    assert_eq!(tokenline(&["parse", "--max-errors", "1"], RESPONSE).code, 1);
+    assert_eq!(tokenline(&["parse", "--max-errors", "2"], RESPONSE).code, 0);
+    assert_eq!(tokenline(&["parse", "--max-errors", "2", "--deny"], RESPONSE).code, 1);
     assert_eq!(tokenline(&["parse", "--max-errors", "0"], "Prose.\n{}\n").code, 0);
 }
 
 #[test]
-fn it_stops_between_the_calls_of_one_record() {
+fn stops_between_the_calls_of_one_record() {
     let calls = "{\"tool_calls\":[{\"name\":\"a\",\"arguments\":{}},{\"name\":\"b\",\"arguments\":{}},{\"name\":\"c\",\"arguments\":{}}]}\n";
     let run = tokenline(&["parse", "--emit", "tool-calls", "--max-records", "1"], calls);
     assert_eq!((run.code, run.lines()), (0, vec!["{\"name\":\"a\",\"parameters\":{}}"]));
@@ -58,7 +58,7 @@ fn it_stops_between_the_calls_of_one_record() {
 }
 
 #[test]
-fn what_would_have_no_effect_is_refused() {
+fn options_without_effect_are_rejected() {
     let run = tokenline(&["parse", "--format", "hermes"], "");
     assert_eq!(
         (run.code, run.err.contains("--call-format needs --emit tool-calls")),

@@ -12,17 +12,17 @@ not json
 const ARGS: [&str; 7] = ["parse", "--from", "lines", "--text-pointer", "/output", "--id-pointer", "/id"];
 
 #[test]
-fn each_response_is_read_on_its_own() {
+fn each_response_is_parsed_separately() {
     let run = tokenline(&ARGS, LINES);
     assert_eq!((run.code, run.lines()), (0, vec![r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":3}"#, r#"{"n":4}"#]));
-    let told: Vec<&str> = run.err.lines().collect();
-    assert!(told[0].starts_with("stdin:a: 3:6: truncated: "), "{}", run.err);
-    assert_eq!(told[1], "stdin:3:1: schema_violation: expected a string at /output, found null");
-    assert!(told[2].starts_with("stdin:5:2: malformed_json: "), "{}", run.err);
+    let messages: Vec<&str> = run.err.lines().collect();
+    assert!(messages[0].starts_with("stdin:a: 3:6: truncated: "), "{}", run.err);
+    assert_eq!(messages[1], "stdin:3:1: schema_violation: expected a string at /output, found null");
+    assert!(messages[2].starts_with("stdin:5:2: malformed_json: "), "{}", run.err);
 }
 
 #[test]
-fn events_name_the_id_and_are_the_same_at_every_cut() {
+fn events_name_the_id_whatever_the_chunks() {
     let args = [&ARGS[..], &["--emit", "events"]].concat();
     let run = tokenline(&args, LINES);
     let events = run.lines();

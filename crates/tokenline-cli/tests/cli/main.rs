@@ -1,4 +1,4 @@
-//! The program, run as a user runs it.
+//! Runs the program as a user does.
 
 mod agreement;
 mod batch;
@@ -23,6 +23,6 @@ mod tools;
 mod validate;
 mod validate_files;
 
-/// What a model may write: two records, one that is none, one that is cut.
-const ANSWER: &str =
+/// A response with two records, a malformed one and a truncated one.
+const RESPONSE: &str =
     "Sure:\n```json\n{\"a\": 1.50, \"b\":\"\\u00e9\"},\n{\"a\":NaN}\n{\"a\":\"x\"}\n```\n{\"a\":2";

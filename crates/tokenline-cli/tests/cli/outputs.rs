@@ -1,4 +1,4 @@
-//! What is written where: outputs that would overwrite an input, help that cannot be written, colors, completions.
+//! Outputs that would overwrite an input, help that cannot be written, colors, completions.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};
@@ -37,11 +37,11 @@ fn no_output_overwrites_an_input() {
         .stdin(File::open(&input).expect("opens"))
         .output()
         .expect("runs");
-    let told = String::from_utf8_lossy(&piped.stderr).into_owned();
+    let err = String::from_utf8_lossy(&piped.stderr).into_owned();
     assert_eq!(
-        (piped.status.code(), told.contains("would overwrite the input stdin")),
+        (piped.status.code(), err.contains("would overwrite the input stdin")),
         (Some(2), true),
-        "{told}"
+        "{err}"
     );
     assert_eq!(fs::read_to_string(&input).expect("there"), "{\"a\":1}\n");
     assert_eq!(fs::read_to_string(&schema).expect("there"), "{}");
@@ -59,11 +59,11 @@ fn standard_output_is_not_an_input() {
     ] {
         let appended = File::options().append(true).open(&input).expect("opens");
         let run = Command::new(PROGRAM).args(args).stdout(appended).output().expect("runs");
-        let told = String::from_utf8_lossy(&run.stderr).into_owned();
+        let err = String::from_utf8_lossy(&run.stderr).into_owned();
         assert_eq!(
-            (run.status.code(), told.contains("standard output is the input")),
+            (run.status.code(), err.contains("standard output is the input")),
             (Some(2), true),
-            "{told}"
+            "{err}"
         );
     }
     assert_eq!(fs::read_to_string(&input).expect("there"), "{\"a\":1}\n");
@@ -71,21 +71,21 @@ fn standard_output_is_not_an_input() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn help_that_cannot_be_written_is_a_failure() {
+fn failing_to_write_help_is_a_failure() {
     for args in [&["--help"][..], &["--version"], &["parse", "--help"], &["man"], &["completions", "bash"]] {
         let full = File::options().write(true).open("/dev/full").expect("opens");
         let run = Command::new(PROGRAM).args(args).stdout(full).output().expect("runs");
-        let told = String::from_utf8_lossy(&run.stderr).into_owned();
+        let err = String::from_utf8_lossy(&run.stderr).into_owned();
         assert_eq!(
-            (run.status.code(), told.contains("cannot write to standard output")),
+            (run.status.code(), err.contains("cannot write to standard output")),
             (Some(3), true),
-            "{told}"
+            "{err}"
         );
     }
 }
 
 #[test]
-fn colors_and_messages_are_as_asked_for() {
+fn color_and_quiet() {
     let run = |args: &[&str]| tokenline(&[&["parse"], args].concat(), "{\"a\":}\n");
     let plain = run(&[]);
     assert!(!plain.err.contains('\u{1b}') && plain.err.contains("malformed_json"), "{}", plain.err);

@@ -1,14 +1,14 @@
-//! Records and events of a text.
+//! Records and events in text.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-use crate::ANSWER;
+use crate::RESPONSE;
 use crate::common::{file, folder, tokenline};
 
 #[test]
-fn records_are_written_with_their_own_bytes() {
-    let run = tokenline(&["parse"], ANSWER);
+fn records_keep_their_bytes() {
+    let run = tokenline(&["parse"], RESPONSE);
     assert_eq!(run.code, 0);
     assert_eq!(run.lines(), ["{\"a\": 1.50, \"b\":\"\\u00e9\"}", "{\"a\":\"x\"}"]);
     assert_eq!(
@@ -19,12 +19,12 @@ fn records_are_written_with_their_own_bytes() {
             "stdin: 2 records, 2 rejected, 1 line of prose",
         ]
     );
-    assert_eq!(tokenline(&["parse", "--deny"], ANSWER).code, 1);
+    assert_eq!(tokenline(&["parse", "--deny"], RESPONSE).code, 1);
     assert_eq!(tokenline(&["parse", "--deny"], "{}\n").code, 0);
 }
 
 #[test]
-fn what_is_written_does_not_depend_on_the_chunks() {
+fn the_output_does_not_depend_on_the_chunks() {
     for extra in [
         &[][..],
         &["--mode", "strict"],
@@ -34,16 +34,16 @@ fn what_is_written_does_not_depend_on_the_chunks() {
         &["--max-records", "1"],
         &["--max-errors", "0"],
     ] {
-        let whole = tokenline(&[&["parse"], extra].concat(), ANSWER);
+        let whole = tokenline(&[&["parse"], extra].concat(), RESPONSE);
         for size in ["1", "3", "10"] {
-            let cut = tokenline(&[&["parse", "--chunk-size", size], extra].concat(), ANSWER);
+            let cut = tokenline(&[&["parse", "--chunk-size", size], extra].concat(), RESPONSE);
             assert_eq!((cut.code, cut.out, cut.err), (whole.code, whole.out.clone(), whole.err.clone()));
         }
     }
 }
 
 #[test]
-fn events_carry_their_places() {
+fn events_carry_positions() {
     let folder = folder();
     let schema = file(&folder, "schema.json", r#"{"properties":{"a":{"type":"string"}}}"#);
     let run = tokenline(
@@ -61,7 +61,7 @@ fn events_carry_their_places() {
 }
 
 #[test]
-fn what_models_write_in_place_of_json_lines() {
+fn recovers_records_from_fences_and_arrays() {
     let text = "Sure:\n```json\n[\n  {\n    \"a\": 0.90\n  },\n  {\"b\": NaN},\n  {\"c\": 1}\n]\n```\n";
     let run = tokenline(&["parse"], text);
     assert_eq!(run.lines(), ["{\"a\":0.90}", "{\"c\": 1}"]);
@@ -71,7 +71,7 @@ fn what_models_write_in_place_of_json_lines() {
         events.lines()[1],
         r#"{"event":"record","line":4,"start":18,"end":37,"completion":"array_element","recovered":["fence","array_element","several_lines"],"value":{"a":0.90}}"#
     );
-    // Strict mode takes none of it, and says why; what is left is a line that is an object.
+    // Strict mode rejects all of it except a line that is an object.
     let strict = tokenline(&["parse", "--mode", "strict"], text);
     assert_eq!(strict.lines(), ["{\"c\": 1}"]);
     assert!(
@@ -99,7 +99,7 @@ fn the_items_of_a_wrapper_are_records() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn records_do_not_depend_on_who_hears_of_the_rejects() {
+fn records_are_written_even_if_standard_error_fails() {
     let full = std::fs::File::options().write(true).open("/dev/full").expect("a device");
     let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
         .arg("parse")
@@ -114,7 +114,7 @@ fn records_do_not_depend_on_who_hears_of_the_rejects() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_ends_the_program_quietly() {
+fn a_closed_output_ends_the_program_quietly() {
     let input = "{\"a\":1}\n".repeat(100_000);
     let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
         .arg("parse")

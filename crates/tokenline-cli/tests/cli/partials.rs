@@ -1,4 +1,4 @@
-//! `--emit partials`: the lines by which a record grows.
+//! `--emit partials`: the lines that build a record.
 
 use std::iter;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::common::{Run, file, folder, tokenline};
 
 #[test]
-fn a_record_grows_line_by_line_and_then_comes_or_is_rejected() {
+fn partials_precede_each_record_or_reject() {
     let text = "{\"a\": \"caf\\u00e9\", \"n\":0.90}\n{\"b\":[true,NaN]}\n";
     let run = tokenline(&["parse", "--emit", "partials", "--chunk-size", "4"], text);
     assert_eq!(run.code, 0);
@@ -41,9 +41,9 @@ fn a_providers_stream_has_no_partials() {
     }
 }
 
-/// The example of the help is what the program writes, and what it says of it holds.
+/// The example in the help is the program's output, and builds a record.
 #[test]
-fn the_help_has_the_format() {
+fn the_help_describes_the_format() {
     let help = tokenline(&["parse", "--help"], "").out;
     let (_, format) = help.split_once("Format of --emit partials:").expect("the format");
     let example: Vec<_> = format
@@ -58,7 +58,7 @@ fn the_help_has_the_format() {
     assert_eq!(grow(&run.out).len(), 1);
 }
 
-/// What the program writes of a text that is longer than a pipe holds.
+/// Parses a text from a file: it may be longer than a pipe's buffer.
 fn parse_file(text: &str, chunk_size: &str) -> Run {
     let folder = folder();
     let path = file(&folder, "records.jsonl", text);
@@ -67,11 +67,11 @@ fn parse_file(text: &str, chunk_size: &str) -> Run {
     run
 }
 
-/// Applies the lines as the help says: of each record, what came of it and the record itself.
+/// Applies the lines as the help describes, and returns the records.
 fn grow(lines: &str) -> Vec<Value> {
     let mut records = Vec::new();
     let mut root = Value::Null;
-    // By depth, the keys of what is open.
+    // By depth, the keys of the open values.
     let mut keys: Vec<Value> = Vec::new();
     for line in lines.lines() {
         let event: Value = serde_json::from_str(line).expect("JSON");
@@ -127,7 +127,7 @@ fn at<'a>(root: &'a mut Value, keys: &[Value]) -> &'a mut Value {
     })
 }
 
-/// Numbers that look random, the same in each run.
+/// Pseudo-random numbers, the same in each run.
 fn numbers(mut state: u32) -> impl Iterator<Item = usize> {
     iter::repeat_with(move || {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
@@ -135,7 +135,7 @@ fn numbers(mut state: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Texts as they stand in JSON, names among them.
+/// JSON strings, also used as names.
 const STRINGS: [&str; 8] = [
     r#""""#,
     r#""a""#,
@@ -147,7 +147,7 @@ const STRINGS: [&str; 8] = [
     r#""some words""#,
 ];
 
-/// A value with at most so many containers in each other, as JSON.
+/// A JSON value of at most this depth.
 fn value(numbers: &mut impl Iterator<Item = usize>, depth: usize) -> String {
     let mut pick = |most: usize| numbers.next().unwrap_or_default() % most;
     match pick(if depth == 0 { 3 } else { 6 }) {
@@ -174,18 +174,18 @@ fn object(numbers: &mut impl Iterator<Item = usize>, depth: usize, count: usize)
     format!("{{{}}}", (0..count).map(|_| member()).collect::<Vec<_>>().join(","))
 }
 
-/// Names and text are written once: 8 bytes a byte of input, and a constant for each line.
+/// Asserts that names and text are written once: at most 8 bytes per input byte, and a constant per line.
 fn assert_is_bounded(input: &str, out: &str) {
     let lines = out.lines().count();
     assert!(out.len() <= 8 * input.len() + 128 * lines, "{} of {}", out.len(), input.len());
     let deltas = out.lines().filter(|line| !line.starts_with(r#"{"event":"record""#));
-    let told: usize = deltas.map(|line| line.len() + 1).sum();
-    // As the help says.
-    assert!(told <= input.len() + 100 * lines, "{told} of {}", input.len());
+    let written: usize = deltas.map(|line| line.len() + 1).sum();
+    // The bound in the help.
+    assert!(written <= input.len() + 100 * lines, "{written} of {}", input.len());
 }
 
 #[test]
-fn the_lines_give_the_records() {
+fn the_lines_build_the_records() {
     let mut numbers = numbers(7);
     let records: Vec<_> = (0..500).map(|at| object(&mut numbers, 4, at % 5)).collect();
     let text = records.join("\n");
@@ -199,7 +199,7 @@ fn the_lines_give_the_records() {
 }
 
 #[test]
-fn a_long_name_is_written_once_however_much_is_below_it() {
+fn a_long_name_is_written_once() {
     let name = "n".repeat(20_000);
     let members: Vec<_> = (0..20_000).map(|at| format!("\"{at}\":1")).collect();
     let around = format!("{{\"{name}\":{{{}}}}}\n", members.join(","));

@@ -5,9 +5,9 @@ use std::process::{Command, Stdio};
 
 use crate::common::{file, fixture, folder, tokenline};
 
-/// Bad usage: one line with the place, the right exit code, nothing written.
+/// Bad usage prints one line with the position, and nothing else.
 #[test]
-fn bad_usage_is_told_in_one_line() {
+fn bad_usage_is_reported_in_one_line() {
     let folder = folder();
     let schema = file(&folder, "schema.json", r#"{"type":"object"}"#);
     let unknown_type = file(&folder, "unknown_type.json", r#"{"properties":{"a":{"type":"strin"}}}"#);
@@ -41,8 +41,8 @@ fn bad_usage_is_told_in_one_line() {
         assert_eq!(run.code, code, "{args:?}: {}", run.err);
         assert_eq!(run.out, "", "{args:?}");
         assert!(run.err.contains(says), "{args:?}: {}", run.err);
-        let told_by_us = run.err.starts_with("tokenline: ");
-        assert!(!told_by_us || run.err.lines().count() == 1, "{args:?}: {}", run.err);
+        let is_ours = run.err.starts_with("tokenline: ");
+        assert!(!is_ours || run.err.lines().count() == 1, "{args:?}: {}", run.err);
     }
 }
 
@@ -108,7 +108,7 @@ fn the_demo_prints_records_and_calls_as_they_complete() {
 }
 
 #[test]
-fn replay_serves_what_it_was_given() {
+fn replay_serves_the_given_recording() {
     use std::io::{BufRead as _, BufReader};
     let folder = folder();
     let recording: PathBuf = folder.path().join("mine.sse");
@@ -131,7 +131,7 @@ fn replay_serves_what_it_was_given() {
             .body("{}")
             .send()
             .await
-            .expect("an answer");
+            .expect("a response");
         assert_eq!(response.headers()["content-type"], "text/event-stream");
         response.bytes().await.expect("a body")
     });

@@ -1,4 +1,4 @@
-//! `tokenline prompt`: what a model would be asked, and what its response holds.
+//! `tokenline prompt`.
 
 use tokenline::llm::replay::{Recording, ReplayServer};
 
@@ -48,7 +48,7 @@ fn a_prompt_is_rendered_with_its_terms() {
     let terms = file(&folder, "terms.json", r#"{"text":["a","b"],"expert":"cook"}"#);
     let run = with_config("render", &["--id", "chat", "--input", &terms, "--json"], "");
     assert_eq!(run.out, "{\"system\":\"You are a cook.\",\"prompt\":\"Say ['a', 'b']\"}\n");
-    // A file's text, and standard input's; a variable overrides the input.
+    // Text from a file and from standard input; --var takes precedence over --input.
     let text = file(&folder, "text.txt", "from a file");
     let run =
         with_config("render", &["--id", "chat", "--input", &terms, "--var", &format!("text=@{text}")], "");
@@ -66,7 +66,7 @@ fn a_prompt_is_rendered_with_its_terms() {
 }
 
 #[test]
-fn a_response_is_read_as_its_prompt_says() {
+fn a_response_is_parsed_by_its_response_type() {
     let run = with_config("apply", &["--id", "chat"], "as it\nis");
     assert_eq!((run.code, &*run.out, &*run.err), (0, "as it\nis", ""));
 
@@ -96,7 +96,7 @@ fn a_response_is_read_as_its_prompt_says() {
             "stdin:8:6: truncated: expected a value, found the end of the input",
         ]
     );
-    // A character that is cut at the end costs nothing before it.
+    // An incomplete character at the end does not affect the text before it.
     let folder = folder();
     let path = folder.path().join("cut.txt");
     std::fs::write(&path, b"{\"a\":1}\n{\"a\":\"\xe4\xb8").expect("written");
@@ -112,7 +112,7 @@ fn a_response_is_read_as_its_prompt_says() {
 }
 
 #[test]
-fn what_is_at_fault_is_told_in_one_line() {
+fn errors_are_reported_in_one_line() {
     for (args, code, message) in [
         (&["render", "--id", "chta", "--var", "text=x"][..], 2, "there is no prompt \"chta\""),
         (&["render", "--id", "chat"], 2, "prompts.chat: `text` is undefined"),
@@ -135,7 +135,7 @@ fn what_is_at_fault_is_told_in_one_line() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_prompt_is_put_to_a_model() {
+async fn a_prompt_is_sent_to_a_model() {
     let recording = |name: &str| Recording::new("recorded", std::fs::read(fixture(name)).expect("a fixture"));
     for (id, stream, records, code) in [
         ("lines", "definitions.sse", 0, 0),

@@ -1,9 +1,9 @@
-//! The streams of providers.
+//! Streams of providers.
 
 use crate::common::{fixture, tokenline};
 
 #[test]
-fn what_a_provider_says_cannot_drive_the_terminal() {
+fn provider_text_cannot_control_the_terminal() {
     let error = "data: {\"error\":{\"message\":\"boom \\u001b[31m\\nsecond\"}}\n\n";
     let run = tokenline(&["parse", "--from", "openai-chat"], error);
     assert!(!run.err.contains('\u{1b}') && run.err.contains("boom \\u{1b}[31m\\nsecond"), "{}", run.err);
@@ -11,7 +11,7 @@ fn what_a_provider_says_cannot_drive_the_terminal() {
         format!("data: {{\"choices\":[{{\"index\":0,\"delta\":{{\"refusal\":\"{text}\"}}}}]}}\n\n")
     });
     let run = tokenline(&["parse", "--from", "openai-chat"], format!("{}data: [DONE]\n\n", refusal.concat()));
-    assert!(run.err.starts_with("stdin: the model refuses: I cannot do that.\n"), "{}", run.err);
+    assert!(run.err.starts_with("stdin: the model refused: I cannot do that.\n"), "{}", run.err);
 }
 
 #[test]
@@ -29,14 +29,14 @@ fn an_openai_stream_becomes_records_and_calls() {
     let bytewise = [&calls[..], &["--chunk-size", "1", &calls_in_text]].concat();
     assert_eq!(tokenline(&bytewise, "").out, in_text.out);
 
-    // Cut by its token limit: a complete source with a truncated answer.
+    // Cut off by its token limit: a complete source with a truncated response.
     let truncated = fixture("truncated.sse");
     let run = tokenline(&["parse", "--from", "openai-chat", &truncated], "");
     assert_eq!(run.code, 0);
     assert!(run.err.contains("truncated"), "{}", run.err);
     assert_eq!(tokenline(&["parse", "--from", "openai-chat", "--deny", &truncated], "").code, 1);
 
-    // Cut by nobody knows what: what was complete is printed, and the source is incomplete.
+    // Cut off without a reason: complete records are printed, and the source is incomplete.
     let bytes = std::fs::read(fixture("definitions.sse")).expect("readable");
     let run = tokenline(&["parse", "--from", "openai-chat"], &bytes[..bytes.len() / 2]);
     assert_eq!(run.code, 3);
@@ -77,7 +77,7 @@ fn every_provider_is_read() {
             assert_eq!(texts.filter_map(|event| event["text"].as_str()).collect::<String>(), text, "{from}");
             assert!(events.iter().any(|event| event["event"] == "finish"), "{from}");
         }
-        // Without its end the source is incomplete, and a call is not delivered without proof.
+        // Without its end the source is incomplete, and an unconfirmed call is not delivered.
         let whole = std::fs::read(&path).expect("readable");
         let run = tokenline(&["parse", "--from", from], &whole[..whole.len() / 3]);
         assert_eq!(run.code, 3, "{from}: {}", run.err);
@@ -86,7 +86,7 @@ fn every_provider_is_read() {
 }
 
 #[test]
-fn a_stream_taken_for_another_is_named() {
+fn a_wrong_from_option_is_pointed_out() {
     for (path, named) in [
         ("openai-chat/definitions.sse", "openai-chat"),
         ("openai-responses/text.sse", "openai-responses"),

@@ -1,4 +1,4 @@
-//! `tokenline tools`: what a model is told of tools, and the calls in what it answers.
+//! `tokenline tools`.
 
 use crate::common::{file, folder, tokenline};
 
@@ -29,7 +29,7 @@ fn tools_are_described_to_a_model() {
 }
 
 #[test]
-fn calls_are_read_however_they_are_made() {
+fn calls_are_parsed_in_every_format() {
     let folder = folder();
     let tools = file(&folder, "tools.json", TOOLS);
     let call = "{\"name\":\"weather\",\"parameters\":{\"city\":\"Oslo\"}}";

@@ -17,7 +17,7 @@ fn conversation(id: &str) -> String {
     .to_string()
 }
 
-/// Two that are valid, and one of each that is not.
+/// Two valid conversations, and one line per kind of error.
 fn dataset() -> Vec<u8> {
     let mut lines = vec![conversation("c1").into_bytes(), b"{\"conversation_id\":".to_vec(), b"[]".to_vec()];
     lines.push(conversation("c2").replace("\"u1\"", "7").into_bytes());
@@ -46,7 +46,7 @@ pub(crate) fn json_of(text: impl AsRef<[u8]>) -> Value {
 }
 
 #[test]
-fn conversations_are_validated_and_every_bad_line_is_named() {
+fn every_invalid_conversation_is_reported() {
     let folder = folder();
     let input = file(&folder, "conversations.jsonl", dataset());
     let report = folder.path().join("report.json");
@@ -86,7 +86,7 @@ fn conversations_are_validated_and_every_bad_line_is_named() {
     members.sort_unstable();
     assert_eq!(members, expected);
     assert_eq!((&written["input_path"], &written["is_valid"]), (&json!(input), &json!(false)));
-    // The same on standard output, whatever the number of threads.
+    // The same on standard output, for any number of threads.
     for jobs in ["1", "2", "4"] {
         let run = tokenline(&["validate-input", "--input", &input, "--format", "json", "-j", jobs], "");
         assert_eq!((run.code, json_of(&run.out)), (1, written.clone()));
@@ -95,20 +95,20 @@ fn conversations_are_validated_and_every_bad_line_is_named() {
     assert_eq!((good.code, &*good.out, &*good.err), (0, "", "stdin: 1 valid conversation, 0 errors\n"));
 }
 
-/// The published schema, without the patterns that look around, of members that are not written here.
+/// The published schema without its patterns with lookaround, which constrain members that we do not write.
 fn sarif_schema(folder: &tempfile::TempDir) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/sarif-2.1.0.schema.json");
     let mut schema = json_of(std::fs::read(path).expect("a fixture"));
     for part in ["run", "toolComponent"] {
         let language = schema.pointer_mut(&format!("/definitions/{part}/properties/language"));
-        let language = language.and_then(Value::as_object_mut).expect("it is published so");
-        language.remove("pattern").expect("it is published so");
+        let language = language.and_then(Value::as_object_mut).expect("a member of the published schema");
+        language.remove("pattern").expect("a member of the published schema");
     }
     file(folder, "sarif.schema.json", schema.to_string())
 }
 
 #[test]
-fn errors_can_be_written_for_programs() {
+fn errors_in_machine_readable_formats() {
     let folder = folder();
     let input = file(&folder, "a b.jsonl", dataset());
     let run = |format: &str| tokenline(&["validate-input", "--input", &input, "--format", format], "");
@@ -138,7 +138,7 @@ fn errors_can_be_written_for_programs() {
 }
 
 #[test]
-fn nothing_that_a_line_says_is_told() {
+fn reports_never_quote_a_line() {
     let secret = "s3cr3t";
     let mut input = Vec::new();
     let line = conversation(secret)
@@ -190,7 +190,7 @@ fn nothing_that_a_line_says_is_told() {
 }
 
 #[test]
-fn rejected_lines_are_kept_if_that_is_asked_for() {
+fn rejected_lines_are_written_on_request() {
     let folder = folder();
     let input = file(&folder, "in.jsonl", dataset());
     let rejects = folder.path().join("rejects");
@@ -198,7 +198,7 @@ fn rejected_lines_are_kept_if_that_is_asked_for() {
     let run =
         tokenline(&["validate-input", "--input", &input, "--reject-file", rejects, "--max-errors", "1"], "");
     assert_eq!(run.lines().len(), 1);
-    assert!(run.err.ends_with("2 valid conversations, 5 errors, 4 of them not named\n"), "{}", run.err);
+    assert!(run.err.ends_with("2 valid conversations, 5 errors, 4 of them not shown\n"), "{}", run.err);
     let places: Vec<_> = std::fs::read_to_string(rejects).expect("written").lines().map(json_of).collect();
     assert_eq!(errors(&json!({"errors": places})), ERRORS);
     tokenline(&["validate-input", "--input", &input, "--reject-file", rejects, "--reject-content"], "");
@@ -210,7 +210,7 @@ fn rejected_lines_are_kept_if_that_is_asked_for() {
 }
 
 #[test]
-fn inputs_that_are_not_there_or_named_twice_are_refused() {
+fn missing_or_duplicate_inputs_are_errors() {
     let folder = folder();
     let none = folder.path().join("*.none");
     assert_eq!(tokenline(&["validate-input", "--input", none.to_str().expect("UTF-8")], "").code, 3);
@@ -219,7 +219,7 @@ fn inputs_that_are_not_there_or_named_twice_are_refused() {
 }
 
 #[test]
-fn the_report_is_whole_or_not_there() {
+fn the_report_is_written_completely_or_not_at_all() {
     let folder = folder();
     let report = folder.path().join("report.json");
     let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
@@ -239,7 +239,7 @@ fn the_report_is_whole_or_not_there() {
     child.kill().expect("it runs");
     child.wait().expect("it ends");
     assert!(!report.exists());
-    // One that was there stays, until there is another.
+    // An existing report stays until it is replaced.
     let input = file(&folder, "in.jsonl", dataset());
     std::fs::write(&report, "old").expect("written");
     let path = report.to_str().expect("UTF-8");
@@ -302,18 +302,18 @@ fn a_followed_file_that_is_truncated_is_reported() {
     std::io::BufRead::read_line(&mut out, &mut line).expect("an error");
     std::fs::write(&path, "").expect("truncated");
     let output = child.wait_with_output().expect("it ends");
-    let told = String::from_utf8_lossy(&output.stderr).into_owned();
+    let err = String::from_utf8_lossy(&output.stderr).into_owned();
     assert_eq!(
-        (output.status.code(), told.contains("1 valid conversation, 1 error\n")),
+        (output.status.code(), err.contains("1 valid conversation, 1 error\n")),
         (Some(3), true),
-        "{told}"
+        "{err}"
     );
-    assert!(told.ends_with("the file was truncated while it was followed\n"), "{told}");
+    assert!(err.ends_with("the file was truncated while it was followed\n"), "{err}");
     assert_eq!(errors(&json_of(std::fs::read(&report).expect("a report"))), [(2, "invalid_json")]);
 }
 
 #[test]
-fn lines_are_held_against_any_schema() {
+fn lines_are_validated_against_any_schema() {
     let folder = folder();
     let schema = file(&folder, "schema.json", r#"{"required":["n"],"properties":{"n":{"type":"integer"}}}"#);
     let run = tokenline(&["validate", "--schema", &schema], "{\"n\":1}\nx\n{\"n\":\"a\"}\n\n{\"n\":2}");
@@ -329,7 +329,7 @@ fn lines_are_held_against_any_schema() {
 }
 
 #[test]
-fn a_snapshot_has_the_messages_and_nothing_else() {
+fn a_snapshot_has_only_the_messages() {
     let folder = folder();
     let line = |id: &str| {
         format!(
@@ -347,22 +347,20 @@ fn a_snapshot_has_the_messages_and_nothing_else() {
     assert_eq!(std::fs::read_to_string(&input).expect("there"), good);
     let run = tokenline(&["snapshot", "--input", "-"], &good);
     assert_eq!((run.code, run.out), (0, kept.repeat(2)));
-    // What is not valid is refused, and left out if that is asked for.
+    // An invalid line is an error, or skipped with --allow-invalid.
     let bad = [line("c1"), line("c1"), "x".to_owned(), line("c3")].join("\n");
     std::fs::remove_file(&output).expect("there");
     let run = tokenline(&["snapshot", "--input", "-", "--output", output_path], &bad);
     assert_eq!((run.code, output.exists()), (1, false));
     assert!(
         run.err.starts_with("stdin:2:")
-            && run
-                .err
-                .ends_with("stdin: nothing was written; --allow-invalid leaves out what is not valid\n"),
+            && run.err.ends_with("stdin: nothing was written; --allow-invalid skips invalid lines\n"),
         "{}",
         run.err
     );
     let run = tokenline(&["snapshot", "--input", "-", "--allow-invalid"], &bad);
     assert_eq!((run.code, run.out), (0, kept.repeat(2)));
-    assert!(run.err.ends_with("stdin: 2 lines left out\n"), "{}", run.err);
+    assert!(run.err.ends_with("stdin: 2 invalid lines skipped\n"), "{}", run.err);
     let Run { code, .. } = tokenline(&["snapshot", "--input", &input, "--output", &input], "");
     assert_eq!(code, 2);
     let empty = tokenline(&["snapshot", "--input", "-"], "");
@@ -370,7 +368,7 @@ fn a_snapshot_has_the_messages_and_nothing_else() {
 }
 
 #[test]
-fn names_of_members_are_shown_only_where_the_schema_names_them() {
+fn member_names_are_shown_only_if_the_schema_names_them() {
     let folder = folder();
     let schema = file(
         &folder,
@@ -381,8 +379,8 @@ fn names_of_members_are_shown_only_where_the_schema_names_them() {
     for command in [&["parse"][..], &["validate"]] {
         let args = [command, &["--schema", &schema]].concat();
         let run = tokenline(&args, line);
-        let told = run.out + &run.err;
-        assert!(told.contains("(at /scores/*)") && !told.contains("ada@"), "{told}");
+        let err = run.out + &run.err;
+        assert!(err.contains("(at /scores/*)") && !err.contains("ada@"), "{err}");
         let run = tokenline(&[&args[..], &["--show-names"]].concat(), line);
         assert!((run.out + &run.err).contains("(at /scores/ada@example.com)"));
     }

@@ -1,4 +1,4 @@
-//! What `validate-input`, `validate` and `snapshot` read and write, where something is odd about it.
+//! Unusual input and output files of `validate-input`, `validate` and `snapshot`.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -22,12 +22,12 @@ fn names(folder: &tempfile::TempDir) -> Vec<String> {
 }
 
 #[test]
-fn two_options_do_not_write_one_file() {
+fn two_options_cannot_write_the_same_file() {
     let folder = folder();
     let input = file(&folder, "in.jsonl", "x\n");
     fs::create_dir(folder.path().join("sub")).expect("made");
     let (one, same) = (path(&folder, "out"), path(&folder, "sub/../out"));
-    // Whether it is there or not.
+    // Before and after the file exists.
     for _ in 0..2 {
         for other in [&one, &same] {
             let run = tokenline(
@@ -57,7 +57,7 @@ fn two_options_do_not_write_one_file() {
 }
 
 #[test]
-fn what_is_wrong_with_a_path_is_told_before_anything_is_read() {
+fn bad_paths_fail_before_anything_is_read() {
     let folder = folder();
     let input = file(&folder, "in.jsonl", "x\n");
     for report in ["new/", "no/report", ".."] {
@@ -74,10 +74,10 @@ fn what_is_wrong_with_a_path_is_told_before_anything_is_read() {
 }
 
 #[test]
-fn a_pattern_finds_no_hidden_files() {
+fn a_pattern_does_not_match_hidden_files() {
     let folder = folder();
     file(&folder, "in.jsonl", GOOD);
-    file(&folder, ".tokenline-abcdef", "half of a report");
+    file(&folder, ".tokenline-abcdef", "an incomplete report");
     let run = tokenline(&["validate-input", "--input", &path(&folder, "*")], "");
     assert_eq!((run.code, &*run.out), (0, ""));
     let hidden = path(&folder, ".t*");
@@ -88,7 +88,7 @@ fn a_pattern_finds_no_hidden_files() {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn the_report_is_written_though_the_disk_is_full_for_others() {
+fn the_report_is_written_even_if_other_outputs_fail() {
     let folder = folder();
     let input = file(&folder, "in.jsonl", "x\n".repeat(50_000));
     for format in ["text", "json", "jsonl", "sarif", "github"] {
@@ -125,7 +125,7 @@ fn the_report_is_written_though_the_disk_is_full_for_others() {
 }
 
 #[test]
-fn the_report_is_written_though_nobody_reads_the_errors() {
+fn the_report_is_written_even_if_the_output_is_closed() {
     let folder = folder();
     let input = file(&folder, "in.jsonl", "x\n".repeat(5000));
     for format in ["text", "json", "sarif"] {
@@ -159,10 +159,10 @@ fn ctrl_c_leaves_nothing_behind() {
             .stderr(Stdio::null())
             .spawn()
             .expect("it starts");
-        // It was opened at the other end.
+        // The open succeeds once the program has opened the pipe.
         let pipe = fs::File::options().write(true).open(&input).expect("a pipe");
         assert!(names(&folder).len() > 1);
-        // Until it watches for the signal.
+        // Wait until it handles the signal.
         std::thread::sleep(std::time::Duration::from_millis(300));
         let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
         assert!(killed.success());
@@ -174,7 +174,7 @@ fn ctrl_c_leaves_nothing_behind() {
 
 #[cfg(unix)]
 #[test]
-fn only_plain_files_are_followed() {
+fn only_uncompressed_regular_files_are_followed() {
     let folder = folder();
     let pipe = path(&folder, "pipe");
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
@@ -185,9 +185,9 @@ fn only_plain_files_are_followed() {
     }
 }
 
-/// A block has so many errors that they are told in parts.
+/// A block with so many errors that they are reported in several parts.
 #[test]
-fn errors_beside_errors_are_told_in_order() {
+fn many_errors_are_reported_in_order() {
     let folder = folder();
     let lines: Vec<_> = (0..60_000).map(|number| if number % 7 == 0 { GOOD } else { "x" }).collect();
     let input = file(&folder, "in.jsonl", lines.join("\n"));

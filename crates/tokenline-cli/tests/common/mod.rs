@@ -1,4 +1,4 @@
-//! Running the program as a user runs it.
+//! Runs the program as a user does.
 #![allow(dead_code, reason = "each test binary uses some of this")]
 
 use std::io::Write as _;
@@ -25,7 +25,7 @@ pub(crate) fn tokenline(args: &[&str], input: impl AsRef<[u8]>) -> Run {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the program starts");
-    // A program that refuses its arguments does not read.
+    // With bad arguments the program does not read its input.
     let _ = child.stdin.take().expect("piped").write_all(input.as_ref());
     let output = child.wait_with_output().expect("the program ends");
     Run {
@@ -50,9 +50,9 @@ pub(crate) fn fixture(name: &str) -> String {
     path.to_str().expect("UTF-8").to_owned()
 }
 
-/// An answer as Ollama streams it, in one piece, ended for this reason.
-pub(crate) fn ollama_body(answer: &str, reason: &str) -> String {
-    let content = serde_json::Value::from(answer);
+/// A streamed Ollama response with its text in one event, and this finish reason.
+pub(crate) fn ollama_body(text: &str, reason: &str) -> String {
+    let content = serde_json::Value::from(text);
     format!(
         "{{\"message\":{{\"content\":{content}}},\"done\":false}}\n{{\"message\":{{\"content\":\"\"}},\"done\":true,\"done_reason\":\"{reason}\"}}\n"
     )

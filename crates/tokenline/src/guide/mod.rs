@@ -1,4 +1,4 @@
-//! Guides: one page for each task, with examples that run.
+//! Guides: one page per task, with runnable examples.
 //!
 //! | page | what it covers |
 //! |---|---|
@@ -6,13 +6,13 @@
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
 //! | [`providers`] | requests, tool calls, text and reasoning from any provider, over any HTTP client |
 //! | [`partials`] | showing a record while it grows |
-//! | [`prompts`] | prompts from templates to validated objects |
+//! | [`prompts`] | from prompt templates to validated objects |
 //! | [`tools_in_text`] | tool calls from models without function calling |
-//! | [`continuation`] | responses and JSON documents that were cut off |
-//! | [`chat_analysis`] | a chat response and its analysis in one JSON value |
-//! | [`conversations`] | validating files of conversations, and of records of any schema |
-//! | [`performance`] | what is fast, what is not, and how to measure it |
-//! | [`at_scale`] | files of gigabytes, many streams, many processes |
+//! | [`continuation`] | continuing responses and JSON documents that were cut off |
+//! | [`chat_analysis`] | a chat response and its analysis as one JSON value |
+//! | [`conversations`] | validating files of conversations, or of records with any schema |
+//! | [`performance`] | what is fast, what is slow, and how to measure |
+//! | [`at_scale`] | files of gigabytes, many streams, limits, metrics |
 
 #[doc = include_str!("records.md")]
 pub mod records {}

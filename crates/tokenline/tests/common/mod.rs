@@ -1,9 +1,9 @@
-//! What the tests share.
+//! Shared test helpers.
 #![allow(dead_code, reason = "each test uses some of this")]
 
 use serde_json::json;
 
-/// A text as Ollama streams it: a line for each piece, and one for the reason why it ended, if it did.
+/// A streamed Ollama response: one line per piece of text, and one for the finish reason, if any.
 pub(crate) fn as_ollama(pieces: impl IntoIterator<Item = String>, reason: Option<&str>) -> String {
     let mut body = String::new();
     let mut line = |content: String, reason: Option<&str>| {
@@ -21,7 +21,7 @@ pub(crate) fn as_ollama(pieces: impl IntoIterator<Item = String>, reason: Option
     body
 }
 
-/// A text in pieces of so many characters.
+/// Splits a text into pieces of this number of characters.
 pub(crate) fn pieces(text: &str, characters: usize) -> Vec<String> {
     text.chars().collect::<Vec<_>>().chunks(characters).map(String::from_iter).collect()
 }

@@ -1,4 +1,4 @@
-//! How the errors of lines are written.
+//! Writes the errors of invalid lines.
 
 use std::fmt::Display;
 use std::io::{self, Write as _};
@@ -7,57 +7,57 @@ use indicatif::ProgressBar;
 use serde::Serialize;
 use tokenline::conversations::{InvalidLine, LineError};
 
-use super::{Outcome, sarif};
-use crate::args::FindingsFormat;
+use super::{Summary, sarif};
+use crate::args::ErrorFormat;
 use crate::failure::Failure;
 use crate::log::printable;
 use crate::output_file::OutputFile;
 
-/// Errors, on their way to standard output.
-pub(crate) struct Findings {
-    format: FindingsFormat,
-    /// How many more are to be written.
-    left: usize,
+/// Writes errors to standard output.
+pub(crate) struct ErrorWriter {
+    format: ErrorFormat,
+    /// The number of errors that may still be written.
+    remaining: usize,
     bar: ProgressBar,
-    /// Why no more can be written. The report is, all the same.
+    /// Why writing failed. The report is still written.
     failure: Option<io::Error>,
 }
 
-/// Lines that are not valid, on their way to a file.
-pub(crate) struct Rejects {
+/// The file that `--reject-file` names.
+pub(crate) struct RejectFile {
     file: OutputFile,
     with_content: bool,
-    /// Why no more can be written.
+    /// Why writing failed.
     failure: Option<io::Error>,
 }
 
-impl Findings {
-    pub(super) fn new(format: FindingsFormat, most: usize, bar: ProgressBar) -> Self {
-        Self { format, left: most, bar, failure: None }
+impl ErrorWriter {
+    pub(super) fn new(format: ErrorFormat, max_errors: usize, bar: ProgressBar) -> Self {
+        Self { format, remaining: max_errors, bar, failure: None }
     }
 
-    /// Writes an error, in a format that does so at once.
+    /// Writes an error, if the format writes errors immediately.
     pub(super) fn write(&mut self, error: &LineError) -> io::Result<()> {
-        let Some(left) = self.left.checked_sub(1) else { return Ok(()) };
-        self.left = left;
+        let Some(remaining) = self.remaining.checked_sub(1) else { return Ok(()) };
+        self.remaining = remaining;
         match self.format {
-            FindingsFormat::Text => self.line(printable(&error.to_string(), &[])),
-            FindingsFormat::Jsonl => self.line(serde_json::to_string(error)?),
-            FindingsFormat::Github => self.line(annotation(error)),
-            FindingsFormat::Json | FindingsFormat::Sarif => {}
+            ErrorFormat::Text => self.line(printable(&error.to_string(), &[])),
+            ErrorFormat::Jsonl => self.line(serde_json::to_string(error)?),
+            ErrorFormat::Github => self.line(annotation(error)),
+            ErrorFormat::Json | ErrorFormat::Sarif => {}
         }
         Ok(())
     }
 
-    /// Writes what is left, and fails if anything could not be written.
-    pub(super) fn finish(&mut self, outcome: &Outcome<'_>, report: &impl Serialize) -> Result<(), Failure> {
+    /// Writes everything that needs the whole input, and fails if any write failed.
+    pub(super) fn finish(&mut self, summary: &Summary<'_>, report: &impl Serialize) -> Result<(), Failure> {
         let written = match self.format {
-            FindingsFormat::Json => serde_json::to_string_pretty(report).map(|report| self.line(report)),
-            FindingsFormat::Sarif => {
-                serde_json::to_string_pretty(&sarif::log(outcome)).map(|log| self.line(log))
+            ErrorFormat::Json => serde_json::to_string_pretty(report).map(|report| self.line(report)),
+            ErrorFormat::Sarif => {
+                serde_json::to_string_pretty(&sarif::log(summary)).map(|log| self.line(log))
             }
-            // Errors of the whole input are known now.
-            _ => outcome
+            // Errors without a line are known only now.
+            _ => summary
                 .errors
                 .iter()
                 .filter(|error| error.line_number == 0)
@@ -66,7 +66,7 @@ impl Findings {
         };
         written.map_err(io::Error::from).map_err(Failure::output)?;
         match self.failure.take() {
-            // A reader that closes the output has seen enough.
+            // A closed output is not an error.
             Some(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::output(error)),
             _ => Ok(()),
         }
@@ -79,7 +79,7 @@ impl Findings {
     }
 }
 
-impl Rejects {
+impl RejectFile {
     pub(super) fn new(file: OutputFile, with_content: bool) -> Self {
         Self { file, with_content, failure: None }
     }
@@ -106,7 +106,7 @@ impl Rejects {
     }
 }
 
-/// A workflow command, as GitHub reads it.
+/// A GitHub workflow command.
 fn annotation(error: &LineError) -> String {
     let message = |text: &str| text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A");
     let property = |text: &str| message(text).replace(':', "%3A").replace(',', "%2C");
@@ -115,11 +115,11 @@ fn annotation(error: &LineError) -> String {
         0 => String::new(),
         line => format!(",line={line},col={}", error.column),
     };
-    let place =
+    let pointer =
         if error.instance_path.is_empty() { String::new() } else { format!(" (at {})", error.instance_path) };
     format!(
         "::error file={file}{line},title={}::{}",
         error.code,
-        message(&format!("{}{place}", error.message))
+        message(&format!("{}{pointer}", error.message))
     )
 }

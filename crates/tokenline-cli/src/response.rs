@@ -1,4 +1,4 @@
-//! A provider's stream in, records and tool calls out.
+//! `tokenline parse --from PROVIDER`: a response body in, records and tool calls out.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::parse::Rules;
 use crate::source::Source;
 
-/// Reads a whole recorded or piped stream.
+/// Parses a recorded or piped stream to its end.
 pub(crate) fn parse(
     provider: Provider,
     rules: &Rules,
@@ -26,15 +26,15 @@ pub(crate) fn parse(
             beginning.extend_from_slice(&chunk[..chunk.len().min(Provider::DETECT_BYTES)]);
         }
         parser.push(chunk);
-        take(&mut parser, emitter)?;
+        write_events(&mut parser, emitter)?;
         if emitter.is_done() {
             return Ok(());
         }
-        // What is complete is out before the next read waits.
+        // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
     }
     parser.finish();
-    take(&mut parser, emitter)?;
+    write_events(&mut parser, emitter)?;
     if emitter.is_done() {
         return Ok(());
     }
@@ -46,11 +46,11 @@ pub(crate) fn parse(
     complete(&parser, emitter)
 }
 
-/// Has a parser, which has their options already, read as the rules say.
+/// Applies the rules to a parser, except for their `options`.
 pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
     let text_as = if rules.wants_calls() { TextMode::ToolCalls } else { TextMode::Records };
     let mut parser = parser.text_as(text_as);
-    if rules.what == EmitKind::Events {
+    if rules.emit == EmitKind::Events {
         parser = parser.with_text_and_reasoning();
     }
     if let Some(schema) = &rules.schema {
@@ -62,8 +62,8 @@ pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseP
     parser
 }
 
-/// Writes what there is, unless that is more than was asked for.
-fn take(parser: &mut ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
+/// Writes the pending events, up to the quota.
+fn write_events(parser: &mut ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     while let Some(event) = parser.next_event() {
         handle(&event, emitter)?;
         if emitter.is_done() {
@@ -73,7 +73,7 @@ fn take(parser: &mut ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), F
     Ok(())
 }
 
-/// Writes one event of an answer.
+/// Writes one event of a response.
 pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     match event {
         ResponseEvent::Record { choice, block, record } => {
@@ -87,8 +87,8 @@ pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Resul
         }
         ResponseEvent::Rejected { choice, block, diagnostic }
         | ResponseEvent::Note { choice, block, diagnostic } => {
-            let of = choice.map_or(EventOrigin::Input, |choice| EventOrigin::Block(choice, *block));
-            emitter.finding(of, diagnostic)
+            let origin = choice.map_or(EventOrigin::Input, |choice| EventOrigin::Block(choice, *block));
+            emitter.diagnostic(origin, diagnostic)
         }
         ResponseEvent::Refusal { choice, text } => {
             emitter.refusal(text);
@@ -105,20 +105,20 @@ pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Resul
         }
         ResponseEvent::Finish { choice, reason } => emitter.finish(*choice, reason),
         ResponseEvent::Usage(usage) => emitter.usage(usage),
-        other => unreachable!("an event this program does not ask for: {other:?}"),
+        other => unreachable!("unexpected event: {other:?}"),
     }
 }
 
-/// Whether the provider came to its own end; the finding that says otherwise is out already.
+/// Fails if the response is incomplete. Its diagnostic has been written.
 pub(crate) fn complete(parser: &ResponseParser<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
     let unknown = parser.unknown();
     if !unknown.is_empty() {
-        emitter.remark(&format!("not known and left out: {unknown}"));
+        emitter.remark(&format!("ignored as unknown: {unknown}"));
     }
     match parser.is_complete() {
         true => Ok(()),
         false if emitter.report().by_code().contains_key(&Code::ProviderError) => {
-            Err(Failure::Source(format!("{}: the provider failed", emitter.source())))
+            Err(Failure::Source(format!("{}: the provider reported an error", emitter.source())))
         }
         false => Err(Failure::Source(format!("{}: the source is incomplete", emitter.source()))),
     }
