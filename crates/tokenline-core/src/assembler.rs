@@ -1,4 +1,4 @@
-//! Native tool calls out of the fragments that a provider sends of them.
+//! Assembles native tool calls from the fragments that a provider sends.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -21,47 +21,46 @@ pub use update::CallUpdate;
 use crate::json::{Parser, error};
 use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, ValidateCall, Violation};
 
-/// Puts the native tool calls of one answer together from their fragments. Sans-IO.
+/// Assembles the native tool calls of a response from their fragments. Sans-IO.
 ///
 /// # Which call a fragment belongs to
 ///
-/// To the call of its `id`, unless that has another `index` or another name; else to the latest call
-/// of its `index`, where it has one; else to the call that the fragment before it belonged to. It
-/// opens a new call if there is no such call, and also where servers give several calls one index,
-/// or none: if it names another tool, if it has another id (with an index only if it names a tool as
-/// well: there are servers that mint an id for every fragment), or if it names a tool and its
-/// arguments begin with `{` after arguments that are balanced or given up.
+/// A fragment belongs to the call with its `id`, unless that call has another `index` or another name; else
+/// to the latest call with its `index`, if it has one; else to the call of the previous fragment. It opens a
+/// new call if there is no such call. Because servers may give several calls one index, or none, it also
+/// opens one if it names another tool, if it has another id (with an index only if it also names a tool: some
+/// servers make up an id for every fragment), or if it names a tool and its arguments begin with `{` after
+/// arguments that are balanced or rejected.
 ///
-/// The same id and the same name are the same call, though, and some servers send one twice. If its
-/// arguments are the same, byte for byte, it is delivered once; if not, that is a
-/// [`Code::TrailingData`], and it is withheld unless it was released already.
+/// The same id with the same name is the same call, and some servers send one twice. If its arguments are the
+/// same, byte for byte, it is delivered once; otherwise it is rejected with [`Code::TrailingData`], unless it
+/// was already released.
 ///
 /// # When a call is released
 ///
-/// The arguments are parsed as they arrive, each byte once. A balanced root alone proves nothing,
-/// because `{"query":"test"}` may be followed by `, "limit": 10}`; the call is then given up, as
-/// [`Code::TrailingData`]. It is released once the provider says that this call has ended
-/// ([`seal_item`](Self::seal_item)) or that the answer has ([`seal`](Self::seal)); after a token
-/// limit, an error or a silent close ([`cut_item`](Self::cut_item), [`cut`](Self::cut)) it is not.
-/// Calls come one after another, so the next call proves the balanced ones before it
-/// ([`CompletedBy::NextItem`]). No server is known that interleaves the fragments of parallel calls; for one that does,
-/// [`Release::AtFinish`] waits for the end where calls have an index of their own. More arguments for a call that was
-/// released are a [`Code::LateFragment`]. With [`Release::OnBalance`] a balanced root is enough.
+/// The arguments are parsed as they arrive, each byte once. A balanced root alone proves nothing, because
+/// `{"query":"test"}` may be followed by `, "limit": 10}`; the call is then rejected with
+/// [`Code::TrailingData`]. A call is released once the provider ends it ([`finish_item`](Self::finish_item))
+/// or the response ([`finish`](Self::finish)), but not after a token limit, an error or a missing terminator
+/// ([`abort_item`](Self::abort_item), [`abort`](Self::abort)). Calls come one after another, so the next call
+/// confirms the balanced ones before it ([`CompletedBy::NextItem`]). No server is known to interleave the
+/// fragments of parallel calls; for one that does, [`Release::AtFinish`] holds calls with an index of their
+/// own until the end. More arguments for a released call are a [`Code::LateFragment`]. With
+/// [`Release::OnBalance`] a balanced root is enough.
 ///
-/// Arguments that never came are `{}` only where the answer's end was clean. The arguments of all open calls
-/// together, and their names and ids, may take [`Limits::line_bytes`](crate::Limits::line_bytes).
+/// Missing arguments are `{}` only if the response ended cleanly. The arguments of all open calls together,
+/// with their names and ids, may take [`Limits::line_bytes`](crate::Limits::line_bytes).
 ///
 /// # Ids
 ///
-/// A call keeps the provider's id. Where there is none it gets one, so that its result can be told
-/// from others: `synthetic_1` for the answer's first call, and so on, the same in every run.
+/// A call keeps the provider's id. Without one it gets a synthetic id, so that its result can be matched to
+/// it: `synthetic_1` for the first call of the response, and so on, the same in every run.
 ///
-/// # Places
+/// # Positions
 ///
-/// A finding is placed in the text of its call's arguments: the line, the column and the span count
-/// from their first byte. JSON Pointers start at the call as it is printed, so that an argument is at
-/// `/parameters/city`; the schema's start at the tool's schema. The message tells which call it was,
-/// by its number in the answer and its tool's name.
+/// The line, column and span of a diagnostic count from the first byte of the call's arguments. JSON Pointers
+/// start at the call as it is serialized, so an argument is at `/parameters/city`; those into the schema
+/// start at the tool's schema. The message names the call by its number in the response and its tool.
 ///
 /// ```
 /// use tokenline_core::{CallDelta, CompletedBy, Options, ToolCallAssembler};
@@ -73,7 +72,7 @@ use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, Validat
 /// }
 /// assert!(calls.next_event().is_none(), "balanced, but nothing proves that it is whole");
 ///
-/// calls.seal(CompletedBy::FinishReason);
+/// calls.finish(CompletedBy::FinishReason);
 /// let call = calls.next_event().unwrap()?;
 /// assert_eq!((call.name.as_str(), call.parameters.as_str()), ("search", r#"{"query":"fjord"}"#));
 /// # Ok::<(), Box<tokenline_core::RejectedCall>>(())
@@ -81,34 +80,32 @@ use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, Validat
 pub struct ToolCallAssembler {
     options: Options,
     tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
-    /// In the order in which they began. The ended ones are kept so that what still comes for them
-    /// is known for what it is.
+    /// In the order in which they began. Ended calls are kept to recognize late fragments.
     calls: Vec<Call>,
-    /// The ordinal of the call that the last fragment belonged to.
+    /// The ordinal of the call of the last fragment.
     current: u64,
     /// How many calls began.
     opened: u64,
-    /// Bytes held by the calls: names, ids, and the arguments of those that have not ended.
+    /// Bytes held for the calls: names, ids, and the arguments of calls that have not ended.
     held: u64,
     ready: VecDeque<CallUpdate>,
-    /// Whether it yields how calls grow.
+    /// Whether it also yields how calls grow.
     has_updates: bool,
-    /// Of a call that has ended, for the next one.
+    /// The buffers of an ended call, for the next one.
     spare: Option<Box<Arguments>>,
     examined: u64,
 }
 
-/// Calls that are remembered. Stops a server that opens calls for ever.
+/// Most calls to remember. Stops a server that opens calls for ever.
 const MAX_CALLS: usize = 256;
-/// Bytes that there is room for when a call begins: few take more.
+/// Initial capacity for the arguments of a call: few take more.
 const ROOM: usize = 256;
-/// A text larger than this is given back once its call has ended: one long call must not pin memory.
+/// The capacity kept once a call has ended: one long call must not pin memory.
 const KEEP: usize = 64 * 1024;
 
-// Life of an assembler.
+// Setup.
 impl ToolCallAssembler {
-    /// An assembler at the start of an answer. Of the options it uses when a call is released and
-    /// the limits.
+    /// An assembler at the start of a response. Uses only the release and the limits of the options.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
@@ -125,20 +122,21 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Holds each call against the definitions of tools before it is released.
+    /// Validates each call against tool definitions before it is released.
     #[must_use]
     pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
         self.tools = Some(tools);
         self
     }
 
-    /// Yields as well that a call begins, and how its arguments grow; see [`next_update`](Self::next_update).
+    /// Also yields the beginning of calls and the growth of their arguments; see
+    /// [`next_update`](Self::next_update).
     #[must_use]
     pub fn with_updates(self) -> Self {
         Self { has_updates: true, ..self }
     }
 
-    /// Forgets everything and starts with the next answer.
+    /// Forgets everything and starts with the next response.
     pub fn reset(&mut self) {
         self.calls.clear();
         self.ready.clear();
@@ -148,7 +146,7 @@ impl ToolCallAssembler {
 
 // Fragments in, calls out.
 impl ToolCallAssembler {
-    /// Takes in the next fragment. Take the events after each: they queue up until then.
+    /// Takes the next fragment. Take the events after each push: they are queued until then.
     pub fn push(&mut self, delta: CallDelta<'_>) {
         let delta = CallDelta {
             id: delta.id.filter(|id| !id.is_empty()),
@@ -161,7 +159,7 @@ impl ToolCallAssembler {
             None => self.open(&delta),
         };
         self.current = self.calls[at].ordinal;
-        if !self.complete_header(at, &delta) {
+        if !self.set_header(at, &delta) {
             return;
         }
         if self.has_updates {
@@ -172,23 +170,23 @@ impl ToolCallAssembler {
 
     fn feed_any(&mut self, at: usize, delta: &CallDelta<'_>) {
         match delta.is_whole {
-            true => self.feed_whole(at, delta),
+            true => self.feed_complete(at, delta),
             false => self.feed(at, delta),
         }
     }
 
-    /// Takes in a value of the arguments of the latest call of this index. A call's arguments come
-    /// either so or as text.
+    /// Takes a value of the arguments of the latest call with this index. The arguments of a call come either
+    /// as values or as text.
     pub fn push_partial(&mut self, index: Option<u64>, part: PartialArgument<'_>, lossy: bool) {
         let at = match self.calls.iter().rposition(|call| index.is_none() || call.index == index) {
             Some(at) => at,
             None => self.open(&CallDelta { index, ..CallDelta::default() }),
         };
         self.current = self.calls[at].ordinal;
-        self.fold(at, &part, lossy);
+        self.push_value(at, &part, lossy);
     }
 
-    /// The next call, or why there is none although it began; `None` if more is needed.
+    /// The next call, or the reason why a call that began is rejected; `None` if more is needed.
     pub fn next_event(&mut self) -> Option<Result<ToolCall, Box<RejectedCall>>> {
         loop {
             if let CallUpdate::Ended { outcome, .. } = self.ready.pop_front()? {
@@ -197,8 +195,8 @@ impl ToolCallAssembler {
         }
     }
 
-    /// The next of all that is known of calls: as [`next_event`](Self::next_event), and with
-    /// [updates](Self::with_updates) that a call begins, and how its arguments grow.
+    /// Like [`next_event`](Self::next_event), but with [updates](Self::with_updates) also yields the
+    /// beginning of a call and the growth of its arguments.
     ///
     /// ```
     /// use tokenline_core::{CallDelta, CallUpdate, Options, ToolCallAssembler};
@@ -214,67 +212,67 @@ impl ToolCallAssembler {
         self.ready.pop_front()
     }
 
-    /// Says that the item with this index has ended, and is whole; `completion` is the evidence for
-    /// it. Arguments that never came are left for the end of the answer to judge.
-    pub fn seal_item(&mut self, index: u64, completion: CompletedBy) {
+    /// Ends the item with this index as complete; `completion` is the evidence. Whether missing arguments are
+    /// allowed is decided at the end of the response.
+    pub fn finish_item(&mut self, index: u64, completion: CompletedBy) {
         for at in 0..self.calls.len() {
             if self.calls[at].index == Some(index) {
-                self.seal_call(at, completion, Arguments::is_blank);
+                self.finish_call(at, completion, Arguments::is_blank);
             }
         }
     }
 
-    /// Says that the item with this index has ended, and is not whole.
-    pub fn cut_item(&mut self, index: u64) {
+    /// Ends the item with this index as incomplete.
+    pub fn abort_item(&mut self, index: u64) {
         for at in 0..self.calls.len() {
             if self.calls[at].index == Some(index) {
-                self.cut_call(at);
+                self.abort_call(at);
             }
         }
     }
 
-    /// Says that the provider itself came to a clean end, which `completion` names: every call is
-    /// whole, unless its arguments are not balanced even so.
-    pub fn seal(&mut self, completion: CompletedBy) {
+    /// Ends the response as complete; `completion` is the evidence. Completes every call whose arguments are
+    /// balanced.
+    pub fn finish(&mut self, completion: CompletedBy) {
         for at in 0..self.calls.len() {
-            self.seal_call(at, completion, |_| false);
+            self.finish_call(at, completion, |_| false);
         }
     }
 
-    fn seal_call(&mut self, at: usize, completion: CompletedBy, is_left: fn(&Arguments) -> bool) {
+    fn finish_call(&mut self, at: usize, completion: CompletedBy, is_exempt: fn(&Arguments) -> bool) {
         if let State::Open(arguments) = &mut self.calls[at].state {
-            if is_left(arguments) {
+            if is_exempt(arguments) {
                 return;
             }
-            if arguments.folded.as_ref().is_some_and(|folded| folded.is_open()) {
-                return self.cut_call(at);
+            if arguments.partial.as_ref().is_some_and(|partial| partial.is_open()) {
+                return self.abort_call(at);
             }
             if trim_start(&arguments.text).is_empty() {
-                let text = arguments.folded.take().map_or("{}".to_owned(), |folded| folded.to_json());
+                let text = arguments.partial.take().map_or("{}".to_owned(), |partial| partial.to_json());
                 self.held += text.len() as u64;
                 arguments.text.push_str(&text);
             }
             self.parse(at, Parser::finish);
         }
         match self.calls[at].state {
-            State::Open(_) => self.cut_call(at),
-            State::Released(_) if self.calls[at].is_being_repeated() => self.differ(at),
+            State::Open(_) => self.abort_call(at),
+            State::Released(_) if self.calls[at].is_being_repeated() => self.reject_changed(at),
             _ => self.release(at, completion),
         }
-        self.calls[at].sequel = AfterArguments::Nothing;
+        self.calls[at].after_arguments = AfterArguments::Nothing;
     }
 
-    /// Says that the answer ended in a way that proves nothing: at a token limit, in an error, or
-    /// silently. No call that is still open is released.
-    pub fn cut(&mut self) {
+    /// Ends the response without evidence that it is complete: at a token limit, in an error, or without a
+    /// terminator. Rejects all open calls.
+    pub fn abort(&mut self) {
         for at in 0..self.calls.len() {
-            self.cut_call(at);
+            self.abort_call(at);
         }
     }
 
-    /// Says that the answer begins anew, and that calls which were rejected may come again. Those that
-    /// were released are remembered, so that they are not delivered twice.
-    pub fn forget_rejected(&mut self) {
+    /// Starts the response anew: rejected calls may come again. Released calls are remembered, so that they
+    /// are not delivered twice.
+    pub fn discard_rejected(&mut self) {
         self.calls.retain(|call| {
             let is_kept = !matches!(call.state, State::Rejected);
             if !is_kept {
@@ -284,16 +282,16 @@ impl ToolCallAssembler {
         });
     }
 
-    /// How many bytes of arguments were looked at: each once, whatever the fragments.
+    /// Bytes of arguments examined: each once, however they are split.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.examined
     }
 }
 
-// Telling calls apart.
+// Matching fragments to calls.
 impl ToolCallAssembler {
-    /// The call that the fragment goes on with, if it opens none.
+    /// The call that the fragment continues, if any.
     fn locate(&self, delta: &CallDelta<'_>) -> Option<usize> {
         let current = || self.calls.iter().rposition(|call| call.ordinal == self.current);
         let is_either = |own: Option<&str>, its: Option<&str>| own.is_none() || its.is_none() || own == its;
@@ -310,8 +308,8 @@ impl ToolCallAssembler {
         (!self.calls[at].is_superseded_by(delta)).then_some(at)
     }
 
-    /// Opens a call. Calls come one after another, so this proves that the balanced ones are whole; with
-    /// [`Release::AtFinish`] only those that share its index. What cannot be read proves nothing.
+    /// Opens a call, which confirms the balanced calls before it; with [`Release::AtFinish`] only those with
+    /// the same index. A corrupted fragment confirms nothing.
     fn open(&mut self, delta: &CallDelta<'_>) -> usize {
         let index = delta.index;
         let proves_all = self.options.release != Release::AtFinish;
@@ -331,24 +329,24 @@ impl ToolCallAssembler {
         self.opened += 1;
         let arguments = self.spare.take().unwrap_or_else(|| {
             let json = Parser::new().with_limits(&self.options.limits);
-            Box::new(Arguments { json, text: String::with_capacity(ROOM), folded: None, folded_bytes: 0 })
+            Box::new(Arguments { json, text: String::with_capacity(ROOM), partial: None, partial_bytes: 0 })
         });
         let state = State::Open(arguments);
-        let (id, name, sequel) = (None, None, AfterArguments::Nothing);
+        let (id, name, after_arguments) = (None, None, AfterArguments::Nothing);
         let is_announced = false;
-        self.calls.push(Call { ordinal: self.opened, index, id, name, sequel, state, is_announced });
+        self.calls.push(Call { ordinal: self.opened, index, id, name, after_arguments, state, is_announced });
         self.calls.len() - 1
     }
 
-    /// Takes over an id and a name that are new. Answers whether there was room, and they are sound.
-    fn complete_header(&mut self, at: usize, delta: &CallDelta<'_>) -> bool {
+    /// Stores a new id and name. Returns whether there was room, and they are valid.
+    fn set_header(&mut self, at: usize, delta: &CallDelta<'_>) -> bool {
         if delta.id.is_none() && delta.name.is_none() {
-            return self.admit(at, 0);
+            return self.reserve(at, 0);
         }
         let call = &self.calls[at];
         let id = delta.id.filter(|_| call.id.is_none() && !call.has_ended());
         let name = delta.name.filter(|_| call.name.is_none() && !call.has_ended());
-        if !self.admit(at, id.map_or(0, str::len) + name.map_or(0, str::len)) {
+        if !self.reserve(at, id.map_or(0, str::len) + name.map_or(0, str::len)) {
             return false;
         }
         let call = &mut self.calls[at];
@@ -364,7 +362,7 @@ impl ToolCallAssembler {
 
 // The end of a call.
 impl ToolCallAssembler {
-    /// Releases the call if it is balanced, and judged to be good.
+    /// Releases the call if it is balanced and valid.
     fn release(&mut self, at: usize, completion: CompletedBy) {
         let call = &self.calls[at];
         let State::Balanced(arguments) = &call.state else { return };
@@ -384,22 +382,21 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Rejects the call if it is open or balanced: the answer ended, and proves nothing.
-    fn cut_call(&mut self, at: usize) {
+    /// Rejects the call if it is open or balanced: the response ended without evidence.
+    fn abort_call(&mut self, at: usize) {
         match &self.calls[at].state {
             State::Open(arguments) => {
                 let message = match trim_start(&arguments.text) {
-                    _ if arguments.folded.is_some() => {
-                        "the arguments were to go on, found the end".to_owned()
+                    _ if arguments.partial.is_some() => {
+                        "the arguments should continue, but the response ended".to_owned()
                     }
-                    "" => "the answer ended before the arguments began".to_owned(),
+                    "" => "the response ended before the arguments began".to_owned(),
                     _ => error::describe(arguments.json.expected(), error::UnexpectedToken::EndOfInput),
                 };
                 self.reject_at_end(at, Code::Truncated, message);
             }
             State::Balanced(_) => {
-                let message =
-                    "the arguments are balanced, but the answer ended without proof that they are whole";
+                let message = "the arguments are balanced, but the response ended without evidence that they are complete";
                 self.reject(at, Violation::new(Code::Unsealed, 0, message));
             }
             State::Released(_) | State::Rejected => {}
@@ -422,14 +419,14 @@ impl ToolCallAssembler {
         self.end(at, State::Rejected);
     }
 
-    /// The call's id, which is made up if it has none, and whether it was.
+    /// The id of the call, and whether it is synthetic.
     fn id_of(&self, at: usize) -> (Option<String>, bool) {
         let call = &self.calls[at];
         if call.id.is_some() {
             return (call.id.clone(), false);
         }
         let mut id = format!("synthetic_{}", call.ordinal);
-        // A provider may give some of its calls an id, and mean something like this.
+        // A provider may use such an id for some of its calls.
         while self.calls.iter().any(|call| call.id.as_deref() == Some(&id)) {
             id.push('_');
         }
@@ -441,10 +438,10 @@ impl ToolCallAssembler {
         if let State::Open(mut arguments) | State::Balanced(mut arguments) =
             mem::replace(&mut call.state, state)
         {
-            self.held -= arguments.text.len() as u64 + arguments.folded_bytes;
+            self.held -= arguments.text.len() as u64 + arguments.partial_bytes;
             arguments.json.reset();
-            arguments.folded = None;
-            arguments.folded_bytes = 0;
+            arguments.partial = None;
+            arguments.partial_bytes = 0;
             arguments.text.clear();
             arguments.text.shrink_to(KEEP);
             self.spare = Some(arguments);
@@ -452,7 +449,7 @@ impl ToolCallAssembler {
     }
 }
 
-/// Places and counts only: names and arguments may be private.
+/// Shows positions and counts only: names and arguments may be private.
 impl fmt::Debug for ToolCallAssembler {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ToolCallAssembler")

@@ -1,11 +1,11 @@
-//! What a parser takes as a chunk of text.
+//! Chunks of text that a parser takes.
 
 use bytes::Bytes;
 
 /// A chunk of text for [`JsonlParser::push`](crate::JsonlParser::push).
 ///
-/// Owned buffers (`String`, `Vec<u8>`, `Box<[u8]>`, [`Bytes`]) are taken without a copy, `&Bytes` is cloned, which copies
-/// nothing either. Borrowed text and bytes are copied.
+/// Owned buffers (`String`, `Vec<u8>`, `Box<[u8]>`, [`Bytes`]) are taken without a copy, and so is `&Bytes`,
+/// which is cloned. Borrowed text and bytes are copied.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a chunk of text",
     note = "a chunk is `&str`, `&[u8]`, `String`, `Vec<u8>` or `Bytes`, or a reference to one of them"

@@ -1,10 +1,10 @@
-//! One finding about the input: what, where, and by which rule.
+//! Diagnostics: what is wrong with the input, where, and by which rule.
 
 use std::fmt;
 
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-/// A stretch of the decoded text: two offsets in bytes from the start of the stream.
+/// A range of the decoded text, in bytes from the start of the stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Span {
     /// Offset of the first byte.
@@ -14,7 +14,7 @@ pub struct Span {
 }
 
 impl Span {
-    /// A span from `start` up to, not including, `end`.
+    /// The span from `start` up to, not including, `end`.
     #[must_use]
     pub const fn new(start: u64, end: u64) -> Self {
         Self { start, end }
@@ -33,16 +33,16 @@ impl Span {
     }
 }
 
-/// What the places of a [`Diagnostic`] are places in.
+/// What the positions of a [`Diagnostic`] refer to.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Origin {
-    /// The text that was decoded.
+    /// The decoded text.
     #[default]
     Text,
-    /// The text of a native tool call's arguments.
+    /// The arguments of a native tool call.
     Arguments,
-    /// The bytes of the wire: server-sent events, or whatever a provider streams.
+    /// The bytes of the wire: server-sent events, or what else a provider streams.
     Wire,
 }
 
@@ -58,11 +58,11 @@ impl Origin {
     }
 }
 
-/// How much a [`Diagnostic`] weighs.
+/// The severity of a [`Diagnostic`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
 pub enum Severity {
-    /// Worth knowing, nothing was lost: the prose around a model's records.
+    /// Worth knowing, but nothing was rejected: prose around a model's records.
     Info,
     /// Something that looked like data was not delivered.
     Error,
@@ -98,7 +98,7 @@ macro_rules! codes {
                 match self { $(Self::$variant => $name,)+ }
             }
 
-            /// What the code means and what became of the input, in a few sentences.
+            /// What the code means and what happens to the input, in a few sentences.
             #[must_use]
             pub const fn explanation(self) -> &'static str {
                 match self { $(Self::$variant => $summary,)+ }
@@ -113,7 +113,7 @@ macro_rules! codes {
     };
 }
 
-/// An input that triggers a [`Code`], with what it takes to see it.
+/// An input that triggers a [`Code`], with the setup it needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Example {
@@ -135,7 +135,7 @@ pub enum Example {
     },
     /// A stream of OpenAI chat completion events, read for its tool calls.
     OpenAiChat(&'static str),
-    /// Too long to print; a sentence that describes it.
+    /// A description of an input that is too long to print.
     Described(&'static str),
 }
 
@@ -144,37 +144,36 @@ const WEATHER_TOOL: &str = r#"[{"name":"weather","parameters":{"type":"object","
 codes! {
     /// Text without an opener of an object or array.
     Prose = "prose",
-        "A line of text in which no record begins, nor anything by which one was meant. Models write such \
+        "A line of text in which neither a record nor an attempt at one begins. Models write such \
          lines around their records, with LaTeX, links, templates and code in them. \
-         It is information, never counted as a reject. Where the calls of a text are known to be in \
+         It is information and never counts as a reject. If the calls of a text are known to be in \
          another format, such a line may hold an object.",
         Example::Text("Here are the definitions:");
     /// Not JSON.
     MalformedJson = "malformed_json",
-        "A JSON value breaks the grammar of RFC 8259. What is lost are its line and, where it \
-         stands on several, the lines that belong to it; inner objects of the broken one are not \
-         delivered in its place, and no good line is lost beside it.",
+        "A JSON value breaks the grammar of RFC 8259. Its line or lines are rejected; objects \
+         inside it are not delivered in its place, and valid lines around it are not affected.",
         Example::Text(r#"{"a":NaN,"b":{"c":1}}"#);
     /// The input ended inside a value.
     Truncated = "truncated",
-        "The input ended inside a value. What was complete before it is delivered; the cut value \
-         is not finished by guessing.",
+        "The input ended inside a value. Records completed before it are delivered; the truncated \
+         value is not completed by guessing.",
         Example::Text(r#"{"entity":"photosyn"#);
-    /// JSON, but no object.
+    /// JSON, but not an object.
     NotAnObject = "not_an_object",
-        "A value, or an element of an array of records, that is valid JSON but no object. Records \
+        "A value, or an element of an array of records, is valid JSON but not an object. Records \
          are objects.",
         Example::Text(r#"["a","b"]"#);
     /// More JSON after the object's closing brace.
     TrailingData = "trailing_data",
         "After a balanced object the line goes on as if the object were still open. The object \
-         is withheld, because a closing brace alone does not prove that it was whole.",
+         is withheld, because a closing brace alone does not prove that it is complete.",
         Example::Text(r#"{"query":"x"},"limit":10}"#);
-    /// More of a tool call that was released already.
+    /// More of a tool call that was already released.
     LateFragment = "late_fragment",
-        "A provider sent a fragment of a tool call after the call was proven whole and released, because \
-         the next call had begun. The response is not complete: the released call may not be what the \
-         model wrote. `Release::AtFinish` waits with parallel calls until the response ends.",
+        "A provider sent a fragment of a tool call after the call was released, because the next call \
+         had begun. The response does not count as complete: the released call may not be what the model \
+         wrote. `Release::AtFinish` holds parallel calls until the response ends.",
         Example::OpenAiChat(concat!(
             r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"f","arguments":"{}"}}]}}]}"#,
             "\n\n",
@@ -183,14 +182,14 @@ codes! {
             r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"function":{"arguments":",1"}}]}}]}"#,
             "\n\n",
         ));
-    /// One object names a member twice.
+    /// An object names a member twice.
     DuplicateKey = "duplicate_key",
-        "An object has two members of one name and a schema or tool definitions are given. \
-         Readers disagree on which of them counts, so it is a way around inspection.",
+        "An object has two members of the same name, and a schema or tool definitions are given. \
+         Readers disagree on which of them counts, so one could bypass the check.",
         Example::Schema { schema: r#"{"type":"object"}"#, text: r#"{"role":"user","role":"admin"}"# };
     /// Bytes that are not UTF-8.
     InvalidUtf8 = "invalid_utf8",
-        "The line holds bytes that are not UTF-8. The line is rejected, the lines around it are not.",
+        "The line holds bytes that are not UTF-8. It is rejected; the lines around it are not.",
         Example::Described("a line with a byte such as 0xFF in it: printf '{\"a\":\"\\377\"}\\n'");
     /// A line beyond the limit.
     LineTooLong = "line_too_long",
@@ -203,18 +202,17 @@ codes! {
         Example::Described("128 opening brackets in a row");
     /// An open record beyond the limit.
     RecordTooLarge = "record_too_large",
-        "A record that stands on several lines or in an array, or a server-sent event, is larger \
-         than the limit. It was discarded.",
+        "A record on several lines or in an array, or a server-sent event, is larger than the limit. It was discarded.",
         Example::Described("a server-sent event with more than 16 MiB of data");
     /// Breaks the schema or does not fit the type.
     SchemaViolation = "schema_violation",
-        "The record is JSON but breaks the schema, or does not fit the type that was asked for. \
-         The paths name the place in the record and the rule in the schema.",
+        "The record is JSON but breaks the schema, or does not fit the requested type. \
+         The paths name the position in the record and the rule in the schema.",
         Example::Schema { schema: r#"{"properties":{"a":{"type":"string"}}}"#, text: r#"{"a":1}"# };
-    /// A tool call without a name, or a value without the items that were asked for.
+    /// A tool call without a name, or a value without the requested items.
     MissingField = "missing_field",
-        "A tool call has no `name`, or a name that is no string; or a value has no array at the \
-         place where the items were said to be (`--items`).",
+        "A tool call has no `name`, or a name that is not a string; or a value has no array at the \
+         pointer given for the items (`--items`).",
         Example::Tools { tools: WEATHER_TOOL, text: r#"{"parameters":{"city":"Paris"}}"# };
     /// A tool that is not defined.
     UnknownTool = "unknown_tool",
@@ -222,25 +220,25 @@ codes! {
         Example::Tools { tools: WEATHER_TOOL, text: r#"{"name":"wether","parameters":{"city":"Paris"}}"# };
     /// Parameters missing or of the wrong kind.
     InvalidParameters = "invalid_parameters",
-        "A tool call's parameters are missing, are no object, or break the tool's schema.",
+        "A tool call's parameters are missing, are not an object, or break the tool's schema.",
         Example::Tools { tools: WEATHER_TOOL, text: r#"{"name":"weather","parameters":{"town":"Paris"}}"# };
-    /// A balanced tool call without evidence that it was whole.
+    /// A balanced tool call without evidence that it is complete.
     Unsealed = "unsealed",
         "A tool call is balanced, but the stream ended without evidence that the model had \
-         finished it: a token limit, an error or a silent close. It is withheld, because its \
-         arguments may have been cut.",
+         finished it: at a token limit, in an error or without its terminator. It is withheld, because \
+         its arguments may be truncated.",
         Example::OpenAiChat(concat!(
             r#"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"c1","function":{"name":"weather","arguments":"{}"}}]}}]}"#, "\n\n",
             r#"data: {"choices":[{"index":0,"delta":{},"finish_reason":"length"}]}"#, "\n\n",
         ));
     /// The provider sent an error.
     ProviderError = "provider_error",
-        "The provider sent an error inside the stream. What was complete before it is delivered.",
+        "The provider sent an error inside the stream. Records and calls completed before it are delivered.",
         Example::OpenAiChat(concat!(r#"data: {"error":{"message":"overloaded"}}"#, "\n\n"));
     /// The stream closed without its terminator.
     StreamIncomplete = "stream_incomplete",
-        "The connection closed cleanly, but without the provider's own end of stream. That is not \
-         success: the answer may have been cut anywhere.",
+        "The connection closed without an error, but without the provider's end-of-stream marker. \
+         The response may be truncated anywhere.",
         Example::OpenAiChat(concat!(r#"data: {"choices":[{"index":0,"delta":{"content":"{\"a\":1}"}}]}"#, "\n\n"));
 }
 
@@ -251,7 +249,7 @@ impl Code {
         Self::ALL.iter().copied().find(|code| code.as_str() == name)
     }
 
-    /// How much findings of this code weigh.
+    /// The severity of diagnostics of this code.
     #[must_use]
     pub const fn severity(self) -> Severity {
         match self {
@@ -267,31 +265,31 @@ impl fmt::Display for Code {
     }
 }
 
-/// One finding, with its place.
+/// A diagnostic, with its position.
 ///
-/// Private by design: messages name places, kinds and rules, never the values of the input.
+/// Private by design: messages name positions, kinds and rules, never values of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Diagnostic {
     /// What it is about.
     pub code: Code,
-    /// What the line, the span and the column count in.
+    /// What the line, the span and the column refer to.
     pub origin: Origin,
     /// The line, counted from 1.
     pub line: u64,
-    /// The bytes concerned, from the start of what they are in.
+    /// The bytes concerned, from the start of the origin.
     pub span: Span,
-    /// The place of the fault in its line: bytes from the line's start, counted from 1.
+    /// The column of the fault: bytes from the line's start, from 1.
     pub column: u64,
-    /// JSON Pointer into the record, where the finding is about a value inside it.
+    /// JSON Pointer into the record, if the diagnostic is about a value inside it.
     pub instance_path: Option<String>,
-    /// JSON Pointer into the schema, where a schema's rule was broken.
+    /// JSON Pointer into the schema, if a rule of the schema was broken.
     pub schema_path: Option<String>,
-    /// One sentence for a person.
+    /// One sentence for the user.
     pub message: String,
 }
 
 impl Diagnostic {
-    /// A finding without paths.
+    /// A diagnostic without paths.
     #[must_use]
     pub fn new(code: Code, line: u64, span: Span, column: u64, message: impl Into<String>) -> Self {
         let (instance_path, schema_path) = (None, None);
@@ -307,13 +305,13 @@ impl Diagnostic {
         }
     }
 
-    /// The same about another place than the decoded text.
+    /// The same diagnostic with another origin.
     #[must_use]
     pub fn with_origin(self, origin: Origin) -> Self {
         Self { origin, ..self }
     }
 
-    /// How much it weighs.
+    /// Its severity.
     #[must_use]
     pub const fn severity(&self) -> Severity {
         self.code.severity()

@@ -1,4 +1,4 @@
-//! The driver under all streams of text: records in, judged, repaired and counted.
+//! The driver under all streams of text: decodes, validates, repairs and counts records.
 
 mod partials;
 mod rules;
@@ -19,12 +19,12 @@ use crate::{
 pub use partials::PartialDriver;
 use rules::{HookOutcome, Rules};
 
-/// Typed records or tool calls out of a text: everything that a stream does but I/O.
+/// Typed records or tool calls from text: everything a stream does except I/O.
 ///
-/// Under `JsonlStreamParser` and `JsonlCodec` of `tokenline-codec`, for adapters to other kinds of
-/// streams. It decodes records, holds them against a validator or tools, reads them into `T`, asks a
-/// repair hook about rejects, counts in a [`Report`], and ends early where a quota says so. To read a
-/// text that is at hand, [`JsonlParser`](crate::JsonlParser) is simpler.
+/// For adapters to other kinds of streams; `JsonlStreamParser` and `JsonlCodec` of `tokenline-codec` are
+/// built on it. It decodes records, validates them against a schema or tools, deserializes them into `T`,
+/// asks a repair hook about rejects, counts in a [`Report`], and ends early at a quota. To read a text that
+/// is in memory, [`JsonlParser`](crate::JsonlParser) is simpler.
 ///
 /// ```
 /// use tokenline_core::json::Raw;
@@ -47,7 +47,7 @@ use rules::{HookOutcome, Rules};
 ///             None => driver.finish(SourceEnd::Clean),
 ///         },
 ///         StreamStep::Done => break,
-///         StreamStep::Repair(_) => unreachable!("the hook answers at once"),
+///         StreamStep::Repair(_) => unreachable!("the hook replies at once"),
 ///     }
 /// }
 /// assert_eq!(records, ["{\"a\":1}", "{\"a\":null}", "{\"a\":3}"]);
@@ -58,22 +58,22 @@ pub struct Driver<T = Raw> {
     decoder: RecordDecoder,
     rules: Rules<T>,
     tally: Tally,
-    /// Boxed and only if there is a hook, so that others pay one branch.
+    /// Boxed, and present only with a hook, so that other drivers pay one branch.
     repair: Option<Box<Repair>>,
     end: Option<SourceEnd>,
     is_done: bool,
 }
 
 struct Repair {
-    /// `None`: the caller is asked, with [`StreamStep::Repair`].
+    /// `None` asks the caller, with [`StreamStep::Repair`].
     hook: Option<RepairHook>,
     buffer: RejectBuffer,
     asked: Option<(Diagnostic, Record<()>)>,
 }
 
 impl<T: DeserializeOwned> Driver<T> {
-    /// A driver at the start of a text, that reads records into `T`. There are no partials: its events are
-    /// owned, and whole.
+    /// A driver at the start of a text that reads records into `T`. It yields no partials, because its events
+    /// are owned and complete.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let options = options.partials(false);
@@ -83,7 +83,7 @@ impl<T: DeserializeOwned> Driver<T> {
 }
 
 impl<T> Driver<T> {
-    /// Starts over, as the options and the rules say.
+    /// Restarts with the current options and rules.
     fn restarted(mut self) -> Self {
         self.decoder = RecordDecoder::new(self.options.clone());
         if self.rules.yields_calls()
@@ -98,7 +98,7 @@ impl<T> Driver<T> {
         self
     }
 
-    /// Sets how to read: mode, emission and limits. Forgets what was read before.
+    /// Sets the options for reading. Discards what was read before.
     #[must_use]
     pub fn with_options(mut self, options: Options) -> Self {
         self.options = options.partials(false);
@@ -108,8 +108,8 @@ impl<T> Driver<T> {
         self.restarted()
     }
 
-    /// Reads each record as tool calls, under the same rules. Calls in tags and brackets are found too;
-    /// [`Options::calls`] says which, all unless it was given. Forgets what was read before.
+    /// Reads each record as tool calls, under the same rules. Also finds calls in tags and brackets: those of
+    /// [`Options::calls`], by default all. Discards what was read before.
     #[must_use]
     pub fn tool_calls(self) -> Driver<ToolCall> {
         let Self { options, decoder, rules, tally, repair, end, is_done } = self;
@@ -117,21 +117,21 @@ impl<T> Driver<T> {
         Driver { options, decoder, rules, tally, repair, end, is_done }.restarted()
     }
 
-    /// Holds each record against a validator before it is read into `T`.
+    /// Validates each record before it is deserialized into `T`.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.rules.validator = Some(Arc::new(validator));
         self
     }
 
-    /// Holds each [tool call](Self::tool_calls) against the definitions of tools.
+    /// Validates each [tool call](Self::tool_calls) against tool definitions.
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.rules.tools = Some(Arc::new(tools));
         if self.rules.yields_calls() { self.restarted() } else { self }
     }
 
-    /// Changes how much is delivered and rejected before it ends.
+    /// Changes the quotas for deliveries and rejects.
     #[must_use]
     pub fn with_quota(mut self, set: impl FnOnce(&mut StopAfter)) -> Self {
         self.tally.set_quota(set);
@@ -139,10 +139,9 @@ impl<T> Driver<T> {
         self
     }
 
-    /// Asks a closure for replacements of what is rejected, if its code
-    /// [is repairable](crate::Code::is_repairable). A replacement is one JSON object that passes the same
-    /// rules; otherwise the reject stands. It takes the place of what it replaces, and is
-    /// [marked](crate::Recovery::Repaired).
+    /// Asks a closure for replacements of rejects whose code [is repairable](crate::Code::is_repairable). A
+    /// replacement must be one JSON object that passes the same rules; otherwise the reject stands. It takes
+    /// the place of the reject, and is [marked](crate::Recovery::Repaired).
     #[must_use]
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
         self.with_hook(Some(Box::new(repair)))
@@ -161,7 +160,7 @@ impl<T> Driver<T> {
         self
     }
 
-    /// Forgets everything that was read and counted, the end too, and starts with the next text.
+    /// Discards everything that was read and counted, including the end, and starts with the next text.
     pub fn reset(&mut self) {
         self.decoder.reset();
         self.rules.queued.clear();
@@ -174,18 +173,18 @@ impl<T> Driver<T> {
         self.is_done = self.tally.is_over();
     }
 
-    /// Ends here: nothing more is read or yielded.
+    /// Ends here: reads and yields nothing more.
     pub fn stop(&mut self) {
         self.is_done = true;
     }
 
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.tally.report()
     }
 
-    /// Decodes from `at` up to the next event, and judges it. Behind the end there is no input.
+    /// Decodes from `at` up to the next event, and applies the rules to it. After the end there is no input.
     #[inline]
     fn decode(
         &mut self,
@@ -225,7 +224,7 @@ impl<T> Driver<T> {
         outcome
     }
 
-    /// Asks the hook. Returns what to ask the caller instead, if there is none.
+    /// Asks the hook. Without one, returns what to ask the caller.
     #[cold]
     fn ask(&mut self, rejected: Rejected, place: Record<()>) -> Option<Rejected> {
         let repair = self.repair.as_mut()?;
@@ -322,7 +321,7 @@ impl<T> StreamMachine for Driver<T> {
     }
 }
 
-/// Places and counts only: what is buffered may be private.
+/// Shows positions and counts only: what is buffered may be private.
 impl<T> fmt::Debug for Driver<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Driver")
@@ -338,7 +337,7 @@ mod tests {
 
     type Step = StreamStep<Event<Raw>>;
 
-    fn asking(text: &str) -> (Driver<Raw>, usize) {
+    fn awaiting_repair(text: &str) -> (Driver<Raw>, usize) {
         let mut driver = Driver::new(Options::lenient()).with_repair_steps();
         let (consumed, step) = driver.step(text.as_bytes());
         let StreamStep::Repair(rejected) = step else { panic!("{step:?}") };
@@ -347,12 +346,12 @@ mod tests {
     }
 
     #[test]
-    fn a_question_without_an_answer_leaves_the_reject() {
+    fn without_a_valid_replacement_the_reject_stands() {
         let text = "{\"a\":x}\n{\"a\":2}\n";
-        for answer in [None, Some(None), Some(Some("[]".to_owned()))] {
-            let (mut driver, at) = asking(text);
-            if let Some(answer) = answer {
-                driver.resume(answer);
+        for replacement in [None, Some(None), Some(Some("[]".to_owned()))] {
+            let (mut driver, at) = awaiting_repair(text);
+            if let Some(replacement) = replacement {
+                driver.resume(replacement);
             }
             let (consumed, step) = driver.step(&text.as_bytes()[at..]);
             assert!(matches!(step, Step::Event(Event::Rejected(_))), "{step:?}");
@@ -362,15 +361,15 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_to_no_question_is_ignored() {
-        let (mut driver, _) = asking("{\"a\":x}\n");
+    fn an_unsolicited_replacement_is_ignored() {
+        let (mut driver, _) = awaiting_repair("{\"a\":x}\n");
         driver.reset();
         driver.resume(Some("{}".to_owned()));
         assert_eq!(driver.step(b""), (0, Step::NeedInput));
     }
 
     #[test]
-    fn nothing_is_read_behind_the_end() {
+    fn nothing_is_read_after_the_end() {
         for end in [Driver::stop, |driver: &mut Driver<Raw>| driver.finish(SourceEnd::Clean)] {
             let mut driver = Driver::<Raw>::new(Options::lenient());
             assert_eq!(driver.step(b"{\"a\":1}"), (7, Step::NeedInput));

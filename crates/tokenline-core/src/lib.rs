@@ -1,19 +1,18 @@
 //! Sans-IO core of tokenline: bytes in, events out.
 //!
-//! What a language model streams arrives in arbitrary pieces. This crate turns the pieces into whole
-//! things, each as soon as it is complete, and reports what was not delivered:
+//! A language model streams its response in arbitrary chunks. This crate assembles them into complete
+//! records, events and calls, delivers each as soon as it is complete, and reports what it rejected:
 //!
 //! | in | machine | out |
 //! |---|---|---|
-//! | text in pieces | [`JsonlParser`], [`RecordDecoder`] | records, one JSON object each |
-//! | text in pieces, for streams | [`Driver`](crate::adapter::Driver) | typed records or tool calls, with quotas, repair and a report |
-//! | a growing JSON document | [`json::Parser`] | a tape that is read as values or into types |
+//! | text in chunks | [`JsonlParser`], [`RecordDecoder`] | records, one JSON object each |
+//! | text in chunks, for streams | [`Driver`](crate::adapter::Driver) | typed records or tool calls, with quotas, repair and a report |
+//! | a growing JSON document | [`json::Parser`] | a tape, read as values or into types |
 //! | the bytes of an event stream | [`sse::SseDecoder`] | server-sent events |
 //! | fragments of tool calls | [`ToolCallAssembler`] | tool calls |
 //!
-//! It is not for I/O: there is no async, no clock, no file here, and no `unsafe`. Streams and codecs
-//! are in `tokenline-codec`, schemas in `tokenline-schema`, the wire formats of providers in
-//! `tokenline-llm`.
+//! It does no I/O: no async, no clock, no files, and no `unsafe`. Streams and codecs are in
+//! `tokenline-codec`, schemas in `tokenline-schema`, the wire formats of providers in `tokenline-llm`.
 //!
 //! ```
 //! use tokenline_core::{Event, JsonlParser, Options};
@@ -30,14 +29,14 @@
 //! assert_eq!(entities, ["DNA"]);
 //! ```
 //!
-//! # What holds for every machine
+//! # Guarantees of every machine
 //!
-//! - However the input is cut, the events are the same; so are a record's deltas ([`Event::Partial`]),
-//!   once appends that follow each other are joined.
-//! - What is wrong with the input is an event with a [`Diagnostic`], never an error that ends things.
+//! - However the input is split, the events are the same. So are a record's deltas ([`Event::Partial`]), once
+//!   consecutive appends are joined.
+//! - Invalid input is an event with a [`Diagnostic`], never an error that ends the stream.
 //! - Nothing is completed by guessing, and nothing is released without evidence ([`CompletedBy`]).
-//! - Every byte is looked at once or twice, whatever the pieces; memory stays within [`Limits`]; once
-//!   warm, nothing is allocated for a record.
+//! - Every byte is read once or twice, however small the chunks; memory stays within [`Limits`]; after
+//!   warm-up, a record costs no allocation.
 #![forbid(unsafe_code)]
 
 mod assembler;

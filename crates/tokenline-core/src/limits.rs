@@ -1,6 +1,6 @@
-//! Caps on what hostile or broken input can make a decoder hold.
+//! Caps on the memory that hostile or broken input can make a decoder hold.
 
-/// Caps that keep memory bounded whatever arrives. All are finite by default.
+/// Caps that keep memory bounded for any input. All are finite by default.
 ///
 /// ```
 /// use tokenline_core::Limits;
@@ -10,13 +10,13 @@
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Longest line or open record, in bytes, its line ending not counted.
+    /// Longest line or open record, in bytes without its line ending.
     ///
-    /// A longer one is one diagnostic and is discarded up to the next line. Values above 2 GiB
-    /// are treated as 2 GiB, because positions inside a record are 32 bits wide.
+    /// A longer one yields one diagnostic and is discarded up to the next line. Values above 2 GiB are
+    /// treated as 2 GiB, because positions inside a record are 32 bits wide.
     pub line_bytes: usize,
-    /// Deepest nesting, in containers. serde_json's limit is the default. More than [`Limits::MAX_DEPTH`] is treated as
-    /// `MAX_DEPTH`: parsing does not recurse, but reading a document into a type does.
+    /// Deepest nesting, in containers. Defaults to serde_json's limit. More than [`Limits::MAX_DEPTH`] is
+    /// treated as `MAX_DEPTH`: parsing does not recurse, but reading a document into a type does.
     pub depth: usize,
     /// Longest line of a server-sent event stream, in bytes.
     pub sse_line_bytes: usize,
@@ -27,8 +27,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The caps used unless others are given: 8 MiB a line, 127 containers, 16 MiB an SSE line
-    /// and event, 1,000 diagnostics.
+    /// The default caps: 8 MiB per line, 127 containers, 16 MiB per SSE line and event, 1,000 diagnostics.
     pub const DEFAULT: Self = Self {
         line_bytes: 8 * 1024 * 1024,
         depth: 127,
@@ -37,8 +36,8 @@ impl Limits {
         diagnostics: 1_000,
     };
 
-    /// The deepest nesting that [`depth`](Self::depth) can allow, 1,024 containers: reading so deep a document into a
-    /// type fits the 2 MiB stack of a spawned thread, unoptimized too.
+    /// The deepest nesting that [`depth`](Self::depth) can allow, 1,024 containers. Reading such a document
+    /// into a type fits the 2 MiB stack of a spawned thread, even in a debug build.
     pub const MAX_DEPTH: usize = 1_024;
 
     /// The line cap as the decoders apply it.

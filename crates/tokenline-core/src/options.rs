@@ -1,4 +1,4 @@
-//! What a record parser is told before it starts.
+//! Options of a record parser.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use crate::{CallFormat, Limits, Mode, Release};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Options {
-    /// How forgiving it is.
+    /// How tolerant the parser is.
     pub mode: Mode,
     /// When a record is released.
     pub release: Release,
@@ -26,17 +26,17 @@ pub struct Options {
     pub partials: bool,
     /// Emit the text between records.
     pub text: bool,
-    /// Whether a root array is one record, and a scalar that stands alone.
+    /// Whether a root array, or a scalar that stands alone, is a record.
     pub(crate) whole_values: bool,
-    /// The format of the tool calls to be looked for in text, beside records.
+    /// The format of tool calls to look for in text.
     pub(crate) calls: Option<CallFormat>,
     /// The names and indices that lead from a root value to the array whose elements are the records.
     pub(crate) items: Option<Arc<[Box<str>]>>,
 }
 
 impl Options {
-    /// Reads what models write in place of JSON Lines: fences, prose, lists, commas, arrays, objects over
-    /// several lines and several on one. The default.
+    /// Reads what models write in place of JSON Lines: code fences, prose, lists, commas, arrays, objects on
+    /// several lines and several on one line. The default.
     #[must_use]
     pub fn lenient() -> Self {
         Self::default()
@@ -62,12 +62,12 @@ impl Options {
         self
     }
 
-    /// Looks in the text for tool calls of this format, and lends each as the record
-    /// `{"name", "parameters"}` that it means, as if it were written so. With [`CallFormat::Auto`], the one
-    /// that the first whole call is in. JSON objects are records as well until it is known that the calls are
-    /// in another format; then they are text.
+    /// Looks for tool calls of this format in the text, and yields each as a record `{"name", "parameters"}`,
+    /// as if it were written so. [`CallFormat::Auto`] means the format of the first complete call. Until it
+    /// is known that the calls are in another format, JSON objects are records as well; after that they are
+    /// text.
     ///
-    /// For the lenient mode. Whatever reads tool calls out of a text asks for them.
+    /// For the lenient mode. Machines that read tool calls from text set it themselves.
     ///
     /// ```
     /// use tokenline_core::{CallFormat, Event, JsonlParser, Options, ToolCall};
@@ -85,23 +85,23 @@ impl Options {
         self
     }
 
-    /// Looks for calls of any format, unless one was given.
+    /// Looks for calls of any format, unless one was chosen.
     pub(crate) fn or_any_calls(self) -> Self {
         if self.looks_for_calls() { self } else { self.calls(CallFormat::Auto) }
     }
 
-    /// Whether tool calls are looked for.
+    /// Whether to look for tool calls.
     #[must_use]
     pub fn looks_for_calls(&self) -> bool {
         self.calls.is_some()
     }
 
-    /// Takes for records the elements of one array within each root value, each as soon as it is
-    /// complete: the array at this JSON Pointer (RFC 6901). What stands beside it is passed over, and
-    /// an object without it is [reported](crate::Code::MissingField). The empty pointer is a root array,
-    /// which needs no asking: a root object is a record then as ever.
+    /// Takes the elements of one array within each root value as records, each as soon as it is complete.
+    /// `pointer` is the JSON Pointer (RFC 6901) of the array. The rest of the root value is skipped, and an
+    /// object without the array is [reported](crate::Code::MissingField). The empty pointer is the root
+    /// array, whose elements are records by default; a root object then is still a record.
     ///
-    /// For the lenient mode; the strict one has no use for it.
+    /// For the lenient mode; the strict mode ignores it.
     ///
     /// ```
     /// use tokenline_core::{Event, JsonlParser, Options};
@@ -115,8 +115,8 @@ impl Options {
     ///
     /// # Errors
     ///
-    /// If it is not a JSON Pointer: it neither is empty nor begins with `/`, or has a `~` that is not
-    /// followed by `0` or `1`.
+    /// If `pointer` is not a JSON Pointer: it is not empty and does not begin with `/`, or has a `~` that is
+    /// not followed by `0` or `1`.
     pub fn items(mut self, pointer: &str) -> Result<Self, InvalidPointer> {
         let tokens = match pointer.strip_prefix('/') {
             None if pointer.is_empty() => None,
@@ -133,14 +133,14 @@ impl Options {
         Ok(self)
     }
 
-    /// Whether the records are looked for inside other values.
+    /// Whether to look for records inside other values.
     #[must_use]
     pub fn looks_for_items(&self) -> bool {
         self.items.as_ref().is_some_and(|tokens| !tokens.is_empty())
     }
 
-    /// Yields an [`Event::Partial`](crate::Event::Partial) for each step by which the open record grows, as
-    /// far as it has come with each chunk. Off by default.
+    /// Yields an [`Event::Partial`](crate::Event::Partial) for each step by which the open record grows, up
+    /// to the end of each chunk. Off by default.
     ///
     /// ```
     /// use tokenline_core::json::Change;
@@ -166,16 +166,16 @@ impl Options {
     /// assert_eq!(screen, "Forty|-two, they s|ay. [whole]||");
     /// ```
     ///
-    /// For records that are lent: streams of owned ones have no partials.
+    /// Only for borrowed records: streams of owned records have no partials.
     #[must_use]
     pub fn partials(mut self, partials: bool) -> Self {
         self.partials = partials;
         self
     }
 
-    /// Also yields what is text for people, and what is markup around records, in the order of the text: with the
-    /// records and rejects, every byte once. A code fence around records is markup, one around text is text; white
-    /// space, list marks and commas before or behind a record are markup, other text is text.
+    /// Also yields the text for people and the markup around records, in input order: with the records and
+    /// rejects, every byte once. A code fence around records is markup, a fence around text is text; white
+    /// space, list markers and commas next to a record are markup, other text is text.
     ///
     /// ```
     /// use tokenline_core::{Event, Options, RecordDecoder};
@@ -200,11 +200,11 @@ impl Options {
         self
     }
 
-    /// Takes any JSON value for a record, not only objects: a root array is one record in place of its elements, and a
-    /// string, number or literal is one that stands alone, as the whole text or on a line of a code fence. What is data
-    /// and what is prose is decided as ever: `[1]` in a sentence is a citation.
+    /// Takes any JSON value as a record, not only objects: a root array is one record instead of its
+    /// elements, and a string, number or literal is one if it stands alone, as the whole text or on a line of
+    /// a code fence. The rules for data and prose do not change: `[1]` in a sentence is a citation.
     ///
-    /// For those who look for one value rather than for records. For the lenient mode; not together with
+    /// For callers that look for one value rather than for records. For the lenient mode; not together with
     /// [items](Self::items) or [calls](Self::calls).
     ///
     /// ```
@@ -225,7 +225,7 @@ impl Options {
     }
 }
 
-/// What was given to [`Options::items`] is not a JSON Pointer.
+/// The pointer passed to [`Options::items`] is not a JSON Pointer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InvalidPointer(());
 

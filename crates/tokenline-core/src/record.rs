@@ -14,28 +14,28 @@ use crate::{Code, Diagnostic, Recovered, Span, Validate, Violation};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CompletedBy {
-    /// A line feed followed.
+    /// A newline followed.
     Newline,
     /// The next record or call began.
     NextItem,
-    /// It is an element of an array, and a comma or the array's end followed.
+    /// It is an array element, and a comma or the end of the array followed.
     ArrayElement,
     /// Other text followed.
     Text,
-    /// The provider said that the item it is part of has ended: a content block, an output item.
+    /// The provider ended the item that contains it: a content block, an output item.
     ItemStop,
-    /// The provider gave a reason for having finished that is no limit.
+    /// The provider gave a finish reason other than a limit.
     FinishReason,
-    /// The provider's end of stream followed.
+    /// The provider ended the stream.
     Terminator,
     /// The input ended after it.
     EndOfInput,
-    /// Its brackets balance; released on that alone because of [`Release::OnBalance`].
+    /// Its brackets balance, and [`Release::OnBalance`] asks for no more.
     Balanced,
 }
 
 impl CompletedBy {
-    /// The name used in events, such as `newline`.
+    /// The name used in events and reports, such as `newline`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -67,50 +67,51 @@ impl Serialize for CompletedBy {
 /// When a record or a tool call is released.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Release {
-    /// Once something after it proves that it was whole. `{"query":"x"}` may still be followed by
+    /// Once something after it proves that it is complete. `{"query":"x"}` may still be followed by
     /// `,"limit":10}`.
     #[default]
     Confirmed,
     /// As soon as its brackets balance.
     OnBalance,
-    /// A native tool call only at the end of the response: the next call does not prove it whole. For servers that
-    /// interleave the fragments of parallel calls. Records as for [`Confirmed`](Self::Confirmed).
+    /// Like [`Confirmed`](Self::Confirmed), but native tool calls only at the end of the response: the next
+    /// call does not prove the previous one complete. For servers that interleave the fragments of parallel
+    /// calls.
     AtFinish,
 }
 
-/// How forgiving the decoder is.
+/// How tolerant the decoder is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Mode {
-    /// Models' habits are understood: fences, prose, lists, commas, arrays, records over several lines
-    /// or several on one, thinking aloud. [`Record::recovered`] says what was.
+    /// Recovers records from what models add: code fences, prose, lists, commas, arrays, records on several
+    /// lines or several on one, thinking. [`Record::recovered`] lists what was recovered.
     #[default]
     Lenient,
     /// Each line that is not blank is one JSON object, and nothing else.
     Strict,
 }
 
-/// One decoded JSON object of the stream, with its place and the evidence that it is whole.
+/// A decoded JSON object of the stream, with its position and the evidence that it is complete.
 ///
-/// `T` is the tape view [`json::Value`](crate::json::Value) where the record is lent, and the
-/// caller's own type where it is owned.
+/// `T` is the tape view [`json::Value`](crate::json::Value) in a borrowed record, and the caller's own type
+/// in an owned one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record<T> {
     /// The object.
     pub value: T,
     /// The line on which it starts, counted from 1.
     pub line: u64,
-    /// The place on that line at which it starts: bytes, counted from 1.
+    /// Its column on that line: bytes, from 1.
     pub column: u64,
-    /// Its bytes, brace to brace, from the start of the stream.
+    /// Its span in the stream, brace to brace.
     pub span: Span,
     /// Why it counts as complete.
     pub completion: CompletedBy,
-    /// What about it the strict mode would have refused.
+    /// What the strict mode would have rejected about it.
     pub recovered: Recovered,
 }
 
 impl<T> Record<T> {
-    /// The same record around another value.
+    /// The same record with another value.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Record<U> {
         Record {
             value: f(self.value),
@@ -124,14 +125,14 @@ impl<T> Record<T> {
 }
 
 impl Record<Value<'_>> {
-    /// The diagnostic for a rule that the record breaks, in the stream's own places.
+    /// The diagnostic for a rule that the record breaks, with its position in the stream.
     #[must_use]
     pub fn diagnose(&self, violation: Violation) -> Diagnostic {
-        // A call that was not written as JSON has its faults somewhere in it.
+        // A violation has no exact position in a call that was not written as JSON.
         let is_as_written = self.value.document().len() as u64 == self.span.end - self.span.start;
         let offset = if is_as_written { violation.offset } else { 0 };
         let before = self.value.document().as_bytes().get(..offset).unwrap_or_default();
-        // A record gathered from several lines has its faults on any of them.
+        // A record of several lines can break the rule on any of them.
         let (line, column) = match memchr::memrchr(b'\n', before) {
             None => (self.line, self.column + offset as u64),
             Some(last) => {
@@ -146,7 +147,7 @@ impl Record<Value<'_>> {
         }
     }
 
-    /// Holds the record against a validator.
+    /// Validates the record.
     ///
     /// # Errors
     ///
@@ -155,12 +156,12 @@ impl Record<Value<'_>> {
         validator.validate(self.value).map_err(|violation| Box::new(self.diagnose(*violation)))
     }
 
-    /// Reads the record into a type.
+    /// Deserializes the record.
     ///
     /// # Errors
     ///
-    /// The diagnostic, if it does not fit the type. It does not repeat what the type's own
-    /// `Deserialize` says, which may quote the value.
+    /// The diagnostic, if it does not fit the type. The message leaves out errors of the type's own
+    /// `Deserialize`, which may quote the value.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<Record<T>, Box<Diagnostic>> {
         match self.value.deserialize() {
             Ok(value) => Ok(self.map(|_| value)),
@@ -179,29 +180,29 @@ impl Record<Value<'_>> {
     }
 }
 
-/// A part of a record that is not complete, or not known to be: a step by which it grows, or a snapshot.
+/// A part of an incomplete or unconfirmed record: a step by which it grows, or a snapshot.
 ///
-/// It may never become a record. At most one record is open at a time. It is final once the
-/// [`Event::Record`] that starts at the same offset comes. If a partial or a record that starts elsewhere
-/// comes first, the reject that spans it, or the end, discard what was collected of it. Start afresh at a
-/// record's first partial, which opens the root.
+/// It may never become a record. At most one record is open at a time. The parts are final once an
+/// [`Event::Record`] with the same start arrives. If a partial or a record with another start, the reject
+/// that spans the record, or the end comes first, discard them. Start afresh at a record's first partial,
+/// which opens the root.
 ///
-/// `T` is a [`json::ValueDelta`](crate::json::ValueDelta) in an event, and a [`json::Value`](crate::json::Value)
-/// where it is a snapshot.
+/// `T` is a [`json::ValueDelta`](crate::json::ValueDelta) in an event, and a
+/// [`json::Value`](crate::json::Value) in a snapshot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OpenRecord<T> {
     /// The part.
     pub value: T,
     /// The line on which the record starts, counted from 1.
     pub line: u64,
-    /// The place on that line at which it starts: bytes, counted from 1.
+    /// Its column on that line: bytes, from 1.
     pub column: u64,
     /// The offset of its first byte from the start of the stream.
     pub start: u64,
 }
 
 impl<T> OpenRecord<T> {
-    /// The same place around another value.
+    /// The same part with another value.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> OpenRecord<U> {
         OpenRecord { value: f(self.value), line: self.line, column: self.column, start: self.start }
     }
@@ -209,25 +210,24 @@ impl<T> OpenRecord<T> {
 
 /// What a record parser yields.
 ///
-/// `D` is how partials are told: [`ValueDelta`] where events are [lent](LentEvent), and not at all where they
-/// are owned.
+/// `D` is the type of partials: [`ValueDelta`] in [borrowed](LentEvent) events; owned events have none.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Event<T, D = Infallible> {
-    /// A whole record.
+    /// A complete record.
     Record(Record<T>),
-    /// Something that looked like data was not delivered, and why.
+    /// Something that looked like data and was not delivered, with the reason.
     Rejected(Diagnostic),
-    /// Information that is no reject: a line of prose.
+    /// Information that is not a reject, such as a line of prose.
     Note(Diagnostic),
-    /// Text for people, outside records, as it comes; only if [asked for](crate::Options::text). The decoder has
-    /// [its text](crate::RecordDecoder::text).
+    /// Text for people outside records, as it arrives; only if [asked for](crate::Options::text). Its bytes
+    /// come from [`RecordDecoder::text`](crate::RecordDecoder::text).
     Text(Span),
-    /// What is neither: code fences, list marks, brackets and commas around records, tags around calls. Only with the
-    /// text.
+    /// Markup: code fences, list markers, brackets and commas around records, tags around calls. Only with
+    /// [`Options::text`](crate::Options::text).
     Markup(Span),
-    /// The open record has grown; only if [asked for](crate::Options::partials). All of a record's deltas
-    /// come before it. A rejected record has those that came before the chunk with the fault.
+    /// The open record has grown; only if [asked for](crate::Options::partials). All deltas of a record come
+    /// before it. A rejected record has the deltas of the chunks before the one with the fault.
     Partial(OpenRecord<D>),
 }
 
@@ -235,7 +235,7 @@ pub enum Event<T, D = Infallible> {
 pub type LentEvent<'a> = Event<Value<'a>, ValueDelta<'a>>;
 
 impl<T, D> Event<T, D> {
-    /// The event for a finding: [`Event::Note`] if it is information, else [`Event::Rejected`].
+    /// The event for a diagnostic: [`Event::Note`] for information, else [`Event::Rejected`].
     #[must_use]
     pub fn from_diagnostic(diagnostic: Diagnostic) -> Self {
         match diagnostic.severity() {

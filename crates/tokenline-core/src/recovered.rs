@@ -1,43 +1,43 @@
-//! What the lenient mode had to understand to find a record.
+//! What the lenient mode recovered a record from.
 
 use std::fmt;
 
 use serde::ser::{Serialize, Serializer};
 
-/// Something that was to be understood, or done, before a record could be delivered.
+/// Something that was recovered from, or repaired, to deliver a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Recovery {
     /// It stands in a code fence, or on the line of one.
     Fence,
-    /// A thinking block ends before it on its line.
+    /// A thinking block ends before it on the same line.
     Think,
-    /// Text stands before it on its line, or directly after it.
+    /// Text stands before it on the same line, or directly after it.
     Prose,
-    /// A bullet or a number stands before it on its line.
+    /// A bullet or a number stands before it on the same line.
     ListMarker,
-    /// Another record stands before it on its line, or directly after it.
+    /// Another record stands before it on the same line, or directly after it.
     SameLine,
     /// A comma follows it.
     Comma,
     /// It is an element of an array.
     ArrayElement,
-    /// It is an element of the array that was [asked for](crate::Options::items), inside another value.
+    /// It is an element of the array [asked for](crate::Options::items), inside another value.
     Item,
-    /// It stands on several lines.
+    /// It spans several lines.
     SeveralLines,
-    /// It is a tool call in a [format](crate::CallFormat) with markup of its own.
+    /// It is a tool call in a [format](crate::CallFormat) with its own markup.
     CallFormat,
-    /// It was rejected, and a repair hook gave a replacement.
+    /// It was rejected, and a repair hook replaced it.
     Repaired,
-    /// It stands behind a tag for thinking that nothing closes and that did not open the response, such as
-    /// `<think>`: what follows that is read as text at the end of the input.
+    /// It stands after an opening tag such as `<think>` that did not open the response and is never closed:
+    /// at the end of the input, what follows the tag is read as text.
     ThinkUnclosed,
 }
 
 impl Recovery {
-    /// All of them.
+    /// All variants.
     pub const ALL: &[Self] = &[
         Self::Fence,
         Self::Think,
@@ -53,7 +53,7 @@ impl Recovery {
         Self::ThinkUnclosed,
     ];
 
-    /// The name used in events, such as `array_element`.
+    /// The name used in events and reports, such as `array_element`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -83,7 +83,7 @@ impl fmt::Display for Recovery {
     }
 }
 
-/// How a record was recovered: what about it the strict mode would have refused. Empty for one that
+/// How a record was recovered: what the strict mode would have rejected about it. Empty for a record that
 /// stands alone on its line.
 ///
 /// ```
@@ -99,40 +99,40 @@ impl fmt::Display for Recovery {
 pub struct Recovered(u16);
 
 impl Recovered {
-    /// Nothing: the strict mode accepts it as it stands.
+    /// Nothing: the strict mode accepts the record.
     pub const NONE: Self = Self(0);
 
-    /// Whether there was nothing to recover.
+    /// Whether nothing was recovered.
     #[must_use]
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 
-    /// Whether this is among it.
+    /// Whether `recovery` is included.
     #[must_use]
     pub const fn contains(self, recovery: Recovery) -> bool {
         self.0 & recovery.bit() != 0
     }
 
-    /// The same and this.
+    /// Adds `recovery`.
     #[must_use]
     pub const fn with(self, recovery: Recovery) -> Self {
         Self(self.0 | recovery.bit())
     }
 
-    /// All of both.
+    /// The union of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// The same, and this if it is so.
+    /// Adds `recovery` if `condition` holds.
     #[inline]
-    pub(crate) const fn with_if(self, is_so: bool, recovery: Recovery) -> Self {
-        if is_so { self.with(recovery) } else { self }
+    pub(crate) const fn with_if(self, condition: bool, recovery: Recovery) -> Self {
+        if condition { self.with(recovery) } else { self }
     }
 
-    /// What it is, in the order of [`Recovery::ALL`].
+    /// The recoveries, in the order of [`Recovery::ALL`].
     pub fn iter(self) -> impl Iterator<Item = Recovery> {
         Recovery::ALL.iter().copied().filter(move |recovery| self.contains(*recovery))
     }

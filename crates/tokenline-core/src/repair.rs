@@ -1,4 +1,4 @@
-//! A second chance for what was rejected: what a repair hook is given, and how its answer is read.
+//! Repair hooks: what a hook receives, and how its replacement is read.
 
 use std::borrow::Cow;
 
@@ -7,33 +7,33 @@ use memchr::memrchr;
 use crate::json::{self, Value};
 use crate::{Code, CompletedBy, Diagnostic, Limits, Record, RecordDecoder, Recovered, Recovery, Span};
 
-/// Something that was rejected, as a repair hook is given it.
+/// A rejected record or call, as a repair hook receives it.
 ///
 /// Unlike the diagnostic, the text holds what the model wrote, and may be private.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Rejected {
-    /// What was lost: the bytes of the diagnostic's span. Of a record that broke a rule it is the
-    /// record; of one that was cut off, as much as there is; of a line that is not UTF-8 the line,
-    /// with U+FFFD where bad [bytes](Self::bytes) are.
+    /// The rejected text: the bytes of the diagnostic's span. For a record that breaks a rule, the record;
+    /// for a truncated one, as much as arrived; for a line that is not UTF-8, the line with U+FFFD in place
+    /// of invalid [bytes](Self::bytes).
     pub text: String,
     /// Why it was rejected.
     pub diagnostic: Diagnostic,
-    /// The name of the tool, if this is a native call of one. Then the text is that of its
-    /// arguments, and so is a replacement.
+    /// The tool's name, if this is a native call. Then the text and its replacement are those of the call's
+    /// arguments.
     pub tool: Option<String>,
-    /// The bytes, where they are not those of the text.
+    /// The bytes, if they differ from the text.
     raw: Option<Vec<u8>>,
 }
 
 impl Rejected {
-    /// What was lost, of a text.
+    /// A rejected text.
     #[must_use]
     pub fn new(text: impl Into<String>, diagnostic: Diagnostic) -> Self {
         Self { text: text.into(), diagnostic, tool: None, raw: None }
     }
 
-    /// The same, of bytes that need not be UTF-8.
+    /// The same, from bytes that need not be UTF-8.
     #[must_use]
     pub fn from_bytes(bytes: &[u8], diagnostic: Diagnostic) -> Self {
         let text = String::from_utf8_lossy(bytes);
@@ -41,13 +41,13 @@ impl Rejected {
         Self { text: text.into_owned(), diagnostic, tool: None, raw }
     }
 
-    /// The same, of the arguments of a native call.
+    /// The same, for the arguments of a native call.
     #[must_use]
     pub fn with_tool(self, name: impl Into<String>) -> Self {
         Self { tool: Some(name.into()), ..self }
     }
 
-    /// What was lost, byte for byte.
+    /// The rejected bytes, unchanged.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         self.raw.as_deref().unwrap_or(self.text.as_bytes())
@@ -55,9 +55,9 @@ impl Rejected {
 }
 
 impl Code {
-    /// Whether a repair hook is asked about findings of this code: something is there that a
-    /// replacement can take the place of. It is not for prose, for what was too long to be kept, for
-    /// what is whole but not known to be, and for what is not about a record.
+    /// Whether a repair hook is asked about diagnostics of this code: whether a replacement could take the
+    /// place of what was rejected. False for prose, for text too long to be kept, for complete records
+    /// without proof, and for diagnostics that are not about a record.
     #[must_use]
     pub const fn is_repairable(self) -> bool {
         !matches!(
@@ -73,9 +73,9 @@ impl Code {
 }
 
 impl Record<()> {
-    /// Lends the replacement for what was rejected at this place, as a record that is marked as
-    /// [repaired](Recovery::Repaired). `None` if it is not one JSON object with nothing but white
-    /// space around it, or is beyond the limits.
+    /// Reads the replacement for a record rejected at this place, and returns it borrowed, marked as
+    /// [repaired](Recovery::Repaired). `None` if it is not exactly one JSON object, apart from white space,
+    /// or exceeds the limits.
     pub fn repaired<R>(
         self,
         replacement: &str,
@@ -96,25 +96,25 @@ impl Record<()> {
 /// A repair hook: gets what was rejected, and may return a [replacement](Record::repaired).
 pub type RepairHook = Box<dyn FnMut(Rejected) -> Option<String> + Send + Sync>;
 
-/// The bytes of a text that may still be rejected, so that a repair hook can be given them.
+/// A buffer of the bytes that may still be rejected, to hand them to a repair hook.
 ///
-/// For authors of stream adapters: a [`RecordDecoder`] does not keep the text of what it rejects. Holds at most
-/// [`Limits::line_bytes`]; nothing of a text that is longer.
+/// For authors of stream adapters: a [`RecordDecoder`] does not keep the text of what it rejects. Holds at
+/// most [`Limits::line_bytes`], and nothing of a longer text.
 #[derive(Debug)]
 pub struct RejectBuffer {
     kept: Vec<u8>,
     /// Offset in the text of the first byte kept.
     base: u64,
     limit: usize,
-    /// What was released last.
+    /// The span released last.
     released: Span,
-    /// From the start of the line of the last reject to that reject: a line may hold a million of them.
+    /// From the start of the last reject's line to the reject: a line may hold a million of them.
     line: Span,
 }
 
-/// More than this is given back once it is empty: one long line must not pin memory.
+/// The capacity kept when the buffer is emptied: one long line must not pin memory.
 const KEEP: usize = 64 * 1024;
-/// What a line may have at its end beside its content.
+/// The longest line ending.
 const LINE_END: usize = 2;
 
 impl RejectBuffer {
@@ -125,23 +125,23 @@ impl RejectBuffer {
         Self { kept: Vec::new(), base: 0, limit, released: Span::default(), line: Span::default() }
     }
 
-    /// Starts with the next text. Keeps some memory.
+    /// Starts over with the next text. Keeps some memory.
     pub fn reset(&mut self) {
         self.forget(0);
         (self.released, self.line) = (Span::default(), Span::default());
     }
 
-    /// Notes a released record: a reject that overlaps it is not for a hook.
+    /// Notes a released record: a reject that overlaps it is not repairable.
     #[inline]
     pub fn release(&mut self, span: Span) {
         self.released = span;
     }
 
-    /// The text of a reject, and the place for its replacement. `input` is what is being decoded,
-    /// `start` the offset of its first byte.
+    /// The text of a reject, and where it stands. `input` is the chunk being decoded, `start` the offset of
+    /// its first byte.
     ///
-    /// `None` if the code is [not repairable](Code::is_repairable), if the bytes belong to a record that
-    /// was released ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to be kept.
+    /// `None` if the code is [not repairable](Code::is_repairable), if the bytes belong to a record that was
+    /// released ([`Release::OnBalance`](crate::Release::OnBalance)), or if they were too many to keep.
     #[must_use]
     pub fn rejected(
         &mut self,
@@ -168,19 +168,19 @@ impl RejectBuffer {
         Some((Rejected::from_bytes(&bytes, diagnostic.clone()), place))
     }
 
-    /// Keeps what may still be rejected of the bytes that were just decoded.
+    /// Keeps what may still be rejected of the bytes just decoded.
     pub fn keep(&mut self, decoder: &RecordDecoder, input: &[u8]) {
         let from = decoder.undecided_from();
         let start = decoder.position() - input.len() as u64;
         if let Some(index) = from.checked_sub(start) {
-            // What is open began in these bytes, or begins after them.
+            // The open record began in these bytes, or begins after them.
             let index = usize::try_from(index).unwrap_or(usize::MAX).min(input.len());
             self.forget(start + index as u64);
             self.push(&input[index..], 0);
         } else {
             let decided = usize::try_from(from.saturating_sub(self.base)).unwrap_or(usize::MAX);
             let mut decided = decided.min(self.kept.len());
-            // Moved seldom enough that the work stays linear.
+            // Moved rarely enough to keep the work linear.
             if decided > self.kept.len() / 2 {
                 self.kept.drain(..decided);
                 self.base += decided as u64;
@@ -190,7 +190,7 @@ impl RejectBuffer {
         }
     }
 
-    /// Keeps these bytes too, if they fit; the first `decided` of those kept do not count.
+    /// Keeps these bytes too, if they fit; the first `decided` of the kept bytes do not count.
     fn push(&mut self, bytes: &[u8], decided: usize) {
         if self.kept.len() - decided + bytes.len() <= self.limit {
             self.kept.extend_from_slice(bytes);
@@ -205,7 +205,7 @@ impl RejectBuffer {
         self.base = base;
     }
 
-    /// These bytes, if all of them are here.
+    /// The bytes of the span, if all of them are here.
     fn bytes<'a>(&'a self, span: Span, input: &'a [u8], start: u64) -> Option<Cow<'a, [u8]>> {
         let input_index = |offset: u64| usize::try_from(offset.checked_sub(start)?).ok();
         let end = input_index(span.end.max(start))?;
@@ -221,9 +221,9 @@ impl RejectBuffer {
         })
     }
 
-    /// The place on its line of an offset: bytes, counted from 1.
+    /// The column of an offset: bytes, from 1.
     fn column(&mut self, offset: u64, input: &[u8], start: u64) -> Option<u64> {
-        // What is kept begins at the start of a line.
+        // The kept bytes begin at the start of a line.
         let first = self.base.min(start);
         if offset < first {
             return None;
@@ -243,7 +243,7 @@ impl RejectBuffer {
         self.line.end = offset;
         let mark = "\u{feff}".as_bytes();
         let text = self.bytes(Span::new(0, mark.len() as u64), input, start);
-        // A byte order mark is on no line.
+        // A byte order mark does not count as part of the line.
         let is_marked = self.line.start == 0 && text.is_some_and(|text| *text == *mark);
         Some(offset - self.line.start + 1 - if is_marked { mark.len() as u64 } else { 0 })
     }

@@ -1,4 +1,4 @@
-//! What a stream leaves behind: counts, and the first findings.
+//! The report of a stream: counts, and the first diagnostics.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::{Code, Diagnostic, EarlyEnd, Limits, Severity};
 
 /// Counts of what was delivered and rejected, with the first diagnostics.
 ///
-/// Keeps at most [`Limits::diagnostics`] findings; the rest are counted.
+/// Keeps at most [`Limits::diagnostics`] of them; the rest are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Report {
     records: u64,
@@ -26,7 +26,7 @@ pub struct Report {
 }
 
 impl Report {
-    /// An empty report that keeps as many findings as the limits allow.
+    /// An empty report that keeps as many diagnostics as the limits allow.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self { capacity: limits.diagnostics, ..Self::default() }
@@ -42,26 +42,26 @@ impl Report {
         self.tool_calls += 1;
     }
 
-    /// Says that what was counted last was repaired.
+    /// Counts the last delivered item as repaired.
     pub fn count_repaired(&mut self) {
         self.repaired += 1;
     }
 
-    /// Counts a finding and keeps it while there is room.
+    /// Counts a diagnostic, and keeps it while there is room.
     pub fn add(&mut self, diagnostic: Diagnostic) {
         if self.count(&diagnostic) {
             self.diagnostics.push(diagnostic);
         }
     }
 
-    /// Like [`add`](Self::add), for a finding that is also an event: clones only what is kept.
+    /// Like [`add`](Self::add), for a diagnostic that is also an event: clones only what is kept.
     pub(crate) fn note(&mut self, diagnostic: &Diagnostic) {
         if self.count(diagnostic) {
             self.diagnostics.push(diagnostic.clone());
         }
     }
 
-    /// Counts a finding. Returns whether there is room for it.
+    /// Counts a diagnostic. Returns whether there is room for it.
     fn count(&mut self, diagnostic: &Diagnostic) -> bool {
         match diagnostic.severity() {
             Severity::Info => self.notes += 1,
@@ -73,12 +73,12 @@ impl Report {
         has_room
     }
 
-    /// Says that the source reached its own end.
+    /// Marks the source as read to its end.
     pub fn set_complete(&mut self) {
         self.complete = true;
     }
 
-    /// Says that the stream was ended before its source was.
+    /// Notes why the stream ended before its source.
     pub fn set_ended_by(&mut self, ended_by: EarlyEnd) {
         self.ended_by = Some(ended_by);
     }
@@ -95,58 +95,57 @@ impl Report {
         self.tool_calls
     }
 
-    /// Those of the records and tool calls that were rejected first, and delivered because a repair
-    /// hook gave a replacement. They are not among the rejects.
+    /// Records and tool calls that were rejected first, then delivered because a repair hook replaced them.
+    /// They do not count as rejected.
     #[must_use]
     pub fn repaired(&self) -> u64 {
         self.repaired
     }
 
-    /// Findings that are rejects; prose is not among them.
+    /// Rejects; prose is not one.
     #[must_use]
     pub fn rejected(&self) -> u64 {
         self.rejected
     }
 
-    /// Findings that are information.
+    /// Diagnostics that are information.
     #[must_use]
     pub fn notes(&self) -> u64 {
         self.notes
     }
 
-    /// How many findings there were of each code.
+    /// How many diagnostics there were of each code.
     #[must_use]
     pub fn by_code(&self) -> &BTreeMap<Code, u64> {
         &self.by_code
     }
 
-    /// Those of the first findings that are rejects, in the order of the input.
+    /// The rejects among the kept diagnostics, in the order of the input.
     pub fn rejects(&self) -> impl Iterator<Item = &Diagnostic> {
         self.diagnostics.iter().filter(|diagnostic| diagnostic.severity() == Severity::Error)
     }
 
-    /// The first findings, rejects and information, in the order of the input.
+    /// The kept diagnostics, rejects and information, in the order of the input.
     #[must_use]
     pub fn diagnostics(&self) -> &[Diagnostic] {
         &self.diagnostics
     }
 
-    /// Findings counted but not kept.
+    /// Diagnostics counted but not kept.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         self.dropped
     }
 
-    /// Whether the source reached its own end and all of it was read; false while it is read, after
-    /// an error, and if the stream [was ended](Self::ended_by) before.
+    /// Whether the source was read to its own end. False while it is being read, after an error, and if the
+    /// stream [ended early](Self::ended_by).
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.complete && self.ended_by.is_none()
     }
 
-    /// Why the stream was ended before its source was: it had delivered as much as was asked for,
-    /// which is no error, or rejected more than is allowed, which is one. What its source may have
-    /// held besides is not known.
+    /// Why the stream ended before its source: it had delivered as much as was asked for, which is no error,
+    /// or rejected more than allowed, which is one. What else the source held is unknown.
     #[must_use]
     pub fn ended_by(&self) -> Option<EarlyEnd> {
         self.ended_by

@@ -1,26 +1,25 @@
-//! When a stream is to end before its source does.
+//! Conditions that end a stream before its source ends.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::{Code, Diagnostic, Report, Severity};
 
-/// How much a stream delivers and rejects before it is ended; what has come of it is in its
-/// [`Report`].
+/// How much a stream delivers and rejects before it ends early. The counts are in its [`Report`].
 ///
-/// For authors of stream adapters; a [`Tally`](crate::adapter::Tally) keeps to it. The streams of this workspace
-/// take it as `with_max_records` and `with_error_budget`.
+/// For authors of stream adapters; a [`Tally`](crate::adapter::Tally) enforces it. The streams of this
+/// workspace set it with `with_max_records` and `with_error_budget`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StopAfter {
     /// Most records and tool calls to deliver.
     pub max_records: Option<u64>,
-    /// What counts as delivered.
+    /// What counts toward `max_records`.
     pub counted: QuotaUnit,
-    /// Most rejects to live with; one more is too many.
+    /// Most rejects to tolerate; one more ends the stream.
     pub error_budget: Option<u64>,
 }
 
-/// What a [`StopAfter`](crate::adapter::StopAfter) counts as delivered.
+/// What counts toward [`StopAfter::max_records`](crate::adapter::StopAfter).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum QuotaUnit {
     /// Records and tool calls.
@@ -33,7 +32,7 @@ pub enum QuotaUnit {
 }
 
 impl StopAfter {
-    /// Whether all has been delivered that was to be.
+    /// Whether `max_records` has been reached.
     pub(crate) fn is_full(&self, report: &Report) -> bool {
         let Some(max_records) = self.max_records else { return false };
         let delivered = match self.counted {
@@ -44,11 +43,10 @@ impl StopAfter {
         delivered >= max_records
     }
 
-    /// The error that a stream ends with if `last`, which is in the report already, was one reject
-    /// too many.
+    /// The error that ends the stream if `last`, already counted in the report, exceeds the error budget.
     ///
-    /// Prose is no reject. Neither is what a provider says of itself, `provider_error` and
-    /// `stream_incomplete`: they are errors of their own.
+    /// Prose is not a reject, nor are `provider_error` and `stream_incomplete`: these are errors of their
+    /// own.
     pub(crate) fn exceeded_by(&self, last: &Diagnostic, report: &Report) -> Option<TooManyRejected> {
         let allowed = self.error_budget.filter(|_| last.severity() == Severity::Error)?;
         let of = |code: Code| report.by_code().get(&code).copied().unwrap_or_default();
@@ -57,7 +55,7 @@ impl StopAfter {
     }
 }
 
-/// More was rejected than the error budget of the stream allows, and the stream was ended.
+/// The stream rejected more than its error budget allows, and was ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TooManyRejected {
     allowed: u64,
@@ -65,13 +63,13 @@ pub struct TooManyRejected {
 }
 
 impl TooManyRejected {
-    /// How many rejects were allowed.
+    /// How many rejects the budget allows.
     #[must_use]
     pub fn allowed(&self) -> u64 {
         self.allowed
     }
 
-    /// The reject that was one too many.
+    /// The reject that exceeded the budget.
     #[must_use]
     pub fn last(&self) -> &Diagnostic {
         &self.last
@@ -85,7 +83,7 @@ impl fmt::Display for TooManyRejected {
 }
 
 impl Error for TooManyRejected {
-    /// The reject that was one too many.
+    /// The reject that exceeded the budget.
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&*self.last)
     }
@@ -95,9 +93,9 @@ impl Error for TooManyRejected {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EarlyEnd {
-    /// As many records or tool calls were delivered as were asked for.
+    /// It delivered as many records or tool calls as were asked for.
     MaxRecords,
-    /// More was rejected than is allowed.
+    /// It rejected more than its error budget allows.
     ErrorBudget,
 }
 

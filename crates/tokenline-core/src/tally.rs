@@ -15,27 +15,26 @@ pub struct Tally {
 }
 
 impl Tally {
-    /// Nothing counted, and no quota.
+    /// An empty tally without quotas.
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self { quota: StopAfter::default(), report: Report::new(limits), too_many: None }
     }
 
-    /// Starts with an empty report. Keeps the quota.
+    /// Starts over with an empty report. Keeps the quotas.
     pub fn reset(&mut self, limits: &Limits) {
         self.report = Report::new(limits);
         self.too_many = None;
         self.end_if_full();
     }
 
-    /// How much is delivered and rejected before the stream ends.
+    /// The quotas for deliveries and rejects.
     #[must_use]
     pub fn quota(&self) -> StopAfter {
         self.quota
     }
 
-    /// Changes how much is delivered and rejected before the stream ends. With `max_records: Some(0)` it is
-    /// over at once.
+    /// Changes the quotas for deliveries and rejects. With `max_records: Some(0)` the stream is over at once.
     pub fn set_quota(&mut self, set: impl FnOnce(&mut StopAfter)) {
         set(&mut self.quota);
         self.end_if_full();
@@ -80,26 +79,25 @@ impl Tally {
         }
     }
 
-    /// Whether the stream ends here: it delivered as much as it was asked for, or rejected more than it
-    /// may.
+    /// Whether a quota has been reached, so that the stream ends here.
     #[must_use]
     pub fn is_over(&self) -> bool {
         self.report.ended_by().is_some()
     }
 
-    /// The error to end the stream with, if more was rejected than the error budget allows.
+    /// The error to end the stream with, if the error budget was exceeded.
     #[must_use]
     pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
         self.too_many.as_ref()
     }
 
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
     }
 
-    /// The report, to say more about the stream than its events do.
+    /// The report, to add what the events do not say.
     pub fn report_mut(&mut self) -> &mut Report {
         &mut self.report
     }

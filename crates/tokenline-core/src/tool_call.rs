@@ -1,7 +1,7 @@
-//! Tool calls: what is always whole, and how a record is read as one.
+//! Tool calls, and how a record is read as one.
 
-mod judge;
 mod read;
+mod validate;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -13,11 +13,11 @@ use serde::ser::{SerializeMap, Serializer};
 use crate::json::{Array, DeserializeError, Object, Parser, Raw, Value};
 use crate::{Code, CompletedBy, Diagnostic, Record, Recovered, ValidateCall, Violation};
 
-pub use judge::Coercion;
-pub(crate) use judge::judge;
 use read::Members;
+pub use validate::Coercion;
+pub(crate) use validate::validate_call;
 
-/// A call of a tool, always complete: there is evidence that the model had finished it.
+/// A tool call, always complete: there is evidence that the model finished it.
 ///
 /// ```
 /// # use tokenline_core::{Event, JsonlParser, Options, ToolCall};
@@ -39,19 +39,18 @@ pub struct ToolCall {
     pub name: String,
     /// The parameters as the model wrote them; always an object.
     pub parameters: Raw,
-    /// Which of their values were changed in kind to fit the tool's definition. Empty unless that was
-    /// asked for.
+    /// Values whose kind was changed to fit the tool's definition. Empty unless coercion was asked for.
     pub coerced: Vec<Coercion>,
-    /// The model's or the provider's id of the call. A native call has one in any case.
+    /// The call's id from the model or the provider. A native call always has one.
     pub call_id: Option<String>,
-    /// Whether the id was made up here, because the provider gives its calls none. It is one of a kind
-    /// within its answer, not within a conversation.
+    /// Whether the library made up the id, because the provider does not give one. It is unique within its
+    /// response, not within a conversation.
     pub is_synthetic_id: bool,
-    /// What the model itself says is wrong with the call, where it does; mostly a string.
+    /// The error that the model itself reports in the call, if any; usually a string.
     pub error: Option<Raw>,
     /// Why it counts as complete.
     pub completion: CompletedBy,
-    /// What was done to it before it could be delivered; nothing for one that is as it was written.
+    /// What was recovered from to deliver it; empty for a call that is as written.
     pub recovered: Recovered,
 }
 
@@ -73,24 +72,24 @@ impl ToolCall {
         }
     }
 
-    /// Reads a record as a call: `{"name", "parameters", "call_id"?, "error"?}`. With `tools`, the
-    /// call is held against their definitions.
+    /// Reads a record as a call: `{"name", "parameters", "call_id"?, "error"?}`. With `tools`, also validates
+    /// it against their definitions.
     ///
-    /// Models have other keys for the same. Of those that are there and not `null`, the first counts:
+    /// Models use other keys as well. The first of these that is present and not `null` counts:
     ///
-    /// - `name`, `tool`, `function` or `tool_name`; a `function` that is an object holds name and
-    ///   arguments itself, as in OpenAI's `{"type":"function","function":{"name","arguments"}}`;
-    /// - `parameters`, `arguments`, `args` or `input`: an object, or a string that holds one. If several
-    ///   are there and differ, the call is rejected;
+    /// - `name`, `tool`, `function` or `tool_name`; a `function` that is an object holds name and arguments
+    ///   itself, as in OpenAI's `{"type":"function","function":{"name","arguments"}}`;
+    /// - `parameters`, `arguments`, `args` or `input`: an object, or a string that holds one. If several are
+    ///   present and differ, the call is rejected;
     /// - `call_id`, `id` or `tool_call_id`.
     ///
-    /// A call without parameters is rejected whatever its tool takes: they may stand under a key that is
-    /// not known here, and a call without them could be quite another.
+    /// A call without parameters is rejected even if its tool takes none: they may stand under an unknown
+    /// key, and dropping them could change the call's meaning.
     ///
     /// # Errors
     ///
     /// If the record has no name or no parameters of the right kind, breaks the tools' rules, or holds
-    /// several calls, for which there is [`all_from_record`](Self::all_from_record).
+    /// several calls. For these, use [`all_from_record`](Self::all_from_record).
     pub fn from_record(
         record: &Record<Value<'_>>,
         tools: Option<&dyn ValidateCall>,
@@ -106,8 +105,8 @@ impl ToolCall {
         }
     }
 
-    /// Reads all calls of a record: that which it is, or those which are the elements of its
-    /// `tool_calls`, each on its own. An empty list has none.
+    /// Reads all calls of a record: the record itself, or each element of its `tool_calls` on its own. An
+    /// empty list yields none.
     ///
     /// ```
     /// # use tokenline_core::{Event, JsonlParser, Options, ToolCall};
@@ -135,7 +134,7 @@ impl ToolCall {
         tools: Option<&'a dyn ValidateCall>,
     ) -> impl Iterator<Item = Result<Self, Box<RejectedCall>>> + 'a {
         let list = list_of_calls(record.value);
-        // Which of two lists counts, readers disagree on.
+        // Readers disagree on which of two lists counts.
         let is_doubtful = tools.is_some()
             && list.is_some()
             && record.value.as_object().is_some_and(Object::has_repeated_name);
@@ -162,8 +161,8 @@ impl ToolCall {
         single.chain(elements)
     }
 
-    /// Whether an object looks like a call, or like a list of calls one of which does: it has a name and
-    /// arguments, whatever they are called, or the name of one of the tools.
+    /// Whether an object looks like a call, or like a list with a call: it has a name and arguments under any
+    /// known keys, or the name of one of the tools.
     #[must_use]
     pub fn is_in(object: Value<'_>, tools: Option<&dyn ValidateCall>) -> bool {
         let is_call = |value| {
@@ -178,7 +177,7 @@ impl ToolCall {
         }
     }
 
-    /// Reads the parameters into a type.
+    /// Deserializes the parameters.
     ///
     /// # Errors
     ///
@@ -188,14 +187,14 @@ impl ToolCall {
     }
 }
 
-/// The elements of `tool_calls`, if that is what an object is about.
+/// The elements of `tool_calls`, if the object is a list of calls.
 fn list_of_calls(value: Value<'_>) -> Option<Array<'_>> {
     let list = value.get("tool_calls")?.as_array()?;
     Members::new(value).has_no_name().then_some(list)
 }
 
-/// A name that is there twice, which the tools' rules do not see: it is about the whole record. The path ends at the
-/// arguments. What is inside has names of the model's choice, which may be private.
+/// A name that an object of the record repeats, which the tools' rules may not see. The path ends at the
+/// arguments, because the names inside are chosen by the model and may be private.
 fn duplicate_key(value: Value<'_>, tools: Option<&dyn ValidateCall>) -> Option<Box<Violation>> {
     let mut violation = tools.and_then(|_| Violation::duplicate_key(value))?;
     if let Some(end) = violation.instance_path.match_indices('/').nth(1).map(|(at, _)| at) {
@@ -204,7 +203,7 @@ fn duplicate_key(value: Value<'_>, tools: Option<&dyn ValidateCall>) -> Option<B
     Some(violation)
 }
 
-/// Reads an element of a list of calls, which is not to suffer from its neighbours.
+/// Reads an element of a list of calls, independently of its neighbours.
 fn read_element(
     value: Value<'_>,
     tools: Option<&dyn ValidateCall>,
@@ -217,11 +216,11 @@ fn read_element(
     if tools.is_none() || value.repeated_name().is_none() {
         return Members::new(value).read(tools, completion).map_err(|violation| *violation);
     }
-    // A name is repeated somewhere in the record: alone, the element is judged by its own names.
+    // A name is repeated somewhere in the record: parsed alone, only the element's own names count.
     let mut parser = Parser::new().unlimited_depth();
     let alone = match parser.parse(value.raw()) {
         Ok(alone) => alone,
-        Err(error) => unreachable!("it is part of what was parsed: {error}"),
+        Err(error) => unreachable!("this text is part of a parsed document: {error}"),
     };
     let read = match duplicate_key(alone, tools) {
         Some(violation) => Err(violation),
@@ -246,35 +245,35 @@ impl Serialize for ToolCall {
     }
 }
 
-/// A tool call that began and was not delivered: cut off, malformed, or against its tool's rules.
+/// A tool call that began and was not delivered: truncated, malformed, or against its tool's rules.
 ///
-/// It has what an agent needs to answer the model: which call, and why not. The diagnostic tells
-/// nothing of the values; what was [received](Self::received) is here, and may be private.
+/// Holds what an agent needs to respond to the model: which call, and why it was rejected. The diagnostic
+/// contains no values; [`received`](Self::received) does, and may be private.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RejectedCall {
-    /// The tool's name, if it came.
+    /// The tool's name, if it arrived.
     pub name: Option<String>,
     /// The call's id, as for a [`ToolCall`].
     pub call_id: Option<String>,
-    /// Whether the id was made up here.
+    /// Whether the library made up the id.
     pub is_synthetic_id: bool,
-    /// What was received: of a native call the arguments' text, up to where it was given up; of a call
-    /// in a text its record.
+    /// What was received: the arguments of a native call up to where it was rejected, or the record of a call
+    /// in text.
     pub received: String,
     /// Why it was not delivered.
     pub diagnostic: Diagnostic,
 }
 
 impl RejectedCall {
-    /// A call of which this was received, without a name or an id.
+    /// A rejected call without a name or an id.
     #[must_use]
     pub fn new(diagnostic: Diagnostic, received: impl Into<String>) -> Self {
         let (name, call_id, is_synthetic_id) = (None, None, false);
         Self { name, call_id, is_synthetic_id, received: received.into(), diagnostic }
     }
 
-    /// The call that is, or should be, this value of a record.
+    /// The rejected call that is, or should be, this value of a record.
     fn from_record(record: &Record<Value<'_>>, value: Value<'_>, violation: Violation) -> Self {
         let members = Members::new(value);
         Self {

@@ -1,4 +1,4 @@
-//! What a model is told of a tool.
+//! Tool definitions: what a model is told about a tool.
 
 use std::fmt;
 
@@ -9,44 +9,44 @@ use crate::json::Raw;
 
 /// A tool that a model may call.
 ///
-/// Read from `{"name", "description"?, "parameters"?, "strict"?}`, and from what providers wrap around that:
-/// OpenAI's `{"type":"function","function":{...}}`, the same with the members side by side, and
-/// `input_schema`, `inputSchema` or `parametersJsonSchema` for `parameters`. Written in the first of these forms.
+/// Read from `{"name", "description"?, "parameters"?, "strict"?}` and the forms of providers: OpenAI's
+/// `{"type":"function","function":{...}}`, the same with all members side by side, and `input_schema`,
+/// `inputSchema` or `parametersJsonSchema` for `parameters`. Written in the first of these forms.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolDefinition {
-    /// The name by which it is called.
+    /// Its name.
     pub name: String,
     /// What it does, for the model to read.
     pub description: Option<String>,
-    /// JSON Schema of its parameters, an object, as it was written: models fill in parameters in the
-    /// order in which the schema has them. Where a definition has none, any object will do.
+    /// JSON Schema of its parameters, an object, as written: models fill in parameters in the order of the
+    /// schema. Without one, any object is accepted.
     pub parameters: Raw,
-    /// Whether the provider is asked for its strict mode, in which the model cannot break the schema. Where the provider
-    /// has none, or cannot express the schema in it, the tool is sent without it.
+    /// Whether to ask for the provider's strict mode, in which the model cannot break the schema. If the
+    /// provider has none, or its strict mode cannot express the schema, the tool is sent without it.
     pub strict: bool,
 }
 
 impl ToolDefinition {
-    /// A tool without description whose parameters may be any object.
+    /// A tool without a description whose parameters may be any object.
     #[must_use]
     pub fn new(name: impl Into<String>) -> Self {
         Self { name: name.into(), description: None, parameters: any_object(), strict: false }
     }
 
-    /// The same with a description.
+    /// Sets the description.
     #[must_use]
     pub fn with_description(self, description: impl Into<String>) -> Self {
         Self { description: Some(description.into()), ..self }
     }
 
-    /// The same with a JSON Schema of its parameters: a [`Raw`] or a `serde_json::Value`, which may
-    /// have forgotten the order of its members.
+    /// Sets the JSON Schema of the parameters: a [`Raw`], or a `serde_json::Value`, which may not preserve
+    /// the order of members.
     #[must_use]
     pub fn with_parameters(self, parameters: impl Into<Raw>) -> Self {
         Self { parameters: parameters.into(), ..self }
     }
 
-    /// The same, with or without the provider's [strict mode](Self::strict).
+    /// Turns the provider's [strict mode](Self::strict) on or off.
     #[must_use]
     pub fn with_strict(self, strict: bool) -> Self {
         Self { strict, ..self }
@@ -55,8 +55,9 @@ impl ToolDefinition {
 
 #[cfg(feature = "schemars")]
 impl ToolDefinition {
-    /// A tool whose parameters are the members of a type, by its [schema](Raw::schema_of), with the provider's
-    /// [strict mode](Self::strict). The type is a struct with named members: parameters are an object.
+    /// A tool whose parameters are the fields of a type, by its [schema](Raw::schema_of), in the provider's
+    /// [strict mode](Self::strict). The type must be a struct with named fields, because parameters are an
+    /// object.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -103,8 +104,8 @@ impl Serialize for ToolDefinition {
     }
 }
 
-/// Every member that one of the forms may have. Written out, because a derive would make every user of the core compile
-/// serde's macros.
+/// The members of all forms. Written out, because a derive would make every user of the core compile serde's
+/// macros.
 #[derive(Default)]
 struct Form {
     kind: Option<String>,
@@ -162,7 +163,7 @@ impl<'de> Visitor<'de> for FormVisitor {
 impl<'de> Deserialize<'de> for ToolDefinition {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let form = Form::deserialize(deserializer)?;
-        // Providers' own tools, such as a web search, are run by them and have no parameters here.
+        // Providers run their own tools, such as a web search; these have no parameters here.
         if form.kind.as_deref().is_some_and(|kind| kind != "function" && kind != "custom") {
             return Err(D::Error::custom("`type` of a tool must be `function`"));
         }
@@ -215,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn without_parameters_any_object_will_do() {
+    fn without_parameters_any_object_is_accepted() {
         for text in
             [r#"{"name":"now"}"#, r#"{"name":"now","parameters":null}"#, r#"{"function":{"name":"now"}}"#]
         {
@@ -224,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_tool_is_refused() {
+    fn invalid_definitions_are_rejected() {
         for (text, reason) in [
             ("{}", "missing field `name`"),
             (r#"{"type":"function","function":{}}"#, "missing field `name`"),

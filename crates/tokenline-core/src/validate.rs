@@ -1,5 +1,4 @@
-//! The rules a record may be held against, as traits: whoever decodes records need not know who
-//! judges them.
+//! Rules for records and calls, as traits, so that a decoder need not know its validators.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,28 +6,27 @@ use std::sync::Arc;
 use crate::json::Raw;
 use crate::{Code, Coercion, json};
 
-/// A rule that a value breaks: which, and where.
+/// A rule that a value breaks, and where.
 ///
-/// Private by design: the message names rules, kinds and what the schema says, never the values of
-/// the input.
+/// Private by design: the message names rules, kinds and parts of the schema, never values of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// What it is about.
+    /// The diagnostic code.
     pub code: Code,
-    /// JSON Pointer to the place, from the value that was judged. A token is `*` where a validator hides the name of a
-    /// member.
+    /// JSON Pointer from the validated value to the place. A token is `*` where a validator hides a member's
+    /// name.
     pub instance_path: String,
-    /// JSON Pointer into the schema, to the rule; empty where no schema's rule was broken.
+    /// JSON Pointer to the rule in the schema; empty if the rule is not from a schema.
     pub schema_path: String,
-    /// One sentence for a person.
+    /// One sentence for the user.
     pub message: String,
-    /// Bytes from the start of the document to the place.
+    /// The place, in bytes from the start of the document.
     pub offset: usize,
 }
 
 impl Violation {
-    /// A violation at the place `offset` of the document, without paths.
+    /// A violation at `offset` in the document, without paths.
     #[must_use]
     pub fn new(code: Code, offset: usize, message: impl Into<String>) -> Self {
         let (instance_path, schema_path) = (String::new(), String::new());
@@ -47,9 +45,9 @@ impl Violation {
         Self { schema_path: schema_path.into(), ..self }
     }
 
-    /// What a validator says of a document in which an object names a member twice, if this is
-    /// one. All of the document counts, also what surrounds `value`; the path is that of the
-    /// second member if it is inside `value`, else empty.
+    /// The violation for a document in which an object names a member twice, if this is one. Checks the whole
+    /// document, also around `value`; the path leads to the second member if it is inside `value`, and is
+    /// empty otherwise.
     #[must_use]
     pub fn duplicate_key(value: json::Value<'_>) -> Option<Box<Self>> {
         value.repeated_name().map(|offset| Self::duplicate_key_at(value, offset))
@@ -60,8 +58,8 @@ impl Violation {
         let mut path = String::new();
         if value.range().contains(&offset) {
             path = value.pointer_at(offset);
-            // A name belongs to no member's value, so the path ends at the object. Its member is
-            // the first whose value comes after the name.
+            // The path ends at the object, because a name is not inside a member's value. The member is the
+            // first whose value comes after the name.
             let object = value.pointer(&path).and_then(json::Value::as_object);
             let mut members = object.into_iter().flatten();
             if let Some((name, _)) = members.find(|(_, member)| member.range().start > offset) {
@@ -85,40 +83,38 @@ impl fmt::Display for Violation {
 
 impl std::error::Error for Violation {}
 
-/// Judges records.
+/// Validates records.
 pub trait Validate {
-    /// Judges a record, or a value inside one.
+    /// Validates a record, or a value inside one.
     ///
     /// # Errors
     ///
-    /// If the value breaks a rule: one of those it breaks.
+    /// If the value breaks a rule: one of the violations.
     fn validate(&self, value: json::Value<'_>) -> Result<(), Box<Violation>>;
 }
 
-/// Judges tool calls.
+/// Validates tool calls.
 pub trait ValidateCall {
-    /// Judges a call of the tool `name` with these parameters. The violation's paths start at the
-    /// parameters, wherever in a record they stood; its offset counts from the start of the
-    /// document they are part of.
+    /// Validates a call of the tool `name` with these parameters. The violation's paths start at the
+    /// parameters; its offset counts from the start of the document that contains them.
     ///
     /// # Errors
     ///
-    /// [`Code::UnknownTool`] if there is no tool of this name, [`Code::InvalidParameters`] if the
-    /// parameters are no object or break its rules, [`Code::DuplicateKey`] if an object of the
-    /// document names a member twice.
+    /// [`Code::UnknownTool`] if there is no tool of this name, [`Code::InvalidParameters`] if the parameters
+    /// are not an object or break the tool's rules, [`Code::DuplicateKey`] if an object of the document names
+    /// a member twice.
     fn validate_call(&self, name: &str, parameters: json::Value<'_>) -> Result<(), Box<Violation>>;
 
-    /// Whether there is a tool of this name. Unless overridden, by what
-    /// [`validate_call`](Self::validate_call) says of a call without parameters.
+    /// Whether there is a tool of this name. By default, tries [`validate_call`](Self::validate_call) without
+    /// parameters.
     fn has_tool(&self, name: &str) -> bool {
         let mut parser = json::Parser::new();
         let Ok(empty) = parser.parse("{}") else { return false };
         !self.validate_call(name, empty).is_err_and(|violation| violation.code == Code::UnknownTool)
     }
 
-    /// Parameters that did not fit, with values changed in kind so that they may, and what was changed:
-    /// the number that a string holds, say. Nothing is changed unless the user asked for it, so there are
-    /// none unless this is overridden. They are judged again.
+    /// Converts the kinds of values that did not fit, such as a string that holds a number, and lists the
+    /// changes. The result is validated again. By default, nothing is converted: the user must ask for it.
     fn coerce(&self, name: &str, parameters: json::Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
         let _ = (name, parameters);
         None

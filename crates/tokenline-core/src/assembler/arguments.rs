@@ -12,16 +12,16 @@ use crate::{Code, CompletedBy, Release, Violation};
 pub(super) struct Arguments {
     pub(super) json: Parser,
     pub(super) text: String,
-    /// Instead of a text: values, each at its path.
-    pub(super) folded: Option<Box<PartialArgs>>,
-    /// Bytes held by them.
-    pub(super) folded_bytes: u64,
+    /// Values with their paths, instead of text.
+    pub(super) partial: Option<Box<PartialArgs>>,
+    /// Bytes held by `partial`.
+    pub(super) partial_bytes: u64,
 }
 
 impl Arguments {
-    /// Whether none came.
+    /// Whether no arguments came.
     pub(super) fn is_blank(&self) -> bool {
-        trim_start(&self.text).is_empty() && self.folded.is_none()
+        trim_start(&self.text).is_empty() && self.partial.is_none()
     }
 }
 
@@ -32,16 +32,16 @@ impl ToolCallAssembler {
             return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
         }
         if self.calls[at].is_open() {
-            if self.calls[at].is_folded() && !trim_start(rest).is_empty() {
+            if self.calls[at].has_partial_args() && !trim_start(rest).is_empty() {
                 let message = "the arguments come as values, and then as text";
                 return self.reject_at_end(at, Code::TrailingData, message);
             }
-            if !self.admit(at, rest.len()) {
+            if !self.reserve(at, rest.len()) {
                 return;
             }
             if let State::Open(arguments) = &mut self.calls[at].state {
                 arguments.text.push_str(rest);
-                // Most fragments are a few plain characters inside a string: nothing to decide.
+                // Fast path: most fragments are a few plain characters inside a string.
                 if is_plain(rest) && arguments.json.continue_string(rest.len()) {
                     self.examined += rest.len() as u64;
                     return;
@@ -53,37 +53,37 @@ impl ToolCallAssembler {
                 self.release(at, CompletedBy::Balanced);
             }
         } else if delta.is_start() && self.calls[at].is_named_by(delta) {
-            self.calls[at].name_again(delta);
+            self.calls[at].repeat_header(delta);
         }
-        self.follow(at, rest, delta);
+        self.feed_after(at, rest, delta);
     }
 
-    /// Takes in arguments that are all there are of the call.
-    pub(super) fn feed_whole(&mut self, at: usize, delta: &CallDelta<'_>) {
+    /// Takes the complete arguments of a call.
+    pub(super) fn feed_complete(&mut self, at: usize, delta: &CallDelta<'_>) {
         let whole = delta.arguments;
         let is_none = trim(whole).is_empty() || (trim(whole) == "null" && !self.calls[at].is_open());
         if is_none {
             return;
         }
         match &self.calls[at].state {
-            State::Open(arguments) if arguments.folded.is_none() => {
+            State::Open(arguments) if arguments.partial.is_none() => {
                 match whole.strip_prefix(&*arguments.text) {
                     Some(rest) => self.feed(at, &CallDelta { arguments: rest, ..*delta }),
-                    None => self.differ(at),
+                    None => self.reject_changed(at),
                 }
             }
-            State::Balanced(arguments) if !is_same_json(&arguments.text, whole) => self.differ(at),
+            State::Balanced(arguments) if !is_same_json(&arguments.text, whole) => self.reject_changed(at),
             State::Released(digest) if *digest != Digest::default() && *digest != Digest::of(trim(whole)) => {
-                self.differ(at);
+                self.reject_changed(at);
             }
             _ => {}
         }
     }
 
-    /// Takes in a value of the arguments.
-    pub(super) fn fold(&mut self, at: usize, part: &PartialArgument<'_>, lossy: bool) {
+    /// Takes a value of the arguments.
+    pub(super) fn push_value(&mut self, at: usize, part: &PartialArgument<'_>, lossy: bool) {
         let is_corrupted = |text: &str| lossy && text.contains(char::REPLACEMENT_CHARACTER);
-        // One container is that of the arguments themselves.
+        // The container of the arguments themselves counts as one.
         let max_depth = (self.options.limits.effective_depth() as usize).saturating_sub(1);
         let State::Open(arguments) = &mut self.calls[at].state else {
             return if !matches!(self.calls[at].state, State::Rejected) {
@@ -93,16 +93,16 @@ impl ToolCallAssembler {
         if is_corrupted(part.path) || matches!(part.value, PartialValue::Text(text) if is_corrupted(text)) {
             return self.reject_at_end(at, Code::InvalidUtf8, "the arguments are not UTF-8");
         }
-        if arguments.folded.is_none() && !trim_start(&arguments.text).is_empty() {
+        if arguments.partial.is_none() && !trim_start(&arguments.text).is_empty() {
             let message = "the arguments come as text, and then as values";
             return self.reject_at_end(at, Code::TrailingData, message);
         }
-        match arguments.folded.get_or_insert_default().set(part, max_depth) {
+        match arguments.partial.get_or_insert_default().set(part, max_depth) {
             Ok(bytes) => {
-                if self.admit(at, bytes)
+                if self.reserve(at, bytes)
                     && let State::Open(arguments) = &mut self.calls[at].state
                 {
-                    arguments.folded_bytes += bytes as u64;
+                    arguments.partial_bytes += bytes as u64;
                 }
             }
             Err(Misplaced::TooDeep) => self.reject_at_end(at, Code::TooDeep, Misplaced::TooDeep.as_str()),
@@ -110,26 +110,26 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Takes in what follows the arguments of a call once they are balanced, or given up.
-    fn follow(&mut self, at: usize, rest: &str, delta: &CallDelta<'_>) {
-        let Some(rest) = self.calls[at].repeat(rest) else { return self.differ(at) };
+    /// Takes what follows the arguments of a call once they are balanced or rejected.
+    fn feed_after(&mut self, at: usize, rest: &str, delta: &CallDelta<'_>) {
+        let Some(rest) = self.calls[at].repeat(rest) else { return self.reject_changed(at) };
         let call = &mut self.calls[at];
         let rest = trim_start(rest);
         let Some(&byte) = rest.as_bytes().first() else {
             if delta.name.is_some() && trim_start(delta.arguments).is_empty() {
-                call.name_again(delta);
+                call.repeat_header(delta);
             }
             return;
         };
         let found = error::UnexpectedToken::classify(byte);
         match call.state {
-            _ if byte == b'{' && matches!(call.sequel, AfterArguments::Named) => {
+            _ if byte == b'{' && matches!(call.after_arguments, AfterArguments::Named) => {
                 let name = call.name.clone();
                 self.push(CallDelta { name: name.as_deref(), arguments: rest, ..*delta });
             }
             State::Rejected => {}
             _ if byte == b'{' => {
-                // A header would have opened the call that these arguments belong to.
+                // A header would have opened the call of these arguments.
                 let at = self.open(delta);
                 self.current = self.calls[at].ordinal;
                 self.reject_at_end(at, Code::MissingField, "arguments follow without the name of a tool");
@@ -145,8 +145,8 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Says that the call came again, and not as it was.
-    pub(super) fn differ(&mut self, at: usize) {
+    /// Rejects a call that came again with other arguments.
+    pub(super) fn reject_changed(&mut self, at: usize) {
         let (code, message) = match self.calls[at].state {
             State::Released(_) => {
                 (Code::LateFragment, "the call was released, but came again with other arguments")
@@ -156,7 +156,8 @@ impl ToolCallAssembler {
         self.reject_at_end(at, code, message);
     }
 
-    /// Parses what is new of an open call's arguments. Once they are balanced: how many bytes follow.
+    /// Parses the new part of an open call's arguments. Once they are balanced, returns how many bytes
+    /// follow.
     pub(super) fn parse(&mut self, at: usize, step: fn(&mut Parser, &str) -> Step) -> Option<usize> {
         let call = &mut self.calls[at];
         let State::Open(arguments) = &mut call.state else { return None };
@@ -171,7 +172,7 @@ impl ToolCallAssembler {
                 text.truncate(end);
                 self.held -= after as u64;
                 if json.root_kind() == Kind::Null {
-                    // Groq's arguments for a tool without parameters.
+                    // Groq's arguments of a tool without parameters.
                     self.held -= (end - NO_ARGUMENTS.len()) as u64;
                     NO_ARGUMENTS.clone_into(text);
                     json.reset();
@@ -195,8 +196,8 @@ impl ToolCallAssembler {
         None
     }
 
-    /// Makes room for so many more bytes of this call, or rejects it.
-    pub(super) fn admit(&mut self, at: usize, bytes: usize) -> bool {
+    /// Makes room for `bytes` more of this call, or rejects it.
+    pub(super) fn reserve(&mut self, at: usize, bytes: usize) -> bool {
         let limit = self.options.limits.effective_line_bytes();
         let is_admitted = self.held + bytes as u64 <= limit;
         if is_admitted {
@@ -211,7 +212,7 @@ impl ToolCallAssembler {
 
 const NO_ARGUMENTS: &str = "{}";
 
-/// Whether a fragment is short, and inside a string no more than characters of it.
+/// Whether a fragment is short and, inside a string, only plain characters.
 fn is_plain(fragment: &str) -> bool {
     const SHORT: usize = 16;
     let is_plain = |byte| byte >= b' ' && byte != b'"' && byte != b'\\';

@@ -1,4 +1,4 @@
-//! One call as its fragments arrive.
+//! A call as its fragments arrive.
 
 use std::mem;
 
@@ -6,16 +6,16 @@ use memchr::{memchr_iter, memrchr};
 
 use super::arguments::Arguments;
 use super::repetition::{AfterArguments, Digest};
-use crate::tool_call::judge;
+use crate::tool_call::validate_call;
 use crate::{Code, CompletedBy, Diagnostic, Origin, RejectedCall, Span, ToolCall, ValidateCall, Violation};
 
 /// A fragment of a native tool call, as a provider sends it.
 ///
-/// The first fragment of a call, its header, names the tool; the later ones carry more of its
-/// arguments. Empty texts say nothing: servers repeat `"id": ""` and `"name": ""`.
+/// The first fragment of a call, its header, names the tool; the later ones carry its arguments. Empty texts
+/// count as missing: servers repeat `"id": ""` and `"name": ""`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CallDelta<'a> {
-    /// The call's number in the answer, where the provider counts its calls.
+    /// The call's number in the response, if the provider counts its calls.
     pub index: Option<u64>,
     /// The provider's id of the call.
     pub id: Option<&'a str>,
@@ -23,32 +23,32 @@ pub struct CallDelta<'a> {
     pub name: Option<&'a str>,
     /// More of the arguments' JSON text.
     pub arguments: &'a str,
-    /// Whether `arguments` is no fragment but all of them, whatever came before: some providers send
-    /// a call at once, some repeat it at its end.
+    /// Whether `arguments` is the complete text instead of a fragment, whatever came before: some providers
+    /// send a call at once, some repeat it at its end.
     pub is_whole: bool,
-    /// Whether a U+FFFD in the id, the name or the arguments may stand in place of bytes that were
-    /// not UTF-8, as [`SseEvent::lossy`](crate::sse::SseEvent::lossy) tells. Such a call is rejected.
+    /// Whether a U+FFFD in the id, the name or the arguments may replace bytes that were not UTF-8, as in
+    /// [`SseEvent::lossy`](crate::sse::SseEvent::lossy). Such a call is rejected.
     pub lossy: bool,
 }
 
 pub(super) struct Call {
-    /// The call's number in the answer, counted from 1.
+    /// The call's number in the response, from 1.
     pub(super) ordinal: u64,
     pub(super) index: Option<u64>,
     pub(super) id: Option<String>,
     pub(super) name: Option<String>,
-    pub(super) sequel: AfterArguments,
+    pub(super) after_arguments: AfterArguments,
     pub(super) state: State,
-    /// That it begins was said.
+    /// Whether its beginning was yielded.
     pub(super) is_announced: bool,
 }
 
 pub(super) enum State {
     /// The arguments are not balanced yet.
     Open(Box<Arguments>),
-    /// They are; something has to prove that they are whole.
+    /// They are balanced, but there is no evidence yet that they are complete.
     Balanced(Box<Arguments>),
-    /// They were delivered; what they were is kept to know them again, if the call has an id.
+    /// They were delivered; the digest recognizes them if the call comes again.
     Released(Digest),
     Rejected,
 }
@@ -57,22 +57,22 @@ pub(super) enum State {
 const SHOWN_NAME: usize = 64;
 
 impl CallDelta<'_> {
-    /// Whether its arguments can be the beginning of a call's.
+    /// Whether its arguments can be the start of a call's arguments.
     pub(super) fn is_start(&self) -> bool {
         trim_start(self.arguments).starts_with('{')
     }
 
-    /// Whether this text of it may not be what was sent.
+    /// Whether this part of the fragment may differ from what was sent.
     pub(super) fn is_corrupted(&self, text: &str) -> bool {
         self.lossy && text.contains(char::REPLACEMENT_CHARACTER)
     }
 
-    /// Whether its id or its name may not be what was sent.
+    /// Whether its id or its name may differ from what was sent.
     pub(super) fn is_header_corrupted(&self) -> bool {
         [self.id, self.name].into_iter().flatten().any(|text| self.is_corrupted(text))
     }
 
-    /// Whether it says nothing at all.
+    /// Whether it carries nothing.
     pub(super) fn is_blank(&self) -> bool {
         self.id.is_none() && self.name.is_none() && trim_start(self.arguments).is_empty()
     }
@@ -84,8 +84,8 @@ impl Call {
     }
 
     /// Whether its arguments come as values.
-    pub(super) fn is_folded(&self) -> bool {
-        matches!(&self.state, State::Open(arguments) if arguments.folded.is_some())
+    pub(super) fn has_partial_args(&self) -> bool {
+        matches!(&self.state, State::Open(arguments) if arguments.partial.is_some())
     }
 
     pub(super) fn is_balanced(&self) -> bool {
@@ -96,14 +96,14 @@ impl Call {
         matches!(self.state, State::Released(_) | State::Rejected)
     }
 
-    /// Whether the fragment, which has the call's index or its id or follows it, opens another.
+    /// Whether this fragment opens another call although it follows this one, or has its index or its id.
     pub(super) fn is_superseded_by(&self, delta: &CallDelta<'_>) -> bool {
         if delta.is_whole && delta.index.is_some() {
             // A call that is repeated at its end may have another id there.
             return delta.name.is_some_and(|name| self.name.as_deref().is_some_and(|own| own != name));
         }
         let Some(name) = delta.name else {
-            // An id alone opens a call only where there is no index to tell.
+            // An id alone opens a call only if there is no index.
             return delta.index.is_none()
                 && delta.id.is_some_and(|new| self.id.as_deref().is_some_and(|old| old != new));
         };
@@ -139,15 +139,15 @@ impl Call {
         completion: CompletedBy,
     ) -> Result<ToolCall, Box<Violation>> {
         let Some(name) = &self.name else {
-            return Err(Box::new(Violation::new(Code::MissingField, 0, "it does not name a tool")));
+            return Err(Box::new(Violation::new(Code::MissingField, 0, "the name of the tool is missing")));
         };
         let value = arguments.json.value(&arguments.text);
-        let judged = judge(tools.map(|tools| tools as &dyn ValidateCall), name, value)?;
-        let call = ToolCall::new(name, judged.parameters, completion);
-        Ok(ToolCall { coerced: judged.coerced, ..call })
+        let validated = validate_call(tools.map(|tools| tools as &dyn ValidateCall), name, value)?;
+        let call = ToolCall::new(name, validated.parameters, completion);
+        Ok(ToolCall { coerced: validated.coerced, ..call })
     }
 
-    /// Places a violation in the text of the arguments.
+    /// The diagnostic for a violation, with its position in the arguments' text.
     pub(super) fn diagnose(&self, violation: Violation) -> Diagnostic {
         let text = self.text().as_bytes();
         let before = &text[..violation.offset.min(text.len())];
@@ -168,14 +168,14 @@ impl Call {
         }
     }
 
-    /// The call as it is rejected, with what was received of it.
+    /// Rejects the call, with what was received of it.
     pub(super) fn reject(&mut self, violation: Violation) -> RejectedCall {
         let diagnostic = self.diagnose(violation);
         let arguments = match &mut self.state {
-            State::Open(arguments) | State::Balanced(arguments) => match &arguments.folded {
-                Some(folded) => {
+            State::Open(arguments) | State::Balanced(arguments) => match &arguments.partial {
+                Some(partial) => {
                     arguments.text.clear();
-                    folded.to_json()
+                    partial.to_json()
                 }
                 None => mem::take(&mut arguments.text),
             },
@@ -201,7 +201,7 @@ pub(super) fn trim(text: &str) -> &str {
     text.trim_matches([' ', '\t', '\r', '\n'])
 }
 
-/// Whether two texts, the first of which is JSON, mean the same.
+/// Whether two texts, the first of which is JSON, mean the same value.
 pub(super) fn is_same_json(text: &str, other: &str) -> bool {
     let read = |text| serde_json::from_str::<serde_json::Value>(text).ok();
     trim(text) == trim(other) || read(text) == read(other)

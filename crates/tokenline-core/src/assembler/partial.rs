@@ -1,4 +1,4 @@
-//! Arguments that arrive as values, each with the path to where it belongs.
+//! Arguments that arrive as values, each with its path.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -6,36 +6,35 @@ use std::collections::BTreeMap;
 /// A value of a call's arguments, or a part of one, as Gemini streams them (`partialArgs`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PartialArgument<'a> {
-    /// Where in the arguments it belongs: a JSONPath of names and indexes, such as `$.stops[0].city`
-    /// or `$['a b']`.
+    /// Its path in the arguments: a JSONPath of names and indexes, such as `$.stops[0].city` or `$['a b']`.
     pub path: &'a str,
     /// The value.
     pub value: PartialValue<'a>,
-    /// Whether more of the text at this path is to follow.
-    pub goes_on: bool,
+    /// Whether more of the text at this path follows.
+    pub has_more: bool,
 }
 
-/// What a [`PartialArgument`] has at its path.
+/// The value at the path of a [`PartialArgument`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialValue<'a> {
-    /// A text, or more of it.
+    /// A string, or more of it.
     Text(&'a str),
     /// A number, `true`, `false` or `null`, as a JSON literal.
     Literal(&'a str),
 }
 
-/// Arguments as far as they have been put together.
+/// The arguments assembled so far.
 #[derive(Default)]
 pub(super) struct PartialArgs {
     root: Node,
-    /// The path of the text that goes on.
+    /// The path of the text that continues.
     open: Option<Box<str>>,
 }
 
 #[derive(Default)]
 enum Node {
     #[default]
-    Nothing,
+    Empty,
     Literal(Box<str>),
     Text(String),
     Object(Box<Members>),
@@ -45,11 +44,11 @@ enum Node {
 #[derive(Default)]
 struct Members {
     list: Vec<(Box<str>, Node)>,
-    /// Where in the list a name is; once there are many.
+    /// The positions of names in the list; used once there are many.
     places: BTreeMap<Box<str>, usize>,
 }
 
-/// Why a value cannot be where its path says.
+/// Why a value cannot be stored at its path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Misplaced {
     Path,
@@ -62,22 +61,22 @@ pub(super) enum Misplaced {
 impl Misplaced {
     pub(super) fn as_str(self) -> &'static str {
         match self {
-            Self::Path => "an argument's path is not understood",
-            Self::Gap => "an argument's path leaves out an element of an array",
-            Self::Conflict => "two arguments are at one place",
-            Self::Interrupted => "an argument was to go on, but another one followed",
+            Self::Path => "an argument's path is not valid",
+            Self::Gap => "an argument's path skips an element of an array",
+            Self::Conflict => "two arguments have the same path",
+            Self::Interrupted => "an argument should continue, but another one followed",
             Self::TooDeep => "an argument's path is too deep",
         }
     }
 }
 
-/// Bytes that a node is counted as, beside its texts: what it takes is at most that.
+/// What a node counts as in addition to its texts: an upper bound of its size in bytes.
 const NODE: usize = 192;
-/// Members that are searched one by one.
+/// Up to this many members are searched linearly.
 const FEW: usize = 16;
 
 impl Members {
-    /// The member of this name, and whether it is new.
+    /// The member with this name, and whether it is new.
     fn member(&mut self, name: &str) -> (&mut Node, bool) {
         let known = match self.places.is_empty() {
             true => self.list.iter().position(|(its, _)| **its == *name),
@@ -88,7 +87,7 @@ impl Members {
             if at < FEW {
                 self.list.reserve_exact(1);
             }
-            self.list.push((name.into(), Node::Nothing));
+            self.list.push((name.into(), Node::Empty));
             if at == FEW {
                 self.places = (0..).zip(&self.list).map(|(at, (name, _))| (name.clone(), at)).collect();
             } else if at > FEW {
@@ -100,14 +99,14 @@ impl Members {
 }
 
 impl PartialArgs {
-    /// Whether a text was said to go on, and did not.
+    /// Whether a text was to continue, and did not.
     pub(super) fn is_open(&self) -> bool {
         self.open.is_some()
     }
 
-    /// Puts the value where it belongs. Answers how many bytes are held for it.
+    /// Stores the value at its path. Returns how many more bytes are held.
     pub(super) fn set(&mut self, part: &PartialArgument<'_>, max_depth: usize) -> Result<usize, Misplaced> {
-        let goes_on = match self.open.take() {
+        let has_more = match self.open.take() {
             Some(open) if *open != *part.path => return Err(Misplaced::Interrupted),
             open => open.is_some(),
         };
@@ -123,7 +122,7 @@ impl PartialArgs {
             }
             node = match step {
                 Step::Name(name) => {
-                    if matches!(node, Node::Nothing) {
+                    if matches!(node, Node::Empty) {
                         *node = Node::Object(Box::default());
                     }
                     let Node::Object(members) = node else { return Err(Misplaced::Conflict) };
@@ -134,7 +133,7 @@ impl PartialArgs {
                     member
                 }
                 Step::Index(index) => {
-                    if matches!(node, Node::Nothing) {
+                    if matches!(node, Node::Empty) {
                         *node = Node::Array(Vec::new());
                     }
                     let Node::Array(elements) = node else { return Err(Misplaced::Conflict) };
@@ -143,30 +142,30 @@ impl PartialArgs {
                         if index < FEW {
                             elements.reserve_exact(1);
                         }
-                        elements.push(Node::Nothing);
+                        elements.push(Node::Empty);
                     }
                     elements.get_mut(index).ok_or(Misplaced::Gap)?
                 }
             };
         }
         match (&mut *node, part.value) {
-            (Node::Nothing, PartialValue::Text(text)) => *node = Node::Text(text.to_owned()),
-            (Node::Text(before), PartialValue::Text(text)) if goes_on => before.push_str(text),
-            (Node::Nothing, PartialValue::Literal(literal)) => *node = Node::Literal(literal.into()),
+            (Node::Empty, PartialValue::Text(text)) => *node = Node::Text(text.to_owned()),
+            (Node::Text(before), PartialValue::Text(text)) if has_more => before.push_str(text),
+            (Node::Empty, PartialValue::Literal(literal)) => *node = Node::Literal(literal.into()),
             _ => return Err(Misplaced::Conflict),
         }
-        if part.goes_on {
+        if part.has_more {
             self.open = Some(part.path.into());
         }
         let (PartialValue::Text(value) | PartialValue::Literal(value)) = part.value;
         Ok(held + value.len())
     }
 
-    /// The JSON text of it all.
+    /// The JSON text of the arguments.
     pub(super) fn to_json(&self) -> String {
         let mut out = String::new();
         match &self.root {
-            Node::Nothing => out.push_str("{}"),
+            Node::Empty => out.push_str("{}"),
             root => root.write(&mut out),
         }
         out
@@ -177,8 +176,8 @@ impl Node {
     fn write(&self, out: &mut String) {
         let mut comma = "";
         match self {
-            // Of a value that could not be put there.
-            Self::Nothing => out.push_str("null"),
+            // A value that was rejected leaves its node empty.
+            Self::Empty => out.push_str("null"),
             Self::Literal(literal) => out.push_str(literal),
             Self::Text(text) => write_text(text, out),
             Self::Object(members) => {
@@ -214,7 +213,7 @@ enum Step<'a> {
 }
 
 impl<'a> Step<'a> {
-    /// Reads the first step of a path, and gives the rest.
+    /// Reads the first step of a path, and returns the rest.
     fn read(path: &'a str) -> Option<(Self, &'a str)> {
         if let Some(path) = path.strip_prefix('.') {
             let end = path.find(['.', '[']).unwrap_or(path.len());
@@ -249,15 +248,15 @@ mod tests {
     use super::*;
 
     fn fold(parts: &[(&str, &str, bool)]) -> Result<String, Misplaced> {
-        let mut folded = PartialArgs::default();
-        for &(path, value, goes_on) in parts {
+        let mut partial = PartialArgs::default();
+        for &(path, value, has_more) in parts {
             let value = match value.strip_prefix('#') {
                 Some(literal) => PartialValue::Literal(literal),
                 None => PartialValue::Text(value),
             };
-            folded.set(&PartialArgument { path, value, goes_on }, 8)?;
+            partial.set(&PartialArgument { path, value, has_more }, 8)?;
         }
-        Ok(folded.to_json())
+        Ok(partial.to_json())
     }
 
     #[test]
@@ -306,12 +305,12 @@ mod tests {
 
     #[test]
     fn many_members_take_linear_time() {
-        let mut folded = PartialArgs::default();
+        let mut partial = PartialArgs::default();
         for name in 0..200_000 {
             let path = format!("$.a{name}");
-            let part = PartialArgument { path: &path, value: PartialValue::Literal("1"), goes_on: false };
-            folded.set(&part, 8).unwrap();
+            let part = PartialArgument { path: &path, value: PartialValue::Literal("1"), has_more: false };
+            partial.set(&part, 8).unwrap();
         }
-        assert!(folded.to_json().ends_with(r#""a199999":1}"#));
+        assert!(partial.to_json().ends_with(r#""a199999":1}"#));
     }
 }

@@ -1,19 +1,19 @@
-//! A call that a server sends once more: same id, same name, the arguments all over again.
+//! Calls that a server sends twice: same id, same name, all arguments again.
 
 use super::call::{Call, CallDelta, State, trim_start};
 
-/// What followed the arguments once they were balanced.
+/// What followed the balanced arguments.
 #[derive(Default)]
 pub(super) enum AfterArguments {
     #[default]
     Nothing,
-    /// The tool was named again: the header of another call, if arguments follow.
+    /// The tool's name again: the header of another call, if arguments follow.
     Named,
-    /// The call begins anew; so much of its arguments came again.
+    /// The call again; the digest covers the part of its arguments that has arrived.
     Repetition(Digest),
 }
 
-/// Tells a text from others without keeping it: its length, and FNV-1a over its bytes.
+/// A digest that tells texts apart: the length, and FNV-1a over the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Digest {
     len: usize,
@@ -41,42 +41,42 @@ impl Digest {
 }
 
 impl Call {
-    /// Whether the fragment has this call's header, id and name: it is about no other call.
+    /// Whether the fragment has this call's id and name, so that it is about no other call.
     pub(super) fn is_named_by(&self, delta: &CallDelta<'_>) -> bool {
         let is_same = |own: &Option<String>, its: Option<&str>| its.is_some() && own.as_deref() == its;
         is_same(&self.id, delta.id) && is_same(&self.name, delta.name)
     }
 
-    /// Takes in a header after the arguments.
-    pub(super) fn name_again(&mut self, delta: &CallDelta<'_>) {
+    /// Takes a header after the arguments.
+    pub(super) fn repeat_header(&mut self, delta: &CallDelta<'_>) {
         if !self.is_named_by(delta) {
-            self.sequel = AfterArguments::Named;
+            self.after_arguments = AfterArguments::Named;
         } else if !self.is_being_repeated() {
-            self.sequel = AfterArguments::Repetition(Digest::default());
+            self.after_arguments = AfterArguments::Repetition(Digest::default());
         }
     }
 
-    /// Whether a part of the arguments came again, and the rest is to follow.
+    /// Whether the arguments have come again in part, and the rest is to follow.
     pub(super) fn is_being_repeated(&self) -> bool {
-        matches!(self.sequel, AfterArguments::Repetition(seen) if seen.len > 0)
+        matches!(self.after_arguments, AfterArguments::Repetition(seen) if seen.len > 0)
     }
 
-    /// Takes what belongs to a repetition of the arguments, and gives what does not; `None` if it
-    /// is no repetition, because the arguments are others.
+    /// Consumes the part of `text` that repeats the arguments, and returns the rest; `None` if the arguments
+    /// differ.
     pub(super) fn repeat<'a>(&mut self, text: &'a str) -> Option<&'a str> {
-        let AfterArguments::Repetition(mut seen) = self.sequel else { return Some(text) };
+        let AfterArguments::Repetition(mut seen) = self.after_arguments else { return Some(text) };
         let text = if seen.len == 0 { trim_start(text) } else { text };
         if text.is_empty() {
             return Some(text);
         }
         if seen.len == 0 && !text.starts_with('{') {
-            self.sequel = AfterArguments::Nothing;
+            self.after_arguments = AfterArguments::Nothing;
             return Some(text);
         }
         let (own, digest) = match &self.state {
             State::Balanced(arguments) => (Some(trim_start(&arguments.text)), None),
             State::Released(digest) => (None, Some(*digest)),
-            // What was rejected stays so.
+            // A rejected call stays rejected.
             State::Open(_) | State::Rejected => return Some(""),
         };
         let len = own.map_or_else(|| digest.map_or(0, |digest| digest.len), str::len);
@@ -86,7 +86,8 @@ impl Call {
         }
         seen.add(part);
         let is_whole = seen.len == len;
-        self.sequel = if is_whole { AfterArguments::Nothing } else { AfterArguments::Repetition(seen) };
+        self.after_arguments =
+            if is_whole { AfterArguments::Nothing } else { AfterArguments::Repetition(seen) };
         let is_other = is_whole && digest.is_some_and(|digest| digest != seen);
         (!is_other).then_some(rest)
     }

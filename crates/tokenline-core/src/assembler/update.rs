@@ -1,14 +1,14 @@
-//! How calls grow, where that is asked for.
+//! Updates on how calls grow, if asked for.
 
 use super::ToolCallAssembler;
 use super::call::CallDelta;
 use crate::{RejectedCall, ToolCall};
 
-/// What became known of a native tool call.
+/// An update on a native tool call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CallUpdate {
-    /// It begins: the name is known.
+    /// It begins: its name is known.
     Began {
         /// Its number in the response, from 1.
         number: u64,
@@ -17,7 +17,7 @@ pub enum CallUpdate {
         /// The tool's name.
         name: String,
     },
-    /// More of its arguments. Arguments that a provider sends as values rather than as text are not among them.
+    /// More of its arguments. Not for arguments that a provider sends as values rather than as text.
     Arguments {
         /// Its number in the response, from 1.
         number: u64,
@@ -34,7 +34,7 @@ pub enum CallUpdate {
 }
 
 impl ToolCallAssembler {
-    /// Takes in a fragment, and says how the call has grown.
+    /// Takes a fragment, and queues the updates that it makes.
     pub(super) fn feed_with_updates(&mut self, at: usize, delta: &CallDelta<'_>) {
         let number = self.calls[at].ordinal;
         self.announce(at);
@@ -43,7 +43,7 @@ impl ToolCallAssembler {
         self.feed_any(at, delta);
         let grown = match self.calls.iter().find(|call| call.ordinal == number) {
             Some(call) if !call.has_ended() => call.text()[before..].to_owned(),
-            // It was released at its last brace: the call has the rest.
+            // The call was released at its last brace; what it carries includes the rest.
             _ => match self.ready.range(place..).find(|update| ended(update)) {
                 Some(CallUpdate::Ended { outcome: Ok(call), .. }) => {
                     call.parameters.as_str()[before..].to_owned()
@@ -56,7 +56,7 @@ impl ToolCallAssembler {
         }
     }
 
-    /// Says that the call begins, once, if it has a name.
+    /// Queues the beginning of the call, once, if it has a name.
     pub(super) fn announce(&mut self, at: usize) {
         let call = &self.calls[at];
         if !self.has_updates || call.is_announced || call.has_ended() {

@@ -1,4 +1,4 @@
-//! Which format calls are in.
+//! The choice of a tool call format.
 
 use std::fmt;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ use super::{CallDetector, ToolCallFormat};
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
 pub enum CallFormat {
-    /// The one that the first whole call is in; see [`CallDetector`](crate::call_format::CallDetector).
+    /// The format of the first complete call; see [`CallDetector`](crate::call_format::CallDetector).
     #[default]
     Auto,
     /// JSON objects, one or more: JSON Lines.
@@ -31,18 +31,18 @@ pub enum CallFormat {
     SingleJson,
     /// JSON objects between `<tool_call>` and `</tool_call>`.
     Hermes,
-    /// What follows `[TOOL_CALLS]`.
+    /// Calls after `[TOOL_CALLS]`, in the forms of Mistral's tokenizers.
     Mistral,
-    /// `<function=name>` and JSON, or tags for the parameters.
+    /// `<function=name>`, with JSON or with tags for the parameters.
     FunctionTag,
-    /// A Python list of calls, or one call that is a line.
+    /// A Python list of calls, or one call that takes a line.
     Pythonic,
-    /// The caller's own, and no other: see [`custom`](Self::custom).
+    /// Only the caller's own format; see [`custom`](Self::custom).
     Custom(Arc<dyn ToolCallFormat>),
 }
 
 impl CallFormat {
-    /// The built-in ones, in the order of the documentation.
+    /// The built-in formats, in the order of the documentation.
     pub const BUILT_IN: &'static [Self] = &[
         Self::Auto,
         Self::Jsonl,
@@ -53,18 +53,20 @@ impl CallFormat {
         Self::Pythonic,
     ];
 
-    /// The caller's own format; [`ToolCallFormat`](crate::call_format::ToolCallFormat) has an example of one. It alone is looked for.
+    /// The caller's own format, and no other. See [`ToolCallFormat`](crate::call_format::ToolCallFormat) for
+    /// an example.
     pub fn custom(format: impl ToolCallFormat + 'static) -> Self {
         Self::Custom(Arc::new(format))
     }
 
-    /// The built-in format of this name.
+    /// The built-in format with this name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::BUILT_IN.iter().find(|format| format.as_str() == name).cloned()
     }
 
-    /// The name, such as `function_tag`; of the caller's own format what that says.
+    /// The name, such as `function_tag`; for the caller's own format, [its
+    /// name](crate::call_format::ToolCallFormat::name).
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -79,13 +81,13 @@ impl CallFormat {
         }
     }
 
-    /// What tells calls of this format from text.
+    /// The detector that tells calls of this format from text.
     #[must_use]
     pub fn detector(&self) -> CallDetector {
         CallDetector::new(self)
     }
 
-    /// The formats to be looked for that are no JSON objects.
+    /// The formats to look for, without those of plain JSON objects.
     pub(super) fn readers(&self) -> Vec<Arc<dyn ToolCallFormat>> {
         match self {
             Self::Jsonl | Self::SingleJson => Vec::new(),
@@ -115,7 +117,7 @@ impl From<Arc<dyn ToolCallFormat>> for CallFormat {
 }
 
 impl PartialEq for CallFormat {
-    /// The caller's own formats are equal if they are one and the same.
+    /// Two of the caller's own formats are equal if they are the same object.
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Custom(format), Self::Custom(other)) => Arc::ptr_eq(format, other),

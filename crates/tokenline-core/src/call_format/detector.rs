@@ -1,4 +1,4 @@
-//! Which format a text's calls are in, by what was found in it.
+//! Detects the format of the calls in a text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,21 +7,20 @@ use super::{CallFormat, CallReader, Openers, ToolCallFormat};
 use crate::json::Value;
 use crate::{Limits, ToolCall, ValidateCall};
 
-/// Tells what of a text counts as a tool call.
+/// Decides what counts as a tool call in a text.
 ///
-/// With a format that was chosen, that is what is written in it; all else is text. With
-/// [`Auto`](CallFormat::Auto) all built-in formats are candidates until one of them has proved itself
-/// by a first call that is whole; from then on the others are text. An opener alone proves nothing, nor
-/// does a call that was cut off or is malformed.
+/// With a chosen format, only what is written in it; everything else is text. With
+/// [`Auto`](CallFormat::Auto), all built-in formats are candidates until a complete call proves one of them;
+/// from then on the others are text. An opener alone proves nothing, nor does a call that is truncated or
+/// malformed.
 ///
 /// A call counts as evidence if it is
 ///
-/// - written in tags or brackets that its [reader](CallReader) took for a call;
-/// - [pythonic](CallFormat::Pythonic), where tools are defined, if one of them has its name; a single line
-///   of it only then: so is many a line of code;
-/// - a JSON object, if it has one of the names and one of the arguments' keys that a
-///   [`ToolCall`] is read from; or, where tools are defined, the name of one of them. What is an object
-///   and neither is data, not a call.
+/// - written in tags or brackets and accepted by its [reader](CallReader);
+/// - [pythonic](CallFormat::Pythonic), and names a defined tool, if tools are defined; a single line only if
+///   they are, because many a line of code looks the same;
+/// - a JSON object with a name and arguments under keys that a [`ToolCall`] is read from; or, if tools are
+///   defined, the name of one of them. Any other object is data.
 ///
 /// ```
 /// use tokenline_core::call_format::CallDetector;
@@ -46,16 +45,16 @@ pub struct CallDetector {
     committed: Option<Committed>,
 }
 
-/// What [`Auto`](CallFormat::Auto) has decided on.
+/// The format that [`Auto`](CallFormat::Auto) has settled on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Committed {
     Objects,
-    /// The format of this index, and others of its name.
+    /// The format with this index, and others of its name.
     Format(usize),
 }
 
 impl CallDetector {
-    /// For calls of this format.
+    /// A detector for calls of this format.
     #[must_use]
     pub fn new(format: &CallFormat) -> Self {
         let mut detector = Self {
@@ -70,7 +69,7 @@ impl CallDetector {
         detector
     }
 
-    /// The same with the tools that are defined.
+    /// Sets the defined tools.
     #[must_use]
     pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
         self.tools = Some(tools);
@@ -78,21 +77,21 @@ impl CallDetector {
         self
     }
 
-    /// Forgets what was found, for the next text.
+    /// Forgets the detected format, for the next text.
     pub fn reset(&mut self) {
         if self.committed.take().is_some() {
             self.set_openers();
         }
     }
 
-    /// What to look for in text outside of records. It changes when a call is admitted; the indices of
+    /// The openers to look for in text outside records. They change when a call is admitted; the indices of
     /// the formats do not.
     #[must_use]
     pub fn openers(&self) -> &Openers {
         &self.openers
     }
 
-    /// A reader of the format of this index, for the text from its opener on.
+    /// A reader of the format with this index, for the text from its opener on.
     ///
     /// # Panics
     ///
@@ -102,13 +101,13 @@ impl CallDetector {
         self.formats[index].start(limits)
     }
 
-    /// Whether a JSON object in the text, outside of what a reader takes, may be a call.
+    /// Whether a JSON object in the text, outside what a reader takes, may be a call.
     #[must_use]
     pub fn reads_objects(&self) -> bool {
         self.reads_objects && matches!(self.committed, None | Some(Committed::Objects))
     }
 
-    /// Whether a whole JSON object of the text counts as a call, or as several; if so, it is evidence.
+    /// Whether a complete JSON object counts as a call, or as several. If so, it is evidence of the format.
     pub fn admit_object(&mut self, object: Value<'_>) -> bool {
         if !self.reads_objects() {
             return false;
@@ -123,14 +122,14 @@ impl CallDetector {
         is_call
     }
 
-    /// Whether a whole call of the format of this index counts as one; if so, it is evidence. It is given
-    /// as the JSON object that its reader found or made.
+    /// Whether a complete call of the format with this index counts as one. If so, it is evidence of the
+    /// format. `call` is the JSON object that the reader found or made.
     pub fn admit_call(&mut self, index: usize, call: Value<'_>) -> bool {
         if !self.is_auto {
             return true;
         }
         let Some(format) = self.formats.get(index).filter(|_| self.is_candidate(index)) else { return false };
-        // Brackets and names stand in code too.
+        // Code has brackets and names as well.
         let is_code_like = format.name() == CallFormat::Pythonic.as_str() && self.committed.is_none();
         if format.needs_known_tool() || (is_code_like && self.tools.is_some()) {
             let name = call.get("name").and_then(Value::as_str);
@@ -143,8 +142,7 @@ impl CallDetector {
         true
     }
 
-    /// The name of the format that the calls are in, once that is known: that which was chosen, or that
-    /// which a call was found in. Of JSON objects it is `jsonl`.
+    /// The name of the chosen or detected format, once it is known; `jsonl` for JSON objects.
     #[must_use]
     pub fn committed(&self) -> Option<&str> {
         match self.committed {

@@ -1,4 +1,4 @@
-//! What a format is, for the built-in ones and the user's own.
+//! The traits of call formats, built-in or the user's own.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -8,8 +8,8 @@ use crate::Limits;
 
 /// A syntax in which models write tool calls into their text.
 ///
-/// It describes the syntax and is shared; what is remembered of a text is in the [`CallReader`](crate::call_format::CallReader) that it
-/// starts for each place at which one of its openers stands.
+/// It describes the syntax and is shared. The state of reading a text is in the
+/// [`CallReader`](crate::call_format::CallReader) that it starts at each of its openers.
 ///
 /// ```
 /// use tokenline_core::call_format::{CallReader, CallStep, CallText, Opener};
@@ -43,7 +43,7 @@ use crate::Limits;
 ///         if self.is_over {
 ///             return CallStep::Done { end: 0 };
 ///         }
-///         // Only what is new is searched.
+/// Search only the new part.
 ///         let new = self.searched;
 ///         self.searched = text.len();
 ///         let end = match text[new..].find('\n') {
@@ -52,7 +52,7 @@ use crate::Limits;
 ///             None => return CallStep::NeedMore,
 ///         };
 ///         let Some((name, parameters)) = text[1..end].split_once(' ') else {
-///             return CallStep::NotThis;
+///             return CallStep::NotACall;
 ///         };
 ///         self.is_over = true;
 ///         match CallText::converted(0..end, name, parameters, None) {
@@ -68,75 +68,76 @@ use crate::Limits;
 /// assert_eq!(call.json.as_deref(), Some(r#"{"name":"weather","parameters":{"city":"Paris"}}"#));
 /// assert_eq!(reader.read("\n", false), CallStep::Done { end: 0 });
 ///
-/// // Whatever takes options finds such calls, each as a record.
+/// Every parser with this option finds such calls, each as a record.
 /// let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::custom(AtSign)));
 /// parser.push("@weather {\"city\":\"Paris\"}\nThere.\n");
 /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
 /// assert_eq!(record.value.get("name").unwrap().as_str().as_deref(), Some("weather"));
 /// ```
 pub trait ToolCallFormat: fmt::Debug + Send + Sync {
-    /// The name by which it is told from other formats.
+    /// The name, unique among formats.
     fn name(&self) -> &str;
 
-    /// What a call, or a run of calls, begins with. It is asked once.
+    /// The openers of a call, or of a run of calls. Called once.
     ///
-    /// An opener may also begin what is no call: then the reader says so.
+    /// An opener may also begin other text: then the reader returns
+    /// [`CallStep::NotACall`](crate::call_format::CallStep::NotACall).
     fn openers(&self) -> Vec<Opener>;
 
     /// A reader for the text from an opener on.
     fn start(&self, limits: &Limits) -> Box<dyn CallReader>;
 
-    /// Whether its calls look so much like something else that, where the format is not given but
-    /// detected, only a call of a tool that is defined counts. Without definitions there is none.
+    /// Whether its calls are easily confused with other text, so that detection accepts only calls of defined
+    /// tools, and none without definitions.
     fn needs_known_tool(&self) -> bool {
         false
     }
 }
 
-/// Reads a call, or a run of calls, out of a text that grows.
+/// Reads a call, or a run of calls, from a growing text.
 ///
 /// # Contract
 ///
-/// [`read`](Self::read) is given all of the text from the opener on that there is so far, and is called
-/// again until it asks for more, says that the run is over, or that there is none:
+/// [`read`](Self::read) receives all text so far from the opener on, and is called again until it asks for
+/// more, says that the run is over, or that there is none:
 ///
 /// ```text
 ///        ┌─ NeedMore: with more text, or with is_end
 /// read ──┼─ Call, Malformed: at once, with the text from its `end` on
-///        └─ Done, NotThis: no more; the reader is dropped
+///        └─ Done, NotACall: no more; the reader is dropped
 /// ```
 ///
-/// After a call, and after a malformed one, the text begins where that ended: what was delivered need
-/// not be held. All places are bytes from the beginning of the text that `read` was given.
+/// After a call, malformed or not, the text begins where the call ended: delivered text need not be kept. All
+/// offsets count from the beginning of the text passed to `read`.
 ///
-/// A reader has to
+/// A reader must
 ///
-/// - answer the same however the text was cut: a byte that decides is waited for;
-/// - remember how far it has come, so that each byte is looked at once;
-/// - not end a call at a bracket, quote or tag inside of a string, and never complete one that is cut;
-/// - answer `NotThis` only before the first call, for what turns out to be ordinary text.
+/// - return the same however the text is split: if more text could change the step, it asks for more;
+/// - remember its position, so that each byte is examined once;
+/// - not end a call at a bracket, quote or tag inside a string, and never complete a truncated one;
+/// - return `NotACall` only before the first call, for ordinary text.
 ///
-/// Whoever drives it caps the length of the text, and drops the reader past the cap.
+/// The caller limits the length of the text, and drops the reader beyond the limit.
 pub trait CallReader: fmt::Debug + Send + Sync {
-    /// Reads on. With `is_end` no more will come: a call that is open then is truncated. `NeedMore` is
-    /// taken for that too.
+    /// Reads on. `is_end` means that no more text follows: an open call is then truncated, also if the reader
+    /// returns `NeedMore`.
     fn read(&mut self, text: &str, is_end: bool) -> CallStep;
 
-    /// Whether it stands in text that may hold anything, such as a parameter between tags. Elsewhere a call that is
-    /// open ends where a line begins with an opener like its own.
+    /// Whether it is inside arbitrary text, such as a parameter between tags. Elsewhere, a line that begins
+    /// with an opener like its own ends an open call.
     fn is_in_text(&self) -> bool {
         false
     }
 }
 
-/// What a call begins with.
+/// The beginning of a call.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Opener {
-    /// This text, wherever it stands outside of a record. It must not be empty, nor hold a line feed.
+    /// This text, anywhere outside a record. It must not be empty or contain a newline.
     Text(Cow<'static, str>),
-    /// A name of at most 128 bytes (letters, digits, `_`, `-` and `.`) with `(` right after it, where
-    /// nothing but white space stands before it on its line.
+    /// A name of at most 128 bytes (letters, digits, `_`, `-` and `.`), directly followed by `(`, with only
+    /// white space before it on its line.
     NameAtLineStart,
 }
 

@@ -11,8 +11,8 @@ use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat, w
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
 
-/// The tags of Llama 3.1's custom tool calls, whose arguments are a JSON object, and of Qwen3-Coder,
-/// where each parameter has a tag of its own and is a string:
+/// The tags of Llama 3.1's custom tool calls, whose arguments are a JSON object, and of Qwen3-Coder, where
+/// each parameter has its own tag and is a string:
 ///
 /// ```text
 /// <function=weather>{"city": "Paris"}</function>
@@ -26,10 +26,10 @@ use crate::{Code, Limits};
 /// </tool_call>
 /// ```
 ///
-/// Also understood: `<function name="weather">`, `<parameter name="city">`, and a name that the arguments
-/// follow without `>`. Of a parameter's text one line feed is taken off at either end, as Qwen's chat
-/// template puts them there; `</parameter>` ends it wherever it stands, unless that is one of a call which the
-/// text holds on lines of its own.
+/// Also accepted: `<function name="weather">`, `<parameter name="city">`, and a name directly followed by the
+/// arguments, without `>`. One newline is stripped from either end of a parameter's text, where Qwen's chat
+/// template puts them. `</parameter>` ends the text anywhere, except as a part of a call that the text
+/// contains on lines of its own.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct FunctionTag;
 
@@ -61,15 +61,15 @@ impl ToolCallFormat for FunctionTag {
 struct Reader {
     json: Parser,
     at: usize,
-    /// Where the open call begins.
+    /// The start of the open call.
     start: usize,
     state: State,
     /// Whether a `<tool_call>` is open.
     is_wrapped: bool,
-    /// Whether there was a call, good or bad.
+    /// Whether there was a call, valid or not.
     has_step: bool,
     name: String,
-    /// What there is of the parameters that have tags of their own.
+    /// The parameters so far that have their own tags.
     parameters: String,
     names: HashSet<String>,
 }
@@ -77,7 +77,7 @@ struct Reader {
 #[derive(Debug)]
 enum State {
     Start,
-    /// Inside of `<tool_call>`, before a function or the end.
+    /// Inside `<tool_call>`, before a function or the end.
     Between,
     Function(Header),
     Body {
@@ -94,7 +94,7 @@ enum State {
     Parameter(Header),
     Value {
         from: usize,
-        /// Calls that its text opens and does not close.
+        /// Calls that its text has opened and not closed.
         depth: u32,
     },
     Skip(CallFault, TagSkip),
@@ -107,7 +107,7 @@ const END: &str = "</function>";
 
 impl CallReader for Reader {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
-        Flow::until_answer(|| self.step(text, is_end))
+        Flow::run(|| self.step(text, is_end))
     }
 
     fn is_in_text(&self) -> bool {
@@ -125,26 +125,26 @@ impl Reader {
                     self.enter(State::Between)
                 }
                 Literal::Found(_) => self.enter(State::Function(Header::new(FUNCTION.len()))),
-                Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
-                _ => self.not_this(),
+                Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+                _ => self.not_a_call(),
             },
             State::Between => self.between(text, is_end),
             State::Function(header) => match header.read(text) {
-                HeaderStep::Whole { name, body } => {
+                HeaderStep::Complete { name, body } => {
                     name.clone_into(&mut self.name);
                     self.at = body;
                     self.enter(State::Body { from: body })
                 }
-                HeaderStep::NeedMore if is_end && header.is_nameless() => self.not_this(),
+                HeaderStep::NeedMore if is_end && header.is_nameless() => self.not_a_call(),
                 HeaderStep::NeedMore => self.wait(text, is_end),
-                HeaderStep::None { .. } => self.not_this(),
+                HeaderStep::None { .. } => self.not_a_call(),
             },
             &mut State::Body { from } => self.body(text, is_end, from),
             &mut State::Json { from } => self.arguments(text, is_end, from),
             &mut State::AfterJson { from, to } => self.after_arguments(text, is_end, from, to),
             State::Parameters => self.parameters(text, is_end),
             State::Parameter(header) => match header.read(text) {
-                HeaderStep::Whole { name, body } => {
+                HeaderStep::Complete { name, body } => {
                     if !self.names.insert(name.to_owned()) {
                         let at = body - 1;
                         return self.fault(text, Code::MalformedJson, at, "a parameter is given twice");
@@ -164,14 +164,14 @@ impl Reader {
             },
             &mut State::Value { from, depth } => self.value(text, is_end, from, depth),
             State::Skip(fault, skip) => match skip.end(text, is_end, &[END, FUNCTION, WRAPPER]) {
-                None => Flow::Answer(CallStep::NeedMore),
+                None => Flow::Return(CallStep::NeedMore),
                 Some(skipped) => {
                     let end = if skipped.is_closed { skipped.end + END.len() } else { skipped.end };
                     let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(end);
                     self.end_call(CallStep::Malformed(fault))
                 }
             },
-            State::Over => Flow::Answer(CallStep::Done { end: 0 }),
+            State::Over => Flow::Return(CallStep::Done { end: 0 }),
         }
     }
 
@@ -183,10 +183,10 @@ impl Reader {
                 self.enter(State::Function(Header::new(self.at + FUNCTION.len())))
             }
             Literal::Found(_) if self.has_step => {
-                Flow::Answer(CallStep::Done { end: self.at + "</tool_call>".len() })
+                Flow::Return(CallStep::Done { end: self.at + "</tool_call>".len() })
             }
-            Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
-            _ => self.not_this(),
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
+            _ => self.not_a_call(),
         }
     }
 
@@ -207,8 +207,8 @@ impl Reader {
                 let message = "the arguments must be an object";
                 self.fault(text, Code::InvalidParameters, self.at, message)
             }
-            // The name of the tag, in a sentence about it.
-            Some(_) => self.not_this(),
+            // A sentence about the tag that mentions its name.
+            Some(_) => self.not_a_call(),
         }
     }
 
@@ -219,9 +219,9 @@ impl Reader {
                 self.at = from + end;
                 self.enter(State::AfterJson { from, to: from + end })
             }
-            // `{...}`, in a sentence about the tag.
+            // A sentence about the tag that mentions `{...}`.
             Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
-                self.not_this()
+                self.not_a_call()
             }
             Step::Malformed(error) => {
                 let fault = CallFault::from_syntax(self.start, from, error);
@@ -236,7 +236,7 @@ impl Reader {
         match literal(text, self.at, &[END]) {
             Literal::Found(_) => {
                 let end = self.at + END.len();
-                // A line feed in JSON is white space.
+                // Outside strings, which cannot contain one, a newline is white space.
                 let parameters = text[from..to].replace(['\n', '\r'], " ");
                 let call = CallText::from_parts(self.start..end, &self.name, &parameters, None);
                 self.end_call(CallStep::Call(call))
@@ -261,7 +261,7 @@ impl Reader {
             }
             Literal::Found(_) => self.enter(State::Parameter(Header::new(self.at + "<parameter".len()))),
             Literal::NeedMore => self.wait(text, is_end),
-            Literal::None if self.names.is_empty() => self.not_this(),
+            Literal::None if self.names.is_empty() => self.not_a_call(),
             Literal::None => {
                 let found = found(text, self.at);
                 let message = format!("expected `<parameter=` or `</function>`, found {found}");
@@ -270,7 +270,7 @@ impl Reader {
         }
     }
 
-    /// The text of a parameter, up to its closing tag. A call in it, on lines of its own, is text.
+    /// The text of a parameter, up to its closing tag. A call inside it, on lines of its own, is text.
     fn value(&mut self, text: &str, is_end: bool, from: usize, mut depth: u32) -> Flow {
         let tags = ["</parameter>", FUNCTION, END, "<parameter", "</tool_call>"];
         while let Some(found) = memchr::memchr(b'<', &text.as_bytes()[self.at..]) {
@@ -294,7 +294,7 @@ impl Reader {
                     self.at += tags[0].len();
                     return self.enter(State::Parameters);
                 }
-                // The closing tag was forgotten: what follows would pass for the value.
+                // The closing tag is missing: what follows must not become part of the value.
                 Literal::Found(_) if is_line_start => {
                     let message = "a parameter's closing tag is missing";
                     return self.fault(text, Code::MalformedJson, self.at, message);
@@ -313,18 +313,18 @@ impl Reader {
 
     fn enter(&mut self, state: State) -> Flow {
         self.state = state;
-        Flow::On
+        Flow::Continue
     }
 
-    /// What there is so far is a call that is open.
+    /// The text so far is an open call.
     fn wait(&mut self, text: &str, is_end: bool) -> Flow {
         match is_end {
             true => {
                 self.state = State::Over;
                 let fault = CallFault::truncated(self.start, text.len());
-                Flow::Answer(CallStep::Malformed(fault))
+                Flow::Return(CallStep::Malformed(fault))
             }
-            false => Flow::Answer(CallStep::NeedMore),
+            false => Flow::Return(CallStep::NeedMore),
         }
     }
 
@@ -333,16 +333,16 @@ impl Reader {
         self.enter(State::Skip(fault, TagSkip::new(text, at, false)))
     }
 
-    fn not_this(&mut self) -> Flow {
+    fn not_a_call(&mut self) -> Flow {
         self.state = State::Over;
-        Flow::Answer(CallStep::no_more(self.has_step))
+        Flow::Return(CallStep::no_more(self.has_step))
     }
 
-    /// The text begins anew after the call.
+    /// Ends the call: the text then begins after it.
     fn end_call(&mut self, step: CallStep) -> Flow {
         self.has_step = true;
         self.at = 0;
         self.state = if self.is_wrapped { State::Between } else { State::Over };
-        Flow::Answer(step)
+        Flow::Return(step)
     }
 }

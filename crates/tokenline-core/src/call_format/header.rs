@@ -1,8 +1,8 @@
-//! A tag that carries a name: `<function=weather>`, `<function name="weather">`.
+//! A tag with a name: `<function=weather>`, `<function name="weather">`.
 
 use super::scan::MAX_NAME;
 
-/// Reads such a tag after its word, byte by byte.
+/// Reads the rest of such a tag after its word, byte by byte.
 #[derive(Debug)]
 pub(super) struct Header {
     at: usize,
@@ -14,7 +14,7 @@ pub(super) struct Header {
 enum Part {
     /// Right after the word.
     Word,
-    /// Within `name`, of which so much was seen, or before it.
+    /// Within `name`, after so many of its characters, or before it.
     Attribute(usize),
     Equals,
     Name(Option<u8>),
@@ -24,18 +24,18 @@ enum Part {
 pub(super) enum HeaderStep<'t> {
     NeedMore,
     /// The name, and where the tag's body begins.
-    Whole {
+    Complete {
         name: &'t str,
         body: usize,
     },
-    /// It is no such tag, as the byte here shows.
+    /// Not such a tag, as the byte here shows.
     None {
         at: usize,
     },
 }
 
 impl Header {
-    /// After the tag's word, such as `<function`, which ends at `at`.
+    /// A header after the tag's word, such as `<function`, which ends at `at`.
     pub(super) fn new(at: usize) -> Self {
         Self { at, part: Part::Word, name: (at, at) }
     }
@@ -55,9 +55,9 @@ impl Header {
                     self.name = (self.at + 1, self.at + 1);
                     Part::Name(Some(quote))
                 }
-                (Part::Name(None), b'>') if !self.is_nameless() => return self.whole(text, self.at + 1),
-                // Llama 3.1 forgets the bracket before the arguments.
-                (Part::Name(None), b'{') if !self.is_nameless() => return self.whole(text, self.at),
+                (Part::Name(None), b'>') if !self.is_nameless() => return self.complete(text, self.at + 1),
+                // Llama 3.1 omits the bracket before the arguments.
+                (Part::Name(None), b'{') if !self.is_nameless() => return self.complete(text, self.at),
                 (Part::Name(None), b' ' | b'\t') if !self.is_nameless() => Part::Close,
                 (Part::Name(Some(quote)), byte) if byte == quote && !self.is_nameless() => Part::Close,
                 (Part::Name(quote), byte)
@@ -67,7 +67,7 @@ impl Header {
                     Part::Name(quote)
                 }
                 (Part::Close, b' ' | b'\t') => Part::Close,
-                (Part::Close, b'>') => return self.whole(text, self.at + 1),
+                (Part::Close, b'>') => return self.complete(text, self.at + 1),
                 _ => return HeaderStep::None { at: self.at },
             };
             self.at += 1;
@@ -75,7 +75,7 @@ impl Header {
         HeaderStep::NeedMore
     }
 
-    /// Whether a name has begun.
+    /// Whether no name has begun.
     pub(super) fn is_nameless(&self) -> bool {
         self.name.0 == self.name.1
     }
@@ -85,12 +85,12 @@ impl Header {
         Part::Name(None)
     }
 
-    fn whole<'t>(&self, text: &'t str, body: usize) -> HeaderStep<'t> {
-        HeaderStep::Whole { name: &text[self.name.0..self.name.1], body }
+    fn complete<'t>(&self, text: &'t str, body: usize) -> HeaderStep<'t> {
+        HeaderStep::Complete { name: &text[self.name.0..self.name.1], body }
     }
 }
 
-/// Unlike elsewhere a name ends at a bracket or quote only: names of parameters may have any character.
+/// Only a bracket or quote ends a name here: names of parameters may have any character.
 fn is_part_of_name(byte: u8) -> bool {
     !byte.is_ascii_control() && !matches!(byte, b' ' | b'<' | b'>' | b'{' | b'}' | b'"' | b'\'' | b'=')
 }

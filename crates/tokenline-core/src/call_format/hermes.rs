@@ -5,10 +5,10 @@ use super::scan::{Literal, literal};
 use super::{CallReader, CallStep, Opener, ToolCallFormat};
 use crate::Limits;
 
-/// The tags of Hermes 2 Pro and 3, and of Qwen 2.5 and 3: one JSON object, with `arguments`, in each.
+/// The tags of Hermes 2 Pro and 3, and of Qwen 2.5 and 3: each holds one JSON object with `arguments`.
 ///
-/// Several objects in one pair of tags are taken too. Where the closing tag is missing, as it is if a
-/// server takes it for a stop sequence, the object is not sealed.
+/// Several objects in one pair of tags are accepted. If the closing tag is missing, as with servers that use
+/// it as a stop sequence, the call is not confirmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hermes;
 
@@ -31,7 +31,7 @@ impl ToolCallFormat for Hermes {
 #[derive(Debug)]
 struct Reader {
     calls: JsonCalls,
-    /// Whether the opening tag was seen.
+    /// Whether the opening tag has been read.
     is_open: bool,
 }
 
@@ -41,7 +41,7 @@ impl CallReader for Reader {
             match literal(text, 0, &[TAGS.open]) {
                 Literal::Found(_) => self.is_open = true,
                 Literal::NeedMore if !is_end => return CallStep::NeedMore,
-                _ => return CallStep::NotThis,
+                _ => return CallStep::NotACall,
             }
         }
         self.calls.read(text, is_end)

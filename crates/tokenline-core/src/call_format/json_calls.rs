@@ -1,4 +1,4 @@
-//! Calls that are JSON objects, alone, in a row or in an array, where a tag says that they are calls.
+//! Calls as JSON objects after a tag: one, several in a row, or an array.
 
 use super::scan::{Literal, found, literal, next_byte};
 use super::skip::{BalanceSkip, TagSkip};
@@ -7,19 +7,19 @@ use super::{CallFault, CallStep, CallText};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
 
-/// Reads them after the tag.
+/// Reads the calls after the tag.
 #[derive(Debug)]
 pub(super) struct JsonCalls {
     json: Parser,
     at: usize,
     state: State,
     in_array: bool,
-    /// Whether there was a call, good or bad.
+    /// Whether there was a call, valid or not.
     has_step: bool,
     tags: Tags,
 }
 
-/// What stands around the calls.
+/// The tags around the calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Tags {
     pub(super) open: &'static str,
@@ -30,13 +30,13 @@ pub(super) struct Tags {
 enum State {
     /// Before the first call.
     First,
-    /// Before another call of a row, or the end.
-    Next,
+    /// Before another call, or the end.
+    AfterCall,
     Object {
         from: usize,
     },
-    /// What follows the object tells whether it was whole.
-    Sealing {
+    /// What follows the object shows whether it is complete.
+    Confirming {
         from: usize,
         to: usize,
         is_after_comma: bool,
@@ -51,22 +51,22 @@ enum State {
 }
 
 impl JsonCalls {
-    /// After the tag that ends at `at`.
+    /// Calls after the tag that ends at `at`.
     pub(super) fn new(at: usize, tags: Tags, limits: &Limits) -> Self {
         let json = Parser::new().with_limits(limits);
         Self { json, at, state: State::First, in_array: false, has_step: false, tags }
     }
 
     pub(super) fn read(&mut self, text: &str, is_end: bool) -> CallStep {
-        Flow::until_answer(|| self.step(text, is_end))
+        Flow::run(|| self.step(text, is_end))
     }
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
         match &mut self.state {
-            State::First | State::Next => self.next(text, is_end),
+            State::First | State::AfterCall => self.next(text, is_end),
             &mut State::Object { from } => self.object(text, is_end, from),
-            &mut State::Sealing { from, to, is_after_comma } => {
-                self.sealing(text, is_end, from, to, is_after_comma)
+            &mut State::Confirming { from, to, is_after_comma } => {
+                self.confirming(text, is_end, from, to, is_after_comma)
             }
             &mut State::Closing { end } => self.closing(text, is_end, end),
             State::SkipToTag(fault, skip) => {
@@ -74,7 +74,7 @@ impl JsonCalls {
                     unreachable!("a closing tag is skipped to")
                 };
                 let Some(skipped) = skip.end(text, is_end, &[close, open]) else {
-                    return Flow::Answer(CallStep::NeedMore);
+                    return Flow::Return(CallStep::NeedMore);
                 };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
                 let state = if skipped.is_closed { State::Closing { end: 0 } } else { State::Over };
@@ -82,13 +82,13 @@ impl JsonCalls {
             }
             State::SkipToBalance(fault, skip) => {
                 let Some(skipped) = skip.end(text, is_end) else {
-                    return Flow::Answer(CallStep::NeedMore);
+                    return Flow::Return(CallStep::NeedMore);
                 };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
-                let state = if skipped.is_closed { State::Next } else { State::Over };
+                let state = if skipped.is_closed { State::AfterCall } else { State::Over };
                 self.end_call(state, CallStep::Malformed(fault))
             }
-            State::Over => Flow::Answer(CallStep::Done { end: 0 }),
+            State::Over => Flow::Return(CallStep::Done { end: 0 }),
         }
     }
 
@@ -96,7 +96,7 @@ impl JsonCalls {
     fn next(&mut self, text: &str, is_end: bool) -> Flow {
         match next_byte(text, &mut self.at) {
             None if is_end => self.leave(),
-            None => Flow::Answer(CallStep::NeedMore),
+            None => Flow::Return(CallStep::NeedMore),
             Some(b'{') => {
                 self.json.reset();
                 self.enter(State::Object { from: self.at })
@@ -104,7 +104,7 @@ impl JsonCalls {
             Some(b'[') if !self.in_array && !self.has_step => {
                 self.in_array = true;
                 self.at += 1;
-                Flow::On
+                Flow::Continue
             }
             Some(b']') if self.in_array && self.has_step => {
                 self.at += 1;
@@ -112,7 +112,7 @@ impl JsonCalls {
             }
             Some(b',') if self.has_step => {
                 self.at += 1;
-                Flow::On
+                Flow::Continue
             }
             Some(b'}' | b')') if self.in_array && self.has_step => self.over(0),
             Some(_) if self.in_array && self.has_step => {
@@ -131,14 +131,14 @@ impl JsonCalls {
             Step::NeedMore if is_end => {
                 self.state = State::Over;
                 let fault = CallFault::truncated(from, text.len());
-                Flow::Answer(CallStep::Malformed(fault))
+                Flow::Return(CallStep::Malformed(fault))
             }
-            Step::NeedMore => Flow::Answer(CallStep::NeedMore),
+            Step::NeedMore => Flow::Return(CallStep::NeedMore),
             Step::Complete { end } => {
                 self.at = from + end;
-                self.enter(State::Sealing { from, to: from + end, is_after_comma: false })
+                self.enter(State::Confirming { from, to: from + end, is_after_comma: false })
             }
-            // `{...}`, in a sentence about the tag.
+            // A sentence about the tag that mentions `{...}`.
             Step::Malformed(error) if error.expected == Expected::NameOrBrace && !self.has_step => {
                 self.leave()
             }
@@ -157,7 +157,7 @@ impl JsonCalls {
         }
     }
 
-    fn sealing(
+    fn confirming(
         &mut self,
         text: &str,
         is_end: bool,
@@ -167,7 +167,7 @@ impl JsonCalls {
     ) -> Flow {
         let call = CallText::as_written(from..to);
         while let Some(&byte) = text.as_bytes().get(self.at) {
-            let is_sealed = match byte {
+            let is_confirmed = match byte {
                 b' ' | b'\t' | b'\r' => false,
                 b'\n' => !self.in_array,
                 b',' | b']' if self.in_array => true,
@@ -181,19 +181,19 @@ impl JsonCalls {
                 _ if self.in_array => return self.conflict(text, from),
                 _ => true,
             };
-            if is_sealed {
-                return self.end_call(State::Next, CallStep::Call(call));
+            if is_confirmed {
+                return self.end_call(State::AfterCall, CallStep::Call(call));
             }
             self.at += 1;
         }
         if is_end {
-            return self.end_call(State::Next, CallStep::Call(call.unsealed()));
+            return self.end_call(State::AfterCall, CallStep::Call(call.unconfirmed()));
         }
-        self.state = State::Sealing { from, to, is_after_comma };
-        Flow::Answer(CallStep::NeedMore)
+        self.state = State::Confirming { from, to, is_after_comma };
+        Flow::Return(CallStep::NeedMore)
     }
 
-    /// The text goes on as if the object were still open.
+    /// The text continues as if the object were still open.
     fn conflict(&mut self, text: &str, from: usize) -> Flow {
         let found = found(text, self.at);
         let message = format!("the object is balanced, but goes on with {found}");
@@ -201,7 +201,7 @@ impl JsonCalls {
         if self.tags.close.is_some() {
             return self.enter(State::SkipToTag(fault, TagSkip::new(text, self.at, false)));
         }
-        // Past what was found, up to where the element ends; else to where its bracket should be.
+        // Skip to the end of the element, else to where the missing bracket belongs.
         let (at, depth) = if self.in_array { (self.at + 1, 0) } else { (self.at, 1) };
         let skip = BalanceSkip::new(at, depth, None, b"\"");
         self.enter(State::SkipToBalance(fault, skip.before(self.tags.open, text)))
@@ -213,32 +213,32 @@ impl JsonCalls {
         next_byte(text, &mut self.at);
         match literal(text, self.at, &[close]) {
             Literal::Found(_) => self.over(self.at + close.len()),
-            Literal::NeedMore if !is_end => Flow::Answer(CallStep::NeedMore),
+            Literal::NeedMore if !is_end => Flow::Return(CallStep::NeedMore),
             _ => self.over(end),
         }
     }
 
     fn enter(&mut self, state: State) -> Flow {
         self.state = state;
-        Flow::On
+        Flow::Continue
     }
 
     fn over(&mut self, end: usize) -> Flow {
         self.state = State::Over;
-        Flow::Answer(CallStep::Done { end })
+        Flow::Return(CallStep::Done { end })
     }
 
-    /// There is no call here, or no other.
+    /// There is no call here, or no further one.
     fn leave(&mut self) -> Flow {
         self.state = State::Over;
-        Flow::Answer(CallStep::no_more(self.has_step))
+        Flow::Return(CallStep::no_more(self.has_step))
     }
 
-    /// The text begins anew after the call.
+    /// Ends the call: the text then begins after it.
     fn end_call(&mut self, state: State, step: CallStep) -> Flow {
         self.has_step = true;
         self.at = 0;
         self.state = state;
-        Flow::Answer(step)
+        Flow::Return(step)
     }
 }

@@ -1,4 +1,4 @@
-//! `[TOOL_CALLS]`, and what Mistral's models write after it.
+//! `[TOOL_CALLS]`, and the forms that Mistral's models write after it.
 
 use super::json_calls::{JsonCalls, Tags};
 use super::scan::{Literal, MAX_NAME, found, is_name, literal, next_byte, parameters_parser};
@@ -7,8 +7,8 @@ use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat};
 use crate::json::{Expected, Parser, Step};
 use crate::{Code, Limits};
 
-/// The forms of mistral-common's tokenizers, of which the first is that of versions up to 7, the others
-/// those from 11 on:
+/// The forms of mistral-common's tokenizers: the first is that of versions up to 7, the others are those from
+/// version 11 on:
 ///
 /// ```text
 /// [TOOL_CALLS] [{"name": "weather", "arguments": {"city": "Paris"}, "id": "a1b2c3d4e"}]
@@ -16,7 +16,7 @@ use crate::{Code, Limits};
 /// [TOOL_CALLS]weather[ARGS]{"city": "Paris"}
 /// ```
 ///
-/// `[ARGS]` may be missing. A further call begins with `[TOOL_CALLS]` again.
+/// `[ARGS]` may be missing. Another call begins with `[TOOL_CALLS]` again.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Mistral;
 
@@ -56,7 +56,7 @@ enum State {
     Over,
 }
 
-/// A call with its name before its arguments.
+/// A call whose name comes before its arguments.
 #[derive(Debug)]
 struct Named {
     json: Parser,
@@ -75,7 +75,7 @@ enum Part {
     Json {
         from: usize,
     },
-    Sealing {
+    Confirming {
         from: usize,
         to: usize,
         is_after_comma: bool,
@@ -90,17 +90,17 @@ impl CallReader for Reader {
                 State::Start => match literal(text, 0, &[OPENER]) {
                     Literal::Found(_) => self.state = State::Form,
                     Literal::NeedMore if !is_end => return CallStep::NeedMore,
-                    _ => return self.not_this(),
+                    _ => return self.not_a_call(),
                 },
                 State::Form => match next_byte(text, &mut self.at) {
-                    None if is_end => return self.not_this(),
+                    None if is_end => return self.not_a_call(),
                     None => return CallStep::NeedMore,
                     Some(b'{' | b'[') => {
                         let calls = JsonCalls::new(self.at, TAGS, &self.limits);
                         self.state = State::Objects(Box::new(calls));
                     }
-                    // A sentence about it.
-                    Some(_) if self.at > OPENER.len() => return self.not_this(),
+                    // A sentence that mentions the tag.
+                    Some(_) if self.at > OPENER.len() => return self.not_a_call(),
                     Some(_) => {
                         self.state = State::Named(Box::new(Named {
                             json: parameters_parser(&self.limits),
@@ -125,16 +125,16 @@ impl CallReader for Reader {
 }
 
 impl Reader {
-    fn not_this(&mut self) -> CallStep {
+    fn not_a_call(&mut self) -> CallStep {
         self.state = State::Over;
-        CallStep::NotThis
+        CallStep::NotACall
     }
 }
 
 impl Named {
     fn read(&mut self, text: &str, is_end: bool, at: &mut usize) -> CallStep {
         loop {
-            // Inside of arguments every byte is the parser's.
+            // Inside arguments the parser reads every byte.
             let byte = text.as_bytes().get(*at).copied();
             let (Some(byte), false) = (byte, matches!(self.part, Part::Json { .. } | Part::Skip(..))) else {
                 match self.rest(text, is_end, at) {
@@ -148,9 +148,9 @@ impl Named {
                         self.name.1 = *at + 1;
                         *at += 1;
                     }
-                    _ if self.name.0 == self.name.1 => return CallStep::NotThis,
+                    _ if self.name.0 == self.name.1 => return CallStep::NotACall,
                     b' ' | b'\t' | b'[' | b'{' => self.part = Part::Marker,
-                    _ => return CallStep::NotThis,
+                    _ => return CallStep::NotACall,
                 },
                 Part::Marker => match (byte, literal(text, *at, &[CALL_ID, ARGS])) {
                     (b' ' | b'\t', _) => *at += 1,
@@ -166,7 +166,7 @@ impl Named {
                     }
                     (_, Literal::NeedMore) if !is_end => return CallStep::NeedMore,
                     (_, Literal::NeedMore) => return truncated(text),
-                    _ => return CallStep::NotThis,
+                    _ => return CallStep::NotACall,
                 },
                 Part::Id => {
                     let (from, to) = self.id.get_or_insert((*at, *at));
@@ -175,7 +175,7 @@ impl Named {
                             *to = *at + 1;
                             *at += 1;
                         }
-                        _ if from == to => return CallStep::NotThis,
+                        _ if from == to => return CallStep::NotACall,
                         _ => self.part = Part::Marker,
                     }
                 }
@@ -188,7 +188,7 @@ impl Named {
                         self.part = Part::Skip(fault, BalanceSkip::new(*at, 0, None, b"\""));
                     }
                 },
-                &mut Part::Sealing { from, to, ref mut is_after_comma } => match byte {
+                &mut Part::Confirming { from, to, ref mut is_after_comma } => match byte {
                     b' ' | b'\t' | b'\r' => *at += 1,
                     b',' if !*is_after_comma => {
                         *is_after_comma = true;
@@ -208,18 +208,18 @@ impl Named {
         }
     }
 
-    /// Reads arguments and what is lost, and says what the end of the text means.
+    /// Reads arguments and skips malformed ones, and handles the end of the text.
     fn rest(&mut self, text: &str, is_end: bool, at: &mut usize) -> Option<CallStep> {
         match &mut self.part {
             &mut Part::Json { from } => match self.json.resume(&text[from..]) {
                 Step::Complete { end } => {
                     *at = from + end;
-                    self.part = Part::Sealing { from, to: *at, is_after_comma: false };
+                    self.part = Part::Confirming { from, to: *at, is_after_comma: false };
                     return None;
                 }
-                // `{...}`, in a sentence about the tag.
+                // A sentence about the tag that mentions `{...}`.
                 Step::Malformed(error) if error.expected == Expected::NameOrBrace => {
-                    return Some(CallStep::NotThis);
+                    return Some(CallStep::NotACall);
                 }
                 Step::Malformed(error) => {
                     let fault = CallFault::from_syntax(0, from, error);
@@ -237,8 +237,8 @@ impl Named {
                     CallStep::Malformed(fault.ending_at(skipped.end))
                 }));
             }
-            &mut Part::Sealing { from, to, .. } if is_end => {
-                return Some(CallStep::Call(self.call(text, from, to).unsealed()));
+            &mut Part::Confirming { from, to, .. } if is_end => {
+                return Some(CallStep::Call(self.call(text, from, to).unconfirmed()));
             }
             _ => {}
         }
@@ -246,7 +246,7 @@ impl Named {
     }
 
     fn call(&self, text: &str, from: usize, to: usize) -> CallText {
-        // A line feed in JSON is white space.
+        // Outside strings, which cannot contain one, a newline is white space.
         let parameters = text[from..to].replace(['\n', '\r'], " ");
         let id = self.id.map(|(from, to)| &text[from..to]);
         CallText::from_parts(0..to, &text[self.name.0..self.name.1], &parameters, id)

@@ -1,8 +1,8 @@
-//! Tool calls in a text that are not JSON objects: the syntaxes that models use, and the user's own.
+//! Tool calls in text that are not JSON objects: the syntaxes of models, and the user's own.
 //!
-//! A call that is a JSON object, `{"name":"weather","parameters":{"city":"Paris"}}`, is a record like
-//! any other. What is no JSON is read by a [`ToolCallFormat`]: the text from its [`Opener`] on is given
-//! to its [`CallReader`] as it grows, which answers with each call as JSON text once it is whole.
+//! A call that is a JSON object, `{"name":"weather","parameters":{"city":"Paris"}}`, is a record like any
+//! other. Other syntaxes are read by a [`ToolCallFormat`]: the text from its [`Opener`] on is passed to its
+//! [`CallReader`] as it grows, which returns each complete call as JSON text.
 //!
 //! | name | what it looks like | used by |
 //! |---|---|---|
@@ -13,7 +13,7 @@
 //! | `function_tag` | `<function=weather>{"city":"Paris"}</function>`, or with `<parameter=city>` in it | Llama 3.1, Qwen3-Coder |
 //! | `pythonic` | `[weather(city="Paris"), now()]` | Llama 3.2 and 4 |
 //!
-//! [`CallFormat`] names them; [`CallDetector`] tells which of them a text is in.
+//! [`CallFormat`] names them; [`CallDetector`] detects the format of a text.
 
 mod choice;
 mod detector;

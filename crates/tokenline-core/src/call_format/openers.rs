@@ -1,32 +1,32 @@
-//! Finding the openers of several formats in a text.
+//! Finds the openers of several formats in a text.
 
 use std::sync::Arc;
 
 use super::scan::{MAX_NAME, is_name};
 use super::{Opener, ToolCallFormat};
 
-/// The openers of some formats, to be looked for all at once.
+/// The openers of several formats, searched for together.
 #[derive(Clone, Debug, Default)]
 pub struct Openers {
     /// The texts, longest first, each with the index of its format.
     texts: Vec<(String, usize)>,
     /// Formats whose calls begin with a name at the start of a line.
     names: Vec<usize>,
-    /// The bytes with which a text begins, and the line feed if lines matter.
+    /// The first bytes of the texts, and the newline if lines matter.
     first: Vec<u8>,
 }
 
-/// Where [`Openers::find`] came to.
+/// The result of [`Openers::find`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenerMatch {
-    /// There is none.
+    /// No opener.
     None,
-    /// The text ends in what may become one that begins here.
+    /// The text ends in what may become an opener.
     Partial {
         /// Its offset.
         at: usize,
     },
-    /// One begins here, or several do: [`Openers::formats_at`] tells whose.
+    /// One or more openers; [`Openers::formats_at`] lists their formats.
     At {
         /// Its offset.
         at: usize,
@@ -34,7 +34,7 @@ pub enum OpenerMatch {
 }
 
 impl Openers {
-    /// The openers of these formats, which are told apart by their indices.
+    /// The openers of these formats, identified by their indices.
     #[must_use]
     pub fn new<'f>(formats: impl IntoIterator<Item = (usize, &'f Arc<dyn ToolCallFormat>)>) -> Self {
         let mut openers = Self::default();
@@ -58,24 +58,24 @@ impl Openers {
         openers
     }
 
-    /// Whether there are none to be found.
+    /// Whether there are no openers.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.first.is_empty()
     }
 
-    /// Whether an opener may begin with this byte; `is_line_start` tells that only white space stands
-    /// before it on its line.
+    /// Whether an opener may begin with this byte. `is_line_start`: only white space stands before it on its
+    /// line.
     pub(crate) fn may_begin(&self, byte: u8, is_line_start: bool) -> bool {
         (byte != b'\n' && self.first.contains(&byte))
             || (is_line_start && !self.names.is_empty() && is_name(byte))
     }
 
-    /// Looks for the first opener in `text` from `from` on. `is_line_start` tells that nothing but white
-    /// space stands before `from` on its line, `is_end` that no more will come.
+    /// Finds the first opener in `text` from `from` on. `is_line_start`: only white space stands before
+    /// `from` on its line. `is_end`: no more text follows.
     ///
-    /// Every byte is looked at once, if the next call begins where this one [left off](OpenerMatch): at
-    /// the end of the text, or at what was found.
+    /// Examines every byte once if the next call begins where this one [stopped](OpenerMatch): at the end of
+    /// the text, or at the match.
     #[must_use]
     pub fn find(&self, text: &str, from: usize, mut is_line_start: bool, is_end: bool) -> OpenerMatch {
         let bytes = text.as_bytes();
@@ -110,8 +110,8 @@ impl Openers {
         }
     }
 
-    /// The formats with an opener that `rest`, the text from what was [found](OpenerMatch::At) on, begins
-    /// with, in the order in which they are to be tried. A format may come twice.
+    /// The formats with an opener at the start of `rest`, the text from a [match](OpenerMatch::At) on, in the
+    /// order in which to try them. A format may occur twice.
     pub fn formats_at(&self, rest: &str, is_line_start: bool) -> impl Iterator<Item = usize> {
         let texts = self.texts.iter().filter(move |(text, _)| rest.starts_with(text.as_str()));
         let is_name = is_line_start && name_and_bracket(rest.as_bytes()) == Some(true);
@@ -119,14 +119,14 @@ impl Openers {
         texts.map(|(_, index)| *index).chain(names.copied())
     }
 
-    /// The next byte that may be the first of an opener.
-    /// The opener that a text begins with, up to its first word: `<function` of `<function=f>`. Empty for a bracket alone.
+    /// The opener that a text begins with, up to its first word: `<function` of `<function=f>`. Empty for a
+    /// bracket alone.
     pub(crate) fn word_at(&self, rest: &str) -> String {
         let mut texts = self.texts.iter().map(|(text, _)| text.as_str());
         word(texts.find(|text| rest.starts_with(text)).unwrap_or_default()).to_owned()
     }
 
-    /// Whether an opener with this first word begins here. `None` if that takes more of the text.
+    /// Whether an opener with this first word begins here. `None` if more text is needed.
     pub(crate) fn begins_with(&self, rest: &str, of: &str) -> Option<bool> {
         let mut texts = self.texts.iter().map(|(text, _)| text.as_str()).filter(|text| word(text) == of);
         if texts.clone().any(|text| rest.starts_with(text)) {
@@ -135,6 +135,7 @@ impl Openers {
         if texts.any(|text| text.starts_with(rest)) { None } else { Some(false) }
     }
 
+    /// The next byte that may begin an opener.
     fn next_first(&self, bytes: &[u8]) -> Option<usize> {
         match *self.first {
             [] => None,
@@ -146,14 +147,16 @@ impl Openers {
     }
 }
 
-/// Whether a name and a bracket stand here; `None` if the text ends before that can be told.
+/// The opener up to its first word.
 fn word(opener: &str) -> &str {
-    let marks = opener.len() - opener.trim_start_matches(|char: char| char.is_ascii_punctuation()).len();
+    let punctuation =
+        opener.len() - opener.trim_start_matches(|char: char| char.is_ascii_punctuation()).len();
     let is_word = |char: char| char.is_alphanumeric() || char == '_';
-    let len = opener[marks..].find(|char| !is_word(char)).unwrap_or(opener.len() - marks);
-    if len == 0 { "" } else { &opener[..marks + len] }
+    let len = opener[punctuation..].find(|char| !is_word(char)).unwrap_or(opener.len() - punctuation);
+    if len == 0 { "" } else { &opener[..punctuation + len] }
 }
 
+/// Whether a name and a bracket stand here; `None` if more text is needed.
 fn name_and_bracket(bytes: &[u8]) -> Option<bool> {
     if !bytes.first().is_none_or(|first| *first == b'_' || first.is_ascii_alphabetic() || !first.is_ascii()) {
         return Some(false);
@@ -161,7 +164,7 @@ fn name_and_bracket(bytes: &[u8]) -> Option<bool> {
     let len = bytes.iter().take(MAX_NAME + 1).take_while(|byte| is_name(**byte)).count();
     match bytes.get(len) {
         _ if len > MAX_NAME => Some(false),
-        // A blank line may go on; there is nothing to hold back yet.
+        // A blank line may continue; there is nothing to hold back yet.
         None if len == 0 => Some(false),
         None => None,
         Some(byte) => Some(*byte == b'(' && len > 0),

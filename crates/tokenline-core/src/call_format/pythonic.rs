@@ -14,15 +14,14 @@ use super::{CallFault, CallReader, CallStep, CallText, Opener, ToolCallFormat};
 use crate::{Code, Limits};
 use literal as python;
 
-/// A Python list of calls, as Llama 3.2 and 4 write them.
+/// A Python list of calls, as written by Llama 3.2 and 4.
 ///
-/// Arguments have names and are literals: strings with Python's escapes, one of which may stand for half
-/// a surrogate pair if the other half follows, decimal numbers, `True`, `False`, `None`, lists, and
-/// dictionaries with strings for names. JSON's `true`, `false` and `null` are taken too. A call is sealed
-/// by the `,` or `]` after it.
+/// Arguments have names and are literals: strings with Python's escapes (surrogate pairs are accepted as
+/// well), decimal numbers, `True`, `False`, `None`, lists, and dictionaries with strings as keys. JSON's
+/// `true`, `false` and `null` are accepted too. The `,` or `]` after a call confirms it.
 ///
-/// Brackets are common in texts. What is not at least `[name(argument=` and the beginning of a literal,
-/// or `[name()]` without a `(` after it, which would be a link in Markdown, is text.
+/// Brackets are common in text. Anything short of `[name(argument=` and the beginning of a literal is text,
+/// as is `[name()]` followed by `(`, a Markdown link.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Pythonic;
 
@@ -40,10 +39,10 @@ impl ToolCallFormat for Pythonic {
     }
 }
 
-/// One call that is a line, without brackets.
+/// One call that takes a line, without brackets.
 ///
-/// So is many a line of Python, so where the format is detected its tool must be known, and whatever is
-/// wrong with it makes it text.
+/// Many a line of Python looks the same. So detection accepts it only for a known tool, and with any fault it
+/// is text.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PythonicLine;
 
@@ -70,19 +69,19 @@ struct Reader {
     is_line: bool,
     depth_limit: usize,
     at: usize,
-    /// Where the open call begins.
+    /// The start of the open call.
     start: usize,
     state: State,
     name: String,
-    /// What there is of the parameters, as JSON.
+    /// The parameters so far, as JSON.
     parameters: String,
     /// The arguments' names so far.
     names: HashSet<String>,
     /// The open lists and dictionaries.
     containers: Vec<Container>,
-    /// Whether the call is no text that merely looks like one.
+    /// Whether this is certainly a call, not text that looks like one.
     is_call: bool,
-    /// Whether there was a call, good or bad.
+    /// Whether there was a call, valid or not.
     has_step: bool,
 }
 
@@ -135,15 +134,15 @@ enum State {
     AfterList {
         call_end: usize,
     },
-    /// After a call that was answered.
-    Next,
+    /// After a call that was returned.
+    BetweenCalls,
     Skip(CallFault, BalanceSkip),
     Over,
 }
 
 impl CallReader for Reader {
     fn read(&mut self, text: &str, is_end: bool) -> CallStep {
-        Flow::until_answer(|| self.step(text, is_end))
+        Flow::run(|| self.step(text, is_end))
     }
 }
 
@@ -151,7 +150,7 @@ impl Reader {
     fn new(is_line: bool, limits: &Limits) -> Self {
         Self {
             is_line,
-            // Two containers are the call and its parameters.
+            // The call and its parameters are two containers.
             depth_limit: (limits.effective_depth() as usize).saturating_sub(2),
             at: 0,
             start: 0,
@@ -166,7 +165,7 @@ impl Reader {
     }
 
     fn step(&mut self, text: &str, is_end: bool) -> Flow {
-        // These look at more than the next byte.
+        // These states look at more than the next byte.
         match &mut self.state {
             State::Quote { is_name } => {
                 let is_name = *is_name;
@@ -176,12 +175,12 @@ impl Reader {
                 return self.string(text, is_end, quote, is_triple, is_name);
             }
             State::Skip(fault, skip) => {
-                let Some(skipped) = skip.end(text, is_end) else { return Flow::Answer(CallStep::NeedMore) };
+                let Some(skipped) = skip.end(text, is_end) else { return Flow::Return(CallStep::NeedMore) };
                 let fault = std::mem::replace(fault, CallFault::truncated(0, 0)).ending_at(skipped.end);
-                let state = if skipped.is_closed { State::Next } else { State::Over };
+                let state = if skipped.is_closed { State::BetweenCalls } else { State::Over };
                 return self.end_call(state, CallStep::Malformed(fault));
             }
-            State::Over => return Flow::Answer(CallStep::Done { end: 0 }),
+            State::Over => return Flow::Return(CallStep::Done { end: 0 }),
             _ => {}
         }
         let is_in_token = matches!(
@@ -253,33 +252,33 @@ impl Reader {
             }
             State::AfterCall { end } => self.after_call(text, byte, end),
             State::AfterList { call_end } if byte != b'(' => self.release(call_end, true),
-            State::Next if byte == b',' && !self.is_line => self.go(State::Call),
-            State::Next if byte == b']' && !self.is_line => self.over(self.at + 1),
-            State::Next => self.over(0),
-            _ => self.not_this(),
+            State::BetweenCalls if byte == b',' && !self.is_line => self.go(State::Call),
+            State::BetweenCalls if byte == b']' && !self.is_line => self.over(self.at + 1),
+            State::BetweenCalls => self.over(0),
+            _ => self.not_a_call(),
         }
     }
 
-    /// What it means that there is no more.
+    /// Handles the end of the text so far.
     fn out_of_text(&mut self, text: &str, is_end: bool) -> Flow {
         if !is_end {
-            return Flow::Answer(CallStep::NeedMore);
+            return Flow::Return(CallStep::NeedMore);
         }
         match self.state {
             State::AfterCall { end } if self.is_call => self.release(end, false),
             State::AfterList { call_end } => self.release(call_end, true),
-            State::Call | State::Next if self.has_step => self.over(0),
-            _ if !self.is_call => self.not_this(),
+            State::Call | State::BetweenCalls if self.has_step => self.over(0),
+            _ if !self.is_call => self.not_a_call(),
             _ => {
                 self.state = State::Over;
-                Flow::Answer(CallStep::Malformed(CallFault::truncated(self.start, text.len())))
+                Flow::Return(CallStep::Malformed(CallFault::truncated(self.start, text.len())))
             }
         }
     }
 
     fn skip_space(&mut self, text: &str) {
         let rest = &text.as_bytes()[self.at..];
-        // A call that is a line is not on two.
+        // A call that takes a line must not continue on the next.
         let is_space = |byte: &u8| is_space(*byte) && !(self.is_line && *byte == b'\n');
         self.at += rest.iter().position(|byte| !is_space(byte)).unwrap_or(rest.len());
     }
@@ -317,7 +316,7 @@ impl Reader {
     fn after_call(&mut self, text: &str, byte: u8, end: usize) -> Flow {
         match byte {
             b'\n' if self.is_line => self.release(end, true),
-            _ if self.is_line => self.not_this(),
+            _ if self.is_line => self.not_a_call(),
             b',' => self.release(end, true),
             b']' if self.has_step => self.release(end, true),
             // `[print()](print.md)` is a link.
@@ -326,17 +325,20 @@ impl Reader {
         }
     }
 
-    fn release(&mut self, end: usize, is_sealed: bool) -> Flow {
+    fn release(&mut self, end: usize, is_confirmed: bool) -> Flow {
         let call = CallText::from_parts(self.start..end, &self.name, &self.parameters, None);
-        self.end_call(State::Next, CallStep::Call(if is_sealed { call } else { call.unsealed() }))
+        self.end_call(
+            State::BetweenCalls,
+            CallStep::Call(if is_confirmed { call } else { call.unconfirmed() }),
+        )
     }
 
     fn pass(&mut self) -> Flow {
         self.at += 1;
-        Flow::On
+        Flow::Continue
     }
 
-    /// Past this byte, into the state.
+    /// Moves past this byte, into the state.
     fn go(&mut self, state: State) -> Flow {
         self.at += 1;
         self.enter(state)
@@ -344,12 +346,12 @@ impl Reader {
 
     fn enter(&mut self, state: State) -> Flow {
         self.state = state;
-        Flow::On
+        Flow::Continue
     }
 
     fn over(&mut self, end: usize) -> Flow {
         self.state = State::Over;
-        Flow::Answer(CallStep::Done { end })
+        Flow::Return(CallStep::Done { end })
     }
 
     fn unexpected(&mut self, text: &str, expected: &str) -> Flow {
@@ -367,7 +369,7 @@ impl Reader {
 
     fn faulty(&mut self, code: Code, message: Cow<'static, str>, quote: Option<u8>) -> Flow {
         if !self.is_call || self.is_line {
-            return self.not_this();
+            return self.not_a_call();
         }
         let is_open = !matches!(self.state, State::Call | State::Name | State::AfterCall { .. });
         let depth = self.containers.len() as u32 + u32::from(is_open);
@@ -375,17 +377,17 @@ impl Reader {
         self.enter(State::Skip(fault, BalanceSkip::new(self.at, depth, quote, b"\"'").of_list()))
     }
 
-    fn not_this(&mut self) -> Flow {
+    fn not_a_call(&mut self) -> Flow {
         self.state = State::Over;
-        Flow::Answer(CallStep::no_more(self.has_step))
+        Flow::Return(CallStep::no_more(self.has_step))
     }
 
-    /// The text begins anew after the call.
+    /// Ends the call: the text then begins after it.
     fn end_call(&mut self, state: State, step: CallStep) -> Flow {
         self.has_step = true;
         self.at = 0;
         self.containers.clear();
         self.state = state;
-        Flow::Answer(step)
+        Flow::Return(step)
     }
 }

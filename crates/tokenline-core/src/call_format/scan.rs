@@ -1,20 +1,20 @@
-//! Small steps through a text that grows.
+//! Helpers to scan a growing text.
 
 use crate::Limits;
 use crate::json::{Parser, UnexpectedToken, error};
 
-/// Whether a text goes on with one of some literals.
+/// Whether a text continues with one of several literals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Literal {
-    /// With this one of them.
+    /// It does; the index of the literal.
     Found(usize),
-    /// With none.
+    /// It does not.
     None,
-    /// It ends inside of one, or right before.
+    /// The text ends inside a literal, or right before one.
     NeedMore,
 }
 
-/// Whether `text` goes on at `at` with one of the literals, none of which begins with another.
+/// Whether `text` continues at `at` with one of the literals. No literal may be a prefix of another.
 pub(super) fn literal(text: &str, at: usize, literals: &[&str]) -> Literal {
     let rest = &text.as_bytes()[at..];
     let mut is_open = false;
@@ -27,7 +27,7 @@ pub(super) fn literal(text: &str, at: usize, literals: &[&str]) -> Literal {
     if is_open { Literal::NeedMore } else { Literal::None }
 }
 
-/// The next byte that is no white space, and `at` on it.
+/// Skips white space, and returns the next byte.
 pub(super) fn next_byte(text: &str, at: &mut usize) -> Option<u8> {
     let rest = &text.as_bytes()[*at..];
     match rest.iter().position(|byte| !is_space(*byte)) {
@@ -49,20 +49,19 @@ pub(super) fn is_space(byte: u8) -> bool {
 /// The longest name of a tool. OpenAI allows 64 bytes, MCP 128.
 pub(super) const MAX_NAME: usize = 128;
 
-/// Whether a byte may be part of the name of a tool in a syntax where it stands bare. Bytes of other
-/// scripts are letters.
+/// Whether a byte may be part of a tool's name in a syntax without quotes. Non-ASCII bytes count as letters.
 pub(super) fn is_name(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.') || !byte.is_ascii()
 }
 
-/// What stands there, for a message.
+/// The token at `at`, for a message.
 pub(super) fn found(text: &str, at: usize) -> UnexpectedToken {
     text.as_bytes()
         .get(at)
         .map_or(UnexpectedToken::EndOfInput, |byte| error::UnexpectedToken::classify(*byte))
 }
 
-/// A parser of parameters, which are a level below the call that they become part of.
+/// A parser of parameters, which are one level below the call that contains them.
 pub(super) fn parameters_parser(limits: &Limits) -> Parser {
     Parser::new().with_limits(&Limits { depth: limits.depth.saturating_sub(1), ..*limits })
 }

@@ -1,35 +1,35 @@
-//! Where a call ends that cannot be read, so that it harms only itself.
+//! Finds the end of a malformed call, so that it harms only itself.
 
 use super::scan::{Literal, is_space, literal};
 
-/// Where a broken call ends.
+/// The end of a malformed call.
 pub(super) struct Skipped {
     pub(super) end: usize,
     /// Whether its closing tag stands there, or its brackets balance.
     pub(super) is_closed: bool,
 }
 
-/// Goes past a broken call that a tag closes.
+/// Skips a malformed call that is closed by a tag.
 ///
-/// It ends before that tag. Where the next opener comes first, a line that does not look like its
-/// continuation, or the end of the text, it ends there, or before its first line that begins like a call
-/// without tags: had the tag come, that would be a part of what is broken.
+/// The call ends before that tag. If the next opener comes first, a line that does not look like a
+/// continuation, or the end of the text, the call ends there, or before its first line that begins like a
+/// call without tags: with a closing tag, that line would be part of the malformed call.
 #[derive(Debug)]
 pub(super) struct TagSkip {
     at: usize,
-    /// Nothing but a tag ends what may be the lines of a string.
+    /// Only a tag ends what may be the lines of a string.
     is_in_string: bool,
     /// The first line that begins with a bracket.
     bracket_line: Option<usize>,
 }
 
 impl TagSkip {
-    /// From the fault on.
+    /// A skip from the fault on.
     pub(super) fn new(text: &str, fault: usize, is_in_string: bool) -> Self {
         Self { at: before_line_feed(text, fault), is_in_string, bracket_line: None }
     }
 
-    /// The first of `tags` closes it, the others are openers.
+    /// The first of `tags` closes the call, the others are openers.
     pub(super) fn end(&mut self, text: &str, is_end: bool, tags: &[&str]) -> Option<Skipped> {
         let bytes = text.as_bytes();
         while let Some(found) = memchr::memchr2(b'<', b'\n', &bytes[self.at..]) {
@@ -67,13 +67,13 @@ impl TagSkip {
     }
 }
 
-/// Where to go on from a fault: what is faulty from a line's first byte on does not belong to the call.
+/// Where to continue after a fault: a line whose first byte is the fault does not belong to the call.
 fn before_line_feed(text: &str, fault: usize) -> usize {
     if fault > 0 && text.as_bytes()[fault - 1] == b'\n' { fault - 1 } else { fault }
 }
 
-/// Goes past a broken call up to where its brackets balance, or before a line that does not look like
-/// its continuation.
+/// Skips a malformed call up to where its brackets balance, or before a line that does not look like a
+/// continuation.
 #[derive(Debug)]
 pub(super) struct BalanceSkip {
     at: usize,
@@ -81,26 +81,26 @@ pub(super) struct BalanceSkip {
     quote: Option<u8>,
     is_escaped: bool,
     quotes: &'static [u8],
-    /// What begins the next call.
+    /// The opener of the next call.
     opener: Option<&'static str>,
     /// The fault may be the first byte of another list.
     may_be_list: bool,
 }
 
 impl BalanceSkip {
-    /// From the fault on, inside of so many brackets. Inside of none, a comma or a closing bracket ends
-    /// it.
+    /// A skip from the fault on, inside `depth` brackets. With a depth of 0, a comma or a closing bracket
+    /// ends it.
     pub(super) fn new(at: usize, depth: u32, quote: Option<u8>, quotes: &'static [u8]) -> Self {
         Self { at, depth, quote, is_escaped: false, quotes, opener: None, may_be_list: false }
     }
 
-    /// The same for lists of calls: a line that is faulty from its opening bracket on is the next list.
+    /// The same for lists of calls: if a line's opening bracket is the fault, the line is the next list.
     pub(super) fn of_list(self) -> Self {
         Self { may_be_list: true, ..self }
     }
 
-    /// The same, but ended as well by what begins the next call: a bracket that may have been taken for
-    /// one of JSON.
+    /// The same, but the next call's opener also ends it, which may begin with a bracket that was read as
+    /// JSON.
     pub(super) fn before(mut self, opener: &'static str, text: &str) -> Self {
         if self.quote.is_none() && self.depth > 0 && text[..self.at].ends_with(&opener[..1]) {
             (self.at, self.depth) = (self.at - 1, self.depth - 1);
@@ -126,7 +126,7 @@ impl BalanceSkip {
             }
             match byte {
                 b'\n' => {
-                    // No string of one line goes on here.
+                    // A string cannot continue on another line.
                     (self.quote, self.is_escaped) = (None, false);
                     match bytes.get(self.at + 1) {
                         None if is_end => break,
@@ -158,8 +158,8 @@ impl BalanceSkip {
     }
 }
 
-/// Whether a line that begins with this byte goes on with what is open: it is indented, or it closes
-/// or names something.
+/// Whether a line with this first byte continues the open call: it is indented, or it closes or names
+/// something.
 fn goes_on(first: u8) -> bool {
     is_space(first) || matches!(first, b'}' | b']' | b')' | b'"' | b'\'' | b',')
 }

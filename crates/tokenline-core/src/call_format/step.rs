@@ -1,4 +1,4 @@
-//! What a reader answers.
+//! The steps of a call reader.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -7,34 +7,34 @@ use super::write;
 use crate::Code;
 use crate::json::{Expected, Parser, SyntaxError};
 
-/// What a [`CallReader`](super::CallReader) answers. Places are bytes from the beginning of the text
-/// that it was given.
+/// A step of a [`CallReader`](super::CallReader). Offsets count from the beginning of the text that it
+/// received.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CallStep {
-    /// Nothing is decided before more has come.
+    /// More text is needed.
     NeedMore,
-    /// A whole call.
+    /// A complete call.
     Call(CallText),
-    /// A call that cannot be read. Others may follow it.
+    /// A malformed call. Others may follow it.
     Malformed(CallFault),
     /// The run of calls is over.
     Done {
-        /// Where what follows begins. The text up to there that is part of no call is markup.
+        /// Where the text after the run begins. Text up to there that belongs to no call is markup.
         end: usize,
     },
-    /// It is ordinary text, although it begins with an opener. What is inside of it may be something
-    /// else: the search goes on right after the opener's first character.
-    NotThis,
+    /// Ordinary text, although it begins with an opener. The search continues after the opener's first
+    /// character.
+    NotACall,
 }
 
 impl CallStep {
-    /// Nothing here is a call, or no other one, from the text's first byte on.
-    pub(super) fn no_more(has_answered: bool) -> Self {
-        if has_answered { Self::Done { end: 0 } } else { Self::NotThis }
+    /// No call, or no further one, begins at the first byte of the text.
+    pub(super) fn no_more(has_step: bool) -> Self {
+        if has_step { Self::Done { end: 0 } } else { Self::NotACall }
     }
 }
 
-/// A whole call.
+/// A complete call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallText {
@@ -42,22 +42,22 @@ pub struct CallText {
     pub start: usize,
     /// The offset after its last byte.
     pub end: usize,
-    /// It as JSON text, `{"name":...,"parameters":{...}}`, on one line; `None` if what stands between
-    /// `start` and `end` is a JSON object already, which a [`ToolCall`](crate::ToolCall) is read from.
+    /// The call as JSON text, `{"name":...,"parameters":{...}}`, on one line; `None` if the text between
+    /// `start` and `end` already is a JSON object that a [`ToolCall`](crate::ToolCall) can be read from.
     pub json: Option<String>,
-    /// Whether something after it proves that it is whole. If not, there is nothing after it: what the
-    /// end of the text is worth decides.
-    pub is_sealed: bool,
+    /// Whether something after it proves that it is complete. Otherwise it is the last thing in the text, and
+    /// the evidence at the end of the text decides.
+    pub is_confirmed: bool,
 }
 
 impl CallText {
     /// A call that is written as a JSON object.
     #[must_use]
     pub fn as_written(range: Range<usize>) -> Self {
-        Self { start: range.start, end: range.end, json: None, is_sealed: true }
+        Self { start: range.start, end: range.end, json: None, is_confirmed: true }
     }
 
-    /// A call that is not: of this tool, with these parameters, a JSON object as text.
+    /// A call in another syntax: the tool's name, and its parameters as the text of a JSON object.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl CallText {
         }
     }
 
-    /// As [`converted`](Self::converted), with parameters that are known to be JSON on one line.
+    /// Like [`converted`](Self::converted), with parameters that are known to be JSON on one line.
     pub(super) fn from_parts(
         range: Range<usize>,
         name: &str,
@@ -83,65 +83,65 @@ impl CallText {
         call_id: Option<&str>,
     ) -> Self {
         let json = Some(write::call(name, parameters, call_id));
-        Self { start: range.start, end: range.end, json, is_sealed: true }
+        Self { start: range.start, end: range.end, json, is_confirmed: true }
     }
 
-    /// The same with nothing after it that proves that it is whole.
+    /// The same call, but not confirmed by anything after it.
     #[must_use]
-    pub fn unsealed(self) -> Self {
-        Self { is_sealed: false, ..self }
+    pub fn unconfirmed(self) -> Self {
+        Self { is_confirmed: false, ..self }
     }
 }
 
-/// Whether a reader goes on.
+/// The control flow of a reader.
 pub(super) enum Flow {
-    On,
-    Answer(CallStep),
+    Continue,
+    Return(CallStep),
 }
 
 impl Flow {
     #[inline]
-    pub(super) fn until_answer(mut step: impl FnMut() -> Self) -> CallStep {
+    pub(super) fn run(mut step: impl FnMut() -> Self) -> CallStep {
         loop {
-            if let Self::Answer(answer) = step() {
-                return answer;
+            if let Self::Return(step) = step() {
+                return step;
             }
         }
     }
 }
 
-/// A call that began and cannot be read.
+/// A call that began and is malformed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct CallFault {
-    /// What it is about: [`MalformedJson`](Code::MalformedJson) whatever the syntax,
-    /// [`Truncated`](Code::Truncated), or what fits better.
+    /// [`MalformedJson`](Code::MalformedJson) in any syntax, [`Truncated`](Code::Truncated), or a more
+    /// specific code.
     pub code: Code,
     /// The offset of the call's first byte.
     pub start: usize,
     /// The offset of the fault.
     pub at: usize,
-    /// Where what follows begins.
+    /// Where the text after the call begins.
     pub end: usize,
-    /// One sentence for a person, without a value of the text.
+    /// One sentence for the user, without values of the text.
     pub message: Cow<'static, str>,
 }
 
 impl CallFault {
-    /// A fault at `at` in the call that begins at `start`; it ends there unless
-    /// [said otherwise](Self::ending_at).
+    /// A fault at `at` in the call that begins at `start`. The call ends there unless [set
+    /// otherwise](Self::ending_at).
     #[must_use]
     pub fn new(code: Code, start: usize, at: usize, message: impl Into<Cow<'static, str>>) -> Self {
         Self { code, start, at, end: at, message: message.into() }
     }
 
-    /// The same with the place where what follows begins. The fault lies before it.
+    /// Sets where the text after the call begins. The fault lies before it.
     #[must_use]
     pub fn ending_at(self, end: usize) -> Self {
         Self { end, at: self.at.min(end), ..self }
     }
 
-    /// What is wrong with the JSON that begins at `from`.
+    /// The fault for malformed JSON that begins at `from`.
     pub(super) fn from_syntax(start: usize, from: usize, error: SyntaxError) -> Self {
         let code = match error.expected {
             Expected::LessDepth => Code::TooDeep,

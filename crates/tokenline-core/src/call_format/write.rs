@@ -1,8 +1,8 @@
-//! Writing calls as JSON.
+//! Writes calls as JSON.
 
 use std::fmt::Write as _;
 
-/// `{"name":...,"parameters":...}`, and the id if there is one.
+/// Writes `{"name":...,"parameters":...}`, and the id if there is one.
 pub(super) fn call(name: &str, parameters: &str, call_id: Option<&str>) -> String {
     let mut out = String::with_capacity(parameters.len() + name.len() + 32);
     out.push_str("{\"name\":");
@@ -17,14 +17,14 @@ pub(super) fn call(name: &str, parameters: &str, call_id: Option<&str>) -> Strin
     out
 }
 
-/// A string with its quotes.
+/// Writes a string with its quotes.
 pub(super) fn string(out: &mut String, text: &str) {
     out.push('"');
     escaped(out, text);
     out.push('"');
 }
 
-/// What stands between the quotes of a string.
+/// Writes the text between the quotes of a string.
 pub(super) fn escaped(out: &mut String, text: &str) {
     let mut from = 0;
     for (at, byte) in text.bytes().enumerate() {

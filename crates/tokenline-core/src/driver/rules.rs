@@ -1,4 +1,4 @@
-//! What a decoded record is held against, and read into.
+//! Rules that decoded records must pass, and the types they are read into.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,12 +11,12 @@ use crate::{
     Code, CompletedBy, Diagnostic, Event, LentEvent, Record, Rejected, ToolCall, Validate, ValidateCall,
 };
 
-/// Turns lent records into owned ones of `T`.
+/// Turns borrowed records into owned ones of `T`.
 pub(super) struct Rules<T> {
     pub(super) validator: Option<Arc<dyn Validate + Send + Sync>>,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     target: Target<T>,
-    /// Events that are known and not yet yielded: a record may hold several calls.
+    /// Events not yielded yet: a record may hold several calls.
     pub(super) queued: VecDeque<Event<T>>,
 }
 
@@ -25,27 +25,27 @@ type Read<T> = Result<Record<T>, Box<Diagnostic>>;
 /// Reads the first call, and queues the others.
 type ReadCalls<T> = fn(&mut Rules<T>, &Record<Value<'_>>, SourceEnd) -> Option<Read<T>>;
 
-/// What a record is read into. Function pointers, so that a driver of calls need not name the type of
-/// its records.
+/// The type that records are read into. Function pointers, so that a driver of calls need not name the type
+/// of its records.
 enum Target<T> {
     Records(fn(&Record<Value<'_>>) -> Read<T>),
     ToolCalls(ReadCalls<T>),
 }
 
-/// What becomes of an event of the decoder.
+/// What to do with an event of the decoder.
 pub(super) enum HookOutcome<T> {
-    /// It is yielded.
+    /// Yield it.
     Event(Event<T>),
-    /// The decoder rejected it, and did not keep its text.
+    /// Yield the reject; its text was not kept.
     Rejected(Diagnostic),
-    /// A hook is asked for a replacement at this place.
+    /// Ask a hook for a replacement at this place.
     Ask(Box<(Rejected, Record<()>)>),
-    /// There is nothing in it: a list without calls.
+    /// Yield nothing: a list without calls.
     Nothing,
 }
 
 impl<T: DeserializeOwned> Rules<T> {
-    /// No rule but the type.
+    /// No rules but those of the type.
     pub(super) fn records() -> Self {
         let target = Target::Records(|record| record.deserialize());
         Self { validator: None, tools: None, target, queued: VecDeque::new() }
@@ -71,7 +71,8 @@ impl Rules<ToolCall> {
 
 #[cold]
 fn unsealed(record: &Record<Value<'_>>) -> Box<Diagnostic> {
-    let message = "the tool call is balanced, but the source failed before it was known to be whole";
+    let message =
+        "the tool call is balanced, but the source failed before there was evidence that it is complete";
     Box::new(Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message))
 }
 
@@ -95,7 +96,7 @@ impl<T> Rules<T> {
         matches!(self.target, Target::ToolCalls(_))
     }
 
-    /// Judges an event, and makes it an owned one. With a buffer, a hook is asked about rejects.
+    /// Applies the rules to an event, and makes it owned. With a buffer, rejects become questions to a hook.
     #[inline]
     pub(super) fn read(
         &mut self,
@@ -107,12 +108,12 @@ impl<T> Rules<T> {
             Event::Record(record) => record,
             Event::Rejected(diagnostic) => return HookOutcome::Rejected(diagnostic),
             Event::Note(diagnostic) => return HookOutcome::Event(Event::Note(diagnostic)),
-            other => unreachable!("a decoder yields it only if asked to: {other:?}"),
+            other => unreachable!("the decoder yields it only with an option that is off: {other:?}"),
         };
         let read = self.read_record(&record, end);
         if let Some(buffer) = buffer {
             buffer.release(record.span);
-            // Of several calls each stands for itself: a replacement would take the place of all.
+            // A replacement would replace all of the record's calls, so only a single call is repairable.
             if let Some(Err(diagnostic)) = &read
                 && diagnostic.code.is_repairable()
                 && self.queued.is_empty()
@@ -124,9 +125,9 @@ impl<T> Rules<T> {
         read.map_or(HookOutcome::Nothing, |read| HookOutcome::Event(event(read)))
     }
 
-    /// Reads a replacement. `None` if it breaks a rule, or is not one record: it takes the place of one.
+    /// Reads a replacement. `None` if it breaks a rule, or is not one record.
     pub(super) fn read_one(&mut self, record: &Record<Value<'_>>) -> Option<Record<T>> {
-        // It is whole by itself, however the source ended.
+        // A replacement is complete by itself, however the source ended.
         let read = self.read_record(record, SourceEnd::Clean);
         let is_one = self.queued.is_empty();
         self.queued.clear();

@@ -1,4 +1,4 @@
-//! Deserialization straight from the tape, and conversion to `serde_json::Value`.
+//! Deserialization directly from the tape, and conversion to `serde_json::Value`.
 
 use std::borrow::Cow;
 use std::fmt::{self, Display};
@@ -12,11 +12,10 @@ use serde::forward_to_deserialize_any;
 use super::raw::RAW;
 use super::value::{Elements, Kind, Members, Value, View};
 
-/// A value that does not fit the type it is read into.
+/// The error of a value that does not fit the type it is read into.
 ///
-/// The message names kinds and expectations, not the value that was found, so that it can be
-/// logged; only what a type's own `Deserialize` says of itself is passed on as it is, and
-/// [`is_custom`](Self::is_custom) tells so.
+/// The message names kinds and expectations, not the value, so it can be logged. The only exception are
+/// messages of a type's own `Deserialize`, which [`is_custom`](Self::is_custom) marks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeserializeError(Box<Inner>);
 
@@ -32,7 +31,7 @@ impl DeserializeError {
         Self(Box::new(Inner { message: message.into(), offset: None, custom: false }))
     }
 
-    /// Bytes from the start of the document to the value that does not fit.
+    /// The offset of the value that does not fit, in bytes from the start of the document.
     #[must_use]
     pub fn offset(&self) -> Option<usize> {
         self.0.offset
@@ -44,7 +43,7 @@ impl DeserializeError {
         self.0.custom
     }
 
-    /// The innermost value is the place; outer ones leave it.
+    /// Keeps the first offset: errors pass from the innermost value outward.
     fn at(mut self, value: Value<'_>) -> Self {
         self.0.offset.get_or_insert_with(|| value.range().start);
         self
@@ -113,16 +112,16 @@ fn name_of(unexpected: Unexpected<'_>) -> &'static str {
 }
 
 impl<'de> Value<'de> {
-    /// Reads the value into a type. Strings without escapes are borrowed where the type borrows.
+    /// Deserializes the value. Strings without escapes are borrowed if the type borrows.
     ///
     /// # Errors
     ///
-    /// If the value does not fit the type, or a number is beyond the range of what is asked for.
+    /// If the value does not fit the type, or a number is out of the type's range.
     pub fn deserialize<T: Deserialize<'de>>(self) -> Result<T, DeserializeError> {
         T::deserialize(self)
     }
 
-    /// The value as serde_json would have read it.
+    /// The value as serde_json would read it.
     ///
     /// # Errors
     ///
@@ -251,9 +250,9 @@ impl<'de> de::Deserializer<'de> for Value<'de> {
         self.wide_integer(visitor, Visitor::visit_u128)
     }
 
-    /// A name, never the number of a field or variant, which visitors would take as well.
+    /// A name, never the index of a field or variant, which visitors would also accept.
     fn deserialize_identifier<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, DeserializeError> {
-        // The errors name kinds only, so the values in them do not matter.
+        // The errors name kinds only, so their values do not matter.
         let unexpected = match self.view() {
             View::String(_) => return self.visit(visitor).map_err(|error| error.at(self)),
             View::Null => Unexpected::Unit,
@@ -285,7 +284,7 @@ impl<'de> de::Deserializer<'de> for Value<'de> {
 }
 
 impl<'de> Value<'de> {
-    /// Integers beyond 64 bits are read from the literal, never by way of a float.
+    /// Integers beyond 64 bits are parsed from the literal, never through a float.
     fn wide_integer<V: Visitor<'de>, I: std::str::FromStr>(
         self,
         visitor: V,
@@ -351,11 +350,11 @@ impl<'de> MapAccess<'de> for MemberAccess<'de> {
     }
 }
 
-/// A member's name. Keys of maps may be integers or booleans, written as strings.
+/// A member's name. Map keys may be integers or booleans, written as strings.
 struct MemberName<'de>(&'de str);
 
-/// Whether what Rust reads as a number or boolean is one in JSON: no `+`, no leading zero, and `-0`
-/// is a float.
+/// Whether a text that Rust parses as a number or boolean is also one in JSON: without `+` or a leading zero.
+/// `-0` is a float.
 fn is_json_literal(name: &str) -> bool {
     let digits = name.strip_prefix('-').unwrap_or(name);
     !name.starts_with('+') && (name == "0" || !digits.starts_with('0'))

@@ -1,4 +1,4 @@
-//! How a growing document changes, step by step.
+//! The changes of a growing document.
 
 mod cursor;
 
@@ -10,11 +10,11 @@ use super::value::{Kind, Value};
 
 pub(super) use cursor::{Cursor, OpenString};
 
-/// One step by which a document grows.
+/// A step by which a document grows.
 ///
-/// A delta names the value it changes by [`depth`](Self::depth) and [`key`](Self::key), not by its whole
-/// path: deltas come in document order, so a list of the open values, indexed by depth, is enough to apply
-/// them. Applied in order, they give exactly the document:
+/// A delta names its value by [`depth`](Self::depth) and [`key`](Self::key) instead of the complete path:
+/// deltas come in document order, so a list of the open values, indexed by depth, is enough to apply them.
+/// Applied in order, they give exactly the document:
 ///
 /// | change | how to apply it |
 /// |---|---|
@@ -23,9 +23,9 @@ pub(super) use cursor::{Cursor, OpenString};
 /// | [`Set`](Change::Set) | put the number, boolean or `null` at `key` of the container that is open at `depth - 1`, in place of what is there |
 /// | [`Close`](Change::Close) | nothing: the value that is open at `depth` is complete |
 ///
-/// Nothing is taken back, unless the name of a member is repeated: then the last one counts. However the
-/// document is cut, the deltas are the same once adjacent appends are joined. An append never ends within
-/// a character, an escape, or a surrogate pair.
+/// Nothing is taken back, except that the last of several members with the same name counts. However the
+/// document is split, the deltas are the same once adjacent appends are joined. An append never ends inside a
+/// character, an escape, or a surrogate pair.
 ///
 /// ```
 /// use tokenline_core::json::{Change, Key, Parser};
@@ -79,9 +79,9 @@ pub struct ValueDelta<'a> {
 /// What a [`ValueDelta`] does to its value.
 #[derive(Clone, Copy, Debug)]
 pub enum Change<'a> {
-    /// An object, array or string begins. It is empty.
+    /// An object, array or string begins, empty.
     Open(Kind),
-    /// More of the open string, its escapes decoded. Never empty.
+    /// More of the open string, with its escapes decoded. Never empty.
     Append(&'a str),
     /// A complete number, `true`, `false` or `null`.
     Set(Value<'a>),
@@ -92,9 +92,9 @@ pub enum Change<'a> {
 /// The position of a value in its container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Key<'a> {
-    /// The name of an object's member, its escapes decoded.
+    /// A member's name, with its escapes decoded.
     Name(&'a str),
-    /// The index of an array's element, counted from 0.
+    /// The index of an array's element, from 0.
     Index(usize),
 }
 
@@ -128,17 +128,17 @@ impl<'a> ValueDelta<'a> {
         self.document.get(start..self.value()?.range().end)
     }
 
-    /// The keys on the way from the root to the value, the value's own [`key`](Self::key) last.
+    /// The keys from the root to the value, whose own [`key`](Self::key) is last.
     ///
-    /// Takes one step a key, however long the names are.
+    /// Takes one step per key, regardless of the names' length.
     pub fn keys(&self) -> impl Iterator<Item = Key<'a>> + use<'a> {
         let Self { cursor, tape, document, .. } = *self;
         cursor.slots().filter_map(move |slot| slot.key(tape, document))
     }
 
-    /// Whether the value is at this JSON Pointer (RFC 6901) from the root, which is the empty pointer.
+    /// Whether the value is at this JSON Pointer (RFC 6901). The empty pointer is the root.
     ///
-    /// Takes time in proportion to `pointer` at most, however long the value's own path is.
+    /// Takes time proportional to `pointer` at most, however long the value's own path is.
     ///
     /// ```
     /// use tokenline_core::json::{Change, Parser};
@@ -158,16 +158,16 @@ impl<'a> ValueDelta<'a> {
     /// ```
     #[must_use]
     pub fn is_at(&self, pointer: &str) -> bool {
-        // An empty token is a byte too: a pointer has at least a byte a key.
+        // Each key takes at least one byte of a pointer, even if empty.
         self.depth <= pointer.len()
             && self.keys().try_fold(pointer, pointer::strip_key).is_some_and(str::is_empty)
     }
 
-    /// The JSON Pointer (RFC 6901) of the value from the root, which is the empty pointer.
+    /// The value's JSON Pointer (RFC 6901). The empty pointer is the root.
     ///
-    /// Allocates, and takes time in proportion to the pointer's length. To call it for every delta costs
-    /// the length of a container's path again with each of its values, which is quadratic where a model
-    /// chooses the names: to look for one place, use [`is_at`](Self::is_at).
+    /// Allocates, and takes time proportional to the pointer's length. Calling it for every delta repeats the
+    /// container's path for each of its values, which is quadratic if a model chooses the names. To look for
+    /// one value, use [`is_at`](Self::is_at).
     ///
     /// ```
     /// use tokenline_core::json::Parser;

@@ -1,8 +1,8 @@
-//! What can be wrong with a document, and where.
+//! What is wrong with a malformed document, and where.
 
 use std::fmt;
 
-/// What the grammar allows at the place of a [`SyntaxError`].
+/// What the grammar allows at the position of a [`SyntaxError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Expected {
@@ -24,7 +24,7 @@ pub enum Expected {
     Digit,
     /// The rest of `true`, `false` or `null`.
     Literal,
-    /// A character inside a string that is no control character.
+    /// A character of a string; control characters must be escaped.
     StringCharacter,
     /// One of the escapes of RFC 8259 after a backslash.
     Escape,
@@ -32,21 +32,21 @@ pub enum Expected {
     HexDigit,
     /// The low half of a surrogate pair.
     LowSurrogate,
-    /// A container fewer: the nesting limit is reached.
+    /// Less nesting: the depth limit is reached.
     LessDepth,
     /// The end of the document.
     End,
-    /// A shorter document: positions within one are limited to 2 GiB.
+    /// A shorter document: the limit is 2 GiB.
     ShorterDocument,
 }
 
 impl Expected {
-    /// Whether the place is inside a string.
+    /// Whether the position is inside a string.
     pub(crate) fn is_in_string(self) -> bool {
         matches!(self, Self::StringCharacter | Self::Escape | Self::HexDigit | Self::LowSurrogate)
     }
 
-    /// Whether white space may stand at the place.
+    /// Whether white space is allowed at the position.
     pub(crate) fn is_between_tokens(self) -> bool {
         match self {
             Self::Value
@@ -90,13 +90,13 @@ impl Expected {
     }
 }
 
-/// What stood there instead. A class rather than the byte: errors do not repeat the input.
+/// What was found instead. A class rather than the byte, because errors do not repeat the input.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UnexpectedToken {
     /// One of `{ } [ ] : , "`.
     Structural(u8),
-    /// A line feed.
+    /// A newline.
     LineFeed,
     /// Another control character.
     Control(u8),
@@ -104,9 +104,9 @@ pub enum UnexpectedToken {
     Digit,
     /// An ASCII letter.
     Letter,
-    /// Anything else.
+    /// Any other byte.
     Other,
-    /// Nothing: the input ended.
+    /// The end of the input.
     EndOfInput,
 }
 
@@ -137,23 +137,23 @@ impl fmt::Display for UnexpectedToken {
     }
 }
 
-/// A document that is not JSON: where, what was expected there, what was found.
+/// The error of a malformed document: the position, what was expected, and what was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SyntaxError {
-    /// Bytes from the start of the document to the fault.
+    /// The offset of the fault, in bytes from the start of the document.
     pub offset: usize,
-    /// The line of the document, counted from 1.
+    /// The line in the document, from 1.
     pub line: usize,
-    /// The place in that line: bytes, counted from 1.
+    /// The column in that line: bytes, from 1.
     pub column: usize,
     /// What the grammar allows there.
     pub expected: Expected,
-    /// What stood there.
+    /// What was found there.
     pub found: UnexpectedToken,
 }
 
 impl SyntaxError {
-    /// Places the fault `offset` in `bytes`, the document.
+    /// The error for a fault in the document `bytes`, with its line and column.
     pub(crate) fn at(bytes: &[u8], fault: Fault) -> Self {
         let before = &bytes[..fault.offset.min(bytes.len())];
         let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
@@ -168,7 +168,7 @@ impl SyntaxError {
         }
     }
 
-    /// What is wrong, without the place.
+    /// What is wrong, without the position.
     #[must_use]
     pub fn description(&self) -> String {
         describe(self.expected, self.found)
@@ -195,8 +195,7 @@ impl fmt::Display for SyntaxError {
 
 impl std::error::Error for SyntaxError {}
 
-/// A fault as the parser sees it: an offset and what was expected. Placing it in a line is left to
-/// whoever reports it.
+/// A fault as the parser sees it: an offset and what was expected. Its line is computed only for a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub(crate) offset: usize,

@@ -1,8 +1,8 @@
 //! A resumable, validating JSON parser that fills a reusable tape, and the ways to read it.
 //!
-//! [`Parser`] reads a document that grows, each byte once. [`Value`] lends the parsed document:
-//! strings borrow from the text unless they have escapes, numbers keep their literal, and any
-//! type that implements `Deserialize` is read straight from the tape.
+//! [`Parser`] reads a growing document, each byte once. [`Value`] borrows from the parsed document: strings
+//! from the text unless they have escapes, and numbers as literals. Any type that implements `Deserialize` is
+//! read directly from the tape.
 //!
 //! ```
 //! use serde::Deserialize;

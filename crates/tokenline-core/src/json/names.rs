@@ -1,32 +1,32 @@
-//! Repeated names of an object, noticed while it is parsed.
+//! Detects repeated names of an object while it is parsed.
 //!
-//! A small object compares the hash of each new name with those before it. An object with more than
-//! [`SMALL`] members is checked once, when it closes, by sorting: so the work stays within n log n
-//! whatever names, and whatever hash collisions, an adversary chooses.
+//! In a small object, the hash of each new name is compared with those before it. An object with more than
+//! [`SMALL`] members is checked once, by sorting, when it closes. So the work stays within n log n whatever
+//! names or hash collisions an adversary chooses.
 
 use super::tape::{DecodedNames, ESCAPED, Node, after};
 
-/// Members up to which each new name is compared with all before it.
+/// Up to this many members, each new name is compared with all before it.
 pub(crate) const SMALL: u32 = 32;
 
-/// A hash of a name's bytes, independent of where they stand.
+/// A hash of a name's bytes, independent of their position.
 #[inline(always)]
 pub(crate) fn hash(bytes: &[u8], start: usize, end: usize) -> u32 {
     let mut at = start;
     let mut state = (end - start) as u64;
     while end - at > 8 {
         let mixed = state ^ word(bytes, at, 8);
-        // A product's bits depend on those below alone, so the last bytes are brought down before.
+        // A product's bits depend only on lower bits, so the high bits are folded down first.
         state = (mixed ^ (mixed >> 29)).wrapping_mul(MIX);
         at += 8;
     }
     ((state ^ word(bytes, at, end - at)).wrapping_mul(MIX) >> 32) as u32
 }
 
-/// Odd, so that no two words have the same product.
+/// Odd, so that the product is different for every word.
 const MIX: u64 = 0x9E37_79B9_7F4A_7C15;
 
-/// `len` bytes (at most 8) as a number: the last one highest, zeros below the first.
+/// `len` bytes (at most 8) as a number: the last byte highest, zeros below the first.
 #[inline(always)]
 fn word(bytes: &[u8], at: usize, len: usize) -> u64 {
     if len > 0
@@ -42,7 +42,7 @@ fn word(bytes: &[u8], at: usize, len: usize) -> u64 {
     word
 }
 
-/// The names of one document, as the parser sees them while it fills the tape.
+/// The names of a document while the parser fills the tape.
 #[derive(Clone, Copy)]
 pub(crate) struct Names<'a> {
     pub(crate) nodes: &'a [Node],
@@ -51,8 +51,8 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    /// Whether a member before the name at `last` of the open object at `object` has that name
-    /// too. A hash collision brings us here, so the names themselves are compared.
+    /// Whether the open object at `object` has a member with the name at `last` before that name. Called on
+    /// equal hashes, so it compares the names themselves.
     #[cold]
     pub(crate) fn is_repeated(self, object: u32, last: u32) -> bool {
         let name = self.name(last);
@@ -66,8 +66,8 @@ impl<'a> Names<'a> {
         false
     }
 
-    /// The first name node that repeats a name in the object at `object`, whose members end at
-    /// `end`; found by sorting.
+    /// The first name node that repeats a name in the object at `object`, whose members end at `end`. Sorts
+    /// the names.
     #[cold]
     pub(crate) fn find_repeated(self, object: u32, end: u32, scratch: &mut Vec<(u32, u32)>) -> Option<u32> {
         scratch.clear();
@@ -104,13 +104,13 @@ mod tests {
         let text = b"conversation_identifier!";
         for start in 0..8 {
             for end in start..=start + 16 {
-                // With other bytes around it, and with none.
+                // With other bytes around it, and without.
                 assert_eq!(hash(text, start, end), hash(&text[start..end], 0, end - start), "{start}..{end}");
             }
         }
     }
 
-    /// Names that pass for others cost time, so names that are alike must not.
+    /// Colliding names cost time, so similar names must not collide.
     #[test]
     fn names_that_differ_in_two_places_differ() {
         for len in 2..=30 {

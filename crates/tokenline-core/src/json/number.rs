@@ -1,4 +1,4 @@
-//! A number as its literal, converted only for who asks.
+//! Numbers as literals, converted on demand.
 
 /// A JSON number on the tape. It keeps its literal, whatever its size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -12,33 +12,31 @@ impl<'a> Number<'a> {
         Self { literal, is_float }
     }
 
-    /// The number as it was written.
+    /// The number as written.
     #[must_use]
     pub fn as_str(self) -> &'a str {
         self.literal
     }
 
-    /// Whether it is written without a fraction and an exponent.
+    /// Whether it is written without a fraction or an exponent.
     #[must_use]
     pub fn is_written_as_integer(self) -> bool {
         !self.is_float
     }
 
-    /// The number, if it is written as an integer and fits. `-0` is none: serde_json reads it as
-    /// a float.
+    /// The number, if it is written as an integer and fits. Not for `-0`, which serde_json reads as a float.
     #[must_use]
     pub fn as_u64(self) -> Option<u64> {
         if self.is_float { None } else { self.literal.parse().ok() }
     }
 
-    /// The number, if it is written as an integer and fits. `-0` is none: serde_json reads it as
-    /// a float.
+    /// The number, if it is written as an integer and fits. Not for `-0`, which serde_json reads as a float.
     #[must_use]
     pub fn as_i64(self) -> Option<i64> {
         if self.is_float || self.literal == "-0" { None } else { self.literal.parse().ok() }
     }
 
-    /// The number as serde_json reads it, or `None` beyond the range of `f64`.
+    /// The number as serde_json reads it; `None` beyond the range of `f64`.
     #[must_use]
     pub fn as_f64(self) -> Option<f64> {
         if !self.is_float {
@@ -52,14 +50,14 @@ impl<'a> Number<'a> {
         serde_json::from_str(self.literal).ok()
     }
 
-    /// The number for comparing with bounds: beyond the range of `f64` an infinity of its sign.
+    /// The number for comparison with bounds: beyond the range of `f64`, an infinity of its sign.
     #[must_use]
     pub fn to_f64_saturating(self) -> f64 {
         let beyond = if self.literal.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY };
         self.as_f64().unwrap_or(beyond)
     }
 
-    /// As serde_json's number, or `None` beyond the range of `f64`.
+    /// The number as serde_json's type; `None` beyond the range of `f64`.
     #[must_use]
     pub fn to_number(self) -> Option<serde_json::Number> {
         if let Some(number) = self.as_u64() {

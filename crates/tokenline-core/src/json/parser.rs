@@ -18,12 +18,12 @@ pub(crate) use token::is_space;
 use token::{expected_in_unicode, is_whole_number, number_flags};
 pub(super) use token::{is_simple_escape, unicode_escape};
 
-/// What a [`Parser`] answers when it has read what there is.
+/// The result of a [`Parser`] after reading the document so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
-    /// Feed more: the document is open. A number at the end may go on, so it is open too.
+    /// The document is open: pass more of it. A number at the end may continue, so it is open too.
     NeedMore,
-    /// The document is whole.
+    /// The document is complete.
     Complete {
         /// The offset after its last byte.
         end: usize,
@@ -32,7 +32,7 @@ pub enum Step {
     Malformed(SyntaxError),
 }
 
-/// As [`Step`], with the fault not yet placed in a line.
+/// Like [`Step`], with a fault that has no line yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RawStep {
     NeedMore,
@@ -40,21 +40,21 @@ pub(crate) enum RawStep {
         end: usize,
     },
     Malformed(Fault),
-    /// Of a single-line document: a line feed between two tokens. The document may go on behind it,
-    /// with [`Parser::pass_line_feed`].
+    /// In a single-line document: a newline between two tokens. To continue after it, call
+    /// [`Parser::pass_line_feed`].
     LineEnd(Fault),
 }
 
 /// A resumable, fully validating JSON parser that fills a reusable tape.
 ///
-/// It reads a document that grows: call [`resume`](Parser::resume) with all of the document that
-/// there is so far, as often as more arrives. Each byte is looked at once. Once the document is
-/// complete, [`value`](Parser::value) lends it; before that, [`snapshot`](Parser::snapshot) lends what
-/// there is of it, and [`next_delta`](Parser::next_delta) tells what is new.
+/// It reads a growing document: call [`resume`](Parser::resume) with the complete text so far, whenever more
+/// arrives. Each byte is examined once. Once the document is complete, [`value`](Parser::value) returns it;
+/// before that, [`snapshot`](Parser::snapshot) returns the part that has arrived, and
+/// [`next_delta`](Parser::next_delta) what is new.
 ///
-/// It accepts and rejects what serde_json does, except that a number beyond the range of `f64` is
-/// kept as its literal. Nothing recurses, and once the tape has grown to the size of the documents,
-/// nothing allocates.
+/// It accepts and rejects the same documents as serde_json, except that a number beyond the range of `f64` is
+/// kept as its literal. Nothing recurses, and nothing allocates once the tape has grown to the size of the
+/// documents.
 ///
 /// ```
 /// use tokenline_core::json::{Parser, Step};
@@ -74,18 +74,18 @@ pub struct Parser {
     /// Hashes of the names of all open objects, outermost first. An initialised slice.
     name_hashes: Vec<u32>,
     name_hashes_len: usize,
-    /// For sorting the names of large objects.
+    /// Scratch space to sort the names of large objects.
     scratch: Vec<(u32, u32)>,
     state: State,
-    /// Offset of the next byte to look at.
+    /// Offset of the next byte to read.
     at: usize,
-    /// The open token: where it starts (a string's after its quote), its flags, progress in it.
+    /// The open token: its start (of a string, after the quote), its flags, and the progress in it.
     token: usize,
     token_flags: u32,
     token_is_name: bool,
     progress: u8,
     surrogate: u32,
-    /// The open container, how many there are, and the members of this one so far.
+    /// The open container, the number of open containers, and the members of this one so far.
     container: u32,
     depth: u32,
     count: u32,
@@ -93,7 +93,7 @@ pub struct Parser {
     single_line: bool,
     examined: u64,
     last_generation: u64,
-    /// For who asks before the document is complete. Boxed, because few do.
+    /// State for reading an incomplete document. Boxed: rarely used.
     early: Option<Box<Early>>,
 }
 
@@ -110,7 +110,7 @@ enum State {
     Unicode,
     Number,
     Literal,
-    /// On the closing quote of a name. Passed through, never saved.
+    /// At the closing quote of a name. Only passed through, never saved.
     NameEnd,
     Done,
     Failed(Fault),
@@ -126,10 +126,10 @@ enum Stop {
 
 /// Positions on the tape are 32 bits wide, and a link doubles as a flag.
 const MAX_DOCUMENT: usize = 1 << 31;
-/// A tape of up to this many nodes, 1 MiB, is kept from document to document.
+/// The capacity, in nodes, kept from document to document: 1 MiB.
 const KEEP_NODES: usize = 1 << 16;
-/// Generations are taken from the process-wide counter in blocks, so that parsers on several
-/// threads seldom meet there.
+/// Generations are taken from the process-wide counter in blocks, so that parsers on several threads rarely
+/// contend.
 const GENERATION_BLOCK: u64 = 1 << 16;
 static NEXT_GENERATION: AtomicU64 = AtomicU64::new(GENERATION_BLOCK);
 
@@ -140,7 +140,7 @@ impl Default for Parser {
 }
 
 impl Parser {
-    /// A parser with serde_json's depth limit, for documents that may span lines.
+    /// A parser with serde_json's depth limit, for documents of any number of lines.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -173,13 +173,13 @@ impl Parser {
         self
     }
 
-    /// Lifts the depth limit, for text that was accepted before.
+    /// Lifts the depth limit, for text that was already accepted.
     pub(crate) fn unlimited_depth(mut self) -> Self {
         self.depth_limit = u32::MAX;
         self
     }
 
-    /// Makes the parser stop at each line feed between two tokens, with [`RawStep::LineEnd`].
+    /// Makes the parser stop at each newline between two tokens, with [`RawStep::LineEnd`].
     pub(crate) fn single_line(mut self) -> Self {
         self.single_line = true;
         self
@@ -205,8 +205,8 @@ impl Parser {
         }
     }
 
-    /// Reads on. `document` is all of the document so far: what earlier calls were given, and
-    /// more. Bytes after the end of the document are not looked at.
+    /// Reads on. `document` is the complete text so far: that of earlier calls, and more. Bytes after the end
+    /// of the document are not read.
     pub fn resume(&mut self, document: &str) -> Step {
         match self.resume_bytes(document.as_bytes()) {
             RawStep::NeedMore => Step::NeedMore,
@@ -217,7 +217,7 @@ impl Parser {
         }
     }
 
-    /// Says that no more will come. Only a number at the end of the document is completed by that.
+    /// Ends the input. Only a number at the end of the document is completed by that.
     pub fn finish(&mut self, document: &str) -> Step {
         match self.finish_bytes(document.as_bytes()) {
             RawStep::NeedMore => Step::NeedMore,
@@ -228,19 +228,19 @@ impl Parser {
         }
     }
 
-    /// Parses a whole document and nothing but it, after a [`reset`](Self::reset).
+    /// Parses a complete document after a [`reset`](Self::reset).
     ///
     /// # Errors
     ///
-    /// If the text is not one JSON value with nothing but white space around it.
+    /// If the text is not exactly one JSON value, apart from white space.
     pub fn parse<'a>(&'a mut self, document: &'a str) -> Result<Value<'a>, SyntaxError> {
         self.reset();
         self.read_whole(document.as_bytes())?;
         Ok(self.value(document))
     }
 
-    /// As [`parse`](Self::parse), but takes an escape of half a surrogate pair as well, which reads as
-    /// U+FFFD; [`Value::lone_surrogates`] has the halves. Such a document is read twice.
+    /// Like [`parse`](Self::parse), but also accepts an escape of half a surrogate pair, which reads as
+    /// U+FFFD; [`Value::lone_surrogates`] has the halves. Such a document is parsed twice.
     ///
     /// ```
     /// use tokenline_core::json::Parser;
@@ -257,7 +257,7 @@ impl Parser {
     ///
     /// # Errors
     ///
-    /// As those of [`parse`](Self::parse).
+    /// Those of [`parse`](Self::parse).
     pub fn parse_lossy<'a>(&'a mut self, document: &'a str) -> Result<Value<'a>, SyntaxError> {
         self.reset();
         if let Err(error) = self.read_whole(document.as_bytes()) {
@@ -286,7 +286,7 @@ impl Parser {
         Err(SyntaxError::at(bytes, fault))
     }
 
-    /// The complete document. `document` is the text that [`resume`](Self::resume) was given.
+    /// The complete document. `document` is the text passed to [`resume`](Self::resume).
     ///
     /// # Panics
     ///
@@ -297,15 +297,14 @@ impl Parser {
         Value::new(&self.tape, document, 0)
     }
 
-    /// How many bytes were looked at since the parser was made. The measure of its work: the bytes
-    /// of the input, for any way of cutting it; what deltas look at counts again, and each container
-    /// that a snapshot closes.
+    /// Bytes examined since the parser was created, a measure of its work: the bytes of the input, however
+    /// they are split. Also counts the bytes that deltas examine, and each container that a snapshot closes.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.examined
     }
 
-    /// Goes on by `len` plain bytes inside an open string. Whether there is one.
+    /// Continues the open string by `len` plain bytes. Returns whether a string is open.
     #[inline]
     pub(crate) fn continue_string(&mut self, len: usize) -> bool {
         if self.state != State::String {
@@ -316,7 +315,7 @@ impl Parser {
         true
     }
 
-    /// Does not count what it looks at from now on as long as `f` runs: it is no part of the input.
+    /// Runs `f` without counting the bytes it examines, because they are not part of the input.
     pub(crate) fn uncounted<R>(&mut self, f: impl FnOnce(&mut Self) -> R) -> R {
         let examined = self.examined;
         let result = f(self);
@@ -324,13 +323,13 @@ impl Parser {
         result
     }
 
-    /// Goes past the line feed at which it stopped.
+    /// Moves past the newline at which it stopped.
     pub(crate) fn pass_line_feed(&mut self) {
         self.at += 1;
         self.examined += 1;
     }
 
-    /// Whether the parser stands inside a string, and whether behind a backslash there.
+    /// Whether the parser is inside a string, and whether after a backslash there.
     pub(crate) fn in_string(&self) -> (bool, bool) {
         match self.state {
             State::String | State::Unicode => (true, false),
@@ -339,7 +338,7 @@ impl Parser {
         }
     }
 
-    /// What the grammar allows where the document stops.
+    /// What the grammar allows at the end of the document so far.
     pub(crate) fn expected(&self) -> Expected {
         match self.state {
             State::Value => Expected::Value,
@@ -359,7 +358,7 @@ impl Parser {
         }
     }
 
-    /// Open containers.
+    /// The number of open containers.
     pub(crate) fn depth(&self) -> u32 {
         self.depth
     }
@@ -369,12 +368,12 @@ impl Parser {
         Value::new(&self.tape, "", 0).kind()
     }
 
-    /// Whether the complete document is or has an object.
+    /// Whether the complete document is or contains an object.
     pub(crate) fn has_object(&self) -> bool {
         self.tape.nodes[..self.tape.len].iter().any(|node| node.is(NodeKind::Object))
     }
 
-    /// Whether the complete document is an object or array with nothing in it.
+    /// Whether the complete document is an empty object or array.
     pub(crate) fn is_empty(&self) -> bool {
         self.tape.len == 1
     }
@@ -391,7 +390,7 @@ impl Parser {
         }
     }
 
-    /// Where the containers begin that are not whole before `offset`, which the parser may have passed.
+    /// The starts of the containers that are not complete before `offset`, which the parser may have passed.
     pub(crate) fn open_at(&self, offset: usize) -> Vec<usize> {
         let mut open = Vec::new();
         let mut container = self.container;
@@ -411,8 +410,8 @@ impl Parser {
             .collect()
     }
 
-    /// Gives back memory that one large document made the tape take, once documents are small
-    /// again. Halving keeps the cost in proportion to what was parsed.
+    /// Frees memory that one large document made the tape take, once documents are small again. Halving keeps
+    /// the cost proportional to the bytes parsed.
     #[cold]
     fn shrink(&mut self) {
         let nodes = &mut self.tape.nodes;
@@ -434,7 +433,7 @@ impl Parser {
             && self.state == State::Number
             && is_whole_number(self.progress)
         {
-            // Room was made when the number began.
+            // Room was reserved when the number began.
             let flags = number_flags(self.progress);
             self.tape.nodes[self.tape.len] = Node::new(NodeKind::Number, flags, self.token, bytes.len());
             self.tape.len += 1;

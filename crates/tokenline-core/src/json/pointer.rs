@@ -19,8 +19,8 @@ pub(crate) fn push_key(pointer: &mut String, key: Key<'_>) {
     }
 }
 
-/// What follows the first reference token of a pointer, if the token is this key. Reads no more of the
-/// key than the pointer is long.
+/// The pointer after its first reference token, if that token is this key. Reads no more of the key than the
+/// pointer is long.
 pub(super) fn strip_key<'p>(pointer: &'p str, key: Key<'_>) -> Option<&'p str> {
     let mut rest = pointer.strip_prefix('/')?;
     match key {

@@ -1,4 +1,4 @@
-//! An owned piece of JSON text that is known to be valid.
+//! An owned, valid piece of JSON text.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::ser::{Serialize, SerializeMap, SerializeSeq, Serializer};
 use super::value::{Value, View, compact, single_line};
 use super::{DeserializeError, Parser, SyntaxError};
 
-/// One JSON value as it was written: number literals, escapes and the order of members untouched.
+/// A JSON value as written: number literals, escapes and the order of members are unchanged.
 ///
 /// ```
 /// use tokenline_core::json::Raw;
@@ -23,7 +23,7 @@ use super::{DeserializeError, Parser, SyntaxError};
 pub struct Raw(Box<str>);
 
 impl Raw {
-    /// Checks a text and keeps it, without the white space around it.
+    /// Validates a text, and keeps it without the white space around it.
     ///
     /// # Errors
     ///
@@ -38,14 +38,14 @@ impl Raw {
         &self.0
     }
 
-    /// The value on one line: as it was written if it stands on one line, else without the white
-    /// space between tokens. Literals and escapes are untouched.
+    /// The value on one line: as written if it is on one line, else without the white space between tokens.
+    /// Literals and escapes are unchanged.
     #[must_use]
     pub fn to_single_line(&self) -> Cow<'_, str> {
         single_line(&self.0)
     }
 
-    /// The value without the white space between tokens. Literals and escapes are untouched.
+    /// The value without the white space between tokens. Literals and escapes are unchanged.
     ///
     /// ```
     /// use tokenline_core::json::Raw;
@@ -59,7 +59,7 @@ impl Raw {
         compact(&self.0)
     }
 
-    /// Lends the parsed value to a closure.
+    /// Passes the parsed value to a closure.
     pub fn with_value<R>(&self, f: impl FnOnce(Value<'_>) -> R) -> R {
         let mut parser = Parser::new().unlimited_depth();
         match parser.parse(&self.0) {
@@ -68,7 +68,7 @@ impl Raw {
         }
     }
 
-    /// Reads the value into a type.
+    /// Deserializes the value.
     ///
     /// # Errors
     ///
@@ -78,7 +78,7 @@ impl Raw {
         self.with_value(|value| value.deserialize())
     }
 
-    /// The value as serde_json would have read it.
+    /// The value as serde_json would read it.
     ///
     /// # Errors
     ///
@@ -125,11 +125,11 @@ impl PartialEq<&str> for Raw {
     }
 }
 
-/// The name by which [`Value`]'s deserializer knows that the text is wanted, not the value.
+/// The name that asks the deserializer of a [`Value`] for the text instead of the value.
 pub(super) const RAW: &str = "$tokenline::json::Raw";
 
 impl<'de> Deserialize<'de> for Raw {
-    /// From a [`Value`] the text as it was written; from another format the value as JSON.
+    /// From a [`Value`], the text as written; from another format, the value as JSON.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct RawVisitor;
 
@@ -154,7 +154,7 @@ impl<'de> Deserialize<'de> for Raw {
 }
 
 impl Serialize for Raw {
-    /// Serializes the value, not the text: a serializer has no way to take a literal.
+    /// Serializes the value, not the text: serializers cannot take a literal.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.with_value(|value| value.serialize(serializer))
     }

@@ -1,4 +1,4 @@
-//! A string as it stands in a document, for who knows where it begins and needs nothing else of it.
+//! A JSON string at a known position, without parsing the document.
 
 use std::borrow::Cow;
 
@@ -6,7 +6,7 @@ use super::parser::{is_simple_escape, unicode_escape};
 use super::scan::string_run;
 use super::unescape::{unescape, unescape_into};
 
-/// What stands between the quotes of a valid JSON string, with its escapes.
+/// The text between the quotes of a valid JSON string, with its escapes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RawStr<'a> {
     raw: &'a str,
@@ -14,11 +14,11 @@ pub struct RawStr<'a> {
 }
 
 impl<'a> RawStr<'a> {
-    /// The string that `rest`, the document after an opening quote, begins with.
+    /// The string at the start of `rest`, the document after an opening quote.
     ///
-    /// Takes what a [`Parser`](super::Parser) takes: `None` means that no quote ends it, or that before
-    /// it stands a control character, an unknown escape, or one of half a surrogate pair. What follows
-    /// the closing quote, at the [length](Self::len) of the string, is not looked at.
+    /// Accepts the same strings as a [`Parser`](super::Parser). `None` if no quote ends it, or before the
+    /// quote there is a control character, an unknown escape, or an escape of half a surrogate pair. The text
+    /// after the closing quote, at the [length](Self::len) of the string, is not read.
     ///
     /// ```
     /// use tokenline_core::json::RawStr;
@@ -56,27 +56,27 @@ impl<'a> RawStr<'a> {
         self.raw
     }
 
-    /// The length of that, in bytes.
+    /// Its length with its escapes, in bytes.
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
         self.raw.len()
     }
 
-    /// Whether it is the string `""`.
+    /// Whether it is `""`.
     #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.raw.is_empty()
     }
 
-    /// The text that the string stands for. Borrows if there are no escapes.
+    /// The decoded string. Borrows if there are no escapes.
     #[must_use]
     pub fn unescape(self) -> Cow<'a, str> {
         if self.has_escapes { Cow::Owned(unescape(self.raw)) } else { Cow::Borrowed(self.raw) }
     }
 
-    /// As [`unescape`](Self::unescape), with a buffer that is written over if there are escapes.
+    /// Like [`unescape`](Self::unescape), with a buffer that is overwritten if there are escapes.
     #[inline]
     #[must_use]
     pub fn unescape_in<'b>(self, buffer: &'b mut String) -> &'b str
@@ -92,7 +92,7 @@ impl<'a> RawStr<'a> {
     }
 }
 
-/// The length of the escape that `bytes` begin with, a surrogate pair's of both its halves.
+/// The length of the escape at the start of `bytes`; of a surrogate pair, that of both halves.
 #[inline]
 fn escape_len(bytes: &[u8]) -> Option<usize> {
     match bytes.get(1)? {

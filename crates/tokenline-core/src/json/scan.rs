@@ -1,7 +1,7 @@
-//! Byte scanning, sixteen and sixty-four at a time.
+//! Byte scanning, sixteen or sixty-four bytes at a time.
 
-/// The index at or after `at` of the first byte that ends a plain run inside a string: a quote, a
-/// backslash or a control character. The length of `bytes` if there is none.
+/// The index at or after `at` of the first byte that ends a plain run inside a string: a quote, a backslash
+/// or a control character. `bytes.len()` if there is none.
 #[inline(always)]
 pub(crate) fn string_run(bytes: &[u8], mut at: usize) -> usize {
     while let Some(mask) = run_ends::<16>(bytes, at) {
@@ -19,10 +19,10 @@ pub(crate) fn string_run(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// [`string_run`] again and again, from left to right over the same bytes: what one block says serves all
-/// strings and escapes in it.
+/// Repeated [`string_run`] from left to right over the same bytes: each block is scanned once for all its
+/// strings and escapes.
 pub(crate) struct StringRuns {
-    /// Where the block starts that was looked at last.
+    /// The start of the last scanned block.
     block: usize,
     /// Its bytes that end a run, the first one lowest.
     ends: u64,
@@ -37,7 +37,7 @@ impl StringRuns {
         Self { block: 0_usize.wrapping_sub(Self::BLOCK), ends: 0 }
     }
 
-    /// As [`string_run`], of the same bytes in every call.
+    /// Like [`string_run`], with the same bytes in every call.
     #[inline(always)]
     pub(crate) fn end(&mut self, bytes: &[u8], at: usize) -> usize {
         let within = at.wrapping_sub(self.block);
@@ -60,7 +60,7 @@ impl StringRuns {
     }
 }
 
-/// Which of the `N` bytes at `at` end a run, if there are as many.
+/// A bit for each of the `N` bytes at `at` that ends a run, if there are as many.
 #[inline(always)]
 fn run_ends<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     let block = bytes.get(at..at + N)?;
@@ -71,8 +71,8 @@ fn run_ends<const N: usize>(bytes: &[u8], at: usize) -> Option<u64> {
     Some(ends)
 }
 
-// Which of sixteen bytes end a run, twice. With this bit flipped a quote is 0x20, and what was below that, the control
-// characters, still is: they are the bytes of which max(b ^ 0x02, 0x20) == 0x20.
+// Which of sixteen bytes end a run, in two versions. Flipping bit 1 turns a quote into 0x20 and keeps control
+// characters below 0x20: the bytes that end a run are those with max(b ^ 0x02, 0x20) == 0x20.
 
 #[cfg(all(target_arch = "x86_64", target_feature = "sse2"))]
 #[inline(always)]

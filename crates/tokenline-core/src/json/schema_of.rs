@@ -7,8 +7,9 @@ use schemars::{JsonSchema, Schema};
 use super::Raw;
 
 impl Raw {
-    /// The JSON Schema (draft 2020-12) of a type as it is deserialized, for a model to read: members in the order of the
-    /// type, other types where they are used (recursive ones in `$defs`), without `$schema` and `title`.
+    /// The JSON Schema (draft 2020-12) of a type as it is deserialized, for a model to read: members in the
+    /// order of the type, other types where they are used (recursive ones in `$defs`), without `$schema` and
+    /// `title`.
     ///
     /// ```
     /// use schemars::JsonSchema;

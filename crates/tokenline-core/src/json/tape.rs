@@ -1,10 +1,10 @@
-//! The flat tape a parser fills: one node a value or name, in document order.
+//! The flat tape that a parser fills: one node per value or name, in document order.
 
 use std::ops::Range;
 
 use super::unescape::unescape_into;
 
-/// What a tape node stands for.
+/// The kind of a tape node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum NodeKind {
@@ -21,10 +21,10 @@ pub(crate) enum NodeKind {
 
 /// One entry of the tape, 16 bytes.
 ///
-/// `start` and `end` are byte offsets into the document. Strings and names span what is between
-/// the quotes, containers what is between and including their brackets. While a container is open,
-/// `link` holds its parent and `end` the base of its names in the parser's name list: this is why
-/// the parser needs no stack. Once it is closed, `link` is the index of the node after its last.
+/// `start` and `end` are byte offsets into the document. Strings and names span the text between the quotes,
+/// containers include their brackets. While a container is open, `link` is its parent and `end` the base of
+/// its names in the parser's name list, so the parser needs no stack. Once it is closed, `link` is the index
+/// of the node after its last.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Node {
     pub(crate) start: u32,
@@ -34,25 +34,25 @@ pub(crate) struct Node {
     pub(crate) meta: u32,
 }
 
-/// A string or name with escapes in it, which are decoded when it is read.
+/// A string or name with escapes, which are decoded when it is read.
 pub(crate) const ESCAPED: u32 = 1 << 4;
 /// A number written with a fraction or an exponent.
 pub(crate) const FLOAT: u32 = 1 << 5;
-/// An object with two members of one name.
+/// An object with two members of the same name.
 pub(crate) const REPEATED: u32 = 1 << 6;
-/// Not whole: a container or string of a snapshot, of which more may come. Never set while parsing.
+/// Incomplete: a container or string of a snapshot that may still grow. Never set while parsing.
 pub(crate) const OPEN: u32 = 1 << 7;
 
 const COUNT_SHIFT: u32 = 8;
-/// The largest member count that fits; a container with more is counted when asked.
+/// The largest member count that fits; larger containers are counted on demand.
 pub(crate) const COUNT_MAX: u32 = u32::MAX >> COUNT_SHIFT;
-/// No container: the parent of the root.
+/// The parent of the root.
 pub(crate) const NONE: u32 = u32::MAX;
 
 impl Node {
     #[inline(always)]
     pub(crate) fn new(kind: NodeKind, flags: u32, start: usize, end: usize) -> Self {
-        // Positions fit: the parser refuses documents beyond 2 GiB.
+        // Positions fit: the parser rejects documents beyond 2 GiB.
         Self { start: start as u32, end: end as u32, link: 0, meta: kind as u32 | flags }
     }
 
@@ -108,7 +108,7 @@ pub(crate) fn after(nodes: &[Node], index: u32) -> u32 {
     if node.is_container() { node.link } else { index + 1 }
 }
 
-/// The decoded forms of the names that have escapes, in one buffer.
+/// The decoded forms of the names with escapes, in one buffer.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DecodedNames {
     text: String,
@@ -116,7 +116,7 @@ pub(crate) struct DecodedNames {
 }
 
 impl DecodedNames {
-    /// Decodes a name and keeps it; the index by which it is found again.
+    /// Decodes a name and keeps it. Returns its index.
     pub(crate) fn push(&mut self, raw: &str) -> u32 {
         unescape_into(raw, &mut self.text);
         self.ends.push(self.text.len());
@@ -135,20 +135,20 @@ impl DecodedNames {
     }
 }
 
-/// The nodes of one document. Reused from document to document.
+/// The nodes of a document. Reused from document to document.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tape {
-    /// An initialised slice, longer than what is used: writing a node is then a plain store.
+    /// An initialised slice, longer than used, so that writing a node is a plain store.
     pub(crate) nodes: Vec<Node>,
     /// How many nodes are in use.
     pub(crate) len: usize,
-    /// Names with escapes, decoded. A name's node links here.
+    /// Decoded names with escapes. A name's node links here.
     pub(crate) decoded: DecodedNames,
     /// Where a repeated name starts, if there is one.
     pub(crate) repeated_name: Option<u32>,
-    /// There are halves of surrogate pairs in its strings.
+    /// Whether its strings contain halves of surrogate pairs.
     pub(crate) has_lone_surrogates: bool,
-    /// Tells this document from every other in the process.
+    /// Identifies this document in the process.
     pub(crate) generation: u64,
 }
 
@@ -171,7 +171,7 @@ impl Tape {
         if node.has(ESCAPED) { self.decoded.name(node.link) } else { &text[node.range()] }
     }
 
-    /// How many members the container at `index` has.
+    /// The number of members of the container at `index`.
     pub(crate) fn member_count(&self, index: u32) -> usize {
         let node = self.node(index);
         let stored = node.count();

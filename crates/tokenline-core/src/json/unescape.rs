@@ -1,9 +1,9 @@
-//! Decoding the escapes of a JSON string. The parser has checked them; nothing here can fail.
+//! Decodes the escapes of a JSON string. The parser has validated them, so nothing here can fail.
 
-/// The halves of surrogate pairs, as UTF-16 units, that a string begins and ends with and that have
-/// their other halves in other strings. The text of the string has U+FFFD in their places.
+/// Halves of surrogate pairs, as UTF-16 units, at the start and end of a string, whose other halves are in
+/// other strings. The string's text has U+FFFD in their place.
 ///
-/// Programs that cut text by UTF-16 units write them: `"a\ud83d"`, and then `"\ude00b"`.
+/// Programs that split text by UTF-16 units write them: `"a\ud83d"`, then `"\ude00b"`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LoneSurrogates {
     /// The low half at the start.
@@ -13,7 +13,7 @@ pub struct LoneSurrogates {
 }
 
 impl LoneSurrogates {
-    /// Those of `raw`, the text between the quotes.
+    /// The halves in `raw`, the text between the quotes.
     #[cold]
     pub(crate) fn of(raw: &str) -> Self {
         let mut lone = Self::default();
@@ -40,7 +40,7 @@ pub(crate) fn unescape(raw: &str) -> String {
     out
 }
 
-/// As [`unescape`], appended to `out`.
+/// Like [`unescape`], appended to `out`.
 pub(crate) fn unescape_into(raw: &str, out: &mut String) {
     out.reserve(raw.len());
     let mut rest = raw;
@@ -53,13 +53,13 @@ pub(crate) fn unescape_into(raw: &str, out: &mut String) {
     out.push_str(rest);
 }
 
-/// Where the next escape begins. In a few bytes, such as a token's, a loop finds it sooner.
+/// The start of the next escape. For short tokens, a loop is faster than `memchr`.
 #[inline]
 fn next_escape(bytes: &[u8]) -> Option<usize> {
     if bytes.len() < 16 { bytes.iter().position(|&byte| byte == b'\\') } else { memchr::memchr(b'\\', bytes) }
 }
 
-/// The character that an escape stands for, and the length of the escape, its backslash included.
+/// The character of an escape, and the length of the escape including its backslash.
 fn escape(bytes: &[u8]) -> (char, usize) {
     match bytes.get(1) {
         Some(b'b') => ('\u{8}', 2),
@@ -99,7 +99,7 @@ pub(crate) fn hex_digit(byte: u8) -> Option<u32> {
     }
 }
 
-/// How many characters the string has whose escaped form is `raw`.
+/// The number of characters of the string whose escaped form is `raw`.
 pub(crate) fn char_count(raw: &str) -> usize {
     let mut count = 0;
     let mut rest = raw;

@@ -1,4 +1,4 @@
-//! Reading a parsed document from its tape.
+//! Reads a parsed document from its tape.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The name JSON Schema gives it, such as `boolean`.
+    /// Its name in JSON Schema, such as `boolean`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -40,7 +40,7 @@ impl Kind {
         }
     }
 
-    /// The same in a sentence, such as `a boolean`.
+    /// Its name with an article, such as `a boolean`.
     #[must_use]
     pub const fn with_article(self) -> &'static str {
         match self {
@@ -54,7 +54,7 @@ impl Kind {
     }
 }
 
-/// A [`Value`] by kind, for `match`.
+/// A [`Value`] by kind, to `match` on.
 #[derive(Clone, Debug)]
 pub enum View<'a> {
     /// `null`
@@ -63,7 +63,7 @@ pub enum View<'a> {
     Bool(bool),
     /// A number.
     Number(Number<'a>),
-    /// A string, its escapes decoded.
+    /// A string, with its escapes decoded.
     String(Cow<'a, str>),
     /// An array.
     Array(Array<'a>),
@@ -71,11 +71,11 @@ pub enum View<'a> {
     Object(Object<'a>),
 }
 
-/// A value of a parsed document: a place on the tape and the text it describes. Cheap to copy;
-/// lives as long as the parser is not used again.
+/// A value of a parsed document: a position on the tape and the text it describes. Cheap to copy. Borrows
+/// from the parser until the parser is used again.
 ///
-/// In a [snapshot](super::Parser::snapshot), of a document that is not complete, a string or container
-/// may be [open](Self::is_open).
+/// In a [snapshot](super::Parser::snapshot) of an incomplete document, a string or container may be
+/// [open](Self::is_open).
 #[derive(Clone, Copy)]
 pub struct Value<'a> {
     tape: &'a Tape,
@@ -94,7 +94,7 @@ impl<'a> Value<'a> {
         self.tape.node(self.index)
     }
 
-    /// Which kind of value it is.
+    /// Its kind.
     #[inline]
     #[must_use]
     pub fn kind(self) -> Kind {
@@ -133,8 +133,7 @@ impl<'a> Value<'a> {
         self.node().is(NodeKind::Null)
     }
 
-    /// Whether more of it may come: in a [snapshot](super::Parser::snapshot), a string or container that
-    /// is not whole.
+    /// Whether it may still grow: an incomplete string or container of a [snapshot](super::Parser::snapshot).
     #[inline]
     #[must_use]
     pub fn is_open(self) -> bool {
@@ -159,8 +158,8 @@ impl<'a> Value<'a> {
         self.raw_str().map(|(raw, escaped)| decode(raw, escaped))
     }
 
-    /// The halves of surrogate pairs that a string begins and ends with, in a document that has such
-    /// halves anywhere; see [`Parser::parse_lossy`](super::Parser::parse_lossy).
+    /// The halves of surrogate pairs at the start and end of a string, if the document has any; see
+    /// [`Parser::parse_lossy`](super::Parser::parse_lossy).
     #[inline]
     #[must_use]
     pub fn lone_surrogates(self) -> Option<LoneSurrogates> {
@@ -168,15 +167,14 @@ impl<'a> Value<'a> {
         self.tape.has_lone_surrogates.then(|| self.raw_str().map(of).unwrap_or_default())
     }
 
-    /// The text between the quotes as it came, if it is a string; and whether it has escapes.
+    /// The text between the quotes as written, if it is a string, and whether it has escapes.
     #[inline(always)]
     pub(crate) fn raw_str(self) -> Option<(&'a str, bool)> {
         let node = self.node();
         (node.is(NodeKind::String)).then(|| (&self.text[node.range()], node.has(ESCAPED)))
     }
 
-    /// The length of the string in characters (Unicode scalar values), if it is one. Does not
-    /// decode it.
+    /// The length of the string in characters (Unicode scalar values), if it is one. Does not decode it.
     #[must_use]
     pub fn char_count(self) -> Option<usize> {
         let (raw, escaped) = self.raw_str()?;
@@ -205,14 +203,14 @@ impl<'a> Value<'a> {
         (self.node().is(NodeKind::Object)).then_some(Object(self))
     }
 
-    /// The member of this name, if it is an object that has one. Of repeated names the last.
+    /// The member with this name, if it is an object that has one. If the name is repeated, the last.
     #[inline]
     #[must_use]
     pub fn get(self, name: &str) -> Option<Value<'a>> {
         self.as_object()?.get(name)
     }
 
-    /// The value that a JSON Pointer (RFC 6901) names, from here.
+    /// The value at this JSON Pointer (RFC 6901), relative to this value.
     #[must_use]
     pub fn pointer(self, pointer: &str) -> Option<Value<'a>> {
         if pointer.is_empty() {
@@ -227,9 +225,9 @@ impl<'a> Value<'a> {
         })
     }
 
-    /// Where it stands in the document, in bytes: a string with its quotes, a container with its
-    /// brackets. What is [open](Self::is_open) goes on to the end: an open string up to its last whole
-    /// character, an open container up to the last byte that was read.
+    /// Its byte range in the document: a string with its quotes, a container with its brackets. An
+    /// [open](Self::is_open) value extends to the end: a string to its last complete character, a container
+    /// to the last byte read.
     #[inline]
     #[must_use]
     pub fn range(self) -> Range<usize> {
@@ -242,20 +240,20 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The value as it was written; no JSON if it is [open](Self::is_open).
+    /// The value as written; not valid JSON if it is [open](Self::is_open).
     #[inline]
     #[must_use]
     pub fn raw(self) -> &'a str {
         &self.text[self.range()]
     }
 
-    /// The value as JSON: as it was written, and closed if it is [open](Self::is_open).
+    /// The value as JSON: as written, and closed if it is [open](Self::is_open).
     #[must_use]
     pub fn to_json(self) -> Cow<'a, str> {
         if self.is_open() { Cow::Owned(self.closed()) } else { Cow::Borrowed(self.raw()) }
     }
 
-    /// The text up to the end of the last value that is there, and what closes what is open.
+    /// The text up to the end of the last value, followed by what closes the open containers.
     fn closed(self) -> String {
         let mut closers = String::new();
         let mut here = self;
@@ -281,8 +279,8 @@ impl<'a> Value<'a> {
         json
     }
 
-    /// The value as [JSON](Self::to_json) on one line: as it was written if it stands on one line, else
-    /// without the white space between tokens. Literals and escapes are untouched.
+    /// The value as [JSON](Self::to_json) on one line: as written if it is on one line, else without the
+    /// white space between tokens. Literals and escapes are unchanged.
     #[must_use]
     pub fn to_single_line(self) -> Cow<'a, str> {
         match self.to_json() {
@@ -291,14 +289,14 @@ impl<'a> Value<'a> {
         }
     }
 
-    /// The document it is part of, from the document's first byte.
+    /// The complete document that contains it.
     #[must_use]
     pub fn document(self) -> &'a str {
         self.text
     }
 
-    /// Where the first repeated member name of the whole document starts (its quote, in bytes from
-    /// the start of the document), if an object in it names a member twice.
+    /// The start of the first repeated member name in the document (its quote, in bytes from the start of the
+    /// document), if an object names a member twice.
     #[inline]
     #[must_use]
     pub fn repeated_name(self) -> Option<usize> {
@@ -386,14 +384,14 @@ fn decode(raw: &str, escaped: bool) -> Cow<'_, str> {
 pub struct Array<'a>(Value<'a>);
 
 impl<'a> Array<'a> {
-    /// How many elements it has.
+    /// The number of elements.
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
         self.0.tape.member_count(self.0.index)
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
@@ -443,14 +441,14 @@ impl<'a> Iterator for Elements<'a> {
 pub struct Object<'a>(Value<'a>);
 
 impl<'a> Object<'a> {
-    /// How many members it has; repeated names count each time.
+    /// The number of members; repeated names count each time.
     #[inline]
     #[must_use]
     pub fn len(self) -> usize {
         self.0.tape.member_count(self.0.index)
     }
 
-    /// Whether it has none.
+    /// Whether it is empty.
     #[inline]
     #[must_use]
     pub fn is_empty(self) -> bool {
@@ -464,17 +462,16 @@ impl<'a> Object<'a> {
         Members { next: self.0.at(self.0.index + 1), end: self.0.node().link }
     }
 
-    /// The member of this name, the last one if the name is repeated. Looks through the members
-    /// in turn.
+    /// The member with this name; the last one if the name is repeated. Searches linearly.
     #[inline]
     #[must_use]
     pub fn get(self, name: &str) -> Option<Value<'a>> {
         let mut named = self.iter().filter(|(other, _)| *other == name).map(|(_, value)| value);
-        // Of a large object it is not known before it ends.
+        // Of a large open object, it is not known whether a name is repeated.
         if self.0.node().has(REPEATED | OPEN) { named.last() } else { named.next() }
     }
 
-    /// Whether two of its own members have one name. Of a large object it is known once it is whole.
+    /// Whether two of its own members have the same name. Of a large object, known once it is complete.
     #[inline]
     #[must_use]
     pub fn has_repeated_name(self) -> bool {
@@ -501,7 +498,7 @@ pub struct Members<'a> {
 impl<'a> Iterator for Members<'a> {
     type Item = (&'a str, Value<'a>);
 
-    // Always: left to itself, the compiler does not inline it where validation spends its time.
+    // `inline(always)`: otherwise the compiler does not inline it in the hot loop of validation.
     #[inline(always)]
     fn next(&mut self) -> Option<(&'a str, Value<'a>)> {
         let key = self.next;

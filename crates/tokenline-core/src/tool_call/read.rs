@@ -1,20 +1,20 @@
-//! How a JSON object is read as a call, whatever its keys are called.
+//! Reads a JSON object as a call, whichever keys it uses.
 
 use std::borrow::Cow;
 
 use super::ToolCall;
-use super::judge::judge;
+use super::validate::validate_call;
 use crate::json::{Kind, Parser, Value};
 use crate::{Code, CompletedBy, Recovered, ValidateCall, Violation};
 
-/// What models call the name of the tool, first come first served.
+/// Keys for the name of the tool, in order of precedence.
 const NAMES: [&str; 4] = ["name", "tool", "function", "tool_name"];
-/// What they call its parameters.
+/// Keys for its parameters.
 const ARGUMENTS: [&str; 4] = ["parameters", "arguments", "args", "input"];
-/// What they call the id of the call.
+/// Keys for the id of the call.
 const IDS: [&str; 3] = ["call_id", "id", "tool_call_id"];
 
-/// The call that the members of an object make up. `null` is as good as missing.
+/// The members of an object that make up a call. `null` counts as missing.
 #[derive(Clone, Copy)]
 pub(super) struct Members<'a> {
     outer: Value<'a>,
@@ -48,7 +48,7 @@ impl<'a> Members<'a> {
         first(self.inner, &ARGUMENTS).is_some()
     }
 
-    /// An id that is a number is an id all the same.
+    /// Also accepts a number as an id.
     pub(super) fn call_id(self) -> Option<Cow<'a, str>> {
         let (_, id) = first(self.outer, &IDS).or_else(|| first(self.inner, &IDS))?;
         Some(id.as_str().unwrap_or(Cow::Borrowed(id.raw())))
@@ -63,7 +63,7 @@ impl<'a> Members<'a> {
         if self.is_nested { format!("/function/{key}") } else { format!("/{key}") }
     }
 
-    /// The call. Places are in the document of the object, paths begin at it.
+    /// Reads the call. Offsets count from the start of the object's document, paths from the object.
     pub(super) fn read(
         self,
         tools: Option<&dyn ValidateCall>,
@@ -82,7 +82,7 @@ impl<'a> Members<'a> {
                 let value = parser.parse(&text).map_err(|error| {
                     let message =
                         format!("the `{key}` are a string that is not JSON: {}", error.description());
-                    refuse(Code::InvalidParameters, arguments, &path, message)
+                    violation_at(Code::InvalidParameters, arguments, &path, message)
                 })?;
                 (value, true)
             }
@@ -93,28 +93,29 @@ impl<'a> Members<'a> {
                 true => format!("the `{key}` are a string that must hold an object, found {found}"),
                 false => format!("the `{key}` must be an object, found {found}"),
             };
-            return Err(refuse(Code::InvalidParameters, arguments, &path, message));
+            return Err(violation_at(Code::InvalidParameters, arguments, &path, message));
         }
         if self.inner.get("description").is_some() && is_schema(parameters) {
             let message = format!("the `{key}` are a schema: this defines a tool, and does not call it");
-            return Err(refuse(Code::InvalidParameters, arguments, &path, message));
+            return Err(violation_at(Code::InvalidParameters, arguments, &path, message));
         }
-        let judged = judge(tools, &name, parameters).map_err(|violation| match violation.code {
-            Code::UnknownTool => {
-                let (key, name) = self.name.unwrap_or(("name", self.inner));
-                refuse(violation.code, name, &self.path(key), violation.message)
-            }
-            _ => {
-                let path = format!("{path}{}", violation.instance_path);
-                // What stands in a string has no place of its own.
-                let offset = if is_text { arguments.range().start } else { violation.offset };
-                Box::new(Violation { offset, ..*violation }.with_instance_path(path))
-            }
-        })?;
+        let validated =
+            validate_call(tools, &name, parameters).map_err(|violation| match violation.code {
+                Code::UnknownTool => {
+                    let (key, name) = self.name.unwrap_or(("name", self.inner));
+                    violation_at(violation.code, name, &self.path(key), violation.message)
+                }
+                _ => {
+                    let path = format!("{path}{}", violation.instance_path);
+                    // A position inside a string has no offset in the document.
+                    let offset = if is_text { arguments.range().start } else { violation.offset };
+                    Box::new(Violation { offset, ..*violation }.with_instance_path(path))
+                }
+            })?;
         Ok(ToolCall {
             name: name.into_owned(),
-            parameters: judged.parameters,
-            coerced: judged.coerced,
+            parameters: validated.parameters,
+            coerced: validated.coerced,
             call_id: self.call_id().map(Cow::into_owned),
             is_synthetic_id: false,
             error: self.error().map(Into::into),
@@ -124,7 +125,7 @@ impl<'a> Members<'a> {
     }
 
     fn read_name(self) -> Result<Cow<'a, str>, Box<Violation>> {
-        // What is there, if only as `null`, is what was meant.
+        // A key that is present, even as `null`, shows what was meant.
         let any = || NAMES.iter().find_map(|key| Some((*key, self.inner.get(key)?)));
         let Some((key, name)) = self.name.or_else(any) else {
             let message = match self.inner.kind() {
@@ -132,14 +133,14 @@ impl<'a> Members<'a> {
                 other => format!("a tool call must be an object, found {}", other.as_str()),
             };
             let path = if self.is_nested { "/function" } else { "" };
-            return Err(refuse(Code::MissingField, self.inner, path, message));
+            return Err(violation_at(Code::MissingField, self.inner, path, message));
         };
         name.as_str().filter(|name| !name.is_empty()).ok_or_else(|| {
             let message = match name.kind() {
                 Kind::String => format!("the `{key}` must not be empty"),
                 other => format!("the `{key}` must be a string, found {}", other.as_str()),
             };
-            refuse(Code::MissingField, name, &self.path(key), message)
+            violation_at(Code::MissingField, name, &self.path(key), message)
         })
     }
 
@@ -149,12 +150,12 @@ impl<'a> Members<'a> {
             return Err(match ARGUMENTS.iter().find_map(|key| Some((*key, self.inner.get(key)?))) {
                 Some((key, null)) => {
                     let message = format!("the `{key}` must be an object, found null");
-                    refuse(Code::InvalidParameters, null, &self.path(key), message)
+                    violation_at(Code::InvalidParameters, null, &self.path(key), message)
                 }
                 None => {
                     let path = if self.is_nested { "/function" } else { "" };
                     let message = "a tool call needs `parameters`".to_owned();
-                    refuse(Code::InvalidParameters, self.inner, path, message)
+                    violation_at(Code::InvalidParameters, self.inner, path, message)
                 }
             });
         };
@@ -163,13 +164,13 @@ impl<'a> Members<'a> {
             Some((other_key, other)) => {
                 let message =
                     format!("the `{other_key}` differ from the `{key}`: which are meant is not clear");
-                Err(refuse(Code::InvalidParameters, other, &self.path(other_key), message))
+                Err(violation_at(Code::InvalidParameters, other, &self.path(other_key), message))
             }
         }
     }
 }
 
-/// The members of these names that are there and not `null`.
+/// The members under these keys that are not `null`.
 fn all<'a>(
     object: Value<'a>,
     keys: &'static [&'static str],
@@ -182,13 +183,13 @@ fn first<'a>(object: Value<'a>, keys: &'static [&'static str]) -> Option<(&'stat
     all(object, keys).next()
 }
 
-/// Whether it describes parameters, as the definitions of tools have it.
+/// Whether the parameters are a JSON Schema, as in a tool definition.
 fn is_schema(parameters: Value<'_>) -> bool {
     parameters.get("type").is_some_and(|kind| kind.as_str().as_deref() == Some("object"))
         && parameters.get("properties").is_some_and(|properties| properties.kind() == Kind::Object)
 }
 
-/// Whether two values mean the same arguments; one of them may be a string that holds the other.
+/// Whether two values mean the same arguments; either may be a string that holds the other.
 fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
     let meaning = |value: Value<'_>| match value.as_str() {
         Some(text) => Parser::new().parse(&text).ok()?.to_value().ok(),
@@ -198,6 +199,6 @@ fn is_same(one: Value<'_>, other: Value<'_>) -> bool {
 }
 
 #[cold]
-fn refuse(code: Code, at: Value<'_>, path: &str, message: String) -> Box<Violation> {
+fn violation_at(code: Code, at: Value<'_>, path: &str, message: String) -> Box<Violation> {
     Box::new(Violation::new(code, at.range().start, message).with_instance_path(path))
 }

@@ -102,12 +102,12 @@ fn what_was_rejected_may_come_again_in_an_answer_that_begins_anew() {
         });
     };
     push(&mut calls, "{\"a\"");
-    calls.cut();
-    calls.forget_rejected();
+    calls.abort();
+    calls.discard_rejected();
     push(&mut calls, "{\"a\":1}");
-    calls.seal_item(0, CompletedBy::ItemStop);
-    calls.forget_rejected();
+    calls.finish_item(0, CompletedBy::ItemStop);
+    calls.discard_rejected();
     push(&mut calls, "{\"a\":1}");
-    calls.seal(CompletedBy::FinishReason);
+    calls.finish(CompletedBy::FinishReason);
     assert_eq!(drain(&mut calls).len(), 2, "cut, then delivered once");
 }

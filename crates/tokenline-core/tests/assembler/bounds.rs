@@ -27,7 +27,7 @@ fn memory_is_bounded() {
     assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
     // Those around them are delivered.
     push(&mut calls, 2, "h", "{}");
-    calls.seal(CompletedBy::FinishReason);
+    calls.finish(CompletedBy::FinishReason);
     assert_eq!(drain(&mut calls), ["h {} finish_reason"]);
     // Many open calls, together beyond the limit; an endless name.
     calls.reset();
@@ -63,18 +63,18 @@ fn what_is_held_is_given_back() {
     // White space, and then values, the last of which is cut.
     let blank = " ".repeat(50);
     calls.push(CallDelta { index: Some(1), name: Some("f"), arguments: &blank, ..CallDelta::default() });
-    let part = PartialArgument { path: "$.a", value: PartialValue::Text("x"), goes_on: true };
+    let part = PartialArgument { path: "$.a", value: PartialValue::Text("x"), has_more: true };
     calls.push_partial(Some(1), part, false);
-    calls.cut_item(1);
+    calls.abort_item(1);
     assert_eq!(calls.next_event().unwrap().unwrap_err().received, r#"{"a":"x"}"#);
     calls.push(CallDelta { index: Some(2), name: Some("g"), arguments: "{}", ..CallDelta::default() });
-    calls.seal_item(2, CompletedBy::ItemStop);
+    calls.finish_item(2, CompletedBy::ItemStop);
     assert!(calls.next_event().unwrap().is_ok());
     // Values take more than their text: so much is counted.
     let mut paths = (0..200_000).map(|name| format!("$.x{name}.a.a.a.a.a.a.a.a.a.a"));
     calls.push(CallDelta { index: Some(3), name: Some("h"), ..CallDelta::default() });
     let taken = paths.position(|path| {
-        let part = PartialArgument { path: &path, value: PartialValue::Literal("1"), goes_on: false };
+        let part = PartialArgument { path: &path, value: PartialValue::Literal("1"), has_more: false };
         calls.push_partial(Some(3), part, false);
         calls.next_event().is_some_and(|outcome| outcome.is_err())
     });

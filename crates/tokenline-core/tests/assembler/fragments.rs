@@ -60,17 +60,17 @@ fn arguments_may_come_as_values() {
     check(&[&values[..], &[Seal]].concat(), &[r#"f {"a":[{"b":"x\"y"}],"n":1.0} finish_reason"#]);
     check(
         &[&values[..], &[Cut]].concat(),
-        &["1:1: truncated: call 1 (`f`): the arguments were to go on, found the end"],
+        &["1:1: truncated: call 1 (`f`): the arguments should continue, but the response ended"],
     );
     check(
         &[open, part(1, "$.a", "x…"), SealItem(1), Seal],
-        &["1:1: truncated: call 1 (`f`): the arguments were to go on, found the end"],
+        &["1:1: truncated: call 1 (`f`): the arguments should continue, but the response ended"],
     );
     for (second, message) in [
-        (part(1, "$.a", "y"), "malformed_json: call 1 (`f`): two arguments are at one place"),
+        (part(1, "$.a", "y"), "malformed_json: call 1 (`f`): two arguments have the same path"),
         (
             part(1, "$.b[1]", "y"),
-            "malformed_json: call 1 (`f`): an argument's path leaves out an element of an array",
+            "malformed_json: call 1 (`f`): an argument's path skips an element of an array",
         ),
         (at(1, "", "", "{}"), "trailing_data: call 1 (`f`): the arguments come as values, and then as text"),
     ] {
@@ -88,14 +88,14 @@ fn arguments_may_come_as_values() {
         calls.push(CallDelta { index: Some(1), name: Some("f"), ..CallDelta::default() });
         for path in ["$.a", "$.b", "$.c", "$.d"] {
             let value = PartialValue::Text("0123456789");
-            calls.push_partial(Some(1), PartialArgument { path, value, goes_on: false }, false);
+            calls.push_partial(Some(1), PartialArgument { path, value, has_more: false }, false);
         }
-        calls.seal_item(1, CompletedBy::ItemStop);
+        calls.finish_item(1, CompletedBy::ItemStop);
         assert!(calls.next_event().unwrap().is_ok());
         calls.push(CallDelta { index: Some(2), name: Some("g"), ..CallDelta::default() });
         let long = "x".repeat(1001);
         let value = PartialValue::Text(&long);
-        calls.push_partial(Some(2), PartialArgument { path: "$.a", value, goes_on: false }, false);
+        calls.push_partial(Some(2), PartialArgument { path: "$.a", value, has_more: false }, false);
         assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
         calls.reset();
     }

@@ -53,12 +53,12 @@ fn whole(index: u64, id: &'static str, name: &'static str, arguments: &'static s
 /// A text in the arguments, which goes on where it ends with `…`, or a literal after `#`.
 fn part(index: u64, path: &'static str, value: &'static str) -> Wire {
     let text = value.strip_suffix('…');
-    let goes_on = text.is_some();
+    let has_more = text.is_some();
     let value = match value.strip_prefix('#') {
         Some(literal) => PartialValue::Literal(literal),
         None => PartialValue::Text(text.unwrap_or(value)),
     };
-    Wire::Partial(index, PartialArgument { path, value, goes_on })
+    Wire::Partial(index, PartialArgument { path, value, has_more })
 }
 
 fn line(outcome: Result<ToolCall, Box<RejectedCall>>) -> String {
@@ -91,10 +91,10 @@ fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
                 bytes += 2 * (part.path.len() as u64 + 8);
                 calls.push_partial(Some(index), part, false);
             }
-            SealItem(index) => calls.seal_item(index, CompletedBy::ItemStop),
-            CutItem(index) => calls.cut_item(index),
-            Seal => calls.seal(CompletedBy::FinishReason),
-            Cut => calls.cut(),
+            SealItem(index) => calls.finish_item(index, CompletedBy::ItemStop),
+            CutItem(index) => calls.abort_item(index),
+            Seal => calls.finish(CompletedBy::FinishReason),
+            Cut => calls.abort(),
         }
     }
     // Arguments that never came are parsed as `{}`.

@@ -87,7 +87,7 @@ fn every_call_has_an_id() {
         for wire in wire {
             match wire {
                 Wire::Delta(delta) => calls.push(delta),
-                _ => calls.seal(CompletedBy::FinishReason),
+                _ => calls.finish(CompletedBy::FinishReason),
             }
         }
         let ids: Vec<_> = std::iter::from_fn(|| calls.next_event())

@@ -29,8 +29,11 @@ fn what_is_no_call() {
             "{seen:?}"
         );
     }
-    check(&[at(0, "c1", "", r#"{"a":1}"#), Seal], &["1:1: missing_field: call 1: it does not name a tool"]);
-    check(&[more(r#"{"a":1}"#), Seal], &["1:1: missing_field: call 1: it does not name a tool"]);
+    check(
+        &[at(0, "c1", "", r#"{"a":1}"#), Seal],
+        &["1:1: missing_field: call 1: the name of the tool is missing"],
+    );
+    check(&[more(r#"{"a":1}"#), Seal], &["1:1: missing_field: call 1: the name of the tool is missing"]);
     // Fragments that say nothing open nothing.
     check(&[at(0, "", "", ""), more(" "), of("", "", ""), Seal], &[]);
 }
@@ -41,7 +44,7 @@ fn arguments_too_deep() {
     let run = |arguments: &str| {
         let mut calls = ToolCallAssembler::new(Options::default());
         calls.push(CallDelta { name: Some("f"), arguments, ..CallDelta::default() });
-        calls.seal(CompletedBy::FinishReason);
+        calls.finish(CompletedBy::FinishReason);
         drain(&mut calls).join("")
     };
     assert!(run(&format!("{{\"a\":{}}}", deep(127))).starts_with("f {"));
@@ -81,7 +84,7 @@ fn bytes_that_were_not_utf8() {
         &[at(0, "c1", "f", "{}"), header("c\u{fffd}", "f", "{}"), Cut],
         &[
             &bad.replace("call 1", "call 2"),
-            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole",
+            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the response ended without evidence that they are complete",
         ],
     );
 }
@@ -128,7 +131,7 @@ fn calls_are_held_against_their_tools() {
     );
     calls.reset();
     calls.push(CallDelta { name: Some("weather"), arguments: "{\n \"city\":7}", ..CallDelta::default() });
-    calls.seal(CompletedBy::Terminator);
+    calls.finish(CompletedBy::Terminator);
     let diagnostic = calls.next_event().unwrap().unwrap_err().diagnostic;
     assert_eq!(
         (diagnostic.line, diagnostic.column, diagnostic.span.start, diagnostic.span.end),
@@ -147,7 +150,7 @@ fn a_rejected_call_has_what_was_received() {
         arguments: "{\"a\":\"se",
         ..CallDelta::default()
     });
-    calls.cut();
+    calls.abort();
     let call = calls.next_event().unwrap().unwrap_err();
     assert_eq!(
         (call.name.as_deref(), call.call_id.as_deref(), call.is_synthetic_id),

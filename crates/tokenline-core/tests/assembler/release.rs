@@ -42,7 +42,7 @@ fn a_truncated_call_is_never_a_call() {
     check(
         &[at(0, "c1", "write", text), Cut],
         &[
-            "1:1: unsealed: call 1 (`write`): the arguments are balanced, but the answer ended without proof that they are whole",
+            "1:1: unsealed: call 1 (`write`): the arguments are balanced, but the response ended without evidence that they are complete",
         ],
     );
     // What another call sealed before stays released, and what comes after is not.
@@ -58,7 +58,7 @@ fn a_truncated_call_is_never_a_call() {
 
 #[test]
 fn arguments_that_never_came() {
-    let ended = ": truncated: call 1 (`now`): the answer ended before the arguments began";
+    let ended = ": truncated: call 1 (`now`): the response ended before the arguments began";
     for arguments in ["", " ", "\n"] {
         check(&[at(0, "c1", "now", ""), at(0, "", "", arguments), Seal], &["c1:now {} finish_reason"]);
         let seen = run(&[at(0, "c1", "now", ""), at(0, "", "", arguments), Cut]);
@@ -135,7 +135,7 @@ fn an_item_that_has_stopped_is_released() {
     check(
         &[at(0, "a", "f", "{}"), CutItem(0), Seal],
         &[
-            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole",
+            "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the response ended without evidence that they are complete",
         ],
     );
     // Arguments that never came are left for the end of the answer to judge.
@@ -144,6 +144,6 @@ fn an_item_that_has_stopped_is_released() {
     check(&[&never[..], &[Seal]].concat(), &["a:f {} finish_reason"]);
     check(
         &[&never[..], &[Cut]].concat(),
-        &["1:1: truncated: call 1 (`f`): the answer ended before the arguments began"],
+        &["1:1: truncated: call 1 (`f`): the response ended before the arguments began"],
     );
 }

@@ -7,7 +7,7 @@ use tokenline_core::{CallFormat, Limits};
 /// What was found in a text, with its places.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
-    Call { json: String, written: String, start: usize, is_sealed: bool },
+    Call { json: String, written: String, start: usize, is_confirmed: bool },
     Fault { code: &'static str, start: usize, at: usize, end: usize, message: String },
 }
 
@@ -114,7 +114,7 @@ impl Driver {
                 assert!(value.as_object().is_some(), "a call is an object");
                 if self.detector.admit_call(index, value) {
                     let (written, start) = (written.to_owned(), self.base + call.start);
-                    self.seen.push(Seen::Call { json, written, start, is_sealed: call.is_sealed });
+                    self.seen.push(Seen::Call { json, written, start, is_confirmed: call.is_confirmed });
                 }
                 self.skip_to(call.end);
             }
@@ -134,7 +134,7 @@ impl Driver {
                 self.open = None;
                 self.to_try.clear();
             }
-            CallStep::NotThis => {
+            CallStep::NotACall => {
                 self.open = None;
                 if self.to_try.is_empty() {
                     // Another format may have an opener before this one's next.
@@ -178,7 +178,7 @@ pub(crate) fn at_every_cut(detector: &CallDetector, text: &str) -> Vec<Seen> {
 impl Seen {
     pub(crate) fn summary(&self) -> String {
         match self {
-            Self::Call { json, is_sealed: true, .. } => json.clone(),
+            Self::Call { json, is_confirmed: true, .. } => json.clone(),
             Self::Call { json, .. } => format!("unsealed {json}"),
             Self::Fault { code, at, message, .. } => format!("{code} at {at}: {message}"),
         }

@@ -50,7 +50,7 @@ impl CallReader for Reader {
         }
         let (name, input) = text[..self.lines[1]].split_at(self.lines[0]);
         let Some(input) = input.trim_start().strip_prefix("Action Input: ") else {
-            return CallStep::NotThis;
+            return CallStep::NotACall;
         };
         self.is_over = true;
         match CallText::converted(0..self.lines[1], &name["Action: ".len()..], input, None) {

@@ -74,7 +74,7 @@ impl Choice {
         if let Some(parts) = &mut self.message {
             **parts = MessageParts::default();
         }
-        self.calls.forget_rejected();
+        self.calls.discard_rejected();
     }
 
     /// Says that an event was lost, which may have been about this choice: what is open is not
@@ -85,7 +85,7 @@ impl Choice {
             for text in &mut self.texts {
                 text.has_gap = true;
             }
-            self.calls.cut();
+            self.calls.abort();
             self.take_calls(out);
         }
     }
@@ -198,8 +198,8 @@ impl Choice {
             text.end(evidence, out);
         }
         match evidence {
-            Some(completion) => self.calls.seal_item(block, completion),
-            None => self.calls.cut_item(block),
+            Some(completion) => self.calls.finish_item(block, completion),
+            None => self.calls.abort_item(block),
         }
         self.take_calls(out);
         self.has_said_cut |= out.events.range(before..).any(ResponseEvent::tells_of_a_cut);
@@ -232,8 +232,8 @@ impl Choice {
         }
         self.has_lost = false;
         match evidence {
-            Some(completion) => self.calls.seal(completion),
-            None => self.calls.cut(),
+            Some(completion) => self.calls.finish(completion),
+            None => self.calls.abort(),
         }
         self.take_calls(out);
         self.has_said_cut |= out.events.range(before..).any(ResponseEvent::tells_of_a_cut);

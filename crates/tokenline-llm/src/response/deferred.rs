@@ -69,7 +69,7 @@ impl Deferred {
                     PartialValue::Literal(literal) => (literal, false),
                 };
                 let (path, value) = (part.path.to_owned(), value.to_owned());
-                Held::Argument { choice, block, path, value, is_text, goes_on: part.goes_on }
+                Held::Argument { choice, block, path, value, is_text, goes_on: part.has_more }
             }
             Delta::Opaque { choice, of, data } => {
                 Held::Plain(Delta::Opaque { choice, of, data: data.into_owned().into() })
@@ -113,7 +113,7 @@ impl Deferred {
             },
             Held::Argument { choice, block, path, value, is_text, goes_on } => {
                 let value = if *is_text { PartialValue::Text(value) } else { PartialValue::Literal(value) };
-                let part = PartialArgument { path, value, goes_on: *goes_on };
+                let part = PartialArgument { path, value, has_more: *goes_on };
                 Delta::PartialArgument { choice: *choice, block: *block, part }
             }
         }

@@ -80,7 +80,7 @@ fn the_end_decides_what_is_released() {
             TextMode::Records,
             call("c1", "f", record),
             Some(evidence.map_or_else(
-                || "rejected unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole".to_owned(),
+                || "rejected unsealed: call 1 (`f`): the arguments are balanced, but the response ended without evidence that they are complete".to_owned(),
                 |evidence| format!("call {evidence} f {record} c1"),
             )),
         );
@@ -89,7 +89,10 @@ fn the_end_decides_what_is_released() {
             TextMode::Records,
             call("c1", "f", ""),
             Some(evidence.map_or_else(
-                || "rejected truncated: call 1 (`f`): the answer ended before the arguments began".to_owned(),
+                || {
+                    "rejected truncated: call 1 (`f`): the response ended before the arguments began"
+                        .to_owned()
+                },
                 |evidence| format!("call {evidence} f {{}} c1"),
             )),
         );

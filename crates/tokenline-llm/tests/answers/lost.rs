@@ -165,7 +165,7 @@ fn a_lost_event_makes_nothing_up() {
         &[&call("a", "f", "{\"x\":"), &lost, &call("", "", "1}")],
         &[finding, "rejected truncated: call 1 (`f`): expected a value, found the end of the input"],
     );
-    let unsealed = "rejected unsealed: call 1 (`f`): the arguments are balanced, but the answer ended without proof that they are whole";
+    let unsealed = "rejected unsealed: call 1 (`f`): the arguments are balanced, but the response ended without evidence that they are complete";
     check(
         &[&call("a", "f", "{}"), &lost, &call("b", "g", "{}")],
         &[finding, unsealed, "call finish_reason g {} b"],

@@ -158,7 +158,7 @@ impl CallReader for AtSignReader {
             None if is_end => text.len(),
             None => return CallStep::NeedMore,
         };
-        let Some((name, parameters)) = text[1..end].split_once(' ') else { return CallStep::NotThis };
+        let Some((name, parameters)) = text[1..end].split_once(' ') else { return CallStep::NotACall };
         self.0 = true;
         match CallText::converted(0..end, name, parameters, None) {
             Ok(call) => CallStep::Call(call),

@@ -1,4 +1,4 @@
-//! Arguments: their names, and the lists, dictionaries and literals that they are.
+//! Arguments: their names, and their lists, dictionaries and literals.
 
 use super::literal as python;
 use super::{Container, Flow, Reader, State};
@@ -10,7 +10,7 @@ impl Reader {
         let name = &text[from..to];
         if byte != b'=' {
             self.at = from;
-            // A variable may be a word in a text.
+            // In ordinary text, the name may be a variable.
             self.is_call |= python::word(name).is_some();
             return self.fault(Code::InvalidParameters, "an argument has no name");
         }
@@ -31,7 +31,7 @@ impl Reader {
                 return self.enter(State::Quote { is_name: false });
             }
             b'0'..=b'9' | b'-' | b'+' | b'.' => {
-                // Three dots are no number, nor is a sign before a word.
+                // Three dots are not a number, nor is a sign before a word.
                 self.is_call |= byte.is_ascii_digit();
                 let from = self.at;
                 return self.go(State::Number { from });
@@ -83,9 +83,9 @@ impl Reader {
         self.go(State::AfterValue)
     }
 
-    /// Between members and elements, before the next.
+    /// Writes a comma before the next member or element.
     fn comma(&mut self) {
-        // A string ends with its quote, so this is a bracket that was opened just now.
+        // A string ends with a quote, so a bracket here was just opened.
         if !self.parameters.ends_with(['{', '[']) {
             self.parameters.push(',');
         }

@@ -1,19 +1,19 @@
-//! Python's literals, as JSON.
+//! Converts Python's literals to JSON.
 //!
 //! See the Python Language Reference, 2.4.1 (strings) and 2.4.5 to 2.4.6 (numbers).
 
 use super::super::write;
 
-/// What an escape comes to.
+/// The result of reading an escape.
 pub(super) enum Escape {
-    /// It was written; so many bytes of it, the backslash included.
+    /// It was written; its length in bytes, including the backslash.
     Written(usize),
     NeedMore,
-    /// It is none.
+    /// It is invalid.
     Bad(&'static str),
 }
 
-/// Writes the character that the escape stands for which `rest` begins with.
+/// Writes the character of the escape at the start of `rest`.
 pub(super) fn escape(rest: &str, out: &mut String) -> Escape {
     let bytes = rest.as_bytes();
     let Some(&kind) = bytes.get(1) else { return Escape::NeedMore };
@@ -48,7 +48,7 @@ pub(super) fn escape(rest: &str, out: &mut String) -> Escape {
             };
             match char::from_u32(code) {
                 Some(character) => (character, 2 + digits),
-                // Python itself knows no pairs, but models that write JSON do.
+                // Python itself has no pairs, but models that write JSON use them.
                 None if kind == b'u' && code < 0xDC00 => match low_surrogate(&bytes[6..]) {
                     Ok(Some(low)) => {
                         let code = 0x1_0000 + ((code - 0xD800) << 10) + (low - 0xDC00);
@@ -61,7 +61,7 @@ pub(super) fn escape(rest: &str, out: &mut String) -> Escape {
             }
         }
         b'N' => return Escape::Bad("characters by their names are not known"),
-        // No escape: the backslash stands for itself.
+        // Not an escape: the backslash stands for itself.
         _ => ('\\', 1),
     };
     write::escaped(out, character.encode_utf8(&mut [0; 4]));
@@ -88,7 +88,7 @@ fn low_surrogate(bytes: &[u8]) -> Result<Option<u32>, ()> {
     }
 }
 
-/// Writes a number, if the token is one that JSON has. Its digits are kept.
+/// Writes a number, if JSON can express the token. Its digits are kept.
 pub(super) fn number(token: &str, out: &mut String) -> bool {
     let (sign, unsigned) = match token.as_bytes().first() {
         Some(b'-') => ("-", &token[1..]),
@@ -143,7 +143,7 @@ fn digits(text: &str, may_be_empty: bool) -> Option<String> {
     (is_well_formed && are_digits && (may_be_empty || !text.is_empty())).then(|| text.replace('_', ""))
 }
 
-/// The JSON of one of Python's words, or of JSON's own.
+/// The JSON of a Python or JSON word.
 pub(super) fn word(word: &str) -> Option<&'static str> {
     Some(match word {
         "True" | "true" => "true",

@@ -1,11 +1,11 @@
-//! Strings of one line, and of many.
+//! Strings on one line or several.
 
 use super::literal::{Escape, escape};
 use super::{Flow, Reader, State};
 use crate::call_format::write;
 
 impl Reader {
-    /// Before a string's text: how many quotes there are.
+    /// Reads the quotes before a string's text.
     pub(super) fn quote(&mut self, text: &str, is_end: bool, is_name: bool) -> Flow {
         let rest = &text.as_bytes()[self.at..];
         let quote = rest[0];
@@ -32,7 +32,7 @@ impl Reader {
                 true => memchr::memchr2(quote, b'\\', &bytes[self.at..]),
                 false => memchr::memchr3(quote, b'\\', b'\n', &bytes[self.at..]),
             };
-            // A character may be cut only where the text is.
+            // Do not split a character except at the end of the text.
             let stop = found.map_or(text.len(), |found| self.at + found);
             write::escaped(&mut self.parameters, &text[self.at..stop]);
             self.at = stop;

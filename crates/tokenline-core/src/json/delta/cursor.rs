@@ -1,14 +1,14 @@
-//! The position up to which a document was handed out in deltas.
+//! The position up to which a document has been yielded in deltas.
 //!
-//! A path is kept as one slot for each open container, never as text, so that neither the length of the
-//! names nor the depth costs anything with a delta.
+//! A path is kept as one slot per open container, never as text, so a delta costs the same whatever the depth
+//! and the length of the names.
 
 use super::super::tape::{ESCAPED, Node, NodeKind, OPEN, Tape};
 use super::super::unescape::unescape_into;
 use super::super::value::{Kind, Value};
 use super::{Change, Key, ValueDelta};
 
-/// A string whose closing quote has not come.
+/// A string whose closing quote has not arrived.
 #[derive(Clone, Copy)]
 pub(in super::super) struct OpenString {
     /// The offset after its opening quote.
@@ -18,20 +18,20 @@ pub(in super::super) struct OpenString {
     pub(in super::super) flags: u32,
 }
 
-/// Walks the tape as it grows, one delta at a time.
+/// Walks the growing tape, one delta at a time.
 #[derive(Clone, Debug, Default)]
 pub(in super::super) struct Cursor {
-    /// The containers that were opened and not closed, outermost first.
+    /// The open containers, outermost first.
     open: Vec<Container>,
     /// The number of containers around the last delta's value.
     depth: usize,
     /// The last delta's value.
     slot: Slot,
-    /// The next node to hand out.
+    /// The next node to yield.
     next: u32,
-    /// The offset up to which the open string was handed out.
+    /// The offset up to which the open string has been yielded.
     string: Option<u32>,
-    /// The text of an append that had escapes.
+    /// The decoded text of an append with escapes.
     decoded: String,
     last: Last,
 }
@@ -40,7 +40,7 @@ pub(in super::super) struct Cursor {
 struct Container {
     node: u32,
     slot: Slot,
-    /// Of an array: the index of the next element.
+    /// For an array, the index of the next element.
     next_index: Option<u32>,
 }
 
@@ -90,8 +90,7 @@ impl Cursor {
         self.string = None;
     }
 
-    /// Moves on by one delta; `false` if there is none yet. Adds the bytes and nodes it reads to
-    /// `examined`.
+    /// Advances by one delta; `false` if there is none yet. Adds the bytes and nodes it reads to `examined`.
     pub(in super::super) fn advance(
         &mut self,
         tape: &Tape,
@@ -150,7 +149,7 @@ impl Cursor {
         }
     }
 
-    /// The delta that [`advance`](Self::advance) moved on by.
+    /// The delta that [`advance`](Self::advance) advanced by.
     #[inline]
     pub(in super::super) fn last<'a>(&'a self, tape: &'a Tape, document: &'a str) -> ValueDelta<'a> {
         let change = match self.last {
@@ -177,12 +176,12 @@ impl Cursor {
         self.open.get(depth).map(|container| tape.node(container.node).start as usize)
     }
 
-    /// The slots on the way from the root to the last delta's value, the root and the value among them.
+    /// The slots from the root to the last delta's value, both included.
     pub(super) fn slots(&self) -> impl Iterator<Item = Slot> + '_ {
         self.open[..self.depth].iter().map(|container| container.slot).chain([self.slot])
     }
 
-    /// Moves on to the next value of the open container.
+    /// Moves to the next value of the open container.
     #[inline]
     fn enter_value(&mut self) {
         self.depth = self.open.len();
@@ -192,7 +191,7 @@ impl Cursor {
         }
     }
 
-    /// Hands out a scalar, or that a container or string begins.
+    /// Yields a scalar, or the beginning of a container or string.
     fn value(&mut self, node: Node) {
         let kind = match node.kind() {
             NodeKind::String => {

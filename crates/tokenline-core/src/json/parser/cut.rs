@@ -1,4 +1,4 @@
-//! Where a document stops that is not complete: for who wants to close it, or to go on with it.
+//! The end of an incomplete document, for callers that close or continue it.
 
 use std::ops::Range;
 
@@ -8,40 +8,40 @@ use super::super::value::Kind;
 use super::token::is_whole_number;
 use super::{Parser, State};
 
-/// Where a document that is not complete stops. Offsets are bytes from its start.
+/// The end of an incomplete document. Offsets are bytes from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// What the grammar allows there.
+    /// What the grammar allows next.
     pub expected: Expected,
-    /// The token that it stops in; `None` between two tokens.
+    /// The token at the end; `None` between two tokens.
     pub token: Option<OpenToken>,
-    /// Where the member or element begins that is not whole, a member's name included: the end of the
-    /// document if there is none. What is before it, up to a comma and white space, is whole.
+    /// The start of the incomplete member or element, including a member's name: the end of the document if
+    /// there is none. The text before it, apart from a comma and white space, is complete.
     pub member: usize,
 }
 
-/// A token that may go on. `start` is its first byte, the quote of a string.
+/// A token that may continue. `start` is its first byte; of a string, the quote.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OpenToken {
     /// The name of a member.
     Name {
         /// Its opening quote.
         start: usize,
-        /// The end of what is whole of it: before an escape or a surrogate pair that is not.
+        /// The end of its complete part: before an incomplete escape or surrogate pair.
         whole: usize,
     },
     /// A string that is a value.
     String {
         /// Its opening quote.
         start: usize,
-        /// The end of what is whole of it: before an escape or a surrogate pair that is not.
+        /// The end of its complete part: before an incomplete escape or surrogate pair.
         whole: usize,
     },
     /// A number.
     Number {
         /// Its first byte.
         start: usize,
-        /// Whether it is a number if nothing follows: `12` is, `12.` is not.
+        /// Whether it would be a valid number if nothing followed: `12` is, `12.` is not.
         is_whole: bool,
     },
     /// `true`, `false` or `null`.
@@ -52,7 +52,7 @@ pub enum OpenToken {
 }
 
 impl OpenToken {
-    /// Its first byte, the quote of a string.
+    /// Its first byte; of a string, the quote.
     #[must_use]
     pub fn start(self) -> usize {
         match self {
@@ -64,19 +64,19 @@ impl OpenToken {
     }
 }
 
-/// An object or array that has begun and not ended.
+/// An open object or array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OpenContainer {
     /// [`Kind::Object`] or [`Kind::Array`].
     pub kind: Kind,
     /// Its bracket.
     pub start: usize,
-    /// If it is a member of an object, its name as it is written, between the quotes.
+    /// If it is a member of an object, its name as written, between the quotes.
     pub name: Option<Range<usize>>,
 }
 
 impl Parser {
-    /// Where the document stops, while it is neither complete nor malformed.
+    /// The end of the document, while it is neither complete nor malformed.
     ///
     /// ```
     /// use tokenline_core::json::{OpenToken, Parser};
@@ -103,7 +103,7 @@ impl Parser {
         Some(Cut { expected: self.expected(), token, member })
     }
 
-    /// The containers that are open where the document stops, the innermost first.
+    /// The open containers, innermost first.
     ///
     /// ```
     /// use tokenline_core::json::{Kind, Parser};
@@ -115,7 +115,7 @@ impl Parser {
     /// assert_eq!(open, [(Kind::Object, 17), (Kind::Array, 8), (Kind::Object, 0)]);
     /// ```
     pub fn open_containers(&self) -> impl Iterator<Item = OpenContainer> + '_ {
-        // A snapshot has put other links in their place.
+        // A snapshot has replaced the links of these nodes.
         let patched = self.early.as_deref().map_or(&[][..], |early| &early.patched);
         let mut container = self.container;
         let mut level = 0;
@@ -135,11 +135,11 @@ impl Parser {
         })
     }
 
-    /// Where the last value or name begins that begins at `offset` or before it; 0 if none does. Of
-    /// those that are whole, or open containers.
+    /// The start of the last value or name at or before `offset`, or 0. Considers complete values and names,
+    /// and open containers.
     ///
-    /// From there the text can be read without knowing what is before it. Takes time in proportion to
-    /// the logarithm of the document's length.
+    /// From there, the text can be read without knowing what is before it. Takes time logarithmic in the
+    /// document's length.
     #[must_use]
     pub fn token_before(&self, offset: usize) -> usize {
         let nodes = &self.tape.nodes[..self.tape.len];
@@ -165,12 +165,12 @@ impl Parser {
         })
     }
 
-    /// In a string: how many bytes of an escape have come.
+    /// In a string: how many bytes of an escape have arrived.
     pub(super) fn open_escape(&self) -> Option<usize> {
         match self.state {
             State::String => Some(0),
             State::Escape => Some(1),
-            // Progress counts the bytes after `\u`, of both halves if it is of a pair.
+            // Progress counts the bytes after `\u`; of a pair, those of both halves.
             State::Unicode => Some(2 + usize::from(self.progress)),
             _ => None,
         }

@@ -1,11 +1,11 @@
-//! What is there of a document before it is complete: what is new of it, and a look at all of it.
+//! Reads a document before it is complete: deltas and snapshots.
 
 use super::super::delta::{Cursor, OpenString, ValueDelta};
 use super::super::tape::{NONE, Node, NodeKind, OPEN};
 use super::super::value::Value;
 use super::{Parser, State};
 
-/// What is kept for who asks before the document is complete.
+/// State for reading an incomplete document.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Early {
     cursor: Cursor,
@@ -21,12 +21,12 @@ impl Early {
 }
 
 impl Parser {
-    /// The next step by which the document has grown: call it until it returns `None`, after
+    /// The next step by which the document has grown. Call it until it returns `None`, after
     /// [`resume`](Self::resume) and with the same `document`.
     ///
-    /// Takes time in proportion to what is new, however long the document is, how deep, and how long its
-    /// names are. Strings come as far as they have arrived, numbers and literals once they are complete.
-    /// A malformed document has no more deltas.
+    /// Takes time proportional to what is new, however long and deep the document and however long its names
+    /// are. Strings are yielded as far as they have arrived, numbers and literals once they are complete. A
+    /// malformed document has no more deltas.
     ///
     /// ```
     /// use tokenline_core::json::{Change, Parser};
@@ -55,7 +55,7 @@ impl Parser {
         self.advance_deltas(document).then(|| self.last_delta(document))
     }
 
-    /// As [`next_delta`](Self::next_delta), before lending: whether there is one.
+    /// Advances by one delta. Returns whether there was one.
     pub(crate) fn advance_deltas(&mut self, document: &str) -> bool {
         self.open_again();
         if matches!(self.state, State::Failed(_)) {
@@ -66,7 +66,7 @@ impl Parser {
         early.cursor.advance(&self.tape, document, open_string, &mut self.examined)
     }
 
-    /// The delta that [`advance_deltas`](Self::advance_deltas) went on by.
+    /// The last delta that [`advance_deltas`](Self::advance_deltas) advanced by.
     #[inline]
     pub(crate) fn last_delta<'a>(&'a self, document: &'a str) -> ValueDelta<'a> {
         match &self.early {
@@ -75,18 +75,18 @@ impl Parser {
         }
     }
 
-    /// Whether the document has begun, and with an object.
+    /// Whether the document has begun with an object.
     pub(crate) fn is_object(&self) -> bool {
         self.tape.len > 0 && self.tape.node(0).is(NodeKind::Object)
     }
 
-    /// The document as far as it has come, as if it ended here: what is open is closed.
+    /// The document so far, as if it ended here: open containers and strings are closed.
     ///
-    /// A string that is a value ends before a character, escape or surrogate pair that is not whole.
-    /// A number, literal or name that is not whole is left out, and so is a name without a value; so
-    /// there may be nothing yet. Of what is there, [`is_open`](Value::is_open) tells what may grow.
+    /// A string value ends before an incomplete character, escape or surrogate pair. An incomplete number,
+    /// literal or name is left out, and so is a name without a value; so there may be nothing yet.
+    /// [`is_open`](Value::is_open) marks values that may still grow.
     ///
-    /// Takes time in proportion to how deep the document is nested there, not to its length.
+    /// Takes time proportional to the depth of the document's end, not to its length.
     ///
     /// ```
     /// use tokenline_core::json::Parser;
@@ -103,7 +103,7 @@ impl Parser {
     ///
     /// # Panics
     ///
-    /// May panic if `document` is another text than [`resume`](Self::resume) was given last.
+    /// May panic if `document` is not the text last passed to [`resume`](Self::resume).
     pub fn snapshot<'a>(&'a mut self, document: &'a str) -> Option<Value<'a>> {
         self.open_again();
         match self.state {
@@ -114,10 +114,10 @@ impl Parser {
         let open_string = self.open_string();
         let nodes = &mut self.tape.nodes;
         let mut end = self.tape.len;
-        // Members are counted by what follows them.
+        // A member is counted by the token after it.
         let mut count = self.count;
         if let Some(OpenString { start, end: safe_end, flags }) = open_string {
-            // Room was made when the string began.
+            // Room was reserved when the string began.
             nodes[end] = Node::new(NodeKind::String, flags | OPEN, start, safe_end);
             end += 1;
             count += 1;
@@ -147,7 +147,7 @@ impl Parser {
         Some(Value::new(&self.tape, document, 0))
     }
 
-    /// Takes back what a snapshot did to the open containers.
+    /// Undoes the changes of a snapshot to the open containers.
     #[inline]
     pub(super) fn open_again(&mut self) {
         if self.early.as_ref().is_some_and(|early| !early.patched.is_empty()) {
@@ -165,7 +165,7 @@ impl Parser {
         }
     }
 
-    /// The string value that the document stops in.
+    /// The string value at the end of the document.
     fn open_string(&self) -> Option<OpenString> {
         let cut = self.open_escape()?;
         (!self.token_is_name).then_some(OpenString {

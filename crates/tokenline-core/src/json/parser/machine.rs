@@ -10,11 +10,10 @@ use super::token::{
 use super::{Parser, State, Stop};
 
 impl Parser {
-    /// The machine. Everything it needs is in locals while it runs and is saved when it stops.
+    /// Runs the machine. All its state is in locals while it runs, and is saved when it stops.
     ///
-    /// The outer loop goes on with a token that the last call left open; the inner one reads
-    /// members, each a name in an object, a value and what follows it, for as long as they are
-    /// whole. Nearly all bytes are read by the inner loop.
+    /// The outer loop continues a token that the last call left open. The inner one reads complete members: a
+    /// name in an object, a value and what follows it. Nearly all bytes are read by the inner loop.
     pub(super) fn run<const SINGLE_LINE: bool>(&mut self, bytes: &[u8]) -> Stop {
         let mut len = self.tape.len;
         let Tape { nodes, decoded, repeated_name, has_lone_surrogates, .. } = &mut self.tape;
@@ -34,8 +33,8 @@ impl Parser {
         let mut strings = StringRuns::new();
 
         let stop = 'machine: loop {
-            // Whether the next thing is a member, the first of its container, one with a name, or
-            // what follows a value.
+            // Whether a member comes next, the first of its container, or one with a name; otherwise what
+            // follows a value.
             let (mut is_member, mut is_first, mut has_name) = match state {
                 State::Value => (true, false, false),
                 State::FirstElement => (true, true, false),
@@ -121,7 +120,7 @@ impl Parser {
                     let hash = if flags & ESCAPED == 0 {
                         names::hash(bytes, token, at)
                     } else {
-                        // The bytes may not be UTF-8; then the line is rejected before it is lent.
+                        // The bytes may not be UTF-8; then the line is rejected before anyone sees the name.
                         node.link = decoded.push(&String::from_utf8_lossy(&bytes[token..at]));
                         let name = decoded.name(node.link).as_bytes();
                         names::hash(name, 0, name.len())
@@ -181,7 +180,8 @@ impl Parser {
                             if count < names::SMALL {
                                 for &other in &hashes[base..hashes_len] {
                                     if other == hash {
-                                        // Compared properly, and noted, on the way round.
+                                        // Compare the names themselves, and note a repetition, on the slow
+                                        // path.
                                         flags = 0;
                                         state = State::NameEnd;
                                         continue 'machine;
@@ -309,7 +309,7 @@ impl Parser {
                     }
                 }
 
-                // What follows the value: containers may end, one after the other.
+                // After the value: any number of containers may end.
                 loop {
                     if !is_empty {
                         if container == NONE {

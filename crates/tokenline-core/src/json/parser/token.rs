@@ -1,4 +1,4 @@
-//! The tokens that are read byte by byte: numbers, literals, escapes, and the space between them.
+//! Tokens that are read byte by byte: numbers, literals, escapes, and white space between them.
 
 use super::super::error::Expected;
 use super::super::tape::{FLOAT, NodeKind};
@@ -34,11 +34,11 @@ pub(super) mod unicode {
     pub(crate) const LOW: u8 = 6;
     /// Before its last digit.
     pub(crate) const LAST: u8 = 9;
-    /// The escape is whole.
+    /// The escape is complete.
     pub(crate) const WHOLE: u8 = 10;
 }
 
-/// The next byte that is no white space, and `at` on it.
+/// Skips white space, and returns the next byte.
 #[inline(always)]
 pub(super) fn next_token<const SINGLE_LINE: bool>(bytes: &[u8], at: &mut usize) -> Option<u8> {
     let mut byte = *bytes.get(*at)?;
@@ -54,13 +54,13 @@ pub(super) fn next_token<const SINGLE_LINE: bool>(bytes: &[u8], at: &mut usize) 
     Some(byte)
 }
 
-/// White space between tokens. In a single-line document a line feed is none.
+/// Whether it is white space between tokens. In a single-line document a newline is not.
 #[inline(always)]
 pub(crate) fn is_space(byte: u8, single_line: bool) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r') || (byte == b'\n' && !single_line)
 }
 
-/// A table, because a `match` becomes a jump that is seldom foreseen.
+/// A table, because a `match` becomes a jump that is often mispredicted.
 const SIMPLE_ESCAPES: [bool; 256] = {
     let (letters, mut table) = (br#""\/bfnrt"#, [false; 256]);
     let mut at = 0;
@@ -77,7 +77,7 @@ pub(in crate::json) fn is_simple_escape(byte: u8) -> bool {
     SIMPLE_ESCAPES[byte as usize]
 }
 
-/// The literal that starts with this letter.
+/// The literal that begins with this letter.
 #[inline(always)]
 pub(super) fn literal(first: u8) -> (&'static [u8], NodeKind) {
     match first {
@@ -122,8 +122,8 @@ pub(super) fn number_flags(progress: u8) -> u32 {
     if progress >= number::FRACTION { FLOAT } else { 0 }
 }
 
-/// One byte of a `\u` escape; what progress it makes. Where half a surrogate pair may stand alone,
-/// each half is an escape of its own.
+/// One byte of a `\u` escape, and the progress it makes. If lone surrogates are allowed, each half of a pair
+/// is an escape of its own.
 #[inline]
 pub(super) fn unicode_step(
     progress: u8,
@@ -154,7 +154,7 @@ pub(super) fn unicode_step(
     }
 }
 
-/// The length of the `\u` escape that `bytes` begin with, of both halves if it is of a pair.
+/// The length of the `\u` escape at the start of `bytes`; of a surrogate pair, that of both halves.
 pub(in crate::json) fn unicode_escape(bytes: &[u8]) -> Option<usize> {
     let (mut progress, mut unit) = (0, 0);
     for (len, &byte) in (3..).zip(bytes.get(2..)?) {

@@ -212,7 +212,7 @@ impl Scanner {
                     self.end_calls(cursor, start + end as u64);
                     return None;
                 }
-                CallStep::NotThis => calls.reader = None,
+                CallStep::NotACall => calls.reader = None,
             }
         }
     }
@@ -268,7 +268,7 @@ impl Scanner {
         }
         self.line.has_record = true;
         let completion = match end {
-            Some(completion) if !call.is_sealed => completion,
+            Some(completion) if !call.is_confirmed => completion,
             _ => CompletedBy::Text,
         };
         let recovered = Recovered::NONE.with(Recovery::CallFormat);

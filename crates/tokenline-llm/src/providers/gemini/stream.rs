@@ -351,7 +351,7 @@ impl Candidate {
         let (choice, block) = (self.index, self.block);
         match (&path, value) {
             (Some(path), Some(value)) => {
-                let part = PartialArgument { path, value, goes_on };
+                let part = PartialArgument { path, value, has_more: goes_on };
                 sink(Delta::PartialArgument { choice, block, part });
             }
             _ => self.leave_gap(sink),
