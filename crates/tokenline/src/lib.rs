@@ -146,12 +146,13 @@ pub use validated::Validated;
     feature = "client",
     feature = "continuation",
     feature = "conversations",
+    feature = "derive",
     feature = "prompt",
     feature = "replay"
 ))]
 pub mod guide;
 
 /// Runs the README's examples as tests.
-#[cfg(all(doctest, feature = "client", feature = "schema"))]
+#[cfg(all(doctest, feature = "client", feature = "derive", feature = "schema"))]
 #[doc = include_str!("../README.md")]
 struct Readme;

@@ -89,7 +89,7 @@ impl LlmClientBuilder {
         self
     }
 
-    /// Sets the API key. Without it, it is the [usual](ApiKey::usual) one of the environment, if there is one.
+    /// Sets the API key. Without it, it is the [usual](ApiKey::default_from_env) one of the environment, if there is one.
     pub fn api_key(mut self, key: ApiKey) -> Self {
         self.key = Key::Given(key);
         self

@@ -89,4 +89,5 @@ pub use crate::continued::{
 };
 
 /// The HTTP client beneath, for [`LlmClientBuilder::http`].
+#[doc(no_inline)]
 pub use reqwest;
