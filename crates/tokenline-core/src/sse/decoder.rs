@@ -31,7 +31,7 @@ pub struct SseDecoder {
     offset: u64,
     /// Lines ended.
     lines: u64,
-    /// How much of a byte order mark the stream began with; its whole length once decided.
+    /// How many bytes of a byte order mark the stream began with; all of them once decided.
     bom: usize,
     /// Whether the last line ended in CR, so that a newline here belongs to it.
     after_cr: bool,
