@@ -1,4 +1,4 @@
-//! JSON Lines for `tokio_util::codec`.
+//! A codec for JSON Lines with `tokio_util::codec`.
 
 use std::fmt;
 use std::io;
@@ -15,19 +15,20 @@ use tokio_util::codec::{Decoder, Encoder};
 ///
 /// # Decoding
 ///
-/// Yields an [`Event`] for each record and for each line that is none. `Err` comes from the reader, or
-/// says that [too much was rejected](Self::with_error_budget): after an `Err`, `FramedRead` withholds what
-/// it holds and ends, so a bad line must not be one. The lines are those of [`LinesCodec`](tokio_util::codec::LinesCodec), split at LF only and
-/// without one CR before it, except that a byte order mark at the start is dropped, blank lines
-/// yield nothing, and a line with bad UTF-8 or beyond the limit is an event instead of an error.
+/// Yields an [`Event`] for each record, and for each other line. `Err` comes from the reader, or means that
+/// the [error budget](Self::with_error_budget) is exceeded. An invalid line is not an `Err`, because
+/// `FramedRead` ends at an `Err` and withholds what it has buffered. Lines are those of
+/// [`LinesCodec`](tokio_util::codec::LinesCodec): they end at LF, and one CR before it is stripped. But a
+/// byte order mark at the start is dropped, blank lines yield nothing, and a line with invalid UTF-8 or
+/// beyond the limit is an event instead of an error.
 ///
-/// The buffer is used up at each call; what belongs to an open record is kept inside, up to
-/// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes). After the end it stays ended, also
-/// if more bytes come, until [`reset`](Self::reset).
+/// Each call consumes the complete buffer; the codec keeps the bytes of an open record, up to
+/// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes). After the end it ignores further bytes until
+/// [`reset`](Self::reset).
 ///
 /// # Encoding
 ///
-/// Writes any `Serialize` as one line of compact JSON and a LF.
+/// Writes any `Serialize` as one line of compact JSON, ending in LF.
 ///
 /// ```
 /// use futures_util::{SinkExt, StreamExt};
@@ -57,12 +58,12 @@ use tokio_util::codec::{Decoder, Encoder};
 /// ```
 pub struct JsonlCodec<T = Raw> {
     driver: Driver<T>,
-    /// The error of too many rejects was returned.
+    /// Whether the error for too many rejects was returned.
     has_failed: bool,
 }
 
 impl<T: DeserializeOwned> JsonlCodec<T> {
-    /// A codec that reads leniently, into `T`.
+    /// A codec in the lenient mode that reads into `T`.
     #[must_use]
     pub fn new() -> Self {
         Self { driver: Driver::new(Options::lenient()), has_failed: false }
@@ -80,37 +81,37 @@ impl<T> JsonlCodec<T> {
         JsonlCodec { driver: change(self.driver), has_failed: false }
     }
 
-    /// Sets how to read: mode, emission and limits. Forgets what was read before. There are no
-    /// partials: a codec yields what is whole.
+    /// Sets the options for reading. Discards what was read before. There are no partials: a codec yields
+    /// complete records.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         self.map(|driver| driver.with_options(options))
     }
 
-    /// Holds each record against a validator before it is read into `T`.
+    /// Validates each record before it is deserialized into `T`.
     #[must_use]
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_validator(validator))
     }
 
-    /// Holds each tool call against the definitions of tools; see [`tool_calls`](Self::tool_calls).
+    /// Validates each tool call against tool definitions; see [`tool_calls`](Self::tool_calls).
     #[must_use]
     pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_tools(tools))
     }
 
-    /// Asks a closure for replacements of what is rejected; see
-    /// [`JsonlStreamParser::with_repair`](crate::JsonlStreamParser::with_repair). It is called while bytes
-    /// are decoded, and must not block.
+    /// Asks a closure for replacements of rejects; see
+    /// [`JsonlStreamParser::with_repair`](crate::JsonlStreamParser::with_repair). It is called during
+    /// decoding, and must not block.
     #[must_use]
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_repair(repair))
     }
 
-    /// Yields this many records or tool calls, and then nothing: what follows is dropped unread.
+    /// Yields at most this many records or tool calls; what follows is dropped unread.
     ///
-    /// A decoder cannot end a `FramedRead`, which goes on reading up to the end of its reader. To close
-    /// the connection with the last record, look at the [report](Self::report) and drop it:
+    /// A decoder cannot end a `FramedRead`, which continues to the end of its reader. To close the connection
+    /// with the last record, check the [report](Self::report) and drop the reader:
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -138,22 +139,22 @@ impl<T> JsonlCodec<T> {
         self.map(|driver| driver.with_quota(|quota| quota.max_records = Some(max_records)))
     }
 
-    /// Allows this many rejects. After the next one `decode` fails once, which ends a `FramedRead`, and then
-    /// yields nothing. The inner error is [`TooManyRejected`](tokenline_core::TooManyRejected). Prose is not
-    /// a reject, nor is what was [repaired](Self::with_repair).
+    /// Tolerates this many rejects. After the next one `decode` fails once, which ends a `FramedRead`, and
+    /// then yields nothing. The inner error is [`TooManyRejected`](tokenline_core::TooManyRejected). Prose
+    /// does not count, nor do [repaired](Self::with_repair) rejects.
     #[must_use]
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
 
-    /// What was delivered and rejected so far. It [is complete](Report::is_complete) once the end was
+    /// The counts and diagnostics so far. The report [is complete](Report::is_complete) once the end was
     /// decoded.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.driver.report()
     }
 
-    /// Forgets everything that was read and counted, the end too, and starts with the next text.
+    /// Discards everything that was read and counted, including the end, and starts with the next text.
     pub fn reset(&mut self) {
         self.driver.reset();
         self.has_failed = false;
@@ -161,9 +162,9 @@ impl<T> JsonlCodec<T> {
 }
 
 impl JsonlCodec<Raw> {
-    /// Reads each record as a tool call, `{"name", "parameters"}`, and holds it against the
-    /// [tools' definitions](Self::with_tools) if there are any. Calls in tags and brackets are found
-    /// too; [`Options::calls`] says which, all unless it was given.
+    /// Reads each record as a tool call, `{"name", "parameters"}`, and validates it against the [tool
+    /// definitions](Self::with_tools), if there are any. Also finds calls in tags and brackets: those of
+    /// [`Options::calls`], by default all.
     ///
     /// ```
     /// use bytes::BytesMut;
@@ -188,8 +189,7 @@ impl<T> Decoder for JsonlCodec<T> {
     type Item = Event<T>;
     type Error = io::Error;
 
-    /// Fails once, if more was rejected than the [error budget](JsonlCodec::with_error_budget) allows;
-    /// never without one.
+    /// Fails once if the [error budget](JsonlCodec::with_error_budget) is exceeded; never without one.
     #[inline]
     fn decode(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
         let (consumed, step) = self.driver.step(src);
@@ -204,11 +204,11 @@ impl<T> Decoder for JsonlCodec<T> {
                 }
                 _ => Ok(None),
             },
-            StreamStep::Repair(_) => unreachable!("the hook answers at once"),
+            StreamStep::Repair(_) => unreachable!("the hook replies at once"),
         }
     }
 
-    /// Fails as [`decode`](Self::decode) does.
+    /// Fails like [`decode`](Self::decode).
     fn decode_eof(&mut self, src: &mut BytesMut) -> io::Result<Option<Event<T>>> {
         if let Some(event) = self.decode(src)? {
             return Ok(Some(event));
@@ -221,16 +221,16 @@ impl<T> Decoder for JsonlCodec<T> {
 impl<T, I: Serialize> Encoder<I> for JsonlCodec<T> {
     type Error = io::Error;
 
-    /// Fails with [`InvalidData`](io::ErrorKind::InvalidData), leaving `dst` as it was, if the item
-    /// cannot be written as JSON: a map with keys that are no strings, say.
+    /// Fails with [`InvalidData`](io::ErrorKind::InvalidData), and leaves `dst` unchanged, if the item cannot
+    /// be written as JSON, such as a map with keys that are not strings.
     fn encode(&mut self, item: I, dst: &mut BytesMut) -> io::Result<()> {
         let start = dst.len();
         if let Err(error) = serde_json::to_writer(dst.writer(), &item) {
             dst.truncate(start);
             return Err(io::Error::new(io::ErrorKind::InvalidData, error));
         }
-        // serde_json's `RawValue` is written as it came, which may be pretty printed. In valid JSON
-        // a line feed is white space: inside a string it would be escaped.
+        // serde_json's `RawValue` is written as received, which may be pretty-printed. In valid JSON a
+        // newline is white space: inside a string it would be escaped.
         dst[start..].iter_mut().filter(|byte| **byte == b'\n').for_each(|byte| *byte = b' ');
         dst.put_u8(b'\n');
         Ok(())

@@ -1,16 +1,15 @@
-//! Typed records and tool calls out of any byte stream, the moment each one is complete.
+//! Typed records and tool calls from any byte stream, each as soon as it is complete.
 //!
-//! This crate joins the sans-IO decoder of [`tokenline_core`] to the async world, in two ways:
+//! This crate connects the sans-IO decoder of [`tokenline_core`] to async Rust, in two ways:
 //!
-//! - [`JsonlStreamParser`], a pull-based [`Stream`](futures_core::Stream) over any stream of byte
-//!   chunks: an HTTP body, a channel, a file. Its adaptors yield [`Records`], [`Values`] or
-//!   [`ToolCalls`].
-//! - [`JsonlCodec`], a [`tokio_util::codec`] `Decoder` and `Encoder`, for what already speaks in
-//!   frames over `AsyncRead` and `AsyncWrite`.
+//! - [`JsonlStreamParser`], a pull-based [`Stream`](futures_core::Stream) over any stream of byte chunks: an
+//!   HTTP body, a channel, a file. Its adaptors yield [`Records`], [`Values`] or [`ToolCalls`].
+//! - [`JsonlCodec`], a [`tokio_util::codec`] `Decoder` and `Encoder`, for framed `AsyncRead` and
+//!   `AsyncWrite`.
 //!
-//! It is not for the wire formats of providers (server-sent events and the deltas in them), which
-//! are decoded a crate above, and not for text that is at hand as a whole, for which
-//! [`tokenline_core::JsonlParser`] is enough. It does no I/O, starts no task and needs no runtime.
+//! For the wire formats of providers (server-sent events and their deltas), use `tokenline-llm`; for text
+//! that is in memory, [`tokenline_core::JsonlParser`] is enough. This crate does no I/O, spawns no tasks and
+//! needs no runtime.
 //!
 //! ```
 //! use futures_util::StreamExt;
@@ -24,7 +23,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // As a model might write it, and as a network might cut it.
+//! As a model might write it, in the chunks of a network.
 //! let pieces = ["Sure!\n```json\n{\"entity\":\"D", "NA\"}\n{\"entity\":NaN}\n{\"ent", "ity\":\"RNA\"}\n```"];
 //! let body = futures_util::stream::iter(pieces.map(Ok::<_, std::io::Error>));
 //!
@@ -45,11 +44,11 @@
 //!
 //! # The contract
 //!
-//! A bad line is an item, never an error: it harms only itself, and a
-//! [repair hook](JsonlStreamParser::with_repair) may give it a second chance. `Err` is for the source,
-//! and for more rejects than are allowed. Whatever the source's chunks, the events are the same.
+//! An invalid line is an item, never an error: it affects only itself, and a [repair
+//! hook](JsonlStreamParser::with_repair) may replace it. `Err` is for the source, and for too many rejects.
+//! The events do not depend on how the source splits its chunks.
 //!
-//! [`JsonlStreamParser`] goes through these states:
+//! A [`JsonlStreamParser`] passes through these states:
 //!
 //! ```text
 //!             chunk                    source ended or failed
@@ -59,23 +58,21 @@
 //!                                  (None, or the error once) -> Ended
 //! ```
 //!
-//! It may be told to go to *Ended* before: with the last of
-//! [so many records](JsonlStreamParser::with_max_records), or with an error at
-//! [one reject too many](JsonlStreamParser::with_error_budget).
+//! It goes to *Ended* early with the last of [a maximum of records](JsonlStreamParser::with_max_records), or
+//! with an error when it exceeds its [error budget](JsonlStreamParser::with_error_budget).
 //!
-//! It polls its source only while *Reading*, that is when it has no event ready, and never again
-//! after the source's end or error, at which it drops the source. One poll is the loop on the page of
-//! [`Driver`](tokenline_core::adapter::Driver), but that a poll which has gone through a few hundred KiB without an
-//! event wakes itself and returns `Pending`, so that other tasks get their turn.
+//! It polls its source only while *Reading*, that is, when it has no event ready. After the source's end or
+//! error it drops the source and never polls it again. A poll is the loop in the documentation of
+//! [`Driver`](tokenline_core::adapter::Driver), except that after a few hundred KiB without an event it wakes
+//! itself and returns `Pending`, so that other tasks can run.
 //!
-//! So an error of the source comes after everything that was complete before it. A record that
-//! was balanced at that point is delivered as
-//! [`end_of_input`](tokenline_core::CompletedBy::EndOfInput); a tool call is not, because its
-//! arguments may have been cut: it is rejected as [`unsealed`](tokenline_core::Code::Unsealed). An
-//! open record is rejected as [`truncated`](tokenline_core::Code::Truncated).
+//! So an error of the source comes after everything that was complete before it. A record that was balanced
+//! at that point is delivered as [`end_of_input`](tokenline_core::CompletedBy::EndOfInput). A tool call is
+//! rejected as [`unsealed`](tokenline_core::Code::Unsealed), because its arguments may be truncated, and an
+//! open record as [`truncated`](tokenline_core::Code::Truncated).
 //!
-//! Everything is cancel-safe: dropping a `next()` future loses nothing. Dropping a stream drops its
-//! source, which closes the connection.
+//! Everything is cancel-safe: dropping a `next()` future loses no data. Dropping a stream drops its source,
+//! which closes the connection.
 #![forbid(unsafe_code)]
 
 mod codec;

@@ -70,7 +70,7 @@ use crate::{Code, CompletedBy, Options, RejectedCall, Release, ToolCall, Validat
 /// for arguments in [r#"{"query":"fj"#, r#"ord"}"#] {
 ///     calls.push(CallDelta { index: Some(0), arguments, ..CallDelta::default() });
 /// }
-/// assert!(calls.next_event().is_none(), "balanced, but nothing proves that it is whole");
+/// assert!(calls.next_event().is_none(), "balanced, but nothing proves that it is complete");
 ///
 /// calls.finish(CompletedBy::FinishReason);
 /// let call = calls.next_event().unwrap()?;

@@ -43,7 +43,7 @@ use crate::{Chunk, CompletedBy, LentEvent, OpenRecord, Options, RecordDecoder};
 pub struct JsonlParser {
     decoder: RecordDecoder,
     chunk: Bytes,
-    /// How much of the chunk is read.
+    /// Index of the next byte of the chunk.
     at: usize,
     finished: Option<CompletedBy>,
 }

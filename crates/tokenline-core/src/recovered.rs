@@ -9,15 +9,15 @@ use serde::ser::{Serialize, Serializer};
 #[non_exhaustive]
 #[repr(u8)]
 pub enum Recovery {
-    /// It stands in a code fence, or on the line of one.
+    /// It is in a code fence, or on the line of one.
     Fence,
     /// A thinking block ends before it on the same line.
     Think,
-    /// Text stands before it on the same line, or directly after it.
+    /// Text is before it on the same line, or directly after it.
     Prose,
-    /// A bullet or a number stands before it on the same line.
+    /// A bullet or a number is before it on the same line.
     ListMarker,
-    /// Another record stands before it on the same line, or directly after it.
+    /// Another record is before it on the same line, or directly after it.
     SameLine,
     /// A comma follows it.
     Comma,
@@ -31,7 +31,7 @@ pub enum Recovery {
     CallFormat,
     /// It was rejected, and a repair hook replaced it.
     Repaired,
-    /// It stands after an opening tag such as `<think>` that did not open the response and is never closed:
+    /// It follows an opening tag such as `<think>` that did not open the response and is never closed:
     /// at the end of the input, what follows the tag is read as text.
     ThinkUnclosed,
 }

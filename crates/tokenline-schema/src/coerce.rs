@@ -1,13 +1,13 @@
-//! Values that hold what the schema asks for, but as another kind.
+//! Converts values that hold what the schema asks for, but as another kind.
 
 use tokenline_core::Coercion;
 use tokenline_core::json::{Kind, Parser, Raw, Value};
 
-/// The value with strings and numbers changed in kind where the schema says which it wants, and what was
-/// changed; `None` if that is nothing.
+/// The value with strings and numbers converted to the kind that the schema asks for, and the changes; `None`
+/// if there are none.
 ///
-/// Only `type` is looked at, and only below `properties` and `items`: what a reference or an alternative
-/// would allow is not guessed at.
+/// Looks only at `type`, and only below `properties` and `items`: references and alternatives are not
+/// followed.
 pub(crate) fn coerce(schema: &serde_json::Value, value: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
     let mut found = Coerced { changes: Vec::new(), path: String::new() };
     found.walk(schema, value);
@@ -30,13 +30,13 @@ pub(crate) fn coerce(schema: &serde_json::Value, value: Value<'_>) -> Option<(Ra
 }
 
 struct Coerced {
-    /// In the order of the text: where, what to put there, and what that means.
+    /// In text order: the range, its replacement, and the change to record.
     changes: Vec<(std::ops::Range<usize>, String, Coercion)>,
     path: String,
 }
 
 impl Coerced {
-    /// Goes down as far as the schema goes, which is not far: it was read within a depth limit.
+    /// Recurses at most as deep as the schema, which was parsed within a depth limit.
     fn walk(&mut self, schema: &serde_json::Value, value: Value<'_>) {
         if let Some(object) = value.as_object() {
             let Some(properties) = schema.get("properties") else { return };
@@ -65,7 +65,7 @@ impl Coerced {
     }
 }
 
-/// The text of what a value should be instead, and its kind.
+/// The text of the converted value, and its kind.
 fn convert(schema: &serde_json::Value, value: Value<'_>) -> Option<(String, Kind)> {
     let wanted = schema.get("type")?;
     let wants = |name: &str| match wanted {
@@ -86,7 +86,7 @@ fn convert(schema: &serde_json::Value, value: Value<'_>) -> Option<(String, Kind
                 }
                 other => wants(other.as_str()),
             };
-            // White space around it is part of the string, not of a number.
+            // White space around it belongs to a string, not to a number.
             let is_exact = held.raw().len() == text.len();
             (fits && is_exact).then(|| (held.to_single_line().into_owned(), held.kind()))
         }

@@ -1,5 +1,5 @@
-//! Equality in the sense of JSON Schema (`const`, `enum`, `uniqueItems`), on the tape: numbers by
-//! value, objects whatever the order of their members.
+//! Equality in the sense of JSON Schema (`const`, `enum`, `uniqueItems`), on the tape: numbers by value,
+//! objects in any order of members.
 
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
 
@@ -21,7 +21,7 @@ pub(crate) fn equals(value: Value<'_>, expected: &Expected) -> bool {
                 && value.iter().zip(expected).all(|(element, expected)| equals(element, expected))
         }
         (View::Object(value), Expected::Object(expected)) => {
-            // With as many names as expected, and each of them expected, all are there.
+            // As many names as expected, all of them expected: so none is missing.
             distinct_len(value) == expected.len()
                 && distinct_members(value)
                     .all(|(name, member)| expected.get(name).is_some_and(|expected| equals(member, expected)))
@@ -44,7 +44,7 @@ pub(crate) fn is_unique(array: Array<'_>) -> bool {
         }
         return true;
     }
-    // The keys are random: nobody can choose elements whose hashes meet.
+    // The keys are random, so nobody can choose elements whose hashes collide.
     let keys = RandomState::new();
     let mut hashed: Vec<_> = array.iter().map(|element| (hash(element, &keys), element)).collect();
     hashed.sort_unstable_by_key(|(hash, _)| *hash);
@@ -71,7 +71,7 @@ fn same_objects(a: Object<'_>, b: Object<'_>) -> bool {
         return false;
     }
     let (mut a, b) = (distinct_members(a), distinct_members(b));
-    // The same names in the same order is what one meets.
+    // The common case: the same names in the same order.
     let mut ordered = a.clone().zip(b.clone());
     if ordered.clone().all(|((a, _), (b, _))| a == b) {
         return ordered.all(|((_, a), (_, b))| same(a, b));

@@ -1,7 +1,9 @@
-//! How often one value may be judged, because references and combinators multiply: thirty `anyOf` of two references
-//! each, every one to the next, lead to the last in 2³⁰ ways, and jsonschema goes all of them. Such schemas are refused.
+//! Limits how often one value may be validated, because references and combinators multiply: thirty `anyOf`
+//! of two references each, every one to the next, lead to the last on 2³⁰ paths, and jsonschema follows all
+//! of them. Such schemas are rejected.
 //!
-//! The ways are counted, not gone: each subschema is looked at once, so that counting is linear in the schema.
+//! The paths are counted without following them: each subschema is visited once, so counting is linear in the
+//! schema.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -13,75 +15,78 @@ use crate::error::{SchemaError, SchemaErrorKind};
 use crate::place::Document;
 use crate::pointer;
 
-/// To a value and those that it is in there may be so many times as many ways: whoever wants the most work needs a
-/// record as deep as the schema. The schema of Vega-Lite, 1.5 MB, has 1.2 million such ways, and 40 to one value.
+/// Including parts of a value, so many times as many paths are allowed: to cause the most work, an attacker
+/// needs a record as deep as the schema. The schema of Vega-Lite, 1.5 MB, has 1.2 million such paths, and 40
+/// to one value.
 const NESTED: u64 = 512;
-/// So many ways for each subschema are always allowed: a long list of alternatives is no multiplication.
+/// This many paths per subschema are always allowed: a long list of alternatives does not multiply.
 const PER_SUBSCHEMA: u64 = 16;
 
-/// The most bytes of the pointers of all parts of a schema. To compile it takes several times as much memory, and one long
-/// name with many subschemas below it would take all.
+/// The most bytes of the pointers of all parts of a schema. Compiling takes several times as much memory,
+/// which one long name with many subschemas below it could exhaust.
 const MAX_POINTERS: usize = 128 << 20;
-/// How many anchors of one name are looked at: a dynamic reference leads to one of them.
+/// How many anchors of one name are considered: a dynamic reference leads to one of them.
 const SAME_ANCHORS: usize = 64;
 
 const REFERENCES: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 
-/// How many steps a verdict by a subschema may take for a value and those that it is in, by the address of the
-/// subschema in its document.
+/// The most steps that validating a value, including its parts, may take with each subschema, by the
+/// subschema's address in its document.
 #[derive(Debug, Default)]
 pub(crate) struct Costs(HashMap<usize, u64>);
 
 impl Costs {
-    /// The cost of what has been counted; 1 for all else.
+    /// The cost of a subschema that was counted; 1 for all others.
     pub(crate) fn of(&self, schema: &Value) -> u64 {
         self.0.get(&address(schema)).copied().unwrap_or(1)
     }
 }
 
-/// Counts the ways through a schema.
+/// Counts the paths through a schema.
 ///
 /// # Errors
 ///
-/// If the pointers of its parts have more than [`MAX_POINTERS`], or more than `max_paths` lead from one subschema to others that judge the same value.
+/// If the pointers of its parts take more than [`MAX_POINTERS`] bytes, or more than `max_paths` paths lead
+/// from one subschema to others that validate the same value.
 pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, SchemaError> {
     if pointers(&document.schema) > MAX_POINTERS {
         let limit = MAX_POINTERS >> 20;
-        let reason = format!("the paths of its parts have more than {limit} MiB in all; shorten the names");
+        let reason =
+            format!("the pointers of its parts take more than {limit} MiB in total; shorten the names");
         return Err(SchemaError::new(SchemaErrorKind::Cost, "", reason));
     }
-    // A reference that leads nowhere is for jsonschema to report.
+    // Leave a reference to nowhere for jsonschema to report.
     let Some(nodes) = graph(document) else { return Ok(Costs::default()) };
-    let refused = |node: &Node, count: u64, most: u64| {
+    let too_costly = |node: &Node, count: u64, most: u64| {
         let count = if count == u64::MAX { "very many".to_owned() } else { count.to_string() };
         let reason = format!(
-            "references and combinators multiply: one value could be judged in {count} ways, more than {most}; refer \
+            "references and combinators multiply: one value could be validated on {count} paths, more than {most}; refer \
              to a subschema once, not from several alternatives"
         );
         SchemaError::new(SchemaErrorKind::Cost, path_of(document, node.address), reason)
     };
 
     let most = max_paths.max(PER_SUBSCHEMA.saturating_mul(nodes.len() as u64));
-    let counts = ways(&nodes, |node, ways| total(&node.same, ways));
-    // The innermost says best where it is.
+    let counts = count_paths(&nodes, |node, paths| total(&node.same, paths));
+    // Report the innermost, which is the most precise.
     let worst =
         nodes.iter().zip(&counts).filter(|(_, count)| **count > most).min_by_key(|(_, count)| **count);
     if let Some((node, count)) = worst {
-        return Err(refused(node, *count, most));
+        return Err(too_costly(node, *count, most));
     }
 
     let most = most.saturating_mul(NESTED);
-    let counts = ways(&nodes, |node, ways| {
-        let deepest = node.members.iter().map(|&at| ways(at)).max().unwrap_or(0);
-        total(&node.same, ways).saturating_add(total(&node.parts, ways)).saturating_add(deepest)
+    let counts = count_paths(&nodes, |node, paths| {
+        let deepest = node.members.iter().map(|&at| paths(at)).max().unwrap_or(0);
+        total(&node.same, paths).saturating_add(total(&node.parts, paths)).saturating_add(deepest)
     });
     match (nodes.first(), counts.first()) {
-        (Some(root), Some(&count)) if count > most => Err(refused(root, count, most)),
+        (Some(root), Some(&count)) if count > most => Err(too_costly(root, count, most)),
         _ => Ok(Costs(nodes.iter().map(|node| node.address).zip(counts).collect())),
     }
 }
 
-/// How long the pointers of a value's parts are in all.
+/// The total length of the pointers of a value's parts.
 fn pointers(value: &Value) -> usize {
     let mut all = 0_usize;
     let mut open = vec![(value, 0)];
@@ -91,7 +96,7 @@ fn pointers(value: &Value) -> usize {
             Value::Object(object) => {
                 open.extend(object.iter().map(|(name, value)| (value, length + 1 + name.len())));
             }
-            // As long as the index of the last.
+            // Count each element's index as long as the last one.
             Value::Array(array) => {
                 let length = length + 2 + array.len().checked_ilog10().unwrap_or(0) as usize;
                 open.extend(array.iter().map(|value| (value, length)));
@@ -102,19 +107,19 @@ fn pointers(value: &Value) -> usize {
     all
 }
 
-/// A subschema, and the places in the graph of those that it applies.
+/// A subschema, and the graph indices of the subschemas that it applies.
 struct Node {
     address: usize,
-    /// To the same value.
+    /// Applied to the same value.
     same: Vec<usize>,
-    /// To parts of the value; several may apply to one part.
+    /// Applied to parts of the value; several may apply to one part.
     parts: Vec<usize>,
-    /// To parts of the value, each to another.
+    /// Applied to parts of the value, each to a different one.
     members: Vec<usize>,
 }
 
-/// The subschemas that a verdict can lead to; the root is the first. None if there are no references that could
-/// multiply, or they cannot be resolved.
+/// The subschemas that validation can reach; the root is the first. None if no references could multiply, or
+/// if they cannot be resolved.
 fn graph(document: &Document) -> Option<Vec<Node>> {
     let mut references = 0;
     walk(&document.schema, |value| {
@@ -129,7 +134,7 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
     let registry = Registry::new().draft(draft).add(base.as_str(), resource).ok()?.prepare().ok()?;
     let resolver = registry.resolver(uri::from_str(&base).ok()?);
 
-    // Where dynamic references may lead, by the anchor's name; that of recursive ones is empty.
+    // The targets of dynamic references, by the anchor's name; those of recursive ones have an empty name.
     let mut anchors: HashMap<&str, Vec<_>> = HashMap::new();
     let mut open = vec![(&document.schema, resolver.clone())];
     while let Some((value, outer)) = open.pop() {
@@ -143,7 +148,7 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
     }
 
     let mut places = HashMap::from([(address(&document.schema), 0)]);
-    // In the order of their places.
+    // In the order of their indices.
     let mut found = vec![(&document.schema, resolver)];
     let mut nodes = Vec::new();
     while let Some((schema, outer)) = found.get(nodes.len()).cloned() {
@@ -176,8 +181,8 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
     Some(nodes)
 }
 
-/// The subschemas that keywords apply, references apart, as in [`Node`]. Of all drafts: to count what one does not
-/// know is no harm.
+/// The subschemas applied by keywords, without references, as in [`Node`]. Covers all drafts: counting
+/// unknown keywords does no harm.
 #[derive(Default)]
 struct Applied<'s> {
     same: Vec<&'s Value>,
@@ -216,19 +221,20 @@ impl<'s> Applied<'s> {
     }
 }
 
-/// For each node 1 and what `sum` makes of the counts of others, each counted once.
+/// For each node, 1 plus `sum` over the counts of others. Each node is counted once.
 ///
-/// A way that comes back to a subschema it is in ends there, but not the first time: jsonschema remembers verdicts on
-/// these only, and only if they were work. Where that is depends on the order of the ways, so there are two.
-fn ways(nodes: &[Node], sum: impl Fn(&Node, &dyn Fn(usize) -> u64) -> u64) -> Vec<u64> {
+/// A path that returns to a subschema it is inside ends there, but only the second time: jsonschema remembers
+/// verdicts only on these, and only if they took work. Which node that is depends on the order of the paths,
+/// so both orders are counted.
+fn count_paths(nodes: &[Node], sum: impl Fn(&Node, &dyn Fn(usize) -> u64) -> u64) -> Vec<u64> {
     let [first, second] = [false, true].map(|reversed| {
-        let once = ways_in_order(nodes, reversed, &vec![1; nodes.len()], &sum);
-        ways_in_order(nodes, reversed, &once, &sum)
+        let once = count_paths_in_order(nodes, reversed, &vec![1; nodes.len()], &sum);
+        count_paths_in_order(nodes, reversed, &once, &sum)
     });
     first.into_iter().zip(second).map(|(first, second)| first.max(second)).collect()
 }
 
-fn ways_in_order(
+fn count_paths_in_order(
     nodes: &[Node],
     reversed: bool,
     again: &[u64],
@@ -236,7 +242,7 @@ fn ways_in_order(
 ) -> Vec<u64> {
     let mut counts: Vec<Option<u64>> = vec![None; nodes.len()];
     let mut is_open = vec![false; nodes.len()];
-    // The root leads to all others. Not by recursion: references may lead from one to the next a million times.
+    // The root reaches all others. Without recursion: a chain of references may have a million links.
     let mut open = vec![0];
     while let Some(&at) = open.last() {
         let node = &nodes[at];
@@ -248,19 +254,19 @@ fn ways_in_order(
             open.pop();
         } else {
             is_open[at] = true;
-            let further = open.len();
+            let pushed_from = open.len();
             let all = node.same.iter().chain(&node.parts).chain(&node.members);
             open.extend(all.filter(|&&next| !is_open[next]));
             if reversed {
-                open[further..].reverse();
+                open[pushed_from..].reverse();
             }
         }
     }
     counts.into_iter().map(|count| count.unwrap_or(1)).collect()
 }
 
-fn total(places: &[usize], ways: &dyn Fn(usize) -> u64) -> u64 {
-    places.iter().fold(0, |total, &at| total.saturating_add(ways(at)))
+fn total(places: &[usize], paths: &dyn Fn(usize) -> u64) -> u64 {
+    places.iter().fold(0, |total, &at| total.saturating_add(paths(at)))
 }
 
 fn address(schema: &Value) -> usize {
@@ -283,9 +289,9 @@ fn walk<'s>(value: &'s Value, mut visit: impl FnMut(&'s Value)) {
     }
 }
 
-/// The pointer of what is at this address in a document.
+/// The pointer of the value at this address in a document.
 fn path_of(document: &Document, sought: usize) -> String {
-    // Each with the place of what it is in, and its name there: no pointer is built but one.
+    // Each with the index of its container, and its name there, so that only one pointer is built.
     let mut found = vec![(&document.schema, 0, Cow::Borrowed(""))];
     let mut at = 0;
     while let Some((value, ..)) = found.get(at)

@@ -1,10 +1,10 @@
-//! Why a schema or a tool definition cannot be used.
+//! Errors of schemas and tool definitions.
 
 use std::fmt;
 
 use tokenline_core::json::SyntaxError;
 
-/// What is wrong with a schema or a set of tool definitions.
+/// The kind of fault in a schema or a set of tool definitions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SchemaErrorKind {
@@ -12,23 +12,24 @@ pub enum SchemaErrorKind {
     Syntax,
     /// The schema breaks the rules for schemas: `{"type":"strin"}`.
     Invalid,
-    /// A reference leads nowhere, or out of the schema, which is never followed:
+    /// A reference leads nowhere, or out of the schema. The latter are never followed:
     /// `{"$ref":"https://example.com/a.json"}`.
     Reference,
     /// A regular expression is malformed, too large, or cannot be matched in linear time:
     /// `{"pattern":"(?=a)"}`.
     Pattern,
-    /// `$schema` names no draft from 4 to 2020-12: `{"$schema":"https://example.com/mine"}`.
+    /// `$schema` is not a draft from 4 to 2020-12: `{"$schema":"https://example.com/mine"}`.
     Draft,
-    /// References and combinators multiply, so that one value could be judged in more ways than
-    /// [`SchemaOptions::max_paths`](crate::SchemaOptions::max_paths): thirty `anyOf` of two references each, every one
-    /// to the next. Or the paths of the schema's parts take too much memory, because a long name has many below it.
+    /// References and combinators multiply, so that one value could be validated on more than
+    /// [`SchemaOptions::max_paths`](crate::SchemaOptions::max_paths) paths: thirty `anyOf` of two references
+    /// each, every one to the next. Or the pointers of the schema's parts take too much memory, because a
+    /// long name has many parts below it.
     Cost,
-    /// A tool definition is malformed, or two have one name: `[{"parameters":{}}]`.
+    /// A tool definition is malformed, or two have the same name: `[{"parameters":{}}]`.
     Tool,
 }
 
-/// Why a schema or a tool definition cannot be used: what, where, and the reason in one line.
+/// The reason why a schema or a tool definition cannot be used, and where, in one line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaError(Box<Inner>);
 
@@ -44,7 +45,7 @@ struct Inner {
 
 impl SchemaError {
     pub(crate) fn new(kind: SchemaErrorKind, path: impl Into<String>, reason: impl Into<String>) -> Self {
-        // One line, whatever the schema holds.
+        // One line, whatever the schema contains.
         let reason = reason.into().replace(['\n', '\r'], " ");
         Self(Box::new(Inner { kind, reason, path: path.into(), tool: None, position: None, source: None }))
     }
@@ -59,27 +60,26 @@ impl SchemaError {
         self
     }
 
-    /// What kind of fault it is.
+    /// The kind of fault.
     #[must_use]
     pub fn kind(&self) -> SchemaErrorKind {
         self.0.kind
     }
 
-    /// JSON Pointer to the fault, from the schema's root; in a tool definition, from the root of
-    /// its parameters' schema.
+    /// JSON Pointer to the fault, from the schema's root; in a tool definition, from the root of its
+    /// parameters' schema.
     #[must_use]
     pub fn path(&self) -> &str {
         &self.0.path
     }
 
-    /// The name of the tool whose definition it is about.
+    /// The name of the tool with the faulty definition.
     #[must_use]
     pub fn tool(&self) -> Option<&str> {
         self.0.tool.as_deref()
     }
 
-    /// The line of the fault and the byte in that line, both counted from 1, if the schema was
-    /// read from text.
+    /// The line and column (in bytes) of the fault, both from 1, if the schema was read from text.
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {
         self.0.position

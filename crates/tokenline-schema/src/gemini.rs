@@ -1,10 +1,10 @@
-//! Gemini's own form of a schema, as JSON Schema.
+//! Converts Gemini's own schema form to JSON Schema.
 
 use tokenline_core::json::{Raw, Value};
 
 const TYPES: [&str; 6] = ["STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "OBJECT"];
 
-/// The same as JSON Schema, if it is in Gemini's form: types in capitals, and `nullable`.
+/// The schema as JSON Schema, if it is in Gemini's form: types in capitals, and `nullable`.
 pub(crate) fn to_json_schema(schema: Value<'_>) -> Option<Raw> {
     let mut edits = Vec::new();
     gather(schema, &mut edits);

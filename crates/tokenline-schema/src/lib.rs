@@ -1,7 +1,7 @@
-//! JSON Schema over the tape of `tokenline-core`: records are judged where they lie, and what is
-//! wrong with them is reported by the one rule that they break.
+//! JSON Schema over the tape of `tokenline-core`: validates records without copying them, and reports the one
+//! rule that an invalid record breaks.
 //!
-//! [`SchemaValidator`] judges records, [`ToolSet`] tool calls. They implement the core's
+//! [`SchemaValidator`] validates records, [`ToolSet`] tool calls. They implement the core's
 //! [`Validate`](tokenline_core::Validate) and [`ValidateCall`](tokenline_core::ValidateCall).
 //!
 //! ```
@@ -25,28 +25,28 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What holds
+//! # Guarantees
 //!
-//! - **The verdict is jsonschema's.** Every record has the verdict that the `jsonschema` crate
-//!   gives the same text read by serde_json. Numbers that serde_json cannot read, because they are
-//!   beyond the range of `f64`, are judged as infinities; they count as whole.
-//! - **Two members of one name** make a record invalid before any rule is looked at, unless
+//! - **The verdict is jsonschema's.** Every record has the verdict that the `jsonschema` crate gives for the
+//!   same text read by serde_json. Numbers beyond the range of `f64`, which serde_json cannot read, are
+//!   treated as infinities and count as whole.
+//! - **Two members of the same name** make a record invalid before any rule is checked, unless
 //!   [allowed](SchemaOptions::allow_duplicate_keys): readers disagree on which of them counts.
-//! - **One violation for each record**, the first that is found on the way down. Of alternatives
-//!   that a constant tells apart (`oneOf` and `anyOf`, as serde's tagged enums have them), it is that of the
-//!   alternative that was meant.
-//! - **Private.** Messages name rules, kinds and what the schema says, never a value of the record. A path has `*` for
-//!   each member that the schema does not name, unless [`show_names`](SchemaValidator::show_names) is on.
-//! - **Bounded.** A verdict builds no `serde_json::Value`; a reason is looked for within a budget in
-//!   proportion to the record. Recursive alternatives cost no exponential time, patterns are
-//!   matched in linear time. A schema whose references and combinators multiply, so that one value could be judged
-//!   in more ways than [`SchemaOptions::max_paths`], is refused when it is compiled.
+//! - **One violation per record**, the first one found. For alternatives that a constant tells apart (`oneOf`
+//!   and `anyOf`, as in serde's tagged enums), it is a violation of the intended alternative.
+//! - **Private.** Messages name rules, kinds and parts of the schema, never a value of the record. A path has
+//!   `*` for each member that the schema does not name, unless [`show_names`](SchemaValidator::show_names) is
+//!   on.
+//! - **Bounded.** A verdict builds no `serde_json::Value`; the search for a reason has a budget proportional
+//!   to the record. Recursive alternatives take no exponential time, patterns are matched in linear time. A
+//!   schema whose references and combinators multiply, so that one value could be validated on more than
+//!   [`SchemaOptions::max_paths`] paths, is rejected when it is compiled.
 //! - **Offline.** A reference out of the schema is an error, not a request.
 //!
-//! # What this is not
+//! # Non-goals
 //!
-//! A list of everything that is wrong with a document, annotations, or the standard's output
-//! formats: use `jsonschema` itself for these.
+//! A list of everything that is wrong with a document, annotations, and the standard's output formats: use
+//! `jsonschema` itself for these.
 #![forbid(unsafe_code)]
 
 mod coerce;
@@ -59,10 +59,10 @@ mod names;
 mod number;
 mod place;
 mod pointer;
-mod refusal;
 mod tape;
 mod text;
 mod tools;
+mod unsupported_schema;
 mod validator;
 
 pub use error::{SchemaError, SchemaErrorKind};

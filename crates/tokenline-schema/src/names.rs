@@ -1,5 +1,5 @@
-//! The names of members that a schema contains. Any other name comes from the record, and may be private: a map from
-//! e-mail addresses has them for names.
+//! The member names that a schema contains. Any other name comes from the record and may be private: a map
+//! from e-mail addresses uses them as names.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use tokenline_core::json::{Kind, Value};
 
 use crate::pointer;
 
-/// Every name that the schema gives a member, wherever it does.
+/// Every member name in the schema.
 pub(crate) fn names(schema: &Schema) -> HashSet<String> {
     let mut names = HashSet::new();
     collect(schema, &mut names);
@@ -43,7 +43,7 @@ fn collect(schema: &Schema, names: &mut HashSet<String>) {
     }
 }
 
-/// The path of a place in `value`, with `*` for each name that is not one of these.
+/// The path of a place in `value`, with `*` for each name that is not in `names`.
 pub(crate) fn shown(path: &str, value: Value<'_>, names: &HashSet<String>) -> String {
     let mut shown = String::new();
     let mut here = Some(value);

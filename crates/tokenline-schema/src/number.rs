@@ -1,16 +1,16 @@
-//! Numbers as jsonschema and JSON Schema's equality see them.
+//! Numbers as seen by jsonschema and by JSON Schema's equality.
 
 use std::borrow::Cow;
 
 use jsonschema::json::JsonNumber;
 use tokenline_core::json::Number;
 
-/// A number of the tape. Judged as serde_json would read it, so that verdicts equal those over
-/// `serde_json::Value`; what serde_json cannot hold is judged as an infinity, or by its literal.
+/// A number of the tape. Treated as serde_json would read it, so that verdicts equal those over
+/// `serde_json::Value`. Numbers that serde_json cannot hold are treated as infinities, or by their literal.
 #[derive(Clone, Copy)]
 pub(crate) struct TapeNumber<'a>(pub(crate) Number<'a>);
 
-/// Every float from here on is whole: 2^63.
+/// All floats from here on are whole: 2^63.
 const ALL_WHOLE: f64 = 9_223_372_036_854_775_808.0;
 
 impl JsonNumber for TapeNumber<'_> {
@@ -26,13 +26,13 @@ impl JsonNumber for TapeNumber<'_> {
 
     #[inline]
     fn as_f64(&self) -> Option<f64> {
-        // Rounded correctly, as jsonschema has serde_json do it, in half the time.
+        // Rounded correctly, as serde_json does for jsonschema, in half the time.
         self.0.as_str().parse().ok().filter(|number: &f64| number.is_finite())
     }
 
     fn as_str(&self) -> Cow<'_, str> {
-        // What serde_json would print: `multipleOf` reads the digits of numbers that are no u64 or
-        // i64, and more of them would be another verdict.
+        // What serde_json would print: `multipleOf` reads the digits of numbers that are neither u64 nor i64,
+        // and more digits would change the verdict.
         if self.0.as_u64().is_some() || self.0.as_i64().is_some() {
             return Cow::Borrowed(self.0.as_str());
         }
@@ -43,7 +43,7 @@ impl JsonNumber for TapeNumber<'_> {
     }
 
     fn to_number(&self) -> Cow<'_, serde_json::Number> {
-        // Only error texts ask for it, and those are not built from the tape.
+        // Only error texts use it, and those are not built from the tape.
         let number = self.0.to_number().or_else(|| {
             let limit = if self.0.as_str().starts_with('-') { f64::MIN } else { f64::MAX };
             serde_json::Number::from_f64(limit)
@@ -59,24 +59,24 @@ impl JsonNumber for TapeNumber<'_> {
     }
 
     fn is_written_as_integer(&self) -> bool {
-        // serde_json forgets how a float was written; jsonschema then takes the large ones, and
-        // not `-0`, for integers.
+        // serde_json does not keep how a float was written; jsonschema then takes large floats, and not `-0`,
+        // for integers.
         self.0.as_u64().is_some()
             || self.0.as_i64().is_some()
             || self.as_f64().map_or(self.0.is_written_as_integer(), |number| number.abs() >= ALL_WHOLE)
     }
 }
 
-/// A number by value: `1`, `1.0` and `1e0` are one.
+/// A number by value: `1`, `1.0` and `1e0` are equal.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Canonical<'a> {
     Whole(i128),
     Float(f64),
-    /// Beyond the range of `f64`: equal only to what is written alike.
+    /// Beyond the range of `f64`: equal only if written alike.
     Beyond(&'a str),
 }
 
-/// Every whole `u64` and `i64` fits, and so does every float below this: 2^64.
+/// All whole `u64` and `i64` fit, and so does every float below this: 2^64.
 const WHOLE_LIMIT: f64 = 18_446_744_073_709_551_616.0;
 
 impl Canonical<'_> {

@@ -1,4 +1,4 @@
-//! A schema document and the places in it at which a value is judged.
+//! A schema document, and the places in it that a value is validated against.
 
 use jsonschema::Draft;
 use serde_json::{Map, Value};
@@ -6,32 +6,32 @@ use serde_json::{Map, Value};
 use crate::cost::Costs;
 use crate::pointer;
 
-/// A schema as it was given, and the draft by which it is read.
+/// A schema as given, and its draft.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) schema: Value,
     pub(crate) draft: Draft,
-    /// Of the subschemas at their addresses in `schema`.
+    /// The costs of the subschemas, by their addresses in `schema`.
     pub(crate) costs: Costs,
 }
 
-/// A subschema and where it stands.
+/// A subschema and its position.
 #[derive(Clone, Debug)]
 pub(crate) struct Place<'s> {
     document: &'s Document,
     pub(crate) schema: &'s Value,
     /// JSON Pointer from the document's root.
     pub(crate) pointer: String,
-    /// The pointer of the resource it belongs to: what `#` means here.
+    /// The pointer of the resource that contains it: the target of `#` here.
     base: String,
 }
 
-/// How deep `$ref` and `allOf` are followed when collecting what holds at one place.
+/// How deep `$ref` and `allOf` are followed to collect all schemas that apply at one place.
 const FACET_DEPTH: usize = 8;
-/// How many schema objects may hold at one place.
+/// How many schema objects may apply at one place.
 const FACETS: usize = 64;
 
-/// Where a document is that does not name itself.
+/// The URI of a document without an identifier.
 const HOME: &str = "json-schema:///";
 
 impl Document {
@@ -60,8 +60,7 @@ impl<'s> Place<'s> {
         self.document.costs.of(self.schema)
     }
 
-    /// The value of a keyword that is understood here. In drafts 4 to 7 nothing counts beside
-    /// `$ref`.
+    /// The value of a keyword that applies here. In drafts 4 to 7, `$ref` disables its siblings.
     pub(crate) fn keyword(&self, keyword: &str) -> Option<&'s Value> {
         let object = self.object()?;
         let hidden = self.draft() <= Draft::Draft7 && keyword != "$ref" && object.contains_key("$ref");
@@ -79,25 +78,25 @@ impl<'s> Place<'s> {
         (schema.is_object() || schema.is_boolean()).then(|| self.below(schema, &[keyword]))
     }
 
-    /// The subschema of this name under a keyword that has a map of them.
+    /// The subschema of this name under a keyword with a map of subschemas.
     pub(crate) fn named_child(&self, keyword: &str, name: &str) -> Option<Self> {
         let schema = self.keyword(keyword)?.as_object()?.get(name)?;
         (schema.is_object() || schema.is_boolean()).then(|| self.below(schema, &[keyword, name]))
     }
 
-    /// The names under a keyword that has a map of subschemas.
+    /// The names under a keyword with a map of subschemas.
     pub(crate) fn names(&self, keyword: &str) -> impl Iterator<Item = &'s str> {
         self.keyword(keyword).and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.as_str())
     }
 
-    /// The subschemas under a keyword that has a list of them.
+    /// The subschemas under a keyword with a list of subschemas.
     pub(crate) fn list(&self, keyword: &str) -> Vec<Self> {
         let schemas = self.keyword(keyword).and_then(Value::as_array);
         let at = |(at, schema)| self.below(schema, &[keyword, &usize::to_string(&at)]);
         schemas.into_iter().flatten().enumerate().map(at).collect()
     }
 
-    /// Every subschema of this one, but what references lead to.
+    /// All subschemas of this one, except the targets of references.
     pub(crate) fn children(&self) -> Vec<Self> {
         let single = [
             "additionalItems",
@@ -122,7 +121,7 @@ impl<'s> Place<'s> {
         children
     }
 
-    /// Where `$ref` leads, if that is in this document and can be told without its URIs.
+    /// The target of `$ref`, if it is in this document and can be found without its URIs.
     pub(crate) fn reference(&self) -> Option<Self> {
         let fragment = self.keyword("$ref")?.as_str()?.strip_prefix('#')?;
         let base = self.document.schema.pointer(&self.base)?;
@@ -151,7 +150,7 @@ impl<'s> Place<'s> {
         Some(place)
     }
 
-    /// The schema objects that all hold here: this one, what it refers to, and their `allOf`.
+    /// The schema objects that all apply here: this one, its reference's target, and their `allOf`.
     pub(crate) fn facets(&self) -> Vec<Self> {
         let mut facets = Vec::new();
         self.collect_facets(FACET_DEPTH, &mut facets);
@@ -209,15 +208,15 @@ impl<'s> Place<'s> {
     }
 }
 
-/// The identifier a schema gives itself.
+/// The identifier that a schema declares.
 pub(crate) fn identifier(schema: &Value, draft: Draft) -> Option<&str> {
     let object = schema.as_object()?;
-    // In drafts 4 to 7 nothing counts beside `$ref`.
+    // In drafts 4 to 7, `$ref` disables its siblings.
     let hidden = draft <= Draft::Draft7 && object.contains_key("$ref");
     if hidden { None } else { object.get(draft.id_keyword())?.as_str() }
 }
 
-/// The draft in which a keyword that leads to subschemas first had its meaning.
+/// The first draft with a keyword that contains subschemas.
 fn introduced(keyword: &str) -> Draft {
     match keyword {
         "const" | "contains" | "propertyNames" => Draft::Draft6,

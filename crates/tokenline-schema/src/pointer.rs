@@ -12,7 +12,7 @@ pub(crate) fn push(pointer: &mut String, token: &str) {
     }
 }
 
-/// A pointer with one more token.
+/// A pointer extended by one token.
 pub(crate) fn join(pointer: &str, token: &str) -> String {
     let mut joined = String::with_capacity(pointer.len() + token.len() + 1);
     joined.push_str(pointer);
@@ -33,7 +33,7 @@ pub(crate) fn to_fragment(pointer: &str) -> String {
     fragment
 }
 
-/// A URI's fragment, decoded; nothing if an escape in it is malformed.
+/// A URI's fragment, decoded; `None` if an escape in it is malformed.
 pub(crate) fn from_fragment(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.as_bytes();

@@ -1,5 +1,5 @@
-//! The tape as jsonschema sees it: its traits for [`Value`], so that records are judged where they
-//! lie and no `serde_json::Value` is built of them.
+//! The tape as jsonschema sees it: implements its traits for [`Value`], so that records are validated without
+//! building a `serde_json::Value`.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::number::TapeNumber;
 /// The representation of the tape.
 pub(crate) struct Tape;
 
-/// What holds a lone string, such as a member's name, for as long as it is judged.
+/// Holds a lone string, such as a member's name, while it is validated.
 #[derive(Default)]
 pub(crate) struct StringBuffer {
     text: String,
@@ -26,7 +26,7 @@ impl StringBuffer {
     pub(crate) fn with<T>(&mut self, string: &str, f: impl FnOnce(Value<'_>) -> T) -> T {
         self.text.clear();
         self.text.push('"');
-        // The shortest escapes, so that no name gets longer than it was in its document.
+        // The shortest escapes, so that no name gets longer than in its document.
         for character in string.chars() {
             match character {
                 '"' => self.text.push_str("\\\""),
@@ -53,8 +53,8 @@ impl Json for Tape {
     type PreparedKey = Box<str>;
     type StringBuffer = StringBuffer;
 
-    // A lookup walks the object's members, so one pass for all required names is cheaper unless
-    // the object is much larger than the schema knows.
+    // A lookup iterates over the object's members, so one pass for all required names is cheaper unless the
+    // object is much larger than the schema expects.
     const KEYS_PER_LOOKUP: usize = 64;
 
     fn prepare_key(key: &str) -> Box<str> {
@@ -66,12 +66,13 @@ impl Json for Tape {
     }
 }
 
-/// A value on a tape; or an object that is on no tape, by which one validator is asked for a verdict on a part of its
-/// schema (see `explain::oracle`). One type for both, because jsonschema is compiled once for each.
+/// A value on a tape, or an object that is on no tape, used to ask one validator for a verdict on a part of
+/// its schema (see `explain::subschema_validator`). One type for both, because jsonschema is compiled once
+/// for each.
 #[derive(Clone, Copy)]
 pub(crate) struct TapeNode<'a> {
     value: Value<'a>,
-    /// Where `value` is an empty object: the only member of the object that is meant.
+    /// If set, `value` is an empty object, and this is the only member of the object.
     member: Option<&'a (&'a str, Value<'a>)>,
 }
 
@@ -83,7 +84,7 @@ impl<'a> From<Value<'a>> for TapeNode<'a> {
 }
 
 impl<'a> TapeNode<'a> {
-    /// The object whose only member is `member`; `empty` is an empty object.
+    /// An object with `member` as its only member; `empty` is an empty object.
     pub(crate) fn object_of(member: &'a (&'a str, Value<'a>), empty: Value<'a>) -> Self {
         Self { value: empty, member: Some(member) }
     }
@@ -164,8 +165,8 @@ impl<'a> Node<'a, Tape> for TapeNode<'a> {
 
     #[inline]
     fn identity(&self) -> Option<NodeIdentity> {
-        // A generation is never given twice, so an identity means one value for all time: verdicts
-        // are remembered by it. Not that of an object that is on no tape: all of those are one empty object.
+        // A generation is never reused, so an identity means one value for ever, and verdicts are remembered
+        // by it. Not for an object that is on no tape: all of those share one empty object.
         if self.member.is_some() {
             return None;
         }
@@ -174,7 +175,7 @@ impl<'a> Node<'a, Tape> for TapeNode<'a> {
     }
 }
 
-/// For texts about a value, which this crate never asks jsonschema for.
+/// For texts about a value, which this crate never requests from jsonschema.
 fn to_owned(value: Value<'_>) -> Owned {
     match value.view() {
         View::Null => Owned::Null,
@@ -257,7 +258,8 @@ impl<'a> Array<'a, Tape> for TapeArray<'a> {
     }
 }
 
-/// The elements of a [`TapeArray`]. Not a `Map` with a function pointer, which would be called for each.
+/// The elements of a [`TapeArray`]. Not a `Map` with a function pointer, because that would be called per
+/// element.
 pub(crate) struct TapeElements<'a>(json::Elements<'a>);
 
 impl<'a> Iterator for TapeElements<'a> {
@@ -274,7 +276,7 @@ impl<'a> Iterator for TapeElements<'a> {
     }
 }
 
-/// The members of an object, the last one of each name.
+/// The members of an object; of repeated names, only the last.
 #[inline]
 pub(crate) fn distinct_members(object: json::Object<'_>) -> Members<'_> {
     if object.has_repeated_name() {
@@ -283,7 +285,7 @@ pub(crate) fn distinct_members(object: json::Object<'_>) -> Members<'_> {
     Members::InOrder(object.iter())
 }
 
-/// How many members an object has, counting each name once.
+/// The number of members of an object, counting each name once.
 #[inline]
 pub(crate) fn distinct_len(object: json::Object<'_>) -> usize {
     if object.has_repeated_name() { distinct_members(object).count() } else { object.len() }
@@ -292,7 +294,7 @@ pub(crate) fn distinct_len(object: json::Object<'_>) -> usize {
 #[cold]
 fn without_repeats(object: json::Object<'_>) -> Members<'_> {
     let mut members: Vec<_> = object.iter().enumerate().collect();
-    // By name, the last of each name first.
+    // Sorted by name, the last of each name first.
     members.sort_unstable_by(|(a, (a_name, _)), (b, (b_name, _))| (a_name, b).cmp(&(b_name, a)));
     members.dedup_by_key(|(_, (name, _))| *name);
     members.sort_unstable_by_key(|(at, _)| *at);
@@ -300,11 +302,11 @@ fn without_repeats(object: json::Object<'_>) -> Members<'_> {
     Members::Listed(Box::new(distinct.into_iter()))
 }
 
-/// The members of an object, the last one of each name.
+/// The members of an object; of repeated names, only the last.
 #[derive(Clone)]
 pub(crate) enum Members<'a> {
     InOrder(json::Members<'a>),
-    /// Where names are repeated.
+    /// If names are repeated.
     Listed(Box<std::vec::IntoIter<(&'a str, Value<'a>)>>),
 }
 

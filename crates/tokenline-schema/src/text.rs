@@ -1,11 +1,11 @@
-//! Keeping messages short.
+//! Keeps messages short.
 
-/// How many things a message lists.
+/// How many items a message lists.
 const LISTED: usize = 10;
-/// How many bytes of one thing a message shows.
+/// How many bytes of one item a message shows.
 const SHOWN: usize = 64;
 
-/// A list of which no more than the first few are named.
+/// A list that names only the first few items.
 pub(crate) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     let more = items.len().saturating_sub(LISTED);
     let mut text = items.take(LISTED).collect::<Vec<_>>().join(", ");
@@ -15,17 +15,17 @@ pub(crate) fn list(items: impl ExactSizeIterator<Item = String>) -> String {
     text
 }
 
-/// A name in backticks, cut if it is long.
+/// A name in backticks, shortened if it is long.
 pub(crate) fn quoted(name: &str) -> String {
     format!("`{}`", shorten(name.to_owned()))
 }
 
-/// A text, cut if it is long.
+/// A text, shortened if it is long.
 pub(crate) fn shorten(text: String) -> String {
     shorten_to(text, SHOWN)
 }
 
-/// A text, cut if it is longer than `limit` bytes.
+/// A text, shortened if it is longer than `limit` bytes.
 pub(crate) fn shorten_to(mut text: String, limit: usize) -> String {
     if text.len() > limit {
         let end = (0..=limit).rev().find(|&at| text.is_char_boundary(at));

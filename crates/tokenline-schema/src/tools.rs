@@ -11,9 +11,9 @@ use crate::gemini;
 use crate::text::{list, quoted};
 use crate::validator::{SchemaValidator, place, to_schema};
 
-/// Judges tool calls by the tools' definitions.
+/// Validates tool calls against tool definitions.
 ///
-/// The name must be that of a tool, the parameters an object that fits its schema.
+/// A call must name a defined tool, and its parameters must be an object that fits the tool's schema.
 ///
 /// ```
 /// use tokenline_core::{Code, ValidateCall, json::Parser};
@@ -35,10 +35,11 @@ pub struct ToolSet {
     coerces: bool,
 }
 
-/// The members under which lists of tools come.
+/// The members that contain lists of tools.
 const LISTS: [&str; 4] = ["result", "tools", "functionDeclarations", "function_declarations"];
 
-/// Gathers the definitions of an array, or of what an MCP server or Gemini wraps around one. Whether it was one.
+/// Collects the definitions of an array, or of the object that an MCP server or Gemini wraps around one.
+/// Returns whether there was one.
 fn list_definitions<'a>(value: Value<'a>, definitions: &mut Vec<Value<'a>>) -> bool {
     if let Some(array) = value.as_array() {
         for element in array {
@@ -58,8 +59,8 @@ impl ToolSet {
     ///
     /// # Errors
     ///
-    /// If two have one name, or the parameters of one are no usable schema of an object. The error
-    /// names the tool.
+    /// If two tools have the same name, or the parameters of one are not a usable schema of an object. The
+    /// error names the tool.
     pub fn new(definitions: &[ToolDefinition]) -> Result<Self, SchemaError> {
         let mut set = Self::default();
         for definition in definitions {
@@ -68,12 +69,12 @@ impl ToolSet {
         Ok(set)
     }
 
-    /// Reads and compiles definitions: a JSON array of what [`ToolDefinition`] is read from, the result of an MCP server's
-    /// `tools/list`, or Gemini's `functionDeclarations`.
+    /// Reads and compiles definitions: a JSON array of [`ToolDefinition`] forms, the result of an MCP
+    /// server's `tools/list`, or Gemini's `functionDeclarations`.
     ///
     /// # Errors
     ///
-    /// If the text is not that, or as [`new`](Self::new); with line and column.
+    /// If the text is none of these, or as for [`new`](Self::new). The error has a line and column.
     pub fn from_json_str(text: &str) -> Result<Self, SchemaError> {
         let mut parser = Parser::new();
         let root = parser.parse(text)?;
@@ -132,16 +133,17 @@ impl ToolSet {
         Ok(())
     }
 
-    /// The same, with parameters that do not fit a tool's schema changed in kind where they fit then.
+    /// Enables coercion: parameters that do not fit a tool's schema are converted to other kinds if they fit
+    /// then.
     ///
-    /// A string whose text is exactly the JSON of a number, boolean, null, array or object becomes that
-    /// where the schema's `type` asks for it and not for a string, and a number becomes a string where
-    /// only that will do; in members and elements too, as far as `properties` and `items` lead. A call
-    /// that fits as it is, is left alone, and one that fits neither way is rejected for what is wrong with
-    /// it as it came. Every change is [recorded](tokenline_core::ToolCall::coerced).
+    /// A string whose text is exactly the JSON of a number, boolean, null, array or object is converted if
+    /// the schema's `type` asks for that kind and not for a string. A number becomes a string if only a
+    /// string is allowed. This includes members and elements, as far as `properties` and `items` describe
+    /// them. A call that already fits is not changed, and one that fits neither way is rejected with the
+    /// violations of its original form. Every change is [recorded](tokenline_core::ToolCall::coerced).
     ///
-    /// This is for syntaxes in which all parameters are strings, such as Qwen3-Coder's, and for models
-    /// that quote their numbers.
+    /// Use it for syntaxes in which all parameters are strings, such as Qwen3-Coder's, and for models that
+    /// quote numbers.
     ///
     /// ```
     /// use tokenline_core::{Event, JsonlParser, Options, ToolCall};
@@ -166,8 +168,8 @@ impl ToolSet {
         Self { coerces: true, ..self }
     }
 
-    /// Whether paths show the names of all members, as for [`SchemaValidator::show_names`]. By default, a parameter
-    /// that the tool's schema does not name is `*` in them.
+    /// Whether paths show the names of all members, like [`SchemaValidator::show_names`]. By default, a
+    /// parameter that the tool's schema does not name is `*`.
     #[must_use]
     pub fn show_names(mut self, yes: bool) -> Self {
         for validator in self.validators.values_mut() {
@@ -176,7 +178,7 @@ impl ToolSet {
         self
     }
 
-    /// The definitions, in the order in which they were given.
+    /// The definitions, in the order given.
     #[must_use]
     pub fn definitions(&self) -> &[ToolDefinition] {
         &self.definitions

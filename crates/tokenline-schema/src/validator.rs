@@ -12,17 +12,17 @@ use tokenline_core::{Code, Validate, Violation};
 
 use crate::cost::{self, Costs};
 use crate::error::{SchemaError, SchemaErrorKind};
-use crate::explain::{self, Finding, SubschemaValidator};
+use crate::explain::{self, BrokenRule, SubschemaValidator};
 use crate::names;
 use crate::place::Document;
-use crate::refusal;
 use crate::tape::Tape;
+use crate::unsupported_schema;
 
-/// Bytes that one compiled regular expression may take, and the same for its matching tables. A
-/// pattern of a few bytes, such as `((a{99}){99}){99}`, could otherwise take all memory.
+/// The memory limit of one compiled regular expression in bytes, and of its matching tables. A pattern of a
+/// few bytes, such as `((a{99}){99}){99}`, could otherwise exhaust memory.
 const PATTERN_SIZE: usize = 1 << 20;
 
-/// How schemas are read and records judged.
+/// Options for compiling schemas and validating records.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SchemaOptions {
     assert_formats: bool,
@@ -37,33 +37,32 @@ impl Default for SchemaOptions {
 }
 
 impl SchemaOptions {
-    /// Formats are asserted, records with duplicate keys rejected.
+    /// Formats are asserted, records with duplicate keys are rejected.
     #[must_use]
     pub const fn new() -> Self {
         Self { assert_formats: true, allow_duplicate_keys: false, max_paths: 4096 }
     }
 
-    /// Whether a string that is not of its `format` breaks the schema. The drafts disagree: up to
-    /// draft 7 it does, from 2019-09 on a format is a mere annotation. Here it does in every
-    /// draft unless turned off, because whoever writes `"format": "date"` means it. Formats
-    /// that no draft defines are ignored.
+    /// Whether a string that does not match its `format` breaks the schema; on by default. The drafts
+    /// disagree: up to draft 7 it does, from 2019-09 on a format is only an annotation. Formats that no draft
+    /// defines are ignored.
     #[must_use]
     pub const fn assert_formats(mut self, yes: bool) -> Self {
         self.assert_formats = yes;
         self
     }
 
-    /// Whether a record in which an object names a member twice may pass. The last one is judged.
+    /// Whether a record in which an object names a member twice may pass. The last one counts.
     #[must_use]
     pub const fn allow_duplicate_keys(mut self, yes: bool) -> Self {
         self.allow_duplicate_keys = yes;
         self
     }
 
-    /// The number of ways in which references, combinators (`anyOf` and its kin) and conditions may lead from one
-    /// subschema to others that judge the same value, by default 4096; 512 times as many where the subschemas of its
-    /// parts are counted too. A small schema can have billions, because they multiply, and a verdict may go all of them.
-    /// 16 for each subschema are always allowed.
+    /// The most paths on which references, combinators (such as `anyOf`) and conditions may lead from one
+    /// subschema to others that validate the same value; 4096 by default. Including the subschemas of the
+    /// value's parts, 512 times as many. A small schema can have billions, because they multiply, and a
+    /// verdict may follow all of them. 16 per subschema are always allowed.
     #[must_use]
     pub const fn max_paths(mut self, paths: u64) -> Self {
         self.max_paths = paths;
@@ -74,18 +73,19 @@ impl SchemaOptions {
     ///
     /// # Errors
     ///
-    /// If it is no schema of its draft, refers to something outside itself, has a pattern that cannot be matched in
-    /// linear time, could judge one value in more than [`max_paths`](Self::max_paths) ways, or has paths of
-    /// more than 128 MiB in all.
+    /// If it is not a valid schema of its draft, refers to something outside itself, has a pattern that
+    /// cannot be matched in linear time, could validate one value on more than [`max_paths`](Self::max_paths)
+    /// paths, or its pointers take more than 128 MiB in all.
     pub fn build(self, schema: &impl AsSchema) -> Result<SchemaValidator, SchemaError> {
         let schema = &*schema.as_schema()?;
         let draft = Draft::default().detect(schema);
         let mut document = Document { schema: schema.clone(), draft, costs: Costs::default() };
-        // Before it is compiled, which may go all ways too.
+        // Before compiling it, which may also follow all paths.
         document.costs = cost::count(&document, self.max_paths)?;
-        let validator = self.for_tape().build(schema).map_err(|error| refusal::explain(schema, &error))?;
-        let oracle = OnceLock::new();
-        let inner = Inner { validator, document, options: self, oracle, names: OnceLock::new() };
+        let validator =
+            self.for_tape().build(schema).map_err(|error| unsupported_schema::explain(schema, &error))?;
+        let subschema_validator = OnceLock::new();
+        let inner = Inner { validator, document, options: self, subschema_validator, names: OnceLock::new() };
         Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false })
     }
 
@@ -93,7 +93,7 @@ impl SchemaOptions {
     ///
     /// # Errors
     ///
-    /// If the text is not JSON, else as [`build`](Self::build); with line and column.
+    /// If the text is not JSON, or as for [`build`](Self::build). The error has a line and column.
     pub fn build_str(self, text: &str) -> Result<SchemaValidator, SchemaError> {
         let mut parser = Parser::new();
         let value = parser.parse(text)?;
@@ -120,7 +120,7 @@ pub trait AsSchema {
     ///
     /// # Errors
     ///
-    /// If a number in it is one that serde_json cannot hold.
+    /// If it contains a number that serde_json cannot hold.
     fn as_schema(&self) -> Result<Cow<'_, serde_json::Value>, SchemaError>;
 }
 
@@ -148,7 +148,7 @@ pub(crate) fn to_schema(value: Value<'_>) -> Result<serde_json::Value, SchemaErr
     value.to_value().map_err(|error| SchemaError::new(SchemaErrorKind::Syntax, "", error.to_string()))
 }
 
-/// The error with the line and column of its place in the text.
+/// The error with its line and column in the text.
 pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
     let Some(value) = schema.pointer(error.path()) else { return error };
     let before = &schema.document()[..value.range().start];
@@ -156,11 +156,11 @@ pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
     error.at(1 + before.matches('\n').count(), 1 + before.len() - line_start)
 }
 
-/// Judges records by a JSON Schema. Cheap to clone.
+/// Validates records against a JSON Schema. Cheap to clone.
 ///
-/// Drafts 4, 6, 7, 2019-09 and 2020-12 are told apart by `$schema`; without it, 2020-12 is assumed.
-/// Nothing outside the schema is ever read: no file, no URL. Patterns are matched in linear time,
-/// so look-around and back-references are refused.
+/// Supports drafts 4, 6, 7, 2019-09 and 2020-12, selected by `$schema`; the default is 2020-12. Nothing
+/// outside the schema is ever read, neither files nor URLs. Patterns are matched in linear time, so
+/// look-around and back-references are rejected.
 #[derive(Clone)]
 pub struct SchemaValidator {
     inner: Arc<Inner>,
@@ -171,9 +171,9 @@ struct Inner {
     validator: Validator<Tape>,
     document: Document,
     options: SchemaOptions,
-    /// Made for the first record that is invalid.
-    oracle: OnceLock<Option<SubschemaValidator>>,
-    /// The names that the schema gives to members; made for the first path that is shown.
+    /// Created for the first invalid record.
+    subschema_validator: OnceLock<Option<SubschemaValidator>>,
+    /// The member names in the schema; created for the first path that is shown.
     names: OnceLock<HashSet<String>>,
 }
 
@@ -182,7 +182,7 @@ impl SchemaValidator {
     ///
     /// # Errors
     ///
-    /// As [`SchemaOptions::build`].
+    /// As for [`SchemaOptions::build`].
     pub fn new(schema: &impl AsSchema) -> Result<Self, SchemaError> {
         SchemaOptions::new().build(schema)
     }
@@ -208,15 +208,15 @@ impl SchemaValidator {
     ///
     /// # Errors
     ///
-    /// As [`SchemaOptions::build`]; a derived schema has none of those faults, one that was written
-    /// or changed by hand may have.
+    /// As for [`SchemaOptions::build`]. Only a schema that was written or changed by hand can have these
+    /// faults.
     #[cfg(feature = "schemars")]
     pub fn for_type<T: schemars::JsonSchema>() -> Result<Self, SchemaError> {
         Self::new(&schemars::schema_for!(T))
     }
 
-    /// Whether [instance paths](Violation::instance_path) show the names of all members. By default, a member that
-    /// the schema does not name is `*` in them: in a map from e-mail addresses the names are private data.
+    /// Whether [instance paths](Violation::instance_path) show the names of all members. By default, a member
+    /// that the schema does not name is `*`: in a map from e-mail addresses the names are private data.
     ///
     /// ```
     /// use tokenline_core::{Validate, json::Parser};
@@ -237,7 +237,7 @@ impl SchemaValidator {
         self
     }
 
-    /// The schema as it was given.
+    /// The schema as given.
     #[must_use]
     pub fn schema(&self) -> &serde_json::Value {
         &self.inner.document.schema
@@ -251,10 +251,11 @@ impl SchemaValidator {
             && self.inner.validator.is_valid(value.into())
     }
 
-    /// All that is wrong with a value: every rule that is broken, in the order of the places, after the first
-    /// duplicate key. At most so many, and fewer where finding them would be too much work; for a value that does not
-    /// fit, one at least. Of alternatives (`anyOf` and its kin) that all fail, one thing that is wrong with the one that
-    /// was meant; what rules say together (`contains`, `unevaluatedProperties`) only where nothing else is wrong.
+    /// All violations of a value, in the order of their places, after the first duplicate key: at most
+    /// `at_most`, and fewer if broken them takes too much work, but at least one for an invalid value. If
+    /// all alternatives (such as those of `anyOf`) fail, one violation of the intended alternative. Rules
+    /// that depend on others (`contains`, `unevaluatedProperties`) are reported only if nothing else is
+    /// wrong.
     ///
     /// ```
     /// use tokenline_core::json::Parser;
@@ -275,11 +276,13 @@ impl SchemaValidator {
             violations.extend(Violation::duplicate_key(value).map(|its| *its));
         }
         if !self.inner.validator.is_valid(value.into()) {
-            violations.extend(match self.oracle() {
-                Some(oracle) => explain::explain_all(&self.inner.document, oracle, value, at_most)
-                    .into_iter()
-                    .map(to_violation)
-                    .collect(),
+            violations.extend(match self.subschema_validator() {
+                Some(subschema_validator) => {
+                    explain::explain_all(&self.inner.document, subschema_validator, value, at_most)
+                        .into_iter()
+                        .map(to_violation)
+                        .collect()
+                }
                 None => vec![unexplained(value)],
             });
         }
@@ -299,23 +302,25 @@ impl SchemaValidator {
 
     #[cold]
     fn violation(&self, value: Value<'_>) -> Box<Violation> {
-        let violation = match self.oracle() {
-            Some(oracle) => to_violation(explain::explain(&self.inner.document, oracle, value)),
+        let violation = match self.subschema_validator() {
+            Some(subschema_validator) => {
+                to_violation(explain::explain(&self.inner.document, subschema_validator, value))
+            }
             None => unexplained(value),
         };
         Box::new(self.with_shown_names(violation, value))
     }
 
-    fn oracle(&self) -> Option<&SubschemaValidator> {
-        let Inner { document, options, oracle, .. } = &*self.inner;
-        oracle.get_or_init(|| SubschemaValidator::new(document, options.for_tape())).as_ref()
+    fn subschema_validator(&self) -> Option<&SubschemaValidator> {
+        let Inner { document, options, subschema_validator, .. } = &*self.inner;
+        subschema_validator.get_or_init(|| SubschemaValidator::new(document, options.for_tape())).as_ref()
     }
 }
 
-fn to_violation(finding: Finding) -> Violation {
-    Violation::new(Code::SchemaViolation, finding.offset, finding.message)
-        .with_instance_path(finding.instance_path)
-        .with_schema_path(finding.schema_path)
+fn to_violation(broken: BrokenRule) -> Violation {
+    Violation::new(Code::SchemaViolation, broken.offset, broken.message)
+        .with_instance_path(broken.instance_path)
+        .with_schema_path(broken.schema_path)
 }
 
 fn unexplained(value: Value<'_>) -> Violation {
@@ -323,10 +328,9 @@ fn unexplained(value: Value<'_>) -> Violation {
 }
 
 impl Validate for SchemaValidator {
-    /// Judges a record, or a value inside one. The verdict comes first and builds nothing; only
-    /// for what is invalid is the broken rule looked for, within a budget in proportion to the
-    /// record's size. Past it the message says no more than that the value at some place does
-    /// not match.
+    /// Validates a record, or a value inside one. The verdict comes first and builds nothing. Only for an
+    /// invalid value is the broken rule searched for, within a budget proportional to the record's size.
+    /// Beyond the budget, the message says only that a value does not match.
     fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {
         if !self.inner.options.allow_duplicate_keys
             && let Some(violation) = Violation::duplicate_key(value)

@@ -1,4 +1,4 @@
-//! A stream's handles to the counters of the recorder.
+//! A stream's handles to the recorder's counters.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,15 +17,15 @@ const REJECTED: &str = "tokenline_rejected_total";
 const STREAMS: &str = "tokenline_streams_total";
 const TIME_TO_FIRST_RECORD: &str = "tokenline_time_to_first_record_seconds";
 
-/// Gives the recorder that is installed the units and descriptions of the metrics. To be called once,
-/// after it was installed.
+/// Registers the units and descriptions of the metrics with the installed recorder. Call it once, after
+/// installing it.
 pub fn describe_metrics() {
     describe_counter!(BYTES, Unit::Bytes, "Bytes read from the sources of streams");
-    describe_counter!(EVENTS, Unit::Count, "Events that streams came to");
+    describe_counter!(EVENTS, Unit::Count, "Events that streams yielded");
     describe_counter!(RECORDS, Unit::Count, "Records delivered");
     describe_counter!(TOOL_CALLS, Unit::Count, "Tool calls delivered");
-    describe_counter!(REJECTED, Unit::Count, "What was not delivered, by the code of the finding");
-    describe_counter!(STREAMS, Unit::Count, "Streams that ended, by how they did");
+    describe_counter!(REJECTED, Unit::Count, "Rejects, by diagnostic code");
+    describe_counter!(STREAMS, Unit::Count, "Streams that ended, by outcome");
     describe_histogram!(
         TIME_TO_FIRST_RECORD,
         Unit::Seconds,
@@ -33,14 +33,14 @@ pub fn describe_metrics() {
     );
 }
 
-/// Looked up once for a stream, not for each event.
+/// Looked up once per stream, not per event.
 pub(super) struct Counters {
     source: &'static str,
     pub(super) bytes: Counter,
     pub(super) events: Counter,
     pub(super) records: Counter,
     pub(super) tool_calls: Counter,
-    /// Those of the codes that came up.
+    /// The counters of the codes so far.
     rejected: BTreeMap<Code, Counter>,
     time_to_first_record: Histogram,
 }

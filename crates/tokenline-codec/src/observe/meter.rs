@@ -1,4 +1,4 @@
-//! What each stream holds to be seen by.
+//! Observes a stream: counts it, and traces it.
 
 use std::fmt;
 use std::time::{Duration, Instant};
@@ -13,12 +13,12 @@ use super::outcome::Outcome;
 #[cfg(feature = "tracing")]
 use super::trace::{Entered, Trace};
 
-/// When a stream began, or the request that it answers.
+/// When a stream began, or the request for it.
 #[derive(Clone, Copy, Debug)]
 pub struct Start(Instant);
 
 impl Start {
-    /// Now.
+    /// The current time.
     #[must_use]
     pub fn now() -> Self {
         Self(Instant::now())
@@ -29,10 +29,10 @@ impl Start {
     }
 }
 
-/// Counts one stream, and tells of it. It moves with the stream when that becomes another, and is
-/// closed when it is dropped, if it was not before: so a stream is counted once, however it ends.
+/// Counts and traces one stream. It moves along when the stream is wrapped in another, and is closed when it
+/// is dropped, unless it was closed before, so a stream is counted once however it ends.
 ///
-/// For the streams of this workspace; what users see of it is what it counts.
+/// For the streams of this workspace; users see only what it counts.
 pub struct Meter {
     state: State,
     #[cfg(feature = "metrics")]
@@ -44,9 +44,9 @@ pub struct Meter {
 struct State {
     start: Start,
     has_delivered: bool,
-    /// What it is if it ends here.
+    /// The outcome if the stream ends here.
     outcome: Outcome,
-    /// The consumer wanted no more, and takes what is left.
+    /// Whether the consumer wants no more, and only takes what is left.
     is_given_up: bool,
     is_closed: bool,
 }
@@ -58,14 +58,14 @@ impl State {
     }
 
     fn settle(&mut self, outcome: Outcome) {
-        // What was read before the source failed may be found out after it.
+        // A failure of the source stands, even if earlier input is evaluated after it.
         if self.outcome != Outcome::Failed {
             self.outcome = outcome;
         }
     }
 }
 
-/// A [`Meter`] inside its span. Not to be held across an `await`.
+/// A [`Meter`] inside its span. Do not hold it across an `await`.
 pub struct Metered<'a> {
     state: &'a mut State,
     #[cfg(feature = "metrics")]
@@ -87,10 +87,10 @@ impl Meter {
         }
     }
 
-    /// For the response of a model.
+    /// For a model's response.
     #[cfg_attr(
         not(feature = "tracing"),
-        allow(unused_variables, reason = "metrics do not tell of the request")
+        allow(unused_variables, reason = "metrics do not include the request")
     )]
     #[must_use]
     pub fn of_model(source: &'static str, start: Start, request: &ModelRequest) -> Self {
@@ -103,7 +103,7 @@ impl Meter {
         }
     }
 
-    /// Enters the span, until what is returned is dropped.
+    /// Enters the span until the returned guard is dropped.
     pub fn enter(&mut self) -> Metered<'_> {
         Metered {
             state: &mut self.state,
@@ -128,7 +128,7 @@ impl fmt::Debug for Meter {
 }
 
 impl Metered<'_> {
-    /// The source gave this.
+    /// Counts bytes from the source.
     pub fn chunk(&mut self, chunk: &impl AsRef<[u8]>) {
         let bytes = chunk.as_ref().len() as u64;
         #[cfg(feature = "metrics")]
@@ -187,7 +187,7 @@ impl Metered<'_> {
             return;
         }
         if matches!(diagnostic.code, Code::ProviderError | Code::StreamIncomplete) {
-            // Who takes this for an error may well drop the stream now.
+            // The consumer may treat this as an error and drop the stream now.
             self.state.settle(Outcome::Incomplete);
         }
         self.rejected(diagnostic.code);
@@ -203,19 +203,19 @@ impl Metered<'_> {
         self.trace.counts(|counts| counts.rejected += 1);
     }
 
-    /// The source failed.
+    /// Records that the source failed.
     pub fn source_failed(&mut self) {
         self.state.settle(Outcome::Failed);
         #[cfg(feature = "tracing")]
         self.trace.source_failed();
     }
 
-    /// The consumer let go of the source, and may still take what was complete.
+    /// Records that the consumer dropped the source. It may still take what was complete.
     pub fn gave_up(&mut self) {
         self.state.is_given_up = true;
     }
 
-    /// The stream has ended with this report: because its source has, or because of a quota.
+    /// Ends the stream with this report: at the end of its source, or at a quota.
     pub fn end(&mut self, report: &Report) {
         if self.state.is_closed {
             return;
@@ -225,7 +225,7 @@ impl Metered<'_> {
         } else if !self.state.is_given_up && report.ended_by().is_none() {
             self.state.settle(Outcome::Incomplete);
         }
-        // The one finding that is no event: where the source failed, an answer leaves it to the report.
+        // The one diagnostic that is not an event: if the source failed, it is only in the response's report.
         let is_broken = self.state.outcome == Outcome::Failed || self.state.is_given_up;
         if is_broken && report.by_code().contains_key(&Code::StreamIncomplete) {
             self.rejected(Code::StreamIncomplete);
@@ -233,7 +233,7 @@ impl Metered<'_> {
         self.close();
     }
 
-    /// The stream has ended, because no more of it is wanted if nothing else was told.
+    /// Closes the stream with the outcome so far; by default, the consumer wanted no more.
     pub fn close(&mut self) {
         if !self.state.is_closed {
             self.state.is_closed = true;

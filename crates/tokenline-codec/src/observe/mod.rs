@@ -1,38 +1,38 @@
-//! What streams show of themselves while they run: counters for [`metrics`](https://docs.rs/metrics),
-//! spans and events for [`tracing`](https://docs.rs/tracing).
+//! Observability of streams: counters for [`metrics`](https://docs.rs/metrics), spans and events for
+//! [`tracing`](https://docs.rs/tracing).
 //!
 //! ```console
 //! $ cargo add tokenline --features tracing,metrics
 //! ```
 //!
-//! Each feature stands alone, and there is nothing else to turn on: what the program installs as its
-//! recorder and as its subscriber is told of every stream. Without the features nothing is counted, no
-//! clock is read, and neither crate is depended on.
+//! Each feature works on its own, and there is nothing else to turn on: every stream reports to the recorder
+//! and the subscriber that the program installs. Without the features nothing is counted, no clock is read,
+//! and neither crate is a dependency.
 //!
-//! What is seen is the stream at the bottom, [`JsonlStreamParser`](crate::JsonlStreamParser) or
-//! `tokenline-llm`'s `ResponseStream`, once, whichever adaptors it is read through. Machines without I/O,
-//! and [`JsonlCodec`](crate::JsonlCodec), are not seen. The counts are those of the stream's
+//! Only the innermost stream is observed, [`JsonlStreamParser`](crate::JsonlStreamParser) or
+//! `tokenline-llm`'s `ResponseStream`, once, whichever adaptors wrap it. Sans-IO machines and
+//! [`JsonlCodec`](crate::JsonlCodec) are not. The counts are those of the stream's
 //! [`Report`](tokenline_core::Report).
 //!
 //! # Metrics
 //!
 //! | name | kind | unit | labels | counts |
 //! |---|---|---|---|---|
-//! | `tokenline_bytes_total` | counter | bytes | `source` | what was read from the source |
-//! | `tokenline_events_total` | counter | events | `source` | what the stream came to: records, calls, rejects, notes; of an answer also fragments of text, ends, usage |
+//! | `tokenline_bytes_total` | counter | bytes | `source` | bytes read from the source |
+//! | `tokenline_events_total` | counter | events | `source` | all events: records, calls, rejects, notes; for a response also fragments of text, ends, usage |
 //! | `tokenline_records_total` | counter | records | `source` | records delivered |
 //! | `tokenline_tool_calls_total` | counter | tool calls | `source` | tool calls delivered |
-//! | `tokenline_rejected_total` | counter | findings | `source`, `code` | what was not delivered; notes, such as prose, are none of it |
+//! | `tokenline_rejected_total` | counter | diagnostics | `source`, `code` | rejects; notes, such as prose, do not count |
 //! | `tokenline_streams_total` | counter | streams | `source`, `outcome` | streams that ended, or were dropped |
 //! | `tokenline_time_to_first_record_seconds` | histogram | seconds | `source` | from the stream's creation to the first record or call, if there is one |
 //!
 //! | label | value |
 //! |---|---|
-//! | `source` | `text`, or the provider as the program's `--from` has it: `openai-chat` |
-//! | `code` | the [code](tokenline_core::Code) of the finding: `malformed_json` |
-//! | `outcome` | `complete`: the source came to its own end. `incomplete`: it ended, but the provider had not, or had sent an error. `failed`: the source failed. `dropped`: the consumer wanted no more; it dropped the stream, or the stream is [`StopOnReject`](crate::StopOnReject) and met a reject, or it had delivered or rejected as much as it was to |
+//! | `source` | `text`, or the provider as in the program's `--from`: `openai-chat` |
+//! | `code` | the [code](tokenline_core::Code) of the diagnostic: `malformed_json` |
+//! | `outcome` | `complete`: the source ended normally. `incomplete`: it ended without the provider's terminator, or after its error. `failed`: the source failed. `dropped`: the consumer dropped the stream, a [`StopOnReject`](crate::StopOnReject) stream met a reject, or a quota was reached |
 //!
-//! With the feature `metrics`, `describe_metrics` gives the recorder units and descriptions.
+//! With the feature `metrics`, `describe_metrics` registers units and descriptions with the recorder.
 //!
 #![cfg_attr(feature = "metrics", doc = "```")]
 #![cfg_attr(not(feature = "metrics"), doc = "```ignore")]
@@ -42,7 +42,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! // In real life an exporter, such as metrics-exporter-prometheus.
+//! // In production an exporter, such as metrics-exporter-prometheus.
 //! let recorder = DebuggingRecorder::new();
 //! let snapshotter = recorder.snapshotter();
 //! recorder.install()?;
@@ -63,19 +63,19 @@
 //!
 //! # Spans and events
 //!
-//! All have the target `tokenline`. A stream is a span, a child of the one it was created in, and is
-//! entered while it is polled, so that what its source tells is told inside it. An application at
-//! `info` is told only what went wrong with a stream as a whole.
+//! All have the target `tokenline`. A stream is a span, a child of the one it was created in. The span is
+//! entered while the stream is polled, so that it contains the events of its source. At level `info`, only
+//! failures of complete streams are logged.
 //!
 //! | level | what | fields |
 //! |---|---|---|
 //! | debug | span `tokenline.stream` | `source`; at its end `outcome`, `bytes`, `events`, `records`, `tool_calls`, `rejected` |
-//! | debug | span `chat`, of a model's response | the same, and the attributes of OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/): `otel.name`, `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model`, `gen_ai.request.max_tokens`, `gen_ai.request.temperature`, `gen_ai.request.top_p`, `gen_ai.request.seed`, `server.address`, `server.port`; as they come `gen_ai.usage.input_tokens`, `gen_ai.usage.output_tokens`, `gen_ai.usage.cache_read.input_tokens`, `gen_ai.response.finish_reasons` (the [reasons](https://docs.rs/tokenline-llm) as this library names them), `error.type`; of the request only if a client sent it |
+//! | debug | span `chat`, of a model's response | the same, and the attributes of OpenTelemetry's [semantic conventions](https://opentelemetry.io/docs/specs/semconv/gen-ai/gen-ai-spans/): `otel.name`, `gen_ai.operation.name`, `gen_ai.provider.name`, `gen_ai.request.model`, `gen_ai.request.max_tokens`, `gen_ai.request.temperature`, `gen_ai.request.top_p`, `gen_ai.request.seed`, `server.address`, `server.port`; as they arrive `gen_ai.usage.input_tokens`, `gen_ai.usage.output_tokens`, `gen_ai.usage.cache_read.input_tokens`, `gen_ai.response.finish_reasons` (the [reasons](https://docs.rs/tokenline-llm) as this library names them), `error.type`; of the request only with `LlmClient` |
 //! | debug | `first record`, or call | `elapsed_ms` |
 //! | debug | `rejected` | `code`, `origin`, `line`, `column`, `start`, `end`, `schema_path` if a schema's rule was broken |
 //! | debug | `ended` | `outcome` and the counts, as the span |
-//! | warn | `request repeated`, of a client before an answer begins | `kind`, `status`, `wait_ms` |
-//! | warn | `provider error`, `stream incomplete`, `source failed` | `source`, `code` if it is a finding |
+//! | warn | `request repeated`, by a client before a response begins | `kind`, `status`, `wait_ms` |
+//! | warn | `provider error`, `stream incomplete`, `source failed` | `source`, `code` if it is a diagnostic |
 //!
 //! ```text
 //! DEBUG tokenline.stream{source="text"}: tokenline: first record elapsed_ms=0.061
@@ -85,9 +85,8 @@
 //!
 //! # Never a value
 //!
-//! Nothing of the input is in a label, a span or an event: no value, no text, no argument, no name of a
-//! member or of a tool, and no message, neither of a finding nor of an error. They are in the
-//! stream's items and in its report, for who may see them.
+//! Labels, spans and events contain nothing of the input: no value, text, argument, or name of a member or
+//! tool, and no message of a diagnostic or an error. These are only in the stream's items and its report.
 
 #[cfg(feature = "metrics")]
 mod counters;

@@ -1,4 +1,4 @@
-//! What a model was asked, for those who watch.
+//! Attributes of a model request, for traces.
 
 /// A request to a model, without its messages.
 #[derive(Clone, Debug, Default)]
@@ -11,9 +11,9 @@ pub struct ModelRequest {
     pub max_tokens: Option<u32>,
     /// The sampling temperature.
     pub temperature: Option<f64>,
-    /// The share of likely tokens that are chosen from.
+    /// Nucleus sampling (`top_p`).
     pub top_p: Option<f64>,
-    /// The seed of the sampling.
+    /// The sampling seed.
     pub seed: Option<u64>,
     /// The server's host.
     pub server_address: Option<String>,

@@ -1,4 +1,4 @@
-//! A [`Meter`] that is nothing, for who asked for neither feature.
+//! A no-op [`Meter`], without the features `metrics` and `tracing`.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use tokenline_core::adapter::CountAs;
 #[derive(Clone, Copy, Debug)]
 pub struct Start;
 
-/// See the module `meter`; this one does nothing and takes no room.
+/// See the module `meter`. This one does nothing and takes no space.
 #[derive(Debug)]
 pub struct Meter;
 

@@ -1,10 +1,9 @@
 //! A stream's span, and the events in it.
 //!
-//! A log is read by more people than the data it is about, and kept for longer. So of a finding only
-//! the code and the place are told, never its message: a provider's own words are in one, and what
-//! those quote is not ours to know. Nor its path in the record, which is made of names that the model
-//! wrote; the path in the schema is the caller's own. An error of the source is not told either: an
-//! HTTP client's names the URL, and with it keys.
+//! A log is read by more people than the data, and kept for longer. So of a diagnostic it contains only the
+//! code and the position. The message may quote a provider's text; the path in the record consists of names
+//! that the model wrote, while the path in the schema is the caller's own. Errors of the source are left out
+//! as well: an HTTP client's error contains the URL, and with it keys.
 
 use std::time::Duration;
 
@@ -15,12 +14,12 @@ use tracing::{Span, debug, debug_span, span, warn};
 use super::ModelRequest;
 use super::outcome::Outcome;
 
-/// The span of a stream, and what it is to say at its end.
+/// The span of a stream, and what it records at its end.
 pub(super) struct Trace {
     source: &'static str,
     span: Span,
     counts: Counts,
-    /// Why the choices ended.
+    /// The finish reasons of the choices.
     reasons: Vec<String>,
 }
 
@@ -58,7 +57,7 @@ impl Trace {
         Self { source, span, counts: Counts::default(), reasons: Vec::new() }
     }
 
-    /// Named as OpenTelemetry's semantic conventions for generative AI have it.
+    /// Named after OpenTelemetry's semantic conventions for generative AI.
     pub(super) fn of_model(source: &'static str, request: &ModelRequest) -> Self {
         let span = debug_span!(
             target: "tokenline",
@@ -119,7 +118,7 @@ impl Entered<'_> {
     pub(super) fn rejected(&self, diagnostic: &Diagnostic) {
         let (source, code) = (self.source, diagnostic.code.as_str());
         match diagnostic.code {
-            // With the source, because the span is not shown where only warnings are.
+            // With the source, because a filter for warnings hides the span.
             Code::ProviderError => {
                 self.span.record("error.type", code);
                 warn!(target: "tokenline", source, code, "provider error");

@@ -1,11 +1,11 @@
-//! What may fail: the source, and in strict streams a record.
+//! Errors: of the source, and in strict streams of a record.
 
 use std::error::Error;
 use std::fmt;
 
 use tokenline_core::{Diagnostic, TooManyRejected};
 
-/// The source of a stream failed. Everything that was complete before was delivered before.
+/// The source of a stream failed. Everything that was complete before has been delivered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SourceError<E> {
     offset: u64,
@@ -17,7 +17,7 @@ impl<E> SourceError<E> {
         Self { offset, source }
     }
 
-    /// How many bytes the source had given when it failed.
+    /// How many bytes the source had yielded when it failed.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -48,14 +48,13 @@ impl<E: Error + 'static> Error for SourceError<E> {
     }
 }
 
-/// Why a stream stopped. Everything that was complete before was delivered before.
+/// Why a stream stopped. Everything that was complete before has been delivered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StreamError<E> {
     /// The source failed.
     Source(SourceError<E>),
-    /// More was rejected than the stream's
-    /// [error budget](crate::JsonlStreamParser::with_error_budget) allows.
+    /// The stream exceeded its [error budget](crate::JsonlStreamParser::with_error_budget).
     TooManyRejected(TooManyRejected),
 }
 

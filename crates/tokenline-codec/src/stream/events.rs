@@ -1,30 +1,29 @@
-//! What adaptors need of the streams under them.
+//! Traits of the streams that adaptors wrap.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use tokenline_core::Report;
 
-/// A stream that keeps a [`Report`] of what it delivered and what it rejected.
+/// A stream with a [`Report`] of what it delivered and rejected.
 ///
-/// Every stream here has `report` as a method of its own too; the trait is for code that is generic
-/// over them.
+/// Every stream here also has `report` as an inherent method; the trait is for generic code.
 pub trait Reporting {
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     fn report(&self) -> &Report;
 }
 
 /// A stream of events that [`Items`](crate::Items) picks from: a
 /// [`JsonlStreamParser`](crate::JsonlStreamParser), or `ResponseStream` in `tokenline-llm`.
 pub trait EventStream: Reporting {
-    /// What there is to pick from.
+    /// The events to pick from.
     type Event;
     /// Why the stream may end early.
     type Error;
     /// The machine that reads the chunks.
     type Parser;
 
-    /// The next thing that `pick` takes out of the events. An error comes once, after everything that was
+    /// The next item that `pick` takes from the events. An error comes once, after everything that was
     /// complete; then the stream has ended.
     fn poll_pick<R>(
         self: Pin<&mut Self>,
@@ -35,6 +34,6 @@ pub trait EventStream: Reporting {
     /// Whether the stream has ended.
     fn has_ended(&self) -> bool;
 
-    /// The machine that reads the chunks, for what it knows beside the events.
+    /// The machine that reads the chunks, for state that is not in the events.
     fn parser(&self) -> &Self::Parser;
 }

@@ -1,4 +1,4 @@
-//! The good ones only; rejects go to the report.
+//! Streams of records only; rejects go to the report.
 
 use std::fmt;
 use std::pin::Pin;
@@ -11,21 +11,21 @@ use tokenline_core::{Event, Record, Report, ToolCall};
 
 use super::{EventStream, JsonlStreamParser, Reporting, StopOnError, StopOnReject};
 
-/// The records of a stream, read into `T`, with their places.
+/// The records of a stream, read into `T`, with their positions.
 pub type Records<S, T = Raw> = Items<JsonlStreamParser<S, T>, Record<T>>;
 
-/// The records of a stream, read into `T`.
+/// The values of a stream's records, read into `T`.
 pub type Values<S, T = Raw> = Items<JsonlStreamParser<S, T>, T>;
 
 /// The tool calls of a stream.
 pub type ToolCalls<S> = Values<S, ToolCall>;
 
 pin_project! {
-    /// One kind of what a stream yields: [`Records`], [`Values`] or [`ToolCalls`].
+    /// One kind of item from a stream: [`Records`], [`Values`] or [`ToolCalls`].
     ///
-    /// Rejects and prose are skipped and left in the [`report`](Self::report). An error is the
-    /// source's, or that too much was rejected; of a provider's response also that it failed or is not
-    /// complete. It comes once, after everything complete, and then the stream has ended.
+    /// Skips rejects and prose, and leaves them in the [`report`](Self::report). An error is the source's, or
+    /// means that the error budget was exceeded; for a provider's response, also that it failed or is
+    /// incomplete. It comes once, after everything complete, and then the stream has ended.
     #[must_use = "streams do nothing unless polled"]
     pub struct Items<A: EventStream, I> {
         #[pin]
@@ -35,24 +35,23 @@ pin_project! {
 }
 
 impl<A: EventStream, I> Items<A, I> {
-    /// What `item` picks out of the events.
+    /// Picks the item from an event.
     pub fn new(events: A, item: fn(A::Event) -> Option<I>) -> Self {
         Self { events, item }
     }
 
-    /// The items themselves: an error ends the stream and can be asked for later.
+    /// The items without `Result`: an error ends the stream and is available afterwards.
     pub fn infallible(self) -> StopOnError<Self> {
         StopOnError::new(self)
     }
 
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.events.report()
     }
 
-    /// The machine that reads the chunks, for what it knows beside the items: finish reasons and usage of
-    /// a response.
+    /// The machine that reads the chunks, for state besides the items: a response's finish reasons and usage.
     #[must_use]
     pub fn parser(&self) -> &A::Parser {
         self.events.parser()
@@ -60,7 +59,7 @@ impl<A: EventStream, I> Items<A, I> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Items<JsonlStreamParser<S, T>, I> {
-    /// The same up to the first reject, which is an error.
+    /// The same items up to the first reject, which is an error.
     pub fn strict(self) -> StopOnReject<Self> {
         StopOnReject::new(self)
     }

@@ -1,4 +1,4 @@
-//! Records out of a stream of byte chunks.
+//! Records from a stream of byte chunks.
 
 mod error;
 mod events;

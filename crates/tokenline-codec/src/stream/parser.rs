@@ -1,4 +1,4 @@
-//! Records and rejects of any byte stream.
+//! Records and rejects from any byte stream.
 
 use std::fmt;
 use std::pin::Pin;
@@ -17,17 +17,16 @@ use super::{EventStream, Partials, Pump, Reporting, StopOnReject, StreamError};
 use crate::observe::{Meter, Start};
 
 pin_project! {
-    /// Events out of any stream of byte chunks: records read into `T`, and what was rejected.
+    /// Events from any stream of byte chunks: records read into `T`, and rejects.
     ///
     /// The source is a `Stream<Item = Result<B, E>>` with `B: AsRef<[u8]>`, such as
-    /// `reqwest::Response::bytes_stream()` or `tokio_util::io::ReaderStream`. `T` is anything that
-    /// implements `DeserializeOwned`; [`Raw`], the default, keeps the text of each record as it
-    /// was written.
+    /// `reqwest::Response::bytes_stream()` or `tokio_util::io::ReaderStream`. `T` is any `DeserializeOwned`;
+    /// the default, [`Raw`], keeps the text of each record as written.
     ///
     /// As a stream it yields each [`Event`]. Most callers want [`records`](Self::records),
-    /// [`values`](Self::values) or [`tool_calls`](Self::tool_calls) instead, which skip the rejects
-    /// and leave them in the [`report`](Self::report). The [crate's page](crate#the-contract) says
-    /// when what is polled and delivered.
+    /// [`values`](Self::values) or [`tool_calls`](Self::tool_calls) instead, which skip the rejects and leave
+    /// them in the [`report`](Self::report). The [crate's page](crate#the-contract) describes polling and
+    /// delivery.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -58,7 +57,7 @@ pin_project! {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> JsonlStreamParser<S, T> {
-    /// Reads a source leniently, into `T`.
+    /// Reads a source in the lenient mode, into `T`.
     pub fn new(source: S) -> Self {
         let meter = Meter::new("text", Start::now());
         Self { pump: Pump::new(source, Driver::new(Options::lenient()), meter) }
@@ -70,46 +69,46 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         JsonlStreamParser { pump: self.pump.map(change) }
     }
 
-    /// Sets how to read: mode, emission and limits. To be called before the first poll.
-    /// [`partials`](Self::partials) are asked for apart.
+    /// Sets the options for reading. Call it before the first poll. [`partials`](Self::partials) turns
+    /// partials on by itself.
     pub fn with_options(self, options: Options) -> Self {
         self.map(|driver| driver.with_options(options))
     }
 
-    /// Holds each record against a validator before it is read into `T`. One that breaks a rule is
-    /// rejected.
+    /// Validates each record before it is deserialized into `T`. One that breaks a rule is rejected.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_validator(validator))
     }
 
-    /// Holds each tool call against the definitions of tools; see [`tool_calls`](Self::tool_calls).
+    /// Validates each tool call against tool definitions; see [`tool_calls`](Self::tool_calls).
     pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.map(|driver| driver.with_tools(tools))
     }
 
     /// Ends the stream after this many records or tool calls. The source is dropped with the last of them,
-    /// not when the next one is asked for: the connection closes, and no more tokens are paid for. This is
-    /// not an error; see [`Report::ended_by`]. With 0 nothing is read.
+    /// not when the next one is polled: the connection closes, and no more tokens are paid for. This is not
+    /// an error; see [`Report::ended_by`]. With 0 nothing is read.
     pub fn with_max_records(self, max_records: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.max_records = Some(max_records)))
     }
 
-    /// Allows this many rejects. At the next one the stream drops the source and ends with
-    /// [`StreamError::TooManyRejected`], after the reject itself. Prose is not a reject, nor is what was
-    /// [repaired](Self::with_repair). A [`StopOnReject`] stream ends at its first reject in any case.
+    /// Tolerates this many rejects. At the next one the stream drops the source and ends with
+    /// [`StreamError::TooManyRejected`], after the reject itself. Prose does not count, nor do
+    /// [repaired](Self::with_repair) rejects. A [`StopOnReject`] stream always ends at its first reject.
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map(|driver| driver.with_quota(|quota| quota.error_budget = Some(rejects)))
     }
 
-    /// Asks a closure for replacements of what is rejected. It gets the rejected text with the diagnostic.
+    /// Asks a closure for replacements of rejects. It receives the rejected text and the diagnostic.
     ///
     /// It is asked about records that are malformed, truncated, not an object, not UTF-8, or break the
-    /// schema, the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A
-    /// replacement is one JSON object that passes the same rules. It takes the place of what it replaces,
-    /// and is [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not
-    /// asked again.
+    /// schema, the type or the tools' rules; see
+    /// [`Code::is_repairable`](tokenline_core::Code::is_repairable). A replacement must be one JSON object
+    /// that passes the same rules. It takes the place of the reject, and is
+    /// [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not asked
+    /// again.
     ///
-    /// With a hook the line being read is kept, up to
+    /// With a hook, the current line is kept, up to
     /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes).
     ///
     /// ```
@@ -144,8 +143,8 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         self.map(|driver| driver.with_repair(repair))
     }
 
-    /// Like [`with_repair`](Self::with_repair), with a closure that returns a future, to ask a model. The
-    /// stream awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
+    /// Like [`with_repair`](Self::with_repair), but the closure returns a future, for example to ask a model.
+    /// The stream awaits it in its own task and reads nothing meanwhile; dropping the stream drops it.
     ///
     /// ```
     /// # use futures_util::StreamExt;
@@ -171,7 +170,7 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
         parser
     }
 
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.pump.machine().report()
@@ -179,17 +178,17 @@ impl<S: TryStream, T> JsonlStreamParser<S, T> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
-    /// The records with their places; rejects go to the report.
+    /// The records with their positions; rejects go to the report.
     pub fn records(self) -> Records<S, T> {
         Items::new(self, items::record)
     }
 
-    /// The records' values alone; rejects go to the report.
+    /// The records' values; rejects go to the report.
     pub fn values(self) -> Values<S, T> {
         Items::new(self, items::value)
     }
 
-    /// The records, up to the first reject, which is an error. Short for `records().strict()`. What is
+    /// The records up to the first reject, which is an error. Short for `records().strict()`. What is
     /// rejected depends on the [options](Self::with_options).
     pub fn strict(self) -> StopOnReject<Records<S, T>> {
         self.records().strict()
@@ -234,9 +233,9 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>> JsonlStreamParser<S, Raw> {
-    /// Reads each record as a tool call, `{"name", "parameters"}`, and holds it against the
-    /// [tools' definitions](Self::with_tools) if there are any. Calls in tags and brackets are found
-    /// too; [`Options::calls`] says which, all unless it was given.
+    /// Reads each record as a tool call, `{"name", "parameters"}`, and validates it against the [tool
+    /// definitions](Self::with_tools), if there are any. Also finds calls in tags and brackets: those of
+    /// [`Options::calls`], by default all.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -257,7 +256,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>> JsonlStreamParser<S, Raw> {
         self.tool_call_events().values()
     }
 
-    /// Like [`tool_calls`](Self::tool_calls), with the rejects in between.
+    /// Like [`tool_calls`](Self::tool_calls), but also yields the rejects.
     pub fn tool_call_events(self) -> JsonlStreamParser<S, ToolCall> {
         self.map(Driver::tool_calls)
     }

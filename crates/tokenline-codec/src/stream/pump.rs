@@ -1,4 +1,4 @@
-//! The one poll of all streams.
+//! The poll function that all streams share.
 
 use std::fmt;
 use std::pin::Pin;
@@ -21,12 +21,12 @@ pin_project! {
         #[pin]
         source: Option<S>,
         chunk: Option<S::Ok>,
-        // How much of the chunk is done with.
+        // How many bytes of the chunk were consumed.
         at: usize,
-        // How many bytes the source gave.
+        // How many bytes the source has yielded.
         position: u64,
         machine: M,
-        // What to end with.
+        // The error to end with.
         error: Option<StreamError<S::Error>>,
         repair: Option<Box<AsyncRepair>>,
         meter: Meter,
@@ -34,10 +34,10 @@ pin_project! {
 }
 
 /// Bytes that one poll may read without yielding an item: a fraction of a millisecond. A source that is
-/// always ready, and has nothing but prose or blank lines, must not keep other tasks from running.
+/// always ready, and has only prose or blank lines, must not starve other tasks.
 const POLL_BYTES: usize = 256 * 1024;
-/// What an event that is not yielded costs beside its bytes: a line of prose may be two bytes long, but
-/// its diagnostic takes as long as some hundred.
+/// The cost of an event that is not yielded, in addition to its bytes: a line of prose may be two bytes long,
+/// but its diagnostic takes as long as some hundred bytes.
 const EVENT_COST: usize = 512;
 
 impl<S: TryStream, M> Pump<S, M> {
@@ -55,19 +55,19 @@ impl<S: TryStream, M> Pump<S, M> {
         }
     }
 
-    /// Replaces the machine. To be called before the first poll.
+    /// Replaces the machine. Call it before the first poll.
     pub fn map<N>(self, change: impl FnOnce(M) -> N) -> Pump<S, N> {
         let Self { source, chunk, at, position, machine, error, repair, meter } = self;
         Pump { source, chunk, at, position, machine: change(machine), error, repair, meter }
     }
 
-    /// Awaits the answers of this closure where the machine asks for a repair.
+    /// Sets a closure whose future is awaited when the machine asks for a repair.
     pub(super) fn set_repair<F>(&mut self, mut ask: impl FnMut(Rejected) -> F + Send + Sync + 'static)
     where
         F: Future<Output = Option<String>> + Send + 'static,
     {
-        let ask = Box::new(move |rejected| Box::pin(ask(rejected)) as Pin<Box<Answer>>);
-        self.repair = Some(Box::new(AsyncRepair { ask, answer: None }));
+        let ask = Box::new(move |rejected| Box::pin(ask(rejected)) as Pin<Box<Replacement>>);
+        self.repair = Some(Box::new(AsyncRepair { ask, pending: None }));
     }
 
     /// The machine.
@@ -75,7 +75,7 @@ impl<S: TryStream, M> Pump<S, M> {
         &self.machine
     }
 
-    /// The machine, to change how it reads. To be called before the first poll.
+    /// The machine, to change its options. Call it before the first poll.
     pub fn machine_mut(&mut self) -> &mut M {
         &mut self.machine
     }
@@ -89,7 +89,7 @@ impl<S: TryStream, M> Pump<S, M> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
-    /// The next thing that `pick` takes out of the events, or the error that ends the stream, once.
+    /// The next item that `pick` takes from the events, or the error that ends the stream, once.
     pub fn poll_pick<R>(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,
@@ -100,9 +100,9 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
         let mut spent = 0;
         while spent < POLL_BYTES {
             if let Some(repair) = this.repair
-                && repair.answer.is_some()
+                && repair.pending.is_some()
             {
-                let replacement = ready!(repair.poll_answer(cx));
+                let replacement = ready!(repair.poll_replacement(cx));
                 this.machine.resume(replacement);
             }
             let unread =
@@ -117,7 +117,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                     meter.count(this.machine.count_as(&event));
                     let tally = this.machine.tally();
                     if tally.is_over() {
-                        // Now, not at the next poll, for which there may be no reason.
+                        // Drop it now: there may be no next poll.
                         this.source.set(None);
                         *this.chunk = None;
                         *this.error = tally.too_many_rejected().cloned().map(StreamError::TooManyRejected);
@@ -129,14 +129,14 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                 }
                 (StreamStep::Repair(rejected), _) => {
                     if let Some(repair) = this.repair {
-                        repair.answer = Some(Mutex::new((repair.ask)(*rejected)));
+                        repair.pending = Some(Mutex::new((repair.ask)(*rejected)));
                     }
                 }
                 (StreamStep::NeedInput, _) if !is_used_up => {}
                 (StreamStep::NeedInput, Some(source)) => {
                     *this.chunk = None;
                     let end = match source.try_poll_next(cx) {
-                        // Some servers and proxies keep the connection open behind the end,
+                        // Some servers and proxies keep the connection open after the end,
                         Poll::Pending if this.machine.expects_nothing() => SourceEnd::Clean,
                         Poll::Pending => return Poll::Pending,
                         Poll::Ready(Some(Ok(chunk))) => {
@@ -152,7 +152,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
                             *this.error = Some(StreamError::Source(error));
                             SourceEnd::Failed
                         }
-                        // or break it, which takes nothing from what is whole.
+                        // or reset it, which does not affect complete data.
                         Poll::Ready(_) => SourceEnd::Clean,
                     };
                     this.machine.finish(end);
@@ -170,7 +170,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
         Poll::Pending
     }
 
-    /// Drops the source before its end. What was complete until then is still yielded, also of the rest of
+    /// Drops the source before its end. What was complete until then is still yielded, including the rest of
     /// the chunk, which `push` passes to the machine.
     pub fn close(self: Pin<&mut Self>, push: impl FnOnce(&mut M, &[u8])) {
         let mut this = self.project();
@@ -184,7 +184,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
         }
     }
 
-    /// Ends the stream: nothing more is read or yielded.
+    /// Ends the stream: reads and yields nothing more.
     pub(super) fn stop(mut self: Pin<&mut Self>, stop: impl FnOnce(&mut M)) {
         self.as_mut().drop_source();
         let this = self.project();
@@ -198,29 +198,29 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, M: StreamMachine> Pump<S, M> {
     }
 }
 
-/// The replacement that a repair hook will give, if it does.
-type Answer = dyn Future<Output = Option<String>> + Send;
+/// The future of a repair hook's replacement.
+type Replacement = dyn Future<Output = Option<String>> + Send;
 
-/// A repair hook that answers with a future.
+/// A repair hook that returns a future.
 struct AsyncRepair {
-    ask: Box<dyn FnMut(Rejected) -> Pin<Box<Answer>> + Send + Sync>,
-    /// In a mutex that is never locked: few futures can be shared between threads, and a stream that
-    /// holds one is to be lent across an `await` all the same.
-    answer: Option<Mutex<Pin<Box<Answer>>>>,
+    ask: Box<dyn FnMut(Rejected) -> Pin<Box<Replacement>> + Send + Sync>,
+    /// In a mutex that is never locked, so that the stream is `Sync` although few futures are: a borrow of
+    /// the stream may then be held across an `await`.
+    pending: Option<Mutex<Pin<Box<Replacement>>>>,
 }
 
 impl AsyncRepair {
-    fn poll_answer(&mut self, cx: &mut Context<'_>) -> Poll<Option<String>> {
-        let Some(answer) = &mut self.answer else { return Poll::Ready(None) };
-        let answer = answer.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let replacement = ready!(answer.as_mut().poll(cx));
-        self.answer = None;
+    fn poll_replacement(&mut self, cx: &mut Context<'_>) -> Poll<Option<String>> {
+        let Some(pending) = &mut self.pending else { return Poll::Ready(None) };
+        let pending = pending.get_mut().unwrap_or_else(PoisonError::into_inner);
+        let replacement = ready!(pending.as_mut().poll(cx));
+        self.pending = None;
         Poll::Ready(replacement)
     }
 }
 
 impl fmt::Debug for AsyncRepair {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("AsyncRepair").field("is_asked", &self.answer.is_some()).finish_non_exhaustive()
+        f.debug_struct("AsyncRepair").field("is_asked", &self.pending.is_some()).finish_non_exhaustive()
     }
 }

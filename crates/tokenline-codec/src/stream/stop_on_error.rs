@@ -12,8 +12,8 @@ use super::Reporting;
 pin_project! {
     /// The items of a stream, without `Result`: the first error ends it.
     ///
-    /// An error is not lost: look at [`error`](Self::error) after the loop. Whether all was read is
-    /// also in the report, as [`Report::is_complete`].
+    /// The error is available from [`error`](Self::error) after the loop. Whether everything was read is also
+    /// in the report, as [`Report::is_complete`].
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -46,26 +46,26 @@ impl<A: TryStream> StopOnError<A> {
         Self { stream, error: None, ended: false }
     }
 
-    /// The error that ended the stream, if one did.
+    /// The error that ended the stream, if any.
     #[must_use]
     pub fn error(&self) -> Option<&A::Error> {
         self.error.as_ref()
     }
 
-    /// The stream whose items these are.
+    /// The stream of the items.
     #[must_use]
     pub fn get_ref(&self) -> &A {
         &self.stream
     }
 
-    /// Takes the error that ended the stream, if one did.
+    /// Takes the error that ended the stream, if any.
     pub fn take_error(&mut self) -> Option<A::Error> {
         self.error.take()
     }
 }
 
 impl<A: TryStream + Reporting> StopOnError<A> {
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.stream.report()

@@ -1,4 +1,4 @@
-//! The first reject is an error.
+//! Streams that end at the first reject.
 
 use std::pin::Pin;
 use std::task::{Context, Poll, ready};
@@ -10,9 +10,9 @@ use tokenline_core::{Event, Report};
 use super::{EventStream, Items, JsonlStreamParser, Reporting, StopOnError, StopOnRejectError, StreamError};
 
 pin_project! {
-    /// [`Records`](crate::Records), [`Values`](crate::Values) or [`ToolCalls`](crate::ToolCalls) up
-    /// to the first reject, which is an error. It comes once and in its place; after it the stream
-    /// has ended and has let go of the source. Prose is no reject.
+    /// [`Records`](crate::Records), [`Values`](crate::Values) or [`ToolCalls`](crate::ToolCalls) up to the
+    /// first reject, which is an error. It comes once, in its place; then the stream has ended and has
+    /// dropped the source. Prose is not a reject.
     ///
     /// ```
     /// use futures_util::{StreamExt, TryStreamExt};
@@ -37,17 +37,17 @@ pin_project! {
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> StopOnReject<Items<JsonlStreamParser<S, T>, I>> {
     pub(super) fn new(items: Items<JsonlStreamParser<S, T>, I>) -> Self {
-        // It ends at its first reject in any case.
+        // The stream ends at its first reject anyway.
         let events = items.events.map(|driver| driver.with_quota(|quota| quota.error_budget = None));
         Self { items: Items { events, ..items } }
     }
 
-    /// The items themselves: an error ends the stream and can be asked for later.
+    /// The items without `Result`: an error ends the stream and is available afterwards.
     pub fn infallible(self) -> StopOnError<Self> {
         StopOnError::new(self)
     }
 
-    /// What was delivered and rejected so far.
+    /// The counts and diagnostics so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.items.report()
@@ -70,7 +70,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T, I> Stream for StopOnReject<Items<JsonlStr
                 Err(StopOnRejectError::Rejected(Box::new(diagnostic)))
             }
             Err(StreamError::Source(error)) => Err(StopOnRejectError::Source(error)),
-            // Only of a stream that was over its budget before it became strict.
+            // Only if the stream was over its budget before it became strict.
             Err(StreamError::TooManyRejected(error)) => {
                 Err(StopOnRejectError::Rejected(Box::new(error.last().clone())))
             }

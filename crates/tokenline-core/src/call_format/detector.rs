@@ -32,7 +32,7 @@ use crate::{Limits, ToolCall, ValidateCall};
 /// assert_eq!(detector.committed(), None);
 /// assert!(detector.admit_object(parser.parse(r#"{"name":"weather","args":{"city":"Paris"}}"#)?));
 /// assert_eq!(detector.committed(), Some("jsonl"));
-/// assert!(detector.openers().is_empty(), "what stands in tags is text now");
+/// assert!(detector.openers().is_empty(), "text in tags is no longer a call");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone)]

@@ -6,8 +6,8 @@
 //!
 //! | name | what it looks like | used by |
 //! |---|---|---|
-//! | `jsonl` | `{"name":"weather","parameters":{"city":"Paris"}}`, one or more | models told so in the prompt |
-//! | `single_json` | the same, one object; `{"tool_calls":[...]}` | models told so in the prompt |
+//! | `jsonl` | `{"name":"weather","parameters":{"city":"Paris"}}`, one or more | models that the prompt asks for it |
+//! | `single_json` | the same, one object; `{"tool_calls":[...]}` | models that the prompt asks for it |
 //! | `hermes` | `<tool_call>{"name":"weather","arguments":{"city":"Paris"}}</tool_call>` | Hermes 2 and 3, Qwen 2.5 and 3 |
 //! | `mistral` | `[TOOL_CALLS] [{"name":"weather","arguments":{"city":"Paris"}}]`, `[TOOL_CALLS]weather[ARGS]{"city":"Paris"}` | Mistral, by its tokenizers up to v7 and from v11 on |
 //! | `function_tag` | `<function=weather>{"city":"Paris"}</function>`, or with `<parameter=city>` in it | Llama 3.1, Qwen3-Coder |

@@ -5,7 +5,7 @@ use super::scan::{Literal, is_space, literal};
 /// The end of a malformed call.
 pub(super) struct Skipped {
     pub(super) end: usize,
-    /// Whether its closing tag stands there, or its brackets balance.
+    /// Whether its closing tag is there, or its brackets balance.
     pub(super) is_closed: bool,
 }
 

@@ -303,16 +303,15 @@ impl<'a> Value<'a> {
         self.tape.repeated_name.map(|start| start as usize)
     }
 
-    /// What tells this value from every other one that a parser of this process lends: the
-    /// document's generation and the place on its tape.
+    /// Identifies this value among all values of this process: the document's generation, and the position on
+    /// its tape.
     #[inline]
     #[must_use]
     pub fn identity(self) -> (u64, u32) {
         (self.tape.generation, self.index)
     }
 
-    /// The JSON Pointer, from this value, of the innermost value or member name at `offset` of the
-    /// document.
+    /// The JSON Pointer, from this value, of the innermost value or member name at `offset` of the document.
     #[must_use]
     pub fn pointer_at(self, offset: usize) -> String {
         let mut pointer = String::new();

@@ -1,50 +1,49 @@
-//! The open record's earlier bytes, when it spans pieces of the input.
+//! The earlier bytes of the open record, if it spans chunks of the input.
 
 use memchr::memchr;
 
 use crate::Span;
 
-/// Text kept from one piece of the input to the next, checked to be UTF-8 as it is added.
+/// Text kept from one chunk of the input to the next, checked to be UTF-8 as it is added.
 ///
-/// Most records lie within one piece and never come here. For one that does not, the carry holds
-/// everything from the record's first byte to the end of its line, so that its text is contiguous.
+/// Most records lie inside one chunk and are never carried. For the others, the carry holds everything from
+/// the record's first byte to the end of its line, so that its text is contiguous.
 #[derive(Debug, Default)]
 pub(super) struct Carry {
     pub(super) text: String,
     /// Offset in the stream of the text's first byte.
     pub(super) base: u64,
-    /// Index of the first byte of the text not yet looked at.
+    /// Index of the first byte of the text not yet read.
     pub(super) at: usize,
-    /// The first bytes of a character that the last piece cut.
+    /// The first bytes of a character that the end of the last chunk splits.
     cut: [u8; 4],
     cut_len: usize,
-    /// The text is followed by a byte that is not UTF-8.
+    /// A byte that is not UTF-8 follows the text.
     pub(super) ends_bad: bool,
     active: bool,
 }
 
-/// A carry larger than this is given back once it is empty: one long line must not pin memory.
+/// The capacity kept when the carry is emptied: one long line must not pin memory.
 const KEEP: usize = 64 * 1024;
 
 impl Carry {
-    /// Whether decoding goes on in the carry rather than in the input.
+    /// Whether decoding continues in the carry rather than in the input.
     pub(super) fn is_active(&self) -> bool {
         self.active
     }
 
-    /// Whether it is active, and what is in it has been read.
+    /// Whether it is active, and all its text has been read.
     #[inline]
     pub(super) fn is_all_read(&self) -> bool {
         self.active && self.at == self.text.len() && self.cut_len == 0 && !self.ends_bad
     }
 
-    /// How many bytes of a character are there that is cut at the end.
+    /// The number of bytes of an incomplete character at the end.
     pub(super) fn cut_character(&self) -> usize {
         self.cut_len
     }
 
-    /// Starts to carry `open`, the checked bytes of the open record, and `cut`, the start of a
-    /// character.
+    /// Starts to carry `open`, the checked bytes of the open record, and `cut`, the start of a character.
     pub(super) fn start(&mut self, open: &str, base: u64, cut: &[u8]) {
         self.text.push_str(open);
         self.base = base;
@@ -54,8 +53,8 @@ impl Carry {
         self.active = true;
     }
 
-    /// Adds a token, if it is a few ASCII bytes of the open line; byte by byte, because that is
-    /// faster than what is made for more. `Some(true)` if they change nothing inside a string.
+    /// Adds a token, if it is a few ASCII bytes of the open line. Byte by byte, which is faster for so few.
+    /// `Some(true)` if they change nothing inside a string.
     #[inline]
     pub(super) fn extend_token(&mut self, token: &[u8]) -> Option<bool> {
         let before = self.text.len();
@@ -72,8 +71,8 @@ impl Carry {
         Some(is_plain)
     }
 
-    /// Adds what belongs to the open line, its line feed included. Returns how many bytes of the
-    /// input were taken; stops before a byte that is not UTF-8.
+    /// Adds the bytes of the open line, including its newline. Returns how many bytes of the input it took;
+    /// stops before a byte that is not UTF-8.
     pub(super) fn extend(&mut self, input: &[u8]) -> usize {
         let Some(taken) = self.complete_cut_character(input) else {
             self.ends_bad = true;
@@ -103,7 +102,7 @@ impl Carry {
         taken + piece.len()
     }
 
-    /// Completes the cut character. `None` if the bytes that follow do not continue it.
+    /// Completes the split character. `None` if the next bytes do not continue it.
     fn complete_cut_character(&mut self, input: &[u8]) -> Option<usize> {
         let mut taken = 0;
         while self.cut_len > 0 && self.cut_len < width(self.cut[0]) {
@@ -118,7 +117,8 @@ impl Carry {
             }
         }
         if self.cut_len > 0 {
-            // The bytes of a bad character are gone from the input: only its line is discarded.
+            // The first bytes of the invalid character are no longer in the input, but its line is discarded
+            // anyway.
             let character = std::str::from_utf8(&self.cut[..self.cut_len]).ok()?;
             self.text.push_str(character);
             self.cut_len = 0;
@@ -138,7 +138,7 @@ impl Carry {
         &self.text[(span.start - self.base) as usize..(span.end - self.base) as usize]
     }
 
-    /// The text between two offsets in the stream, if it is here.
+    /// The text between two offsets in the stream, if it is still held.
     pub(super) fn get(&self, span: Span) -> Option<&str> {
         let from = span.start.checked_sub(self.base)?;
         self.text.get(from as usize..(span.end - self.base) as usize)
@@ -149,7 +149,7 @@ impl Carry {
         self.base + self.text.len() as u64
     }
 
-    /// Drops the text before an offset in the stream; all text is read.
+    /// Drops the text before an offset in the stream. All text must have been read.
     pub(super) fn drop_before(&mut self, offset: u64) {
         let index = (offset - self.base) as usize;
         if index > 0 {
@@ -159,7 +159,7 @@ impl Carry {
         }
     }
 
-    /// What the text ended with that is not UTF-8 is passed.
+    /// Moves past the invalid bytes at the end of the text.
     pub(super) fn end_gap(&mut self) {
         (self.cut_len, self.ends_bad) = (0, false);
     }
@@ -174,7 +174,7 @@ impl Carry {
     }
 }
 
-/// How many bytes at the end belong to a character that is not whole yet.
+/// The number of bytes at the end that belong to an incomplete character.
 #[inline]
 pub(super) fn incomplete_suffix(bytes: &[u8]) -> usize {
     for back in 1..=bytes.len().min(3) {
@@ -189,7 +189,7 @@ pub(super) fn incomplete_suffix(bytes: &[u8]) -> usize {
     0
 }
 
-/// How many bytes the character has that starts with this byte; 1 for a byte that starts none.
+/// The length of the character that starts with this byte; 1 if no character does.
 fn width(first: u8) -> usize {
     match first {
         0xC2..=0xDF => 2,

@@ -2,41 +2,41 @@
 
 use memchr::memchr;
 
-/// A position in the bytes at hand: a piece of the input, or the carry.
+/// A position in the current bytes: a chunk of the input, or the carry.
 ///
-/// A piece of the input is checked to be UTF-8 line by line, and only where nothing else proves it: what
-/// [`peek`](Self::peek) and [`line`](Self::line) return is checked.
+/// A chunk of the input is checked to be UTF-8 line by line, and only where nothing else proves it. The
+/// results of [`peek`](Self::peek) and [`line`](Self::line) are checked.
 pub(super) struct Cursor<'w> {
-    /// Ends with a whole character.
+    /// Ends with a complete character.
     bytes: &'w [u8],
-    /// All of them, if they come from the carry.
+    /// Whether all bytes are checked, because they come from the carry.
     is_checked: bool,
-    /// What was checked last: all of them, or a value in the input, and where it begins.
+    /// The text checked last, all bytes or a value in the input, and where it begins.
     checked: &'w str,
     checked_from: usize,
     /// Offset in the stream of the first byte.
     base: u64,
     /// Index of the next byte.
     pub(super) at: usize,
-    /// Index up to which the limit allows to read.
+    /// Index up to which the limit allows reading.
     end: usize,
     /// Index up to which the bytes are known to be UTF-8.
     valid_to: usize,
-    /// Index of the first byte known not to be.
+    /// Index of the first byte known not to be UTF-8.
     bad: usize,
 }
 
 const NONE: usize = usize::MAX;
 
 impl<'w> Cursor<'w> {
-    /// A cursor over input that is not checked yet.
+    /// A cursor over unchecked input.
     pub(super) fn unchecked(bytes: &'w [u8], base: u64) -> Self {
         let end = bytes.len();
         let (is_checked, checked, checked_from) = (false, "", NONE);
         Self { bytes, is_checked, checked, checked_from, base, at: 0, end, valid_to: 0, bad: NONE }
     }
 
-    /// A cursor over text, which a byte follows that is not UTF-8 if it `ends_bad`.
+    /// A cursor over text; if it `ends_bad`, a byte that is not UTF-8 follows it.
     pub(super) fn checked(text: &'w str, base: u64, at: usize, ends_bad: bool) -> Self {
         let (bytes, end) = (text.as_bytes(), text.len());
         let bad = if ends_bad { end } else { NONE };
@@ -48,7 +48,7 @@ impl<'w> Cursor<'w> {
         self.bytes.len()
     }
 
-    /// Index up to which the limit allows to read.
+    /// Index up to which the limit allows reading.
     pub(super) fn end(&self) -> usize {
         self.end
     }
@@ -66,7 +66,7 @@ impl<'w> Cursor<'w> {
         self.base + index as u64
     }
 
-    /// The index of an offset, which may not lie before the bytes.
+    /// The index of an offset, which must not lie before the bytes.
     pub(super) fn index(&self, offset: u64) -> usize {
         (offset - self.base) as usize
     }
@@ -75,7 +75,7 @@ impl<'w> Cursor<'w> {
         self.at = self.index(offset);
     }
 
-    /// Allows to read up to an offset, and a line feed there.
+    /// Allows reading up to an offset, and a newline there.
     #[inline]
     pub(super) fn limit(&mut self, offset: u64) {
         if offset >= self.base + self.bytes.len() as u64 {
@@ -91,7 +91,7 @@ impl<'w> Cursor<'w> {
         self.end < self.bytes.len()
     }
 
-    /// Whether all that the limit allows is read.
+    /// Whether everything that the limit allows has been read.
     pub(super) fn is_at_end(&self) -> bool {
         self.at == self.end
     }
@@ -101,7 +101,7 @@ impl<'w> Cursor<'w> {
         self.bad == self.at
     }
 
-    /// Whether what follows the bytes is not UTF-8.
+    /// Whether a byte that is not UTF-8 follows the bytes.
     pub(super) fn ends_bad(&self) -> bool {
         self.bad == self.bytes.len()
     }
@@ -119,7 +119,7 @@ impl<'w> Cursor<'w> {
         Some(byte)
     }
 
-    /// What is left of the line, its line feed included, up to what is not UTF-8.
+    /// The rest of the line, including its newline, up to a byte that is not UTF-8.
     pub(super) fn line(&mut self) -> &'w [u8] {
         if self.at >= self.valid_to {
             self.check_line();
@@ -127,7 +127,7 @@ impl<'w> Cursor<'w> {
         &self.bytes[self.at..self.valid_to.min(self.end)]
     }
 
-    /// The next bytes, up to what is not UTF-8.
+    /// The next bytes, up to a byte that is not UTF-8.
     pub(super) fn valid(&mut self, len: usize) -> &'w [u8] {
         let bytes = &self.bytes[self.at..self.at + len];
         if self.at + len <= self.valid_to {
@@ -142,12 +142,12 @@ impl<'w> Cursor<'w> {
         }
     }
 
-    /// All that is left, be it UTF-8 or not.
+    /// The remaining bytes, UTF-8 or not.
     pub(super) fn rest(&self) -> &'w [u8] {
         &self.bytes[self.at..self.end]
     }
 
-    /// All from an index on, be it UTF-8 or not.
+    /// All bytes from an index on, UTF-8 or not.
     pub(super) fn from(&self, index: usize) -> &'w [u8] {
         &self.bytes[index..self.end]
     }
@@ -176,13 +176,13 @@ impl<'w> Cursor<'w> {
         if self.is_checked() {
             return None;
         }
-        // A character at `to` is looked at as a whole; one that `end` cuts starts after `to`.
+        // Check a character at `to` completely; one that `end` splits starts after `to`.
         let end = (to + 4).min(self.bytes.len());
         let error = simdutf8::compat::from_utf8(&self.bytes[from..end]).err()?;
         Some(from + error.valid_up_to()).filter(|bad| *bad <= to)
     }
 
-    /// The text from an index on, up to so many bytes, and whether it ends before what is not UTF-8.
+    /// The text from an index on, at most `len` bytes, and whether a byte that is not UTF-8 ends it.
     pub(super) fn valid_from(&self, from: usize, len: usize) -> (&'w [u8], bool) {
         let bytes = self.from(from);
         let bytes = &bytes[..bytes.len().min(len)];
@@ -191,13 +191,13 @@ impl<'w> Cursor<'w> {
         }
         match simdutf8::compat::from_utf8(bytes) {
             Ok(_) => (bytes, false),
-            // The bytes end with a whole character.
+            // The bytes end with a complete character.
             Err(error) => (&bytes[..error.valid_up_to()], true),
         }
     }
 
-    /// Checks the text of a value, which [`checked_text`](Self::checked_text) returns then; or the index of the first
-    /// byte that is not UTF-8.
+    /// Checks the text of a value, to be returned by [`checked_text`](Self::checked_text). Otherwise returns
+    /// the index of the first byte that is not UTF-8.
     #[inline]
     pub(super) fn check(&mut self, from: usize, to: usize) -> Result<(), usize> {
         if !self.is_checked {
@@ -215,7 +215,7 @@ impl<'w> Cursor<'w> {
         (!self.is_checked && self.checked_from == from).then_some(self.checked)
     }
 
-    /// The checked text from an index on to another one, or to the last whole character before that.
+    /// The checked text between two indices; it ends before a character that `to` splits.
     pub(super) fn text_between(&self, from: usize, to: usize) -> &'w str {
         let (from, to) = (from - self.checked_from, to - self.checked_from);
         let to = (from..=to).rev().find(|at| self.checked.is_char_boundary(*at)).unwrap_or(from);

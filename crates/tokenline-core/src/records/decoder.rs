@@ -1,4 +1,4 @@
-//! The decoder: which bytes the scanner reads, and lending what it finds.
+//! The decoder: owns the bytes that the scanner reads, and returns what it finds.
 
 use std::sync::Arc;
 
@@ -9,20 +9,20 @@ use super::scanner::{Gap, Outcome, Scanner};
 use crate::json::{Kind, Value};
 use crate::{CompletedBy, Event, LentEvent, OpenRecord, Options, Span, ValidateCall};
 
-/// What [`RecordDecoder::decode`] made of its input.
+/// The result of [`RecordDecoder::decode`].
 #[derive(Debug)]
 pub struct Decoded<'a> {
-    /// How many bytes of the input are done with. After an event, call again with the rest.
+    /// How many bytes of the input were consumed. After an event, call again with the rest.
     pub consumed: usize,
-    /// An event, or `None` if the input is used up and more is needed.
+    /// An event, or `None` if all input is consumed and more is needed.
     pub event: Option<LentEvent<'a>>,
 }
 
-/// Records out of text that arrives in pieces: the machine under
-/// [`JsonlParser`](crate::JsonlParser), for who owns the bytes.
+/// Decodes records from text that arrives in chunks. The machine under [`JsonlParser`](crate::JsonlParser),
+/// for callers that keep their own buffers.
 ///
-/// [`decode`](Self::decode) never keeps a borrow of its input: what of it belongs to an open record
-/// is copied, once. A record that lies within one piece is lent from there, without a copy.
+/// [`decode`](Self::decode) never keeps a borrow of its input: the part that belongs to an open record is
+/// copied, once. A record that lies inside one chunk borrows from it, without a copy.
 ///
 /// ```
 /// use tokenline_core::{Event, Options, RecordDecoder};
@@ -48,13 +48,13 @@ pub struct Decoded<'a> {
 pub struct RecordDecoder {
     pub(super) scanner: Scanner,
     pub(super) carry: Carry,
-    /// If text or partials are asked for.
+    /// Set if text or partials are asked for.
     pub(super) parts: Option<Box<Parts>>,
-    /// Offset in the stream of the first byte of input not yet taken.
+    /// Offset in the stream of the first byte of input not yet consumed.
     position: u64,
-    /// Bytes looked at to find the end of a carried line.
+    /// Bytes examined to find the end of a carried line.
     scanned: u64,
-    /// What is wrong with the line that the next byte is on.
+    /// The gap on the line of the next byte.
     gap: Option<Gap>,
 }
 
@@ -63,7 +63,7 @@ impl RecordDecoder {
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
-            parts: Parts::asked_for(&options).map(Box::new),
+            parts: Parts::from_options(&options).map(Box::new),
             scanner: Scanner::new(options),
             carry: Carry::default(),
             position: 0,
@@ -72,8 +72,7 @@ impl RecordDecoder {
         }
     }
 
-    /// The same with the tools that are defined: they help to tell calls from other text, where
-    /// [calls](Options::calls) are looked for.
+    /// Sets the defined tools, which help to tell calls from other text with [`Options::calls`].
     #[must_use]
     pub fn with_tools(mut self, tools: Arc<dyn ValidateCall + Send + Sync>) -> Self {
         self.scanner.set_tools(tools);
@@ -91,8 +90,8 @@ impl RecordDecoder {
         self.gap = None;
     }
 
-    /// Notes that bytes were lost upstream, before those to come. The line that they may have been on is rejected, from
-    /// its first byte to its end; it takes up no bytes itself.
+    /// Reports that bytes were lost upstream, before those to come. Rejects the line that they may have been
+    /// on, from its first byte to its end. The gap itself takes no bytes.
     ///
     /// ```
     /// use tokenline_core::{Code, Event, Gap, Options, RecordDecoder};
@@ -109,8 +108,7 @@ impl RecordDecoder {
 
     /// Reads on, up to the next event or the end of the input.
     ///
-    /// Terminates with `event: None` once all of `input` is consumed. Never fails: what is wrong
-    /// with the text is an event.
+    /// Returns `event: None` once all of `input` is consumed. Never fails: invalid text becomes an event.
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
         if self.parts.is_some() {
             return self.decode_in_parts(input);
@@ -120,14 +118,14 @@ impl RecordDecoder {
         Decoded { consumed, event }
     }
 
-    /// Says that the input has ended. Call it until it returns `None`: a last line without a line
-    /// feed may hold several events.
+    /// Ends the input. Call it until it returns `None`: a last line without a newline may yield several
+    /// events.
     pub fn finish(&mut self) -> Option<LentEvent<'_>> {
         self.finish_with(CompletedBy::EndOfInput)
     }
 
-    /// As [`finish`](Self::finish), where more than the mere end of the input proves that a record
-    /// at the end is whole.
+    /// Like [`finish`](Self::finish), with stronger evidence than the end of the input that a record at the
+    /// end is complete.
     pub fn finish_with(&mut self, completion: CompletedBy) -> Option<LentEvent<'_>> {
         let event = self.finish_step(completion)?;
         Some(self.lend(event))
@@ -139,14 +137,14 @@ impl RecordDecoder {
         self.position
     }
 
-    /// The number of the line that this byte is on, counted from 1.
+    /// The line of this byte, from 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.scanner.line()
     }
 
-    /// Offset in the stream of the first byte of the value that is open, or that is balanced and not released yet,
-    /// if there is one. It may still prove to be prose.
+    /// Offset in the stream of the open value, or of one that is balanced and not released yet. It may still
+    /// prove to be prose.
     ///
     /// ```
     /// use tokenline_core::{Options, RecordDecoder};
@@ -160,60 +158,58 @@ impl RecordDecoder {
         self.scanner.open_start()
     }
 
-    /// Offset in the stream of the first byte of a value that is malformed and not over yet: it will be rejected.
+    /// Offset in the stream of a malformed value that has not ended: it will be rejected.
     #[must_use]
     pub fn rejected_value(&self) -> Option<u64> {
         self.scanner.rejected_start()
     }
 
-    /// Offset in the stream of the first byte that a later event may refer to. To quote rejected text, keep the input
-    /// from here on.
+    /// Offset in the stream of the first byte that a later event may refer to. To quote rejected text, keep
+    /// the input from here on.
     #[must_use]
     pub fn undecided_from(&self) -> u64 {
         self.scanner.undecided_from().min(self.position)
     }
 
-    /// Offset in the stream of the first byte that may be part of a record to come; the [position](Self::position) if
-    /// nothing is open.
+    /// Offset in the stream of the first byte that may be part of a later record; the
+    /// [position](Self::position) if nothing is open.
     #[must_use]
     pub fn open_from(&self) -> u64 {
         self.scanner.open_from().map_or(self.position, |from| from.min(self.position))
     }
 
-    /// The text of a span that an event just told of, if it was kept: that of a [`Event::Text`] and a
-    /// [`Event::Markup`], and of an [`Event::Rejected`] that is within the limit and UTF-8. Only where
-    /// [text](Options::text) is asked for; else it is empty.
+    /// The text of a span from the last event, if it was kept: of an [`Event::Text`] or [`Event::Markup`], or
+    /// of an [`Event::Rejected`] within the limit that is UTF-8. Empty without [`Options::text`].
     #[must_use]
     pub fn text(&self, span: Span) -> &str {
         let text = self.carry.get(span).filter(|_| self.scanner.emits_text());
         text.unwrap_or_default()
     }
 
-    /// How many bytes were looked at, by the parser and by the search for lines and openers, since
-    /// the decoder was made; the UTF-8 check apart. At most twice the input, three times where much
-    /// of it is malformed, and once more behind a tag for thinking that nothing closes; with
-    /// [partials](Options::partials) what is new is looked at once more.
+    /// Bytes examined since the decoder was created, by the parser and by the search for lines and openers,
+    /// without the UTF-8 check. At most twice the input; three times if much of it is malformed, and once
+    /// more after an unclosed tag for thinking; with [partials](Options::partials), new bytes are examined
+    /// once more.
     #[must_use]
     pub fn examined(&self) -> u64 {
         self.scanner.examined() + self.scanned
     }
 
-    /// The open record as far as it has come, if there is one, as if it ended here; see
+    /// The open record so far, if there is one, as if it ended here; see
     /// [`json::Parser::snapshot`](crate::json::Parser::snapshot).
     ///
-    /// Ask once [`decode`](Self::decode) has no more events; whether
-    /// [partials](crate::Options::partials) are asked for does not matter. The record may still be
-    /// rejected.
+    /// Call it once [`decode`](Self::decode) has no more events. Does not need [`Options::partials`]. The
+    /// record may still be rejected.
     pub fn snapshot(&mut self) -> Option<OpenRecord<Value<'_>>> {
         let waiting = self.parts.as_deref().and_then(Parts::waiting);
         let place = waiting.or_else(|| self.scanner.open_place())?;
         let text = self.carry.open_text(place.start)?;
         let value = self.scanner.json_mut().snapshot(text)?;
-        // What is no object is no record.
+        // Only objects are records.
         (value.kind() == Kind::Object).then(|| place.map(|()| value))
     }
 
-    /// Apart from `decode`, where one more copy of the event is a tenth of the work for a token.
+    /// Separate from `decode`: another copy of the event there would take a tenth of the work for a token.
     #[inline(never)]
     fn decode_in_parts<'a>(&'a mut self, input: &'a [u8]) -> Decoded<'a> {
         let (consumed, event) = self.step_in_parts(input);
@@ -221,7 +217,7 @@ impl RecordDecoder {
     }
 
     /// `decode` without borrowing the event from the decoder.
-    // Always: the event would be copied once more, a tenth of the work for a short line.
+    // `inline(always)`: otherwise the event is copied once more, a tenth of the work for a short line.
     #[inline(always)]
     pub(crate) fn step<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
         if self.parts.is_some() { self.step_in_parts(input) } else { self.read(input) }
@@ -255,11 +251,11 @@ impl RecordDecoder {
         }
     }
 
-    // Always: it has a second caller, for parts, and is left alone otherwise.
+    // `inline(always)`: it has a second caller, for parts, and is not inlined otherwise.
     #[inline(always)]
     pub(super) fn read<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
         if input.len() <= TOKEN_BYTES && self.carry.is_all_read() && self.gap.is_none() {
-            // Most tokens of a model are a few plain characters inside a string: nothing to decide.
+            // Fast path: most tokens of a model are a few plain characters inside a string.
             if let Some(is_plain) = self.carry.extend_token(input) {
                 self.scanned += input.len() as u64;
                 self.position += input.len() as u64;
@@ -283,7 +279,7 @@ impl RecordDecoder {
                 if plain.is_some() || consumed == input.len() {
                     return (consumed, plain);
                 }
-                // What may be a call is read in the carry.
+                // A possible call is read in the carry.
                 continue;
             }
             if let Some(plain) = self.read_carry() {
@@ -301,7 +297,7 @@ impl RecordDecoder {
         }
     }
 
-    /// What the end of the input yields.
+    /// The events at the end of the input.
     pub(super) fn read_end(&mut self, completion: CompletedBy) -> Option<UnlentEvent<'static>> {
         if self.gap.is_some()
             && let Some(event) = self.read_gap()
@@ -321,7 +317,7 @@ impl RecordDecoder {
             let cut = self.carry.cut_character();
             let found = self.scanner.finish(&mut cursor, completion, cut);
             let (at, found) = (cursor.at, found.map(|found| found.map(carried)));
-            // Of a value on several lines that the end cut, the lines are read once more.
+            // If the input ends inside a value on several lines, its lines are scanned again.
             (self.carry.text, self.carry.at) = (text, at);
             match found {
                 Ok(event) => return event,
@@ -354,7 +350,7 @@ impl RecordDecoder {
     }
 
     /// Reads on in the input itself; nothing is carried.
-    // Always: what it gives back is not worth a copy, a hundred bytes of text later.
+    // `inline(always)`: returning the event by value costs a copy that shows with short chunks.
     #[inline(always)]
     fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
         let (whole, cut) = input.split_at(input.len() - incomplete_suffix(input));
@@ -368,7 +364,7 @@ impl RecordDecoder {
                 (at, cursor.checked_text(start).map(UnlentEvent::InInput))
             }
             Some(Outcome::Diagnostic(diagnostic)) => {
-                // What is open is seen once more, from its first byte.
+                // Scan the open value again, from its first byte.
                 if let Some(start) = self.scanner.open_start() {
                     at = at.min((start - self.position) as usize);
                 } else if let Some(start) = self.scanner.held_from() {
@@ -401,7 +397,7 @@ impl RecordDecoder {
         }
     }
 
-    /// Reads on in the carry; leaves it once nothing in it is open any more.
+    /// Reads on in the carry; leaves it once nothing in it is open.
     fn read_carry(&mut self) -> Option<UnlentEvent<'static>> {
         if self.carry.is_all_read() && self.held_from().is_some() {
             return None;
@@ -449,23 +445,23 @@ impl RecordDecoder {
         }
     }
 
-    /// Offset of the first byte in the carry that is needed.
+    /// Offset of the first byte in the carry that is still needed.
     fn held_from(&self) -> Option<u64> {
         if self.parts.is_none() {
             return self.scanner.held_from();
         }
         let (base, end) = (self.carry.base, self.carry.end());
         let text = self.scanner.text_held_from().map(|start| start.clamp(base, end));
-        // What comes is to be read here as well.
+        // The next bytes must be read here as well.
         let next = self.scanner.wants_carry().then_some(end);
         [self.scanner.held_from(), text, next].into_iter().flatten().min()
     }
 }
 
-/// Pieces up to this length are taken for tokens.
+/// The longest chunk that is treated as a token.
 const TOKEN_BYTES: usize = 16;
 
-/// With parts everything is read in the carry.
+/// With parts, everything is read in the carry.
 fn in_carry(event: UnlentEvent<'_>) -> UnlentEvent<'static> {
     match event {
         UnlentEvent::InCarry => UnlentEvent::InCarry,

@@ -1,31 +1,31 @@
-//! What is known of the line being read.
+//! The state of the line being read.
 
 use crate::{Code, Diagnostic, Recovered, Recovery, Span};
 
-/// The line being read, and what to report of it when it ends.
+/// The line being read, and what to report when it ends.
 #[derive(Debug)]
 pub(super) struct Line {
     /// Counted from 1.
     pub(super) number: u64,
     /// Offset in the stream of its first byte.
     pub(super) start: u64,
-    /// Offset of the first byte that can be text: its start, or what follows a closing tag.
+    /// Offset of the first byte that can be text: the start of the line, or the byte after a closing tag.
     pub(super) text_start: u64,
-    /// Offset of its first byte that is no white space.
+    /// Offset of its first byte that is not white space.
     pub(super) first: Option<u64>,
     /// Whether it starts with a code fence.
     pub(super) has_fence: bool,
-    /// Whether that ends the open fence, if nothing else stands on the line.
+    /// Whether the fence ends the open one, if nothing else is on the line.
     pub(super) may_close_fence: bool,
-    /// Brackets that are open in its text.
+    /// The number of open brackets in its text.
     pub(super) prose_depth: u32,
     /// The line holds only markup; do not report it as prose.
     pub(super) is_markup_only: bool,
     /// Whether it yielded a record.
     pub(super) has_record: bool,
-    /// Whether it belongs to a rejected value that began on a line before it.
+    /// Whether it belongs to a rejected value that began on an earlier line.
     pub(super) in_rejected_region: bool,
-    /// What stands before the first opener.
+    /// The text before the first opener.
     pub(super) lead: Lead,
     fault: Option<Fault>,
 }
@@ -38,15 +38,15 @@ pub(super) struct Fault {
     pub(super) start: u64,
     /// The byte at fault.
     pub(super) at: u64,
-    /// Where it ends; the end of the line if that is not known.
+    /// Where it ends; at the end of the line if unknown.
     pub(super) end: Option<u64>,
     pub(super) message: String,
-    /// Where an array is without objects, which is one only if nothing else stands on its lines: the line and column
-    /// it begins at.
+    /// The line and column of an array without objects, which counts as one only if nothing else is on its
+    /// lines.
     pub(super) alone: Option<(u64, u64)>,
 }
 
-/// What a line is to the text beside records.
+/// The kind of a line, for text and markup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LineKind {
     OpensFence,
@@ -55,12 +55,12 @@ pub(super) enum LineKind {
     Other,
 }
 
-/// What a code fence is around, by the word behind its marks.
+/// The content of a code fence, by the word after its marker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FenceKind {
-    /// JSON, JSON Lines and the like: what is no JSON in there is malformed.
+    /// JSON, JSON Lines and similar: other text inside it is malformed.
     Json,
-    /// It does not say.
+    /// Not specified.
     Plain,
     /// Another language.
     Other,
@@ -84,7 +84,7 @@ impl Line {
         }
     }
 
-    /// The place in the line of an offset in the stream: bytes, counted from 1.
+    /// The column of an offset in the stream: bytes, from 1.
     pub(super) fn column(&self, offset: u64) -> u64 {
         offset - self.start + 1
     }
@@ -94,14 +94,14 @@ impl Line {
         self.first.map_or(0, |first| first - self.text_start)
     }
 
-    /// Notes a fault, unless there is one: the first counts.
+    /// Notes a fault, if it is the first.
     pub(super) fn add_fault(&mut self, fault: Fault) {
         if self.fault.as_ref().is_none_or(|first| first.alone.is_some()) {
             self.fault = Some(fault);
         }
     }
 
-    /// There is something else on the line than the array without objects that it began with.
+    /// Notes text on the line: an array without objects at its start then does not stand alone.
     #[inline]
     pub(super) fn add_text(&mut self, text: &[u8]) {
         self.lead.add(text);
@@ -117,13 +117,13 @@ impl Line {
         }
     }
 
-    /// Notes where the value at fault ended, if its fault is the one that is reported.
+    /// Notes where the value at fault ended, if its fault is the one to be reported.
     pub(super) fn end_fault(&mut self, start: u64, end: u64) -> bool {
         let fault = self.fault.as_mut().filter(|fault| fault.start == start);
         fault.map(|fault| fault.end.get_or_insert(end)).is_some()
     }
 
-    /// Notes that the value at fault goes on after all.
+    /// Notes that the value at fault continues after all.
     pub(super) fn reopen_fault(&mut self, start: u64) -> bool {
         let fault = self.fault.as_mut().filter(|fault| fault.start == start);
         fault.map(|fault| fault.end = None).is_some()
@@ -134,7 +134,7 @@ impl Line {
         self.fault.is_none()
     }
 
-    /// Goes on to the line that starts at `next`; this one is [clean](Self::is_clean).
+    /// Moves on to the line that starts at `next`; this one must be [clean](Self::is_clean).
     #[inline]
     pub(super) fn end_clean(&mut self, next: u64) {
         debug_assert!(self.is_clean() && self.has_record);
@@ -151,12 +151,12 @@ impl Line {
         self.lead = Lead::default();
     }
 
-    /// Goes on to the line that starts at `next`, and gives this one away.
+    /// Moves on to the line that starts at `next`, and returns this one.
     pub(super) fn go_on(&mut self, next: u64) -> Self {
         std::mem::replace(self, Self::new(self.number + 1, next))
     }
 
-    /// The diagnostic for the line, if there is one; `end` is where its content ends.
+    /// The diagnostic for the line, if there is one; `end` is the end of its content.
     pub(super) fn diagnostic(self, end: u64) -> Option<Diagnostic> {
         let first = self.first.filter(|_| !self.in_rejected_region)?;
         match self.fault.filter(|fault| fault.alone.is_none() || !self.has_record) {
@@ -179,7 +179,7 @@ impl Line {
         }
     }
 
-    /// What it is to the text beside records.
+    /// Its kind, for text and markup.
     pub(super) fn kind(&self) -> LineKind {
         match self.first {
             _ if self.closes_fence() => LineKind::ClosesFence,
@@ -189,24 +189,24 @@ impl Line {
         }
     }
 
-    /// Whether it is nothing but a code fence that ends one.
+    /// Whether it is only a code fence that ends the open one.
     pub(super) fn closes_fence(&self) -> bool {
         self.may_close_fence && self.lead.is_empty() && !self.has_record
     }
 
-    /// Where the rejected value begins, if there is one on it.
+    /// The start of the rejected value, if there is one on the line.
     pub(super) fn fault_start(&self) -> Option<u64> {
         self.fault.as_ref().filter(|fault| fault.alone.is_none()).map(|fault| fault.start)
     }
 
-    /// Whether a value on it is rejected and over.
+    /// Whether a value on it was rejected and has ended.
     #[inline]
     pub(super) fn has_ended_fault(&self) -> bool {
         !self.in_rejected_region
             && self.fault.as_ref().is_some_and(|fault| fault.alone.is_none() && fault.end.is_some())
     }
 
-    /// Takes out the fault of that value.
+    /// Takes the fault of that value.
     pub(super) fn take_ended_fault(&mut self) -> Option<Diagnostic> {
         let end = self.fault.as_ref()?.end?;
         let diagnostic = self.take_fault(end)?;
@@ -214,7 +214,7 @@ impl Line {
         Some(diagnostic)
     }
 
-    /// Takes out the fault that is to be reported whatever else the line yields.
+    /// Takes a fault that is reported whatever else the line yields.
     pub(super) fn take_fault(&mut self, end: u64) -> Option<Diagnostic> {
         let fault = self.fault.take_if(|fault| fault.alone.is_none())?;
         let mut line = Self::new(self.number, self.start);
@@ -223,11 +223,11 @@ impl Line {
     }
 }
 
-/// The first bytes of a line's text, white space apart: enough to tell a list's marker.
+/// The first bytes of a line's text without white space: enough to recognize a list marker.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Lead {
     bytes: [u8; Self::LEN],
-    /// One more than there is room for if it is longer.
+    /// One more than the capacity if the text is longer.
     len: u8,
 }
 
@@ -236,7 +236,7 @@ impl Lead {
 
     #[inline]
     pub(super) fn add(&mut self, text: &[u8]) {
-        // In a register: a count in memory takes as long as all else on a line of prose.
+        // Kept in a register: a count in memory takes as long as everything else on a line of prose.
         let mut len = usize::from(self.len);
         for &byte in text {
             if len > Self::LEN {
@@ -256,7 +256,7 @@ impl Lead {
         self.len == 0
     }
 
-    /// What a record behind it was recovered from.
+    /// How a record after it was recovered.
     #[inline]
     pub(super) fn recovered(self) -> Recovered {
         if self.is_empty() {
@@ -265,7 +265,7 @@ impl Lead {
         Recovered::NONE.with(if self.is_list_marker() { Recovery::ListMarker } else { Recovery::Prose })
     }
 
-    /// Whether a list marker may come of it.
+    /// Whether it may become a list marker.
     pub(super) fn may_be_list_marker(self) -> bool {
         let is_mark =
             |byte: &u8| matches!(byte, b'-' | b'*' | b'+' | b'(' | b')' | b'.' | b'0'..=b'9' | 0x80..);
@@ -276,7 +276,7 @@ impl Lead {
         self.bytes.get(..usize::from(self.len)).is_some_and(is_list_marker)
     }
 
-    /// What a fence is around that this stands behind.
+    /// The kind of the fence after this text.
     pub(super) fn fence_kind(self) -> FenceKind {
         let word = &self.bytes[..usize::from(self.len).min(Self::LEN)];
         match word.windows(4).any(|part| part.eq_ignore_ascii_case(b"json")) {
@@ -287,7 +287,7 @@ impl Lead {
     }
 }
 
-/// A bullet, or a number with a dot or a bracket behind it.
+/// A bullet, or a number followed by a dot or a bracket.
 fn is_list_marker(text: &[u8]) -> bool {
     match text {
         b"-" | b"*" | b"+" => true,

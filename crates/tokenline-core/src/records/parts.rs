@@ -1,7 +1,7 @@
-//! Optional events between the others: the text beside records, and partial records.
+//! Optional events between the others: text beside records, and partial records.
 //!
-//! It wraps the decoder, and costs nothing where neither is asked for. Where one is, all input is copied to the carry, so
-//! that its text can be lent later.
+//! It wraps the decoder, and costs nothing if neither is asked for. Otherwise all input is copied to the
+//! carry, so that events can borrow its text later.
 
 use super::carry::Carry;
 use super::scanner::Scanner;
@@ -9,12 +9,12 @@ use super::segments::{Segment, Segments};
 use crate::json::{Parser, ValueDelta};
 use crate::{Diagnostic, OpenRecord, Options, Span};
 
-/// An event that is not lent yet: where its text is.
+/// An event that does not borrow its text yet, but says where it is.
 #[derive(Debug)]
 pub(crate) enum UnlentEvent<'i> {
-    /// The scanner's record, which lies in the input.
+    /// The scanner's record, in the input.
     InInput(&'i str),
-    /// The scanner's record, which lies in the carry.
+    /// The scanner's record, in the carry.
     InCarry,
     /// The scanner's record, a call that was not written as JSON.
     Call,
@@ -25,19 +25,19 @@ pub(crate) enum UnlentEvent<'i> {
     Diagnostic(Box<Diagnostic>),
 }
 
-/// An event, and the parts that have to be emitted before it.
+/// An event, and the parts to emit before it.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     emits_partials: bool,
-    /// The place of the record that may have deltas left to emit: the one that waits, or else the open one.
+    /// The place of the record that may have deltas left to emit: the one that waits, or the open one.
     due: Option<OpenRecord<()>>,
     event: Option<UnlentEvent<'static>>,
 }
 
 impl Parts {
-    pub(super) fn asked_for(options: &Options) -> Option<Self> {
-        let is_asked_for = options.partials || options.text;
-        is_asked_for.then(|| Self { emits_partials: options.partials, ..Self::default() })
+    pub(super) fn from_options(options: &Options) -> Option<Self> {
+        let is_needed = options.partials || options.text;
+        is_needed.then(|| Self { emits_partials: options.partials, ..Self::default() })
     }
 
     pub(super) fn clear(&mut self) {
@@ -49,7 +49,7 @@ impl Parts {
         self.due.filter(|_| self.event.is_some())
     }
 
-    /// Puts the parts before an event, or those there are where there is none; returns the first.
+    /// Puts the parts before an event, if there is one. Returns the first part.
     pub(super) fn add(
         &mut self,
         event: Option<UnlentEvent<'static>>,
@@ -70,7 +70,7 @@ impl Parts {
         self.next(scanner, carry)
     }
 
-    /// What is to come before anything else is read.
+    /// The next part, to be emitted before anything else is read.
     pub(super) fn next(&mut self, scanner: &mut Scanner, carry: &Carry) -> Option<UnlentEvent<'static>> {
         match scanner.segments().and_then(Segments::pop) {
             Some(Segment::Text(span)) => return Some(UnlentEvent::Text(span)),
@@ -93,7 +93,7 @@ impl Parts {
         self.event.take()
     }
 
-    /// The delta that was found last.
+    /// The delta found last.
     pub(super) fn delta<'a>(
         &self,
         json: &'a Parser,
@@ -104,7 +104,7 @@ impl Parts {
         self.due.expect("a delta is of a record").map(|()| json.last_delta(text))
     }
 
-    /// The text of the record that waits, or else of the open one.
+    /// The text of the record that waits, or of the open one.
     fn due_text<'a>(&self, carry: &'a Carry, call: &'a str) -> Option<&'a str> {
         match self.event {
             Some(UnlentEvent::Call) => Some(call),

@@ -1,9 +1,9 @@
-//! The scanner: what the bytes of a text mean, and when a record is released.
+//! The scanner: interprets the bytes of a text, and releases records.
 
 mod array;
 mod calls;
+mod intent;
 mod lines;
-mod meant;
 mod rejected;
 mod release;
 mod state;
@@ -23,20 +23,20 @@ pub use state::Gap;
 use state::{MultilineValue, Place, State};
 use think::Thinking;
 
-/// What [`Scanner::advance`] stopped at.
+/// The event at which [`Scanner::advance`] stopped.
 pub(super) enum Outcome {
-    /// [`Scanner::record`]. In input that is not checked, the cursor has [its text](Cursor::checked_text).
+    /// [`Scanner::record`]. In unchecked input, the cursor has [its text](Cursor::checked_text).
     Record,
-    /// [`Scanner::record`], which is not written as JSON; its text is [`Scanner::call_text`].
+    /// [`Scanner::record`], which is not written as JSON. Its text is [`Scanner::call_text`].
     Call,
     /// Boxed to keep `Outcome` small.
     Diagnostic(Box<Diagnostic>),
 }
 
-/// What a step of the scanner found; `None` if it has to go on, or needs more.
+/// The event found in a step; `None` to continue, or if more is needed.
 type Step = Option<Outcome>;
 
-/// The state of decoding, apart from who holds the bytes.
+/// The state of decoding, without the bytes.
 #[derive(Debug)]
 pub(super) struct Scanner {
     options: Options,
@@ -47,35 +47,35 @@ pub(super) struct Scanner {
     state: State,
     line: Line,
     place: Place,
-    /// The record that was found last. It stays here until it is lent: copying it from hand to hand
-    /// is a tenth of the work for a short line.
+    /// The record found last. It stays here until it is returned: copying it at each level takes a tenth of
+    /// the work for a short line.
     record: Record<()>,
-    /// Offset from which the limit is counted: the start of the line, or of the open value's first one;
-    /// within an array the end of the value before.
+    /// Offset from which the limit counts: the start of the line, or of the open value's first line; inside
+    /// an array, the end of the previous value.
     counted_from: u64,
-    /// The open value goes on behind its first line.
+    /// Set if the open value continues after its first line.
     multiline: Option<MultilineValue>,
-    /// A rejected value may go on (lenient).
+    /// Set if a rejected value may continue (lenient).
     region: Option<Box<RejectedRegion>>,
-    /// The text is inside an array of records, or on the way to one.
+    /// Set inside an array of records, or on the path to one.
     array: Option<ArrayScan>,
-    /// The lines of a rejected value are read again, for what is whole in it.
+    /// Set while the lines of a rejected value are scanned again for complete values.
     rescan: Option<Box<Rescan>>,
-    /// What the code fence is around that is open.
+    /// The content of the open code fence.
     fence: Option<FenceKind>,
     thinking: Thinking,
-    /// There was text or a record.
+    /// Whether there has been text or a record.
     has_content: bool,
-    /// What is text and what is markup, if that is asked for.
+    /// Classifies text and markup, if asked for.
     segments: Option<Box<Segments>>,
-    /// Where tool calls are looked for.
+    /// Set if tool calls are looked for.
     calls: Option<Box<Calls>>,
-    /// Offset of a carriage return before the bytes at hand: it may belong to a line end.
+    /// Offset of a carriage return before the current bytes: it may belong to a line ending.
     last_return: Option<u64>,
     scanned: u64,
-    /// The bad byte that is read stands for this.
+    /// The gap that the invalid byte stands for.
     gap: Option<Gap>,
-    /// The text of the line being discarded is not kept: it is too long, or not UTF-8.
+    /// Whether to discard the text of the current line, because it is too long or not UTF-8.
     drops_line: bool,
 }
 
@@ -85,7 +85,7 @@ impl Scanner {
             options.mode == Mode::Lenient && options.calls.is_none() && !options.looks_for_items();
         Self {
             limit: options.limits.effective_line_bytes(),
-            calls: Calls::asked_for(&options).map(Box::new),
+            calls: Calls::from_options(&options).map(Box::new),
             json: Parser::new().with_limits(&options.limits).single_line(),
             segments: options.text.then(Box::default),
             is_in_parts: options.text || options.partials,
@@ -137,12 +137,12 @@ impl Scanner {
         self.last_return = None;
     }
 
-    /// The record that was found last, apart from its value.
+    /// The record found last, without its value.
     pub(super) fn record(&self) -> &Record<()> {
         &self.record
     }
 
-    /// The record that was found last, which has this text.
+    /// The record found last, with its text.
     #[inline]
     pub(super) fn lend<'a>(&'a self, text: &'a str) -> Record<Value<'a>> {
         self.record.map(|()| self.json.value(text))
@@ -157,7 +157,7 @@ impl Scanner {
         &mut self.json
     }
 
-    /// The parser, and the text of the call that was found last.
+    /// The parser, and the text of the call found last.
     pub(super) fn json_and_call(&mut self) -> (&mut Parser, &str) {
         (&mut self.json, self.calls.as_ref().map_or("", |calls| calls.text()))
     }
@@ -170,12 +170,12 @@ impl Scanner {
         self.gap = gap;
     }
 
-    /// Whether a gap was passed, and what follows it can be read.
+    /// Whether the gap has been passed, and reading can continue after it.
     pub(super) fn has_passed_gap(&self) -> bool {
         matches!(self.state, State::Discard) && !self.is_discarding()
     }
 
-    /// The text from this offset on can be lent.
+    /// The text from this offset on is held.
     pub(super) fn keep_from(&mut self, offset: u64) {
         if let Some(segments) = &mut self.segments {
             segments.kept_from = offset;
@@ -191,7 +191,7 @@ impl Scanner {
         self.segments.is_some()
     }
 
-    /// Offset of the first byte that text may be lent from.
+    /// Offset of the first byte that text events may refer to.
     pub(super) fn text_held_from(&self) -> Option<u64> {
         let segments = self.segments.as_ref()?;
         let is_large =
@@ -202,7 +202,7 @@ impl Scanner {
         (!is_dropped || !segments.is_empty()).then(|| segments.held_from())
     }
 
-    /// Whether what is open has to be carried over, so that it is checked and contiguous.
+    /// Whether the open part must be carried over, so that it is checked and contiguous.
     pub(super) fn wants_carry(&self) -> bool {
         matches!(self.state, State::Call { .. }) || (self.is_in_parts && !self.is_discarding())
     }
@@ -215,14 +215,14 @@ impl Scanner {
     pub(super) fn open_start(&self) -> Option<u64> {
         match self.state {
             State::Value { start }
-            | State::Judge { start, .. }
-            | State::Sealing { start, released: false, .. }
+            | State::Undecided { start, .. }
+            | State::Confirming { start, released: false, .. }
             | State::Call { start } => Some(start),
             _ => None,
         }
     }
 
-    /// Offset in the stream of the first byte of a rejected value that is not reported yet.
+    /// Offset in the stream of a rejected value that is not reported yet.
     pub(super) fn rejected_start(&self) -> Option<u64> {
         self.region.as_ref().map(|region| region.start).or_else(|| self.line.fault_start())
     }
@@ -233,7 +233,7 @@ impl Scanner {
         self.region.as_ref().map_or(line, |region| region.line_start.min(line))
     }
 
-    /// Offset in the stream of the first byte of what is open: a value, an array or a rejected region.
+    /// Offset in the stream of the open value, array or rejected region.
     pub(super) fn open_from(&self) -> Option<u64> {
         let region = self.region.as_ref().map(|region| region.line_start);
         let array = self.array.as_ref().map(|array| array.done_to);
@@ -252,19 +252,19 @@ impl Scanner {
 
     /// The place of the open record, if one is open.
     pub(super) fn open_place(&self) -> Option<OpenRecord<()>> {
-        // Before an array is scanned the parser has not begun.
-        let has_begun = self.is_record_open() && !matches!(self.state, State::Judge { fault: None, .. });
+        // Before an array is scanned, the parser has not begun.
+        let has_begun = self.is_record_open() && !matches!(self.state, State::Undecided { fault: None, .. });
         let start = self.open_start().filter(|_| has_begun)?;
         let Place { line, column, .. } = self.place;
         Some(OpenRecord { value: (), line, column, start })
     }
 
-    /// The number of the line being read.
+    /// The number of the current line.
     pub(super) fn line(&self) -> u64 {
         self.line.number
     }
 
-    /// Whether what comes is dropped, up to the end of the line or because the input has ended.
+    /// Whether the next bytes are dropped, up to the end of the line or because the input has ended.
     pub(super) fn is_discarding(&self) -> bool {
         match self.state {
             State::Discard => self.segments.is_none() || self.drops_line,
@@ -274,23 +274,23 @@ impl Scanner {
         }
     }
 
-    /// Whether a part of an array is passed over. Nothing is kept of it, so it may be of any length.
+    /// Whether a part of an array is skipped. Nothing of it is kept, so it may have any length.
     fn is_skipping_element(&self) -> bool {
         matches!(self.state, State::Skip(_)) && self.array.is_some()
     }
 
-    /// Whether bytes that are not UTF-8 are passed over.
+    /// Whether bytes that are not UTF-8 are skipped.
     fn passes_bad_bytes(&self) -> bool {
         matches!(self.state, State::Discard | State::Think { .. } | State::Ended)
     }
 
-    /// Whether what is read may be of any length.
+    /// Whether the current part may have any length.
     fn is_unlimited(&self) -> bool {
         self.passes_bad_bytes() || self.is_skipping_element()
     }
 
-    /// Goes on by `len` plain ASCII bytes, up to the offset `end`, if a string is open and the line
-    /// stays within its limit.
+    /// Continues the open string by `len` plain ASCII bytes, up to the offset `end`. Returns false if no
+    /// string is open, or the line exceeds its limit.
     #[inline]
     pub(super) fn continue_string(&mut self, len: usize, end: u64) -> bool {
         matches!(self.state, State::Value { .. })
@@ -298,16 +298,16 @@ impl Scanner {
             && self.json.continue_string(len)
     }
 
-    /// Reads on, up to the next thing found; `None` once the bytes are used up.
+    /// Reads on, up to the next event; `None` once the bytes are used up.
     ///
-    /// Goes back to the second line of a value that proves malformed, which is always among them.
+    /// Goes back to the second line of a value that proves malformed. That line is always among the bytes.
     pub(super) fn advance(&mut self, cursor: &mut Cursor<'_>) -> Step {
         loop {
             self.limit(cursor);
             let before = cursor.at;
-            // The parser counts what it looks at itself.
+            // The parser counts the bytes it examines itself.
             let is_scan =
-                !matches!(self.state, State::Value { .. } | State::Judge { .. } | State::Call { .. });
+                !matches!(self.state, State::Value { .. } | State::Undecided { .. } | State::Call { .. });
             if self.wants_carry() && !cursor.is_checked() {
                 return None;
             }
@@ -318,9 +318,9 @@ impl Scanner {
                 State::Think { matched } => self.think(cursor, matched),
                 State::Text => self.text(cursor),
                 State::Value { start } => self.value(cursor, start),
-                State::Judge { start, fault } => self.judge(cursor, start, fault, false),
-                State::Sealing { start, end, comma, released } => {
-                    self.sealing(cursor, (start, end), comma, released)
+                State::Undecided { start, fault } => self.decide(cursor, start, fault, false),
+                State::Confirming { start, end, comma, released } => {
+                    self.confirming(cursor, (start, end), comma, released)
                 }
                 State::Call { start } => self.call(cursor, start, None),
                 State::Array => self.array(cursor),
@@ -363,8 +363,8 @@ impl Scanner {
         }
     }
 
-    /// Lets the cursor read one byte more than the limit allows, for a carriage return, and the line feed
-    /// after that.
+    /// Lets the cursor read one byte more than the limit allows, for a carriage return, and the newline after
+    /// that.
     fn limit(&self, cursor: &mut Cursor<'_>) {
         if self.is_unlimited() {
             cursor.limit(u64::MAX);
@@ -373,10 +373,10 @@ impl Scanner {
         }
     }
 
-    /// Says that the input has ended after these bytes, which are all read. `cut` is how many
-    /// bytes of a character came after them.
+    /// Ends the input after these bytes, which are all read. `cut` is the number of bytes of an incomplete
+    /// character after them.
     ///
-    /// `Err` if some of the bytes are to be read once more.
+    /// `Err` if some of the bytes must be read again.
     pub(super) fn finish(
         &mut self,
         cursor: &mut Cursor<'_>,
@@ -395,10 +395,10 @@ impl Scanner {
                 return Ok(Some(self.unclosed_thinking(end + cut as u64)));
             }
             State::Tag => {
-                self.no_tag(cursor);
+                self.not_a_tag(cursor);
                 None
             }
-            State::Judge { start, fault } => self.judge(cursor, start, fault, true),
+            State::Undecided { start, fault } => self.decide(cursor, start, fault, true),
             State::Call { start } => self.call(cursor, start, Some(completion)),
             _ => None,
         };
@@ -410,7 +410,7 @@ impl Scanner {
             State::Value { start } => match self.json.finish_bytes(cursor.from(cursor.index(start))) {
                 // A number.
                 RawStep::Complete { .. } => {
-                    self.state = State::Sealing { start, end, comma: false, released: false };
+                    self.state = State::Confirming { start, end, comma: false, released: false };
                     if self.array.is_some() {
                         self.end_of_element(cursor, start, end);
                     }
@@ -440,7 +440,7 @@ impl Scanner {
         read_on(cursor)?;
         let content_end = self.check_length(cursor);
         let content_end = if cut > 0 { end + cut as u64 } else { content_end };
-        if let State::Sealing { start, end: record_end, released: false, .. } = self.state {
+        if let State::Confirming { start, end: record_end, released: false, .. } = self.state {
             self.state = State::Text;
             if let Some(found) = self.release(cursor, start, record_end, completion) {
                 return Ok(Some(found));
@@ -470,7 +470,7 @@ impl Scanner {
     }
 }
 
-/// Some of the bytes are to be read once more.
+/// Some of the bytes must be read again.
 pub(super) struct ReadOn;
 
 fn read_on(cursor: &Cursor<'_>) -> Result<(), ReadOn> {

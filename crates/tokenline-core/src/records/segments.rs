@@ -1,42 +1,42 @@
-//! Splits what lies beside records into text for people and markup.
+//! Splits the text beside records into text for people and markup.
 
 use std::collections::VecDeque;
 
 use super::line::LineKind;
 use crate::Span;
 
-/// A part of the text that is no record.
+/// A part of the input that is not a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Segment {
     /// Prose.
     Text(Span),
-    /// Code fences, list marks, brackets and commas around records, tags around calls.
+    /// Code fences, list markers, brackets and commas around records, tags around calls.
     Markup(Span),
 }
 
-/// Sorts the text beside records, in order. White space, list marks and code fences wait for what follows: before a
-/// record they are markup.
+/// Classifies the text beside records, in order. White space, list markers and code fences wait for what
+/// follows: before a record they are markup.
 #[derive(Debug, Default)]
 pub(super) struct Segments {
-    /// `None` stands for an event of the scanner's.
+    /// `None` stands for an event of the scanner.
     queue: VecDeque<Option<Segment>>,
-    /// Offset up to which everything is sorted.
+    /// Offset up to which everything is classified.
     sorted_to: u64,
     fence: Fence,
-    /// Offset from which text can be lent: what was discarded before is markup.
+    /// Offset from which text is still held: what was discarded before is markup.
     pub(super) kept_from: u64,
-    /// There is text on the line.
+    /// Whether there is text on the line.
     has_text: bool,
-    /// There is a record or a reject on the line.
+    /// Whether there is a record or a reject on the line.
     has_other: bool,
 }
 
-/// What the marks of the open code fence are.
+/// How the markers of the open code fence are classified.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Fence {
     #[default]
     None,
-    /// That depends on what is in the fence.
+    /// Depends on the content of the fence.
     Pending,
     Text,
     Markup,
@@ -49,12 +49,12 @@ impl Segments {
         self.queue.pop_front().flatten()
     }
 
-    /// The scanner found something, which comes after the segments so far.
+    /// Queues an event of the scanner, after the segments so far.
     pub(super) fn push_event(&mut self) {
         self.queue.push_back(None);
     }
 
-    /// The event that waited was emitted.
+    /// Removes the event that waited, once it is emitted.
     pub(super) fn pass_event(&mut self) {
         self.queue.pop_front();
     }
@@ -63,7 +63,7 @@ impl Segments {
         self.queue.is_empty()
     }
 
-    /// Offset of the first byte that is not sorted, or whose segment waits.
+    /// Offset of the first byte that is not classified, or whose segment waits.
     pub(super) fn held_from(&self) -> u64 {
         match self.queue.iter().flatten().next() {
             Some(Segment::Text(span) | Segment::Markup(span)) => span.start,
@@ -71,7 +71,7 @@ impl Segments {
         }
     }
 
-    /// Everything up to `end` that is not sorted is text.
+    /// Classifies the rest up to `end` as text.
     pub(super) fn text(&mut self, end: u64) {
         self.has_text = true;
         if self.fence == Fence::Pending {
@@ -81,7 +81,7 @@ impl Segments {
         self.push(end, Segment::Text);
     }
 
-    /// Everything up to `end` that is not sorted is markup around records.
+    /// Classifies the rest up to `end` as markup around records.
     pub(super) fn markup(&mut self, end: u64) {
         self.has_other = true;
         if self.fence == Fence::Pending {
@@ -90,23 +90,23 @@ impl Segments {
         self.push(end, Segment::Markup);
     }
 
-    /// A record or a reject: what is before it, and not sorted, is markup.
+    /// Passes a record or a reject: the unclassified text before it is markup.
     pub(super) fn pass(&mut self, span: Span) {
         self.markup(span.start);
         self.sorted_to = self.sorted_to.max(span.end);
     }
 
-    /// A rejected region has ended before the line that starts here: so have its lines.
+    /// Ends a rejected region, and its lines, before the line that starts here.
     pub(super) fn end_region(&mut self, line_start: u64) {
         self.push(line_start, Segment::Markup);
     }
 
-    /// The line that ends is rejected: its line feed goes with it.
+    /// Rejects the line that ends, including its newline.
     pub(super) fn discard_line(&mut self) {
         (self.has_text, self.has_other) = (false, true);
     }
 
-    /// A line has ended, outside what may still be rejected.
+    /// Ends a line that can no longer be rejected.
     pub(super) fn end_line(&mut self, kind: LineKind, next: u64) {
         match kind {
             LineKind::OpensFence if self.has_other => {
@@ -125,7 +125,7 @@ impl Segments {
         self.begin_line();
     }
 
-    /// A line has ended inside an array, which may still be rejected or prove to be text.
+    /// Ends a line inside an array, which may still be rejected or prove to be text.
     pub(super) fn end_line_of_array(&mut self, next: u64) {
         if self.has_other {
             self.push(next, Segment::Markup);

@@ -1,4 +1,4 @@
-//! What is known of the event whose lines are arriving: its place, its size, the limit it broke.
+//! The state of the event whose lines are arriving: its position, its size, the limit it exceeded.
 
 use crate::{Code, Diagnostic, Limits, Origin, Span};
 
@@ -6,16 +6,16 @@ use crate::{Code, Diagnostic, Limits, Origin, Span};
 pub(super) struct Block {
     /// Line and offset of its first field, if there was one.
     start: Option<(u64, u64)>,
-    /// Where it ends: the first byte of its blank line.
+    /// The end of the event: the first byte of its blank line.
     pub(super) end: u64,
-    /// Its `data` fields, and the bytes of their values joined.
+    /// Its `data` fields, and the total length of their values once joined.
     pub(super) data_lines: u64,
     data_bytes: u64,
     pub(super) has_id: bool,
     fault: Option<Fault>,
 }
 
-/// The limit that an event broke first.
+/// The first limit that an event exceeded.
 #[derive(Clone, Copy)]
 enum Fault {
     Line { line: u64, span: Span },
@@ -42,13 +42,13 @@ impl Block {
         (line, Span::new(start, self.end))
     }
 
-    /// Counts the value of a `data` field, and answers whether it is to be kept.
+    /// Counts the value of a `data` field. Returns whether to keep it.
     #[inline]
     pub(super) fn admit(&mut self, len: usize, limit: usize) -> bool {
         if self.fault.is_some() {
             return false;
         }
-        // All lines but the first bring a line feed with them.
+        // All lines but the first add a newline.
         self.data_bytes += len as u64 + u64::from(self.data_lines > 0);
         self.data_lines += 1;
         if self.data_bytes > limit as u64 {
@@ -62,7 +62,7 @@ impl Block {
         self.fault.get_or_insert(Fault::Line { line, span });
     }
 
-    /// The finding about the limit it broke, if it did.
+    /// The diagnostic for the limit it exceeded, if it did.
     #[cold]
     pub(super) fn rejection(&self, limits: &Limits) -> Option<Diagnostic> {
         Some(match self.fault? {

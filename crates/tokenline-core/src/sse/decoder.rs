@@ -12,32 +12,32 @@ use super::line::{digits, has_line_end, line_end, push_lossy, set_text, split_fi
 use super::{SseDecoded, SseEvent, SseItem};
 use crate::{Limits, Span};
 
-/// Bytes of a piece in which the end of a line is looked for block by block, without a call.
+/// Up to this length, a chunk is searched for the end of a line block by block, without a call.
 const SHORT: usize = 32;
 const BOM: &[u8; 3] = b"\xEF\xBB\xBF";
 
 /// A resumable decoder of one event stream. See the [module](super) for an example.
 ///
-/// Memory is bounded by [`Limits::sse_line_bytes`] and [`Limits::sse_event_bytes`] together. An
-/// event that lies in one chunk and has one `data` line is lent from that chunk; otherwise its
-/// data, and the open line at the end of a chunk, are copied once into a buffer that is reused.
+/// Memory is bounded by [`Limits::sse_line_bytes`] plus [`Limits::sse_event_bytes`]. An event that lies in
+/// one chunk and has one `data` line borrows from that chunk. Otherwise its data, and the open line at the
+/// end of a chunk, are copied once into a reused buffer.
 ///
-/// Invalid UTF-8 becomes U+FFFD, as the standard asks. Unknown fields are ignored and
-/// [counted](Self::unknown_fields), comments are ignored whatever their length.
+/// Invalid UTF-8 becomes U+FFFD, as the standard requires. Unknown fields are ignored and
+/// [counted](Self::unknown_fields); comments of any length are ignored.
 #[derive(Clone)]
 pub struct SseDecoder {
     limits: Limits,
-    /// Bytes consumed by the calls before this one.
+    /// Bytes consumed by earlier calls.
     offset: u64,
     /// Lines ended.
     lines: u64,
-    /// How much of a byte order mark the stream began with; its whole length once decided.
+    /// How many bytes of a byte order mark the stream began with; all of them once decided.
     bom: usize,
-    /// The last line ended in CR, so that a line feed here belongs to it.
+    /// Whether the last line ended in CR, so that a newline here belongs to it.
     after_cr: bool,
-    /// What the next call clears, because the last one lent it.
+    /// Whether the next call clears the buffer, because an event borrowed from it.
     lent: bool,
-    /// Bytes of the open line that earlier calls saw, and what becomes of them.
+    /// Bytes of the open line from earlier calls, and what happens to them.
     open_bytes: u64,
     open_line: OpenLine,
     /// The open event's data, at `data`, and after it the open line's bytes.
@@ -45,16 +45,16 @@ pub struct SseDecoder {
     data: Range<usize>,
     block: Block,
     event: String,
-    /// The `id` of the open event, which its blank line makes the last event id.
+    /// The `id` of the open event; its blank line makes it the last event id.
     next_id: String,
     last_id: String,
     retry: Option<Duration>,
     unknown_fields: u64,
-    /// The data of the event lent last, where it had to be mended.
+    /// The repaired data of the event returned last, if it was not UTF-8.
     lossy: String,
 }
 
-/// What becomes of a line that is not over yet.
+/// What happens to a line that has not ended.
 #[derive(Clone, Copy)]
 enum OpenLine {
     Kept,
@@ -62,19 +62,19 @@ enum OpenLine {
     TooLong,
 }
 
-/// How a scan over the input ended; places only, because what they point at is borrowed later.
+/// How a scan of the input ended. Positions only, because the data is borrowed later.
 enum Step {
     NeedMore,
     Event {
-        /// Where in the input its data is, unless that is in the buffer.
+        /// The range of its data in the input; `None` if the data is in the buffer.
         here: Option<Range<usize>>,
     },
     Rejected,
 }
 
-// Life of a decoder.
+// Setup.
 impl SseDecoder {
-    /// A decoder at the start of a stream. Of the limits it uses the two for events.
+    /// A decoder at the start of a stream. Uses only the two SSE limits.
     #[must_use]
     pub fn new(limits: Limits) -> Self {
         Self {
@@ -98,10 +98,10 @@ impl SseDecoder {
         }
     }
 
-    /// Goes back to the start of a stream, with the same limits and the buffers kept.
+    /// Starts over with another stream. Keeps the limits and the buffers.
     ///
-    /// The standard starts every stream without a last event id; read
-    /// [`last_event_id`](Self::last_event_id) first to reconnect with it.
+    /// According to the standard, a stream starts without a last event id. To reconnect with it, read
+    /// [`last_event_id`](Self::last_event_id) first.
     pub fn reset(&mut self) {
         self.clear_event();
         self.last_id.clear();
@@ -120,9 +120,8 @@ impl SseDecoder {
 impl SseDecoder {
     /// Decodes up to the next item, or to the end of `input`.
     ///
-    /// To be called in a loop: after an item again with what was not consumed, without one with
-    /// the next chunk. It never fails, and an `input` that is not empty is always consumed by at
-    /// least one byte, so that the loop ends.
+    /// Call it in a loop: after an item with the rest of the input, without one with the next chunk. It never
+    /// fails, and consumes at least one byte of an `input` that is not empty, so the loop ends.
     pub fn decode<'a>(&'a mut self, input: &'a [u8]) -> SseDecoded<'a> {
         if self.extend_line(input) {
             return SseDecoded { consumed: input.len(), item: None };
@@ -143,7 +142,7 @@ impl SseDecoder {
         SseDecoded { consumed, item }
     }
 
-    /// Ends the stream, and gives the event that it ended in.
+    /// Ends the stream, and returns the event that it ended in.
     ///
     /// `None` means that it ended between two events. To decode another stream, call
     /// [`reset`](Self::reset).
@@ -166,11 +165,10 @@ impl SseDecoder {
         }
     }
 
-    /// Takes in a short piece that is no more than a part of the open line, and answers whether it is.
+    /// Consumes a short chunk if it is only a part of the open line. Returns whether it is.
     ///
-    /// If it is not, nothing was done. If it is, that was what [`decode`](Self::decode) does with it,
-    /// without an item. Where a transport hands over a few bytes at a time most pieces are, and this is
-    /// the fastest way to tell.
+    /// If not, nothing changes. If so, this has the same effect as [`decode`](Self::decode) without an item,
+    /// and is the fastest check when a transport delivers a few bytes at a time.
     #[inline]
     pub fn extend_line(&mut self, piece: &[u8]) -> bool {
         let open_bytes = self.open_bytes + piece.len() as u64;
@@ -180,7 +178,7 @@ impl SseDecoder {
             && open_bytes <= self.limits.sse_line_bytes as u64
             && !has_line_end(piece);
         if goes_on {
-            // Block by block too, for a copy of any length is a call.
+            // Block by block as well, because a copy of variable length is a call.
             let (blocks, rest) = piece.as_chunks::<16>();
             blocks.iter().for_each(|block| self.buffer.extend_from_slice(block));
             if !rest.is_empty() {
@@ -192,7 +190,7 @@ impl SseDecoder {
         goes_on
     }
 
-    /// Finds the end of the next item in `input`, and takes in what lies before it.
+    /// Finds the end of the next item in `input`, and consumes everything before it.
     fn scan(&mut self, input: &[u8]) -> (usize, Step) {
         if self.lent {
             self.clear_event();
@@ -201,7 +199,7 @@ impl SseDecoder {
         if self.bom < BOM.len() {
             pos = self.skip_bom(input);
         }
-        // The open event's data, as long as it is one line of this very input.
+        // The open event's data, as long as it is one line of this input.
         let mut here = None;
         loop {
             if self.after_cr {
@@ -251,7 +249,7 @@ impl SseDecoder {
         pos
     }
 
-    /// Decides that there is no whole byte order mark: what looked like one opens the first line.
+    /// Decides that the stream has no byte order mark: what looked like one opens the first line.
     fn end_bom(&mut self) {
         let seen = mem::replace(&mut self.bom, BOM.len());
         if seen < BOM.len() {
@@ -262,7 +260,7 @@ impl SseDecoder {
 
 // Lines.
 impl SseDecoder {
-    /// Takes in the last bytes of a chunk, a line or the middle of one.
+    /// Keeps the last bytes of a chunk: a line, or a part of one.
     fn keep_open(&mut self, bytes: &[u8]) {
         let Some(first) = bytes.first() else { return };
         if self.open_bytes == 0 {
@@ -282,7 +280,7 @@ impl SseDecoder {
         }
     }
 
-    /// Ends a line that earlier chunks began and `bytes` completes.
+    /// Ends a line that began in an earlier chunk, and that `bytes` completes.
     fn end_open_line(&mut self, bytes: &[u8], start: u64) {
         self.keep_open(bytes);
         let len = mem::take(&mut self.open_bytes);
@@ -305,7 +303,7 @@ impl SseDecoder {
                         self.data = value;
                         return;
                     }
-                    // The field's name is longer than the line feed that takes its place.
+                    // The field's name is longer than the newline that replaces it.
                     let end = line.start + 1 + value.len();
                     self.buffer[line.start] = b'\n';
                     self.buffer.copy_within(value, line.start + 1);
@@ -316,7 +314,7 @@ impl SseDecoder {
         }
     }
 
-    /// Ends a line that lies in `input`, and is not empty.
+    /// Ends a line that lies in `input` and is not empty.
     #[inline]
     fn end_line(&mut self, input: &[u8], line: Range<usize>, start: u64, here: &mut Option<Range<usize>>) {
         self.lines += 1;
@@ -346,7 +344,7 @@ impl SseDecoder {
         }
     }
 
-    /// Keeps the data so far past the end of its chunk. Nothing else is in the buffer yet.
+    /// Keeps the data after the end of its chunk. The buffer contains nothing else yet.
     fn keep_data(&mut self, data: &[u8]) {
         self.buffer.extend_from_slice(data);
         self.data = 0..self.buffer.len();
@@ -358,7 +356,7 @@ impl SseDecoder {
         self.drop_data();
     }
 
-    /// Takes in a field that is not `data`.
+    /// Stores a field other than `data`.
     fn set(&mut self, name: &[u8], value: &[u8]) {
         match name {
             b"event" => set_text(&mut self.event, value),
@@ -405,7 +403,7 @@ impl SseDecoder {
         self.block = Block::default();
     }
 
-    /// Counts a `data` field's value, and answers whether it is to be kept.
+    /// Counts a `data` field's value. Returns whether to keep it.
     fn admit(&mut self, len: usize) -> bool {
         let admitted = self.block.admit(len, self.limits.sse_event_bytes);
         if !admitted {
@@ -414,13 +412,13 @@ impl SseDecoder {
         admitted
     }
 
-    /// Forgets the open event's data: it was lent, or broke a limit.
+    /// Discards the open event's data, because it was returned or exceeded a limit.
     fn drop_data(&mut self) {
         self.buffer.clear();
         self.data = 0..0;
     }
 
-    /// The event with its data, which is in the buffer unless it never left its chunk.
+    /// The event with its data, which is in the buffer unless it lies in one chunk.
     #[inline]
     fn lend<'a>(&'a mut self, here: Option<&'a [u8]>) -> SseEvent<'a> {
         let (line, span) = self.block.place();
@@ -447,7 +445,7 @@ impl SseDecoder {
     }
 }
 
-// What the stream said beside its events.
+// State of the stream besides its events.
 impl SseDecoder {
     /// The last event id, to reconnect with: the latest `id` field whose event has ended.
     #[must_use]
@@ -461,14 +459,14 @@ impl SseDecoder {
         self.retry
     }
 
-    /// How many lines were neither a comment nor a field of the standard. Many of them, and no
-    /// event, mean that the stream is something else: an HTML page, say, or a JSON error.
+    /// The number of lines that were neither a comment nor a field of the standard. If there are many and no
+    /// event, the stream is something else, such as an HTML page or a JSON error.
     #[must_use]
     pub fn unknown_fields(&self) -> u64 {
         self.unknown_fields
     }
 
-    /// How many bytes were consumed since the start of the stream.
+    /// The number of bytes consumed since the start of the stream.
     #[must_use]
     pub fn offset(&self) -> u64 {
         self.offset
@@ -481,7 +479,7 @@ impl Default for SseDecoder {
     }
 }
 
-/// Places and counts only: what is buffered may be private.
+/// Shows positions and counts only: what is buffered may be private.
 impl fmt::Debug for SseDecoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("SseDecoder")

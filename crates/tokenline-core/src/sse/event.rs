@@ -1,27 +1,27 @@
-//! What the decoder lends.
+//! Events of the decoder.
 
 use crate::{Code, Diagnostic, Origin, Span};
 
-/// One server-sent event, lent by the decoder until its next call.
+/// A server-sent event, borrowed from the decoder until its next call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SseEvent<'a> {
-    /// The event's type: the last `event` field, `message` where there is none or an empty one.
+    /// The event's type: the last `event` field, or `message` if it is missing or empty.
     pub event: &'a str,
-    /// The values of its `data` fields, joined by line feeds.
+    /// The values of its `data` fields, joined by newlines.
     pub data: &'a str,
-    /// The last event id: the latest `id` field of the stream so far, empty where there is none.
+    /// The last event id: the latest `id` field of the stream so far, or empty.
     pub id: &'a str,
-    /// The line of its first field, counted from 1. CR, LF and CRLF each end one line.
+    /// The line of its first field, from 1. CR, LF and CRLF each end a line.
     pub line: u64,
-    /// Its bytes on the wire: from the first byte of its first field up to its blank line, or up
-    /// to the end of the input. Comments before the first field are not part of it.
+    /// Its bytes on the wire: from its first field up to its blank line, or up to the end of the input.
+    /// Comments before the first field do not belong to it.
     pub span: Span,
     /// Whether `data` holds U+FFFD in place of bytes that were not UTF-8.
     pub lossy: bool,
 }
 
 impl SseEvent<'_> {
-    /// The finding to report where an [incomplete](SseItem::Incomplete) event is not used.
+    /// The diagnostic to report if an [incomplete](SseItem::Incomplete) event is not used.
     #[must_use]
     pub fn truncated(&self) -> Diagnostic {
         let message =
@@ -30,30 +30,31 @@ impl SseEvent<'_> {
     }
 }
 
-/// What [`SseDecoder`](super::SseDecoder) found.
+/// An item of [`SseDecoder`](super::SseDecoder).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SseItem<'a> {
     /// An event and the blank line after it.
     Event(SseEvent<'a>),
-    /// The input ended inside this event. Only [`SseDecoder::finish`](super::SseDecoder::finish) gives it, at most once.
+    /// The input ended inside this event. Only from [`SseDecoder::finish`](super::SseDecoder::finish), at
+    /// most once.
     ///
-    /// The standard discards such an event, and half of its last line may be missing. Servers that
-    /// leave out the last blank line exist, though: a caller that can tell whether the data is
-    /// whole may treat it as an event, any other reports [`SseEvent::truncated`]. The last line is
-    /// taken as if it had ended. `data` is empty where the cut came before any.
+    /// The standard discards such an event, and a part of its last line may be missing. But some servers omit
+    /// the last blank line: a caller that can tell whether the data is complete may use the event, others
+    /// report [`SseEvent::truncated`]. The last line is read as if it had ended. `data` is empty if the input
+    /// ended before any.
     Incomplete(SseEvent<'a>),
-    /// An event beyond a limit. It was dropped as it arrived, and decoding goes on after it.
+    /// An event beyond a limit. It was dropped as it arrived; decoding continues after it.
     ///
-    /// The code is [`Code::LineTooLong`], with the line's span, or [`Code::RecordTooLarge`], with
-    /// the event's. One event is reported once, at its blank line, whatever else is wrong with it.
+    /// The code is [`Code::LineTooLong`] with the line's span, or [`Code::RecordTooLarge`] with the event's.
+    /// An event is reported once, at its blank line, even if it exceeds several limits.
     Rejected(Diagnostic),
 }
 
-/// One step of [`SseDecoder::decode`](super::SseDecoder::decode).
+/// A step of [`SseDecoder::decode`](super::SseDecoder::decode).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SseDecoded<'a> {
-    /// How many bytes of the input were used up: all of them where there is no item.
+    /// How many bytes of the input were consumed: all of them without an item.
     pub consumed: usize,
-    /// What was found; `None` asks for more input.
+    /// The item; `None` asks for more input.
     pub item: Option<SseItem<'a>>,
 }

@@ -1,8 +1,8 @@
-//! One line: its end, its field, its text.
+//! A line: its end, its field, its text.
 
 use memchr::{memchr, memchr2};
 
-/// The length of the line that `bytes` begins with, if it ends in them.
+/// The length of the line at the start of `bytes`, if it ends in them.
 #[inline]
 pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     match bytes.first()? {
@@ -11,17 +11,17 @@ pub(super) fn line_end(bytes: &[u8]) -> Option<usize> {
     }
 }
 
-/// Whether a line ends in a short piece.
+/// Whether a line ends in a short chunk.
 #[inline]
 pub(super) fn has_line_end(piece: &[u8]) -> bool {
     let is_end = |byte: u8| (byte == b'\n') | (byte == b'\r');
     let (blocks, rest) = piece.as_chunks::<16>();
-    // All of a block in any case, so that it is compared as one vector.
+    // Always examine the complete block, so that it is compared as one vector.
     let has_end = |block: &[u8; 16]| block.iter().fold(false, |any, &byte| any | is_end(byte));
     blocks.iter().any(has_end) || rest.iter().any(|&byte| is_end(byte))
 }
 
-/// Where in a line, that is no comment, its field's name ends and its value starts.
+/// The end of the field's name and the start of its value, in a line that is not a comment.
 #[inline]
 pub(super) fn split_field(line: &[u8]) -> (usize, usize) {
     let name = match line {
@@ -36,7 +36,7 @@ pub(super) fn split_field(line: &[u8]) -> (usize, usize) {
     (name, value)
 }
 
-/// The number that ASCII digits, and nothing but, stand for; the largest there is if it is larger.
+/// The number in `value`, if it is only ASCII digits; larger numbers saturate.
 pub(super) fn digits(value: &[u8]) -> Option<u64> {
     if value.is_empty() {
         return None;
@@ -47,7 +47,7 @@ pub(super) fn digits(value: &[u8]) -> Option<u64> {
     })
 }
 
-/// Replaces `text` by `bytes`, decoded.
+/// Replaces `text` with `bytes`, decoded.
 pub(super) fn set_text(text: &mut String, bytes: &[u8]) {
     text.clear();
     match simdutf8::basic::from_utf8(bytes) {
@@ -56,7 +56,7 @@ pub(super) fn set_text(text: &mut String, bytes: &[u8]) {
     }
 }
 
-/// Decodes as the WHATWG Encoding standard does: one U+FFFD for each maximal ill-formed part.
+/// Decodes like the WHATWG Encoding standard: one U+FFFD for each maximal ill-formed part.
 #[cold]
 pub(super) fn push_lossy(text: &mut String, bytes: &[u8]) {
     for chunk in bytes.utf8_chunks() {

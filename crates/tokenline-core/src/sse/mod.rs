@@ -1,12 +1,11 @@
-//! Server-sent events: the wire format that language models stream their answers in.
+//! Server-sent events: the wire format of most streamed model responses.
 //!
-//! [`SseDecoder`] follows the algorithm of the [WHATWG HTML standard, section 9.2.6][spec], and is
-//! sans-IO: it is given bytes as the transport cut them and lends each event the moment its blank
-//! line has arrived. Where the input is cut makes no difference to what is decoded.
+//! [`SseDecoder`] follows the algorithm of the [WHATWG HTML standard, section 9.2.6][spec], and is sans-IO:
+//! it takes bytes as the transport splits them, and returns each event as soon as its blank line has arrived.
+//! How the input is split does not change the events.
 //!
-//! It is not an `EventSource`: it opens no connection, and what to do about
-//! [`last_event_id`](SseDecoder::last_event_id) and [`retry`](SseDecoder::retry) is the caller's
-//! business.
+//! It is not an `EventSource`: it opens no connection, and reconnecting with
+//! [`last_event_id`](SseDecoder::last_event_id) and [`retry`](SseDecoder::retry) is left to the caller.
 //!
 //! ```
 //! use tokenline_core::Limits;
@@ -27,7 +26,7 @@
 //! }
 //! assert_eq!(texts, ["message: {\"a\":1}", "ping: {}"]);
 //!
-//! // The stream ended inside an event. The standard discards it; here it is handed over as such.
+//! The stream ended inside an event. The standard discards it; here the caller decides.
 //! let Some(SseItem::Incomplete(event)) = decoder.finish() else { unreachable!() };
 //! assert_eq!(event.data, "[DO");
 //! assert_eq!(event.truncated().code.as_str(), "truncated");

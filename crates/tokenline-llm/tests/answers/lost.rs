@@ -138,7 +138,7 @@ fn what_follows_a_cut_is_not_what_was_inside() {
 #[test]
 fn a_lost_event_makes_nothing_up() {
     let finding = "rejected malformed_json: an event that is not JSON: expected an escape: one of `\"\\/bfnrtu`, found a letter (byte 44 of its data); its part of the answer is lost";
-    let gap = "rejected malformed_json: a part of the line may be missing: what came before it was cut off or could not be read";
+    let gap = "rejected malformed_json: part of the line may be missing: the input before it was truncated or could not be read";
     let lost = LOST.to_owned();
     let finish = chunk("{}", "stop");
     let check = |wire: &[&String], expected: &[&str]| {

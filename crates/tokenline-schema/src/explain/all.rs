@@ -1,43 +1,43 @@
-//! Everything that breaks a schema, not just what is reported first.
+//! All rules that a value breaks, not just the first.
 
 use std::collections::HashSet;
 
 use tokenline_core::json::Value;
 
 use super::subschema_validator::SubschemaValidator;
-use super::walk::{Finding, Step, Walk};
+use super::walk::{BrokenRule, Step, Walk};
 use crate::place::Document;
 use crate::pointer;
 
-/// Finds all that there is to report of a value that breaks a schema, in the order of the places, at most so much: at
-/// each place every rule that is broken, and of the parts every one that does not fit. Ends early where the work
-/// would be too much, but never without a finding.
+/// All broken rules of an invalid value, in the order of their places, at most `at_most`: every rule broken
+/// at each place, and every part that does not fit. Ends early if the work would be too much, but always
+/// returns at least one.
 pub(crate) fn explain_all(
     document: &Document,
     subschema_validator: &SubschemaValidator,
     value: Value<'_>,
     at_most: usize,
-) -> Vec<Finding> {
+) -> Vec<BrokenRule> {
     let mut walk = Walk::new(subschema_validator, value);
-    let mut findings = Vec::new();
+    let mut broken_rules = Vec::new();
     let mut seen = HashSet::new();
     let mut open = vec![(document.root(), value, String::new())];
     while let Some((place, value, path)) = open.pop()
-        && findings.len() < at_most
+        && broken_rules.len() < at_most
         && let Ok(steps) = walk.steps(&place, value)
     {
-        let mut report = |finding: Finding| {
-            if findings.len() < at_most
-                && seen.insert((finding.instance_path.clone(), finding.schema_path.clone()))
+        let mut report = |broken: BrokenRule| {
+            if broken_rules.len() < at_most
+                && seen.insert((broken.instance_path.clone(), broken.schema_path.clone()))
             {
-                findings.push(finding);
+                broken_rules.push(broken);
             }
         };
         if steps.is_empty() {
             report(walk.down(place, value, path));
             continue;
         }
-        let further = open.len();
+        let pushed_from = open.len();
         for step in steps {
             match step {
                 Step::Into(place) => open.push((place, value, path.clone())),
@@ -47,16 +47,16 @@ pub(crate) fn explain_all(
                     open.push((place, part, path));
                 }
                 Step::Fault { schema_path, part, message } => {
-                    report(Finding::new(path.clone(), value, schema_path, part, message));
+                    report(BrokenRule::new(path.clone(), value, schema_path, part, message));
                 }
             }
         }
-        // The first part is looked at first.
-        open[further..].reverse();
+        // Visit the first part first.
+        open[pushed_from..].reverse();
     }
-    if findings.is_empty() {
-        findings.push(walk.down(document.root(), value, String::new()));
+    if broken_rules.is_empty() {
+        broken_rules.push(walk.down(document.root(), value, String::new()));
     }
-    findings.sort_by_key(|finding| finding.offset);
-    findings
+    broken_rules.sort_by_key(|broken| broken.offset);
+    broken_rules
 }

@@ -1,17 +1,16 @@
-//! Why a value breaks a schema: the one rule and the one place to report.
+//! Explains why a value breaks a schema: the one rule and the one place to report.
 //!
-//! jsonschema's own error texts cost exponential time on recursive `anyOf` and embed the value. So
-//! only verdicts are asked of it, of ever smaller parts: [`walk`] goes down the schema and the
-//! value side by side, at each place to the one part that fails; [`subschema_validator`] has the parts compiled;
-//! [`union`] picks the alternative that was meant; [`words`] says what the rule demands. [`all`] does not
-//! stop at the first.
+//! jsonschema's own error texts take exponential time on recursive `anyOf`, and quote the value. So it is
+//! asked only for verdicts, on ever smaller parts: [`walk`] descends the schema and the value in parallel, at
+//! each place to the one part that fails; [`subschema_validator`] holds the compiled parts; [`union`] picks
+//! the intended alternative; [`messages`] describes the broken rule. [`all`] does not stop at the first.
 
 mod all;
+mod messages;
 mod subschema_validator;
 mod union;
 mod walk;
-mod words;
 
 pub(crate) use all::explain_all;
 pub(crate) use subschema_validator::{Options, SubschemaValidator};
-pub(crate) use walk::{Finding, explain};
+pub(crate) use walk::{BrokenRule, explain};

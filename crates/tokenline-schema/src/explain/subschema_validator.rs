@@ -1,8 +1,8 @@
-//! Verdicts on every part of a schema, from one compiled validator.
+//! Verdicts on all parts of a schema, from one compiled validator.
 //!
-//! The parts become the properties of one object schema, each named by its pointer. To ask whether
-//! a value fits a part, the value is presented as the member of that name of an object that is on no
-//! tape. So all parts share what they refer to, and compiling them stays linear.
+//! The parts become the properties of one object schema, each named by its pointer. To ask whether a value
+//! fits a part, the value is presented as the member of that name in an object that is on no tape. So all
+//! parts share the targets of their references, and compiling them stays linear.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::place::{Document, Place};
 use crate::pointer;
 use crate::tape::{Tape, TapeNode};
 
-/// Keywords that judge a value without subschemas, in the order in which they are reported.
+/// Keywords that validate a value without subschemas, in the order in which they are reported.
 pub(super) const RULES: &[&str] = &[
     "type",
     "const",
@@ -43,7 +43,7 @@ pub(super) const RULES: &[&str] = &[
 
 pub(crate) struct SubschemaValidator {
     validator: Validator<Tape>,
-    /// Has read [`EMPTY`].
+    /// A parser that has parsed [`EMPTY`].
     empty: Parser,
 }
 
@@ -53,8 +53,8 @@ const EMPTY: &str = "{}";
 pub(crate) type Options<'i> = ValidationOptions<'i, Arc<dyn Retrieve>, Tape>;
 
 impl SubschemaValidator {
-    /// Compiles every part of a schema that as a whole was compiled before. Nothing if that fails
-    /// against expectation.
+    /// Compiles every part of a schema that has already been compiled as a whole. `None` if that fails
+    /// unexpectedly.
     pub(crate) fn new(document: &Document, options: Options<'static>) -> Option<Self> {
         let draft = document.draft;
         let base = document.base_uri();
@@ -135,7 +135,7 @@ fn parts(document: &Document, base: &str) -> Map<String, Owned> {
     parts
 }
 
-/// A schema of one rule, and what else that rule depends on.
+/// A schema with one rule, and the keywords that the rule depends on.
 fn rule_alone(place: &Place<'_>, keyword: &str) -> Option<Owned> {
     let value = place.keyword(keyword)?;
     let mut schema = Map::new();
@@ -147,7 +147,7 @@ fn rule_alone(place: &Place<'_>, keyword: &str) -> Option<Owned> {
                 .insert(keyword.to_owned(), lists.map(|(name, list)| (name.clone(), list.clone())).collect());
             return Some(Owned::Object(schema));
         }
-        // A flag in draft 4, and no rule.
+        // In draft 4 a flag, not a rule.
         "exclusiveMinimum" | "exclusiveMaximum" if value.is_boolean() => return None,
         _ => schema.insert(keyword.to_owned(), value.clone()),
     };

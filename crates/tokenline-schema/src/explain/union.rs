@@ -1,22 +1,22 @@
-//! Which alternative of `anyOf` or `oneOf` was meant.
+//! Chooses the intended alternative of `anyOf` or `oneOf`.
 
 use std::collections::HashSet;
 
 use serde_json::Value as Owned;
 use tokenline_core::json::{Kind, Value};
 
-use super::walk::{Spent, Step, Walk};
-use super::words;
+use super::messages;
+use super::walk::{OutOfFuel, Step, Walk};
 use crate::compare;
 use crate::place::Place;
 
-/// What a look at one schema object costs, in bytes of values judged.
+/// The cost of examining one schema object, in bytes of values validated.
 const FACET: usize = 64;
 
-/// One alternative, and what tells it from the others.
+/// An alternative, and what tells it from the others.
 struct Branch<'s> {
     place: Place<'s>,
-    /// The types it allows; all, if it does not say.
+    /// The types it allows; `None` for all.
     types: Option<Vec<&'s str>>,
     /// The constants it allows for the value itself.
     constants: Option<Vec<&'s Owned>>,
@@ -25,14 +25,14 @@ struct Branch<'s> {
     required: Vec<&'s str>,
 }
 
-/// The step to the alternative that was meant, or what to say if that cannot be told. The value
-/// fits none of them.
-pub(super) fn meant<'s, 'v>(
+/// The step to the intended alternative, or the message if there is no such alternative. The value fits none
+/// of them.
+pub(super) fn choose_branch<'s, 'v>(
     walk: &mut Walk<'_>,
     schema_path: String,
     branches: Vec<Place<'s>>,
     value: Value<'v>,
-) -> Result<Step<'s, 'v>, Spent> {
+) -> Result<Step<'s, 'v>, OutOfFuel> {
     let branches =
         branches.into_iter().map(|place| Branch::new(walk, place)).collect::<Result<Vec<_>, _>>()?;
     Ok(choose(schema_path, branches, value))
@@ -40,11 +40,11 @@ pub(super) fn meant<'s, 'v>(
 
 fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'v>) -> Step<'s, 'v> {
     let all = branches.len();
-    // Where every alternative is a list of constants, the union is one list.
+    // If every alternative is a list of constants, the union is one list.
     if let Some(constants) =
         branches.iter().map(|branch| branch.constants.as_ref()).collect::<Option<Vec<_>>>()
     {
-        return Step::fault(schema_path, words::one_of(constants.into_iter().flatten().copied()));
+        return Step::fault(schema_path, messages::one_of(constants.into_iter().flatten().copied()));
     }
     let (mut branches, other_kinds): (Vec<_>, Vec<_>) =
         branches.into_iter().partition(|branch| branch.allows_kind(value.kind()));
@@ -52,7 +52,7 @@ fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'
         let mut types: Vec<_> = other_kinds.iter().flat_map(Branch::types).collect();
         types.sort_unstable();
         types.dedup();
-        return Step::fault(schema_path, words::wrong_kind(&types, value));
+        return Step::fault(schema_path, messages::wrong_kind(&types, value));
     }
     if value.kind() == Kind::Object
         && let Some(fault) = by_members(&schema_path, &mut branches, value)
@@ -67,8 +67,8 @@ fn choose<'s, 'v>(schema_path: String, branches: Vec<Branch<'s>>, value: Value<'
     Step::fault(schema_path, format!("matches none of the {all} alternatives"))
 }
 
-/// Leaves the alternatives that the object's members allow; or says what is wrong with those
-/// members that should tell.
+/// Keeps the alternatives that the object's members allow. Otherwise returns what is wrong with the members
+/// that tell them apart.
 fn by_members<'s, 'v>(
     schema_path: &str,
     branches: &mut Vec<Branch<'s>>,
@@ -81,16 +81,16 @@ fn by_members<'s, 'v>(
         let Some(member) = value.get(name) else {
             return Some(Step::fault(
                 schema_path.to_owned(),
-                words::missing_discriminator(name, constants()),
+                messages::missing_discriminator(name, constants()),
             ));
         };
         if !branches.iter().any(|branch| branch.agrees(name, member)) {
-            return Some(Step::fault_of(schema_path.to_owned(), name, member, words::one_of(constants())));
+            return Some(Step::fault_of(schema_path.to_owned(), name, member, messages::one_of(constants())));
         }
         branches.retain(|branch| branch.agrees(name, member));
     }
-    // Not all alternatives may have constants, but those that have can be ruled out by them. And
-    // where it is the name of a member that tells them apart, as in Rust's enums, the rest is.
+    // Alternatives with constants can be ruled out by them, even if others have none. If the name of a member
+    // tells alternatives apart, as in Rust's enums, the one with that name remains.
     let is_there = |name: &&str| value.get(name).is_some();
     narrow(branches, |branch| {
         branch.pinned.iter().all(|(name, _)| value.get(name).is_none_or(|member| branch.agrees(name, member)))
@@ -103,18 +103,18 @@ fn by_members<'s, 'v>(
     if names.len() < 2 || names.iter().flatten().any(is_there) {
         return None;
     }
-    Some(Step::fault(schema_path.to_owned(), words::one_of_members(names.into_iter().flatten())))
+    Some(Step::fault(schema_path.to_owned(), messages::one_of_members(names.into_iter().flatten())))
 }
 
-/// Keeps the alternatives of which this is true, if there are any.
+/// Keeps the alternatives for which `keep` is true, if there are any.
 fn narrow(branches: &mut Vec<Branch<'_>>, keep: impl Fn(&Branch<'_>) -> bool) {
     if branches.iter().any(&keep) {
         branches.retain(keep);
     }
 }
 
-/// A member for which all alternatives have constants, and not all the same; one that the value
-/// has, or else one that all require. One that tells all alternatives apart is preferred.
+/// A member with constants in all alternatives, not all the same, that the value has or that all alternatives
+/// require. Prefers one that tells all alternatives apart.
 fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s str> {
     let first = branches.first()?;
     let tells = |name: &&&str| {
@@ -127,7 +127,7 @@ fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s st
         let pins = || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten());
         pins().map(ToString::to_string).collect::<HashSet<_>>().len() == pins().count()
     };
-    // Once the value has settled a member, all that are left agree on it, or it tells nothing.
+    // Once the value has settled a member, it tells the remaining alternatives apart no more.
     let settled = |name: &&str| {
         value.get(name).is_some_and(|member| branches.iter().all(|branch| branch.agrees(name, member)))
     };
@@ -144,7 +144,7 @@ fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s st
 }
 
 impl<'s> Branch<'s> {
-    fn new(walk: &mut Walk<'_>, place: Place<'s>) -> Result<Self, Spent> {
+    fn new(walk: &mut Walk<'_>, place: Place<'s>) -> Result<Self, OutOfFuel> {
         let facets = place.facets();
         let mut branch =
             Self { place, types: None, constants: None, pinned: Vec::new(), required: Vec::new() };
@@ -153,7 +153,7 @@ impl<'s> Branch<'s> {
             if facet.schema.as_bool() == Some(false) {
                 branch.types = Some(Vec::new());
             }
-            if let Some(types) = facet.keyword("type").map(words::names) {
+            if let Some(types) = facet.keyword("type").map(messages::names) {
                 match &mut branch.types {
                     None => branch.types = Some(types),
                     Some(known) => *known = both(known, &types),
@@ -184,7 +184,7 @@ impl<'s> Branch<'s> {
         by_type && by_constant
     }
 
-    /// The types it allows, as far as it says.
+    /// The types it allows, if it names any.
     fn types(&self) -> impl Iterator<Item = &'s str> {
         let by_constant = self.constants.iter().flatten().map(|constant| kind_of(constant));
         let by_type = self.types.iter().flatten().copied();
@@ -196,19 +196,19 @@ impl<'s> Branch<'s> {
         self.pinned.iter().find(|(pinned, _)| *pinned == name).map(|(_, constants)| constants.as_slice())
     }
 
-    /// Whether it allows this value of a member, as far as its constants go.
+    /// Whether its constants allow this value of a member.
     fn agrees(&self, name: &str, member: Value<'_>) -> bool {
         self.pins(name)
             .is_none_or(|constants| constants.iter().any(|constant| compare::equals(member, constant)))
     }
 }
 
-/// Whether constants may be found at a place; most members have none.
+/// Whether a place may have constants; most members have none.
 fn may_pin(member: &Place<'_>) -> bool {
     ["const", "enum", "$ref", "allOf"].iter().any(|keyword| member.keyword(keyword).is_some())
 }
 
-/// The only values that a schema allows by `const` or `enum`.
+/// The only values that a schema allows, by `const` or `enum`.
 fn constants<'s>(place: &Place<'s>) -> Option<Vec<&'s Owned>> {
     match (place.keyword("const"), place.keyword("enum")) {
         (Some(constant), _) => Some(vec![constant]),

@@ -1,18 +1,18 @@
-//! The way down to the rule that is broken.
+//! Walks down to the broken rule.
 
 use jsonschema::Draft;
 use tokenline_core::json::{Kind, Value};
 
 use super::subschema_validator::{RULES, SubschemaValidator};
-use super::{union, words};
+use super::{messages, union};
 use crate::place::{Document, Place};
 use crate::pointer;
 use crate::tape::{StringBuffer, distinct_members};
 
-/// What to report: a rule, and the place where it is broken.
+/// A broken rule, and the place where it is broken.
 #[derive(Debug)]
-pub(crate) struct Finding {
-    /// JSON Pointer from the value that was judged.
+pub(crate) struct BrokenRule {
+    /// JSON Pointer from the validated value.
     pub(crate) instance_path: String,
     /// JSON Pointer from the schema's root.
     pub(crate) schema_path: String,
@@ -21,27 +21,27 @@ pub(crate) struct Finding {
     pub(crate) offset: usize,
 }
 
-/// Work allowed for an explanation, in bytes of values judged, for each byte of the record. A
-/// hostile schema and record could otherwise make each of hundreds of steps judge all of it.
+/// Work allowed for an explanation per byte of the record, in bytes of values validated. A hostile schema and
+/// record could otherwise make each of hundreds of steps validate all of it.
 const FUEL_PER_BYTE: usize = 16;
-/// The same for any record.
+/// The same, for any record.
 const FUEL: usize = 256 * 1024;
-/// What a verdict costs besides.
+/// The fixed cost of a verdict.
 const VERDICT: usize = 16;
 /// How many steps of a verdict cost as much as a byte of the value.
 const STEPS_PER_BYTE: u64 = 32;
-/// How many steps the way may have. References that go in circles end here.
+/// The most steps of a walk. Ends circular references.
 const STEPS: usize = 512;
 
-const PLAIN: &str = "does not match the schema";
+const NO_MATCH: &str = "does not match the schema";
 
-/// One step on the way.
+/// A step of the walk.
 pub(super) enum Step<'s, 'v> {
-    /// The fault is further down, in a subschema that judges the same value.
+    /// The fault is further down, in a subschema that validates the same value.
     Into(Place<'s>),
-    /// The fault is further down, in a subschema that judges the part of this name.
+    /// The fault is further down, in a subschema that validates the part with this name.
     Part(Place<'s>, String, Value<'v>),
-    /// This is the fault: the rule at this pointer, broken here or by the part of this name.
+    /// The fault is here: the rule at this pointer, broken by this value or by the part with this name.
     Fault { schema_path: String, part: Option<(String, Value<'v>)>, message: String },
 }
 
@@ -69,26 +69,26 @@ impl<'s, 'v> Step<'s, 'v> {
     }
 }
 
-/// The fuel is spent.
-pub(super) struct Spent;
+/// The budget is used up.
+pub(super) struct OutOfFuel;
 
-/// What is known of the way so far.
+/// The state of the walk.
 pub(super) struct Walk<'o> {
     subschema_validator: &'o SubschemaValidator,
     fuel: usize,
     buffer: StringBuffer,
 }
 
-/// Finds what to report of a value that breaks a schema.
+/// Finds the rule to report for an invalid value.
 pub(crate) fn explain(
     document: &Document,
     subschema_validator: &SubschemaValidator,
     value: Value<'_>,
-) -> Finding {
+) -> BrokenRule {
     Walk::new(subschema_validator, value).down(document.root(), value, String::new())
 }
 
-impl Finding {
+impl BrokenRule {
     pub(super) fn new(
         mut instance_path: String,
         value: Value<'_>,
@@ -105,9 +105,9 @@ impl Finding {
     }
 }
 
-/// The steps that a search finds.
+/// The steps found by a search.
 pub(super) struct Steps<'s, 'v> {
-    /// It may end with the first.
+    /// Whether the first step is enough.
     first_only: bool,
     steps: Vec<Step<'s, 'v>>,
 }
@@ -120,12 +120,12 @@ impl<'s, 'v> Steps<'s, 'v> {
     }
 }
 
-/// No step is added if this is not where the fault is.
+/// A search adds no step if the fault is elsewhere.
 type Search<'o> =
-    for<'s, 'v> fn(&mut Walk<'o>, &Place<'s>, Value<'v>, &mut Steps<'s, 'v>) -> Result<(), Spent>;
+    for<'s, 'v> fn(&mut Walk<'o>, &Place<'s>, Value<'v>, &mut Steps<'s, 'v>) -> Result<(), OutOfFuel>;
 
 impl<'o> Walk<'o> {
-    /// In this order: what is wrong with the value itself, with its parts, with what it is one of.
+    /// In this order: faults of the value itself, of its parts, of the alternatives that it should match.
     const SEARCHES: [Search<'o>; 7] = [
         Self::broken_rules,
         Self::joined,
@@ -141,8 +141,13 @@ impl<'o> Walk<'o> {
         Self { subschema_validator, fuel, buffer: StringBuffer::default() }
     }
 
-    /// Goes down from a place whose schema the value breaks to the one finding that is reported.
-    pub(super) fn down(&mut self, place: Place<'_>, value: Value<'_>, mut instance_path: String) -> Finding {
+    /// Walks down from a place whose schema the value breaks to the one rule to report.
+    pub(super) fn down(
+        &mut self,
+        place: Place<'_>,
+        value: Value<'_>,
+        mut instance_path: String,
+    ) -> BrokenRule {
         let mut here = (place, value);
         for _ in 0..STEPS {
             let (place, value) = &here;
@@ -153,20 +158,24 @@ impl<'o> Walk<'o> {
                     here = (place, part);
                 }
                 Ok(Some(Step::Fault { schema_path, part, message })) => {
-                    return Finding::new(instance_path, *value, schema_path, part, message);
+                    return BrokenRule::new(instance_path, *value, schema_path, part, message);
                 }
-                Ok(None) | Err(Spent) => break,
+                Ok(None) | Err(OutOfFuel) => break,
             }
         }
         let (place, value) = here;
-        Finding::new(instance_path, value, place.pointer, None, PLAIN.to_owned())
+        BrokenRule::new(instance_path, value, place.pointer, None, NO_MATCH.to_owned())
     }
 
-    /// The next step from a place whose schema the value breaks. None if its fault shows nowhere.
-    fn step<'s, 'v>(&mut self, place: &Place<'s>, value: Value<'v>) -> Result<Option<Step<'s, 'v>>, Spent> {
+    /// The next step from a place whose schema the value breaks. `None` if no search finds the fault.
+    fn step<'s, 'v>(
+        &mut self,
+        place: &Place<'s>,
+        value: Value<'v>,
+    ) -> Result<Option<Step<'s, 'v>>, OutOfFuel> {
         let mut steps = Steps { first_only: true, steps: Vec::new() };
-        // What cannot be asked alone comes last, when it is the only one left.
-        for search in Self::SEARCHES.into_iter().chain([Self::left_over as Search<'o>]) {
+        // Rules that depend on others come last, when only they are left.
+        for search in Self::SEARCHES.into_iter().chain([Self::rules_in_context as Search<'o>]) {
             search(self, place, value, &mut steps)?;
             if let Some(step) = steps.steps.pop() {
                 return Ok(Some(step));
@@ -175,12 +184,12 @@ impl<'o> Walk<'o> {
         Ok(None)
     }
 
-    /// All steps from a place whose schema the value breaks, but to what cannot be asked alone.
+    /// All steps from a place whose schema the value breaks, without rules that depend on others.
     pub(super) fn steps<'s, 'v>(
         &mut self,
         place: &Place<'s>,
         value: Value<'v>,
-    ) -> Result<Vec<Step<'s, 'v>>, Spent> {
+    ) -> Result<Vec<Step<'s, 'v>>, OutOfFuel> {
         self.spend(0)?;
         let mut steps = Steps { first_only: false, steps: Vec::new() };
         for search in Self::SEARCHES {
@@ -190,15 +199,15 @@ impl<'o> Walk<'o> {
     }
 
     /// Whether a value fits the schema at a place.
-    pub(super) fn fits(&mut self, place: &Place<'_>, value: Value<'_>) -> Result<bool, Spent> {
+    pub(super) fn fits(&mut self, place: &Place<'_>, value: Value<'_>) -> Result<bool, OutOfFuel> {
         let steps = usize::try_from(place.cost() / STEPS_PER_BYTE).unwrap_or(usize::MAX);
         self.spend(steps.saturating_add(value.range().len()))?;
         Ok(self.subschema_validator.fits(place, value))
     }
 
-    /// Pays for a look at so many bytes of a value, or of the schema.
-    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), Spent> {
-        self.fuel = self.fuel.checked_sub(bytes.saturating_add(VERDICT)).ok_or(Spent)?;
+    /// Pays for examining so many bytes of a value, or of the schema.
+    pub(super) fn spend(&mut self, bytes: usize) -> Result<(), OutOfFuel> {
+        self.fuel = self.fuel.checked_sub(bytes.saturating_add(VERDICT)).ok_or(OutOfFuel)?;
         Ok(())
     }
 
@@ -207,19 +216,19 @@ impl<'o> Walk<'o> {
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         if place.schema.as_bool() == Some(false) {
             steps.add(Step::fault(place.pointer.clone(), "the schema does not allow anything here"));
             return Ok(());
         }
         for keyword in RULES {
             let Some(demand) = place.keyword(keyword) else { continue };
-            // These look at all of the value, the others at its surface.
+            // These rules examine the complete value, the others only its surface.
             let deep = matches!(*keyword, "const" | "enum" | "uniqueItems");
             let size = value.range().len();
             self.spend(if deep || value.kind() == Kind::String { size } else { size.min(VERDICT) })?;
             if !self.subschema_validator.keeps(place, keyword, value) {
-                // A flag beside the limit makes it exclusive in draft 4.
+                // In draft 4, a flag beside the limit makes it exclusive.
                 let flag =
                     |name: &'static str| place.keyword(name).is_some_and(|flag| flag == true).then_some(name);
                 let exclusive = match *keyword {
@@ -227,7 +236,7 @@ impl<'o> Walk<'o> {
                     "maximum" => flag("exclusiveMaximum"),
                     _ => None,
                 };
-                let message = words::rule(exclusive.unwrap_or(keyword), demand, value);
+                let message = messages::rule(exclusive.unwrap_or(keyword), demand, value);
                 if steps.add(Step::fault(place.keyword_pointer(keyword), message)) {
                     return Ok(());
                 }
@@ -236,13 +245,13 @@ impl<'o> Walk<'o> {
         Ok(())
     }
 
-    /// `$ref` and `allOf`: schemas of the same value that must all hold.
+    /// `$ref` and `allOf`: schemas that must all match the same value.
     fn joined<'s, 'v>(
         &mut self,
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         for joined in place.reference().into_iter().chain(place.list("allOf")) {
             if !self.fits(&joined, value)? && steps.add(Step::Into(joined)) {
                 return Ok(());
@@ -256,7 +265,7 @@ impl<'o> Walk<'o> {
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         let Some(array) = value.as_array() else { return Ok(()) };
         // A list of schemas for the first elements, and one for the rest.
         let (first, rest) = if place.draft() >= Draft::Draft202012 {
@@ -280,7 +289,7 @@ impl<'o> Walk<'o> {
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         let Some(object) = value.as_object() else { return Ok(()) };
         let patterns: Vec<_> = place.names("patternProperties").collect();
         let names = place.child("propertyNames");
@@ -319,7 +328,7 @@ impl<'o> Walk<'o> {
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         for keyword in ["anyOf", "oneOf"] {
             let branches = place.list(keyword);
             if branches.is_empty() {
@@ -333,7 +342,7 @@ impl<'o> Walk<'o> {
             }
             match fitting.len() {
                 0 => {
-                    let step = union::meant(self, place.keyword_pointer(keyword), branches, value)?;
+                    let step = union::choose_branch(self, place.keyword_pointer(keyword), branches, value)?;
                     if steps.add(step) {
                         return Ok(());
                     }
@@ -358,7 +367,7 @@ impl<'o> Walk<'o> {
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         let mut applied = Vec::new();
         if let Some(condition) = place.child("if") {
             let consequence = if self.fits(&condition, value)? { "then" } else { "else" };
@@ -381,7 +390,7 @@ impl<'o> Walk<'o> {
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         if let Some(schema) = place.child("not")
             && self.fits(&schema, value)?
         {
@@ -390,13 +399,13 @@ impl<'o> Walk<'o> {
         Ok(())
     }
 
-    /// What only has a meaning together with the rest, when everything else holds.
-    fn left_over<'s, 'v>(
+    /// Rules that depend on others, if everything else matches.
+    fn rules_in_context<'s, 'v>(
         &mut self,
         place: &Place<'s>,
         value: Value<'v>,
         steps: &mut Steps<'s, 'v>,
-    ) -> Result<(), Spent> {
+    ) -> Result<(), OutOfFuel> {
         let suspects = [
             ("contains", value.as_array().is_some(), "the number of elements that match `contains` is wrong"),
             (

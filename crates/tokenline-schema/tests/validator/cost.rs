@@ -61,7 +61,7 @@ fn what_multiplies_is_refused_at_once() {
     let error = refused(&chain(30, links()[0].1, json!(true)), "anyOf");
     assert_eq!(
         error.to_string(),
-        "/$defs/n19: references and combinators multiply: one value could be judged in 8189 ways, more than 4096; \
+        "/$defs/n19: references and combinators multiply: one value could be validated on 8189 paths, more than 4096; \
          refer to a subschema once, not from several alternatives"
     );
     // Far more ways than can be counted.

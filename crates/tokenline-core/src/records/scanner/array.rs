@@ -1,4 +1,4 @@
-//! Arrays whose elements are records, each as soon as it closes, and the way to one inside a value.
+//! Arrays whose elements are records, each as soon as it closes, and the path to an array inside a value.
 
 mod elements;
 mod lines;
@@ -10,48 +10,49 @@ use crate::records::cursor::Cursor;
 use crate::records::line::{Fault, FenceKind};
 use crate::{Code, Diagnostic, Recovery, Span};
 
-/// Where the text is between the values of an array of records, or of what is around that.
+/// The position between the values of an array of records, or of the containers around it.
 #[derive(Debug)]
 pub(super) struct ArrayScan {
-    /// Where the root value begins.
+    /// The start of the root value.
     pub(super) start: u64,
     pub(super) line: u64,
     column: u64,
     /// White space before the text of its first line, in bytes.
     indent: u64,
-    /// Whether nothing stands before it on its line.
+    /// Whether nothing is before it on its line.
     pub(super) is_first: bool,
-    /// Where the last record ends, or the root value begins: what follows is brackets and commas.
+    /// The end of the last record, or the start of the root value: brackets and commas follow.
     pub(super) done_to: u64,
-    /// What is around the array of records, outermost first.
+    /// The containers around the array of records, outermost first.
     frames: Vec<Frame>,
-    /// Whether it is inside the array of records.
+    /// Whether the position is inside the array of records.
     in_target: bool,
     next: NextToken,
-    /// What the open value is.
+    /// The role of the open value.
     role: Role,
-    /// There is evidence that this is JSON, not brackets in prose: an element that is an object.
+    /// Whether there is evidence of JSON rather than brackets in prose: an element that is an object.
     pub(super) is_established: bool,
-    /// The first element that is no object, while there is no evidence.
+    /// The first element that is not an object, until there is evidence.
     other: Option<NonObject>,
-    /// A record was meant: an element that is no object has objects in it, or the root value begins like a record.
-    pub(super) is_meant: bool,
-    /// The line that the open value began, at or left of the column, unless it is sure to be an element.
+    /// Whether a record was intended: an element that is not an object contains one, or the root value begins
+    /// like a record.
+    pub(super) is_intended: bool,
+    /// The line that the open value began, at or left of the column, unless it certainly is an element.
     pub(super) element_line: Option<ElementLine>,
-    /// The last value, if it is complete and began such a line. If a comma or bracket follows, it is an element. If not,
-    /// the array was left open before that line.
+    /// The last value, if it is complete and began such a line. A comma or bracket after it proves that it is
+    /// an element; anything else means that the array was left open before that line.
     held: Option<HeldElement>,
-    /// A value in it is complete.
+    /// Whether a value in it is complete.
     has_value: bool,
-    /// Nothing follows its bracket yet.
+    /// Whether nothing follows its bracket yet.
     is_new: bool,
-    /// The array of records was there.
-    was_found: bool,
-    /// A line of it is rejected as a whole, and was reported: where the array ends is not known for certain.
+    /// Whether the array of records was present.
+    has_target: bool,
+    /// Whether one of its lines was rejected and reported: the end of the array is then uncertain.
     pub(super) is_damaged: bool,
 }
 
-/// An element that is no object.
+/// An element that is not an object.
 #[derive(Debug)]
 pub(super) struct NonObject {
     line: u64,
@@ -73,17 +74,17 @@ struct HeldElement {
     line: ElementLine,
     start: u64,
     has_object: bool,
-    /// What is to be said of it if it is an element of the array of records.
+    /// What to report if it is an element of the array of records.
     other: Option<NonObject>,
 }
 
-/// A container on the way to the array of records.
+/// A container on the path to the array of records.
 #[derive(Debug)]
 struct Frame {
     is_object: bool,
-    /// Of an array's next element.
+    /// The index of an array's next element.
     index: u64,
-    /// Whether the next value is on the way.
+    /// Whether the next value is on the path.
     is_on_path: bool,
 }
 
@@ -97,18 +98,18 @@ enum NextToken {
     Colon,
 }
 
-/// What a value is to the array.
+/// The role of a value in the array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// An element of the array of records.
     Element,
     /// A member's name.
     Name,
-    /// Not on the way.
-    Aside,
+    /// Not on the path.
+    OffPath,
 }
 
-/// What a byte between two values means.
+/// The meaning of a byte between two values.
 enum ArrayStep {
     Pass,
     Open(Role),
@@ -117,7 +118,7 @@ enum ArrayStep {
 }
 
 impl ArrayScan {
-    /// What could come if the input did not end here.
+    /// What could follow if the input did not end here.
     pub(super) fn expected(&self) -> Expected {
         let in_object = !self.in_target && self.frames.last().is_some_and(|frame| frame.is_object);
         match self.next {
@@ -147,12 +148,12 @@ impl ArrayScan {
             (NextToken::Name, b'"') => return ArrayStep::Open(Role::Name),
             (NextToken::Colon, b':') => self.next = NextToken::Value,
             (NextToken::Value, b'[') if frame.is_on_path && depth == path.len() => {
-                (self.in_target, self.was_found) = (true, true);
+                (self.in_target, self.has_target) = (true, true);
             }
             (NextToken::Value, b'{' | b'[') if frame.is_on_path && depth < path.len() => {
                 self.enter(byte == b'{', path);
             }
-            (NextToken::Value, _) if begins_value(byte) => return ArrayStep::Open(Role::Aside),
+            (NextToken::Value, _) if begins_value(byte) => return ArrayStep::Open(Role::OffPath),
             _ => return ArrayStep::Fault(self.expected()),
         }
         ArrayStep::Pass
@@ -176,22 +177,22 @@ impl ArrayScan {
         ArrayStep::Pass
     }
 
-    /// Where an array begins that is closed and may not be an element.
+    /// The start of a closed array that may not be an element.
     pub(super) fn held_from(&self) -> Option<u64> {
         self.held.as_ref().map(|held| held.start)
     }
 
-    /// Where a tag in brackets begins, if it is no array.
+    /// The start of a tag in brackets, if it is not an array.
     pub(super) fn tag_from(&self) -> Option<u64> {
         (self.is_new && self.is_first).then_some(self.start)
     }
 
-    /// The open element is over.
+    /// Ends the open element.
     pub(super) fn end_element(&mut self) {
         self.next = NextToken::Comma;
     }
 
-    /// Whether a record came of it.
+    /// Whether it yielded a record.
     fn has_record(&self) -> bool {
         self.done_to > self.start
     }
@@ -208,7 +209,7 @@ impl ArrayScan {
         if self.frames.is_empty() { ArrayStep::End } else { ArrayStep::Pass }
     }
 
-    /// The open value is a name: whether it is on the way.
+    /// Reads a name: whether it is on the path.
     fn name(&mut self, name: &str, path: &[Box<str>]) {
         let depth = self.frames.len();
         self.is_established = true;
@@ -228,13 +229,14 @@ fn is_index(token: &str, index: u64) -> bool {
 }
 
 impl Scanner {
-    /// Whether the value that begins with this byte is an array of records, or leads to one, rather than a record.
+    /// Whether the value that begins with this byte is an array of records, or contains one, rather than a
+    /// record.
     pub(super) fn is_scanned(&self, byte: u8) -> bool {
         (byte == b'[' && !self.options.whole_values)
             || self.options.items.as_ref().is_some_and(|path| !path.is_empty())
     }
 
-    /// Begins an array, or what leads to one; the cursor is on its bracket.
+    /// Begins an array, or a container on the path to one. The cursor is on its bracket.
     pub(super) fn begin_array(&mut self, cursor: &mut Cursor<'_>) {
         let start = cursor.offset();
         let mut array = ArrayScan {
@@ -250,12 +252,12 @@ impl Scanner {
             role: Role::Element,
             is_established: false,
             other: None,
-            is_meant: false,
+            is_intended: false,
             element_line: None,
             held: None,
             has_value: false,
             is_new: true,
-            was_found: false,
+            has_target: false,
             is_damaged: false,
         };
         match self.options.items.as_deref() {
@@ -268,27 +270,28 @@ impl Scanner {
         cursor.at += 1;
     }
 
-    /// The value that was given up is not on the way to an array of records: so is all around it. Where that begins.
+    /// Gives up the array because its open value was rejected, with all containers around it. Returns where
+    /// they begin.
     pub(super) fn give_up_array(&mut self) -> Option<u64> {
-        Some(self.array.take_if(|array| array.role == Role::Aside)?.start)
+        Some(self.array.take_if(|array| array.role == Role::OffPath)?.start)
     }
 
-    /// Whether the open value may be a record, rather than something on the way to one.
+    /// Whether the open value may be a record, rather than a container on the path to one.
     pub(super) fn is_record_open(&self) -> bool {
         !matches!(self.state, State::Call { .. })
             && self.array.as_ref().is_none_or(|array| array.role == Role::Element)
     }
 
-    /// The open value is over, if it is one of an array's.
+    /// Ends the open value, if it is an element.
     pub(super) fn element_is_over(&mut self) {
         if let Some(array) = &mut self.array
-            && matches!(self.state, State::Value { .. } | State::Sealing { .. } | State::Text)
+            && matches!(self.state, State::Value { .. } | State::Confirming { .. } | State::Text)
         {
             array.end_element();
         }
     }
 
-    /// The rest of the line is rejected, with what it may have of an array.
+    /// Rejects the rest of the line, with what it may contain of an array.
     pub(super) fn reject_line_of_array(&mut self) {
         self.element_is_over();
         if let Some(array) = &mut self.array {
@@ -297,7 +300,7 @@ impl Scanner {
         }
     }
 
-    /// What a record is recovered from, because it is an element.
+    /// The recovery of a record that is an element.
     pub(super) fn element_recovery(&self) -> Option<Recovery> {
         self.array.as_ref()?;
         let has_path = self.options.items.as_ref().is_some_and(|path| !path.is_empty());
@@ -327,7 +330,7 @@ impl Scanner {
                 if !matches!(byte, b',' | b']') {
                     return self.read_held(cursor);
                 }
-                self.judge_element();
+                self.confirm_element();
                 continue;
             }
             match array.step(byte, self.options.items.as_deref().unwrap_or_default()) {
@@ -355,7 +358,7 @@ impl Scanner {
         None
     }
 
-    /// The root value ends with the bracket at `bracket`.
+    /// Ends the root value with the bracket at `bracket`.
     fn end_array(&mut self, bracket: u64) -> Step {
         let array = self.array.take()?;
         if array.has_record()
@@ -367,20 +370,20 @@ impl Scanner {
         let path = self.options.items.as_ref().filter(|path| !path.is_empty());
         let fence = self.fence_kind();
         let (code, message) = match path {
-            Some(path) if !array.was_found => {
+            Some(path) if !array.has_target => {
                 (Code::MissingField, format!("no array of items at `/{}`", path.join("/")))
             }
             None if !array.is_established && array.other.is_some() => {
                 (Code::NotAnObject, "expected an object, found an array".to_owned())
             }
             _ => {
-                // `[]` is an empty list of records, and no reject.
+                // `[]` is an empty list of records, not a reject.
                 self.line.is_markup_only |= array.is_first || array.line < self.line.number;
                 // No record has reported it.
-                return array.other.map(|other| self.found_before(other));
+                return array.other.map(|other| self.report_non_object(other));
             }
         };
-        let is_data = array.is_established || array.is_meant || fence == Some(FenceKind::Json);
+        let is_data = array.is_established || array.is_intended || fence == Some(FenceKind::Json);
         if !is_data && (!array.is_first || fence == Some(FenceKind::Other)) {
             // `[1]` is a citation.
             self.line.add_text(b"[");
@@ -390,7 +393,7 @@ impl Scanner {
             let alone = Some((array.line, array.column));
             let (start, end) = (array.start, Some(bracket + 1));
             self.line.first.get_or_insert(bracket);
-            // What stands behind it does not stand first.
+            // What follows it does not begin the line.
             self.line.lead.add(b"[");
             self.line.add_fault(Fault { code, start, at: start, end, message, alone });
             return None;
@@ -420,14 +423,14 @@ impl Scanner {
             let (start, depth) = (array.start, array.frames.len().max(1) as u32);
             let is_tag = array.is_first && offset == start + 1 && byte == b'T';
             let is_same_line = array.line == self.line.number;
-            let is_data = array.is_meant;
+            let is_data = array.is_intended;
             self.array = None;
             if is_tag {
                 self.begin_tag(start, b"[");
                 return None;
             }
             if fence == Some(FenceKind::Other) || (!is_data && fence != Some(FenceKind::Json)) {
-                // No array but brackets, as prose has them.
+                // Not an array, but brackets as in prose.
                 self.read_as_text(cursor, depth);
                 return None;
             }
@@ -439,7 +442,7 @@ impl Scanner {
         array.next = NextToken::Comma;
         self.fault(Code::MalformedJson, offset, offset, message);
         if matches!(byte, b'}' | b']') {
-            // The brackets do not match: nothing is known of where the array ends.
+            // The brackets do not match, so the end of the array is unknown.
             self.array = None;
             self.state = State::Discard;
         } else {

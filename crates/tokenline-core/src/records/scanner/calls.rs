@@ -1,4 +1,4 @@
-//! Tool calls that are no JSON objects: finding them in text, and driving their readers.
+//! Tool calls that are not JSON objects: finds them in text, and drives their readers.
 
 use std::sync::Arc;
 
@@ -13,31 +13,31 @@ use crate::{
     Code, CompletedBy, Diagnostic, Limits, Mode, Options, Record, Recovered, Recovery, Span, ValidateCall,
 };
 
-/// What is known of the calls in a text.
+/// The state of looking for calls in a text.
 #[derive(Debug)]
 pub(super) struct Calls {
     pub(super) detector: CallDetector,
     limits: Limits,
     reader: Option<(usize, Box<dyn CallReader>)>,
-    /// The formats still to be tried for the text from the opener on, last first.
+    /// The formats left to try for the text from the opener on, last first.
     to_try: Vec<usize>,
     /// Whether an opener was found there, and its first word.
     is_matched: bool,
     word: String,
     /// Offset up to which no line begins with another such opener.
     lines_from: u64,
-    /// What is here is no opener.
+    /// An offset that is not an opener.
     passed: Option<u64>,
-    /// The call that was found last, if it was not written as JSON.
+    /// The call found last, if it was not written as JSON.
     json: String,
 }
 
-/// No opener is longer.
+/// The longest opener.
 const MAX_OPENER: usize = 256;
 
 impl Calls {
-    /// If they are asked for, of a text that is read leniently.
-    pub(super) fn asked_for(options: &Options) -> Option<Self> {
+    /// For a lenient parser with [`Options::calls`].
+    pub(super) fn from_options(options: &Options) -> Option<Self> {
         let format = options.calls.as_ref().filter(|_| options.mode == Mode::Lenient)?;
         Some(Self {
             detector: format.detector(),
@@ -57,7 +57,7 @@ impl Calls {
         (self.reader, self.passed) = (None, None);
     }
 
-    /// The call that was found last, if it was not written as JSON.
+    /// The call found last, if it was not written as JSON.
     pub(super) fn text(&self) -> &str {
         &self.json
     }
@@ -75,12 +75,12 @@ impl Scanner {
         }
     }
 
-    /// The text of the call that was found last.
+    /// The text of the call found last.
     pub(in crate::records) fn call_text(&self) -> &str {
         self.calls.as_ref().map_or("", |calls| calls.text())
     }
 
-    /// Where the next byte is that may begin an opener, or that text ends at.
+    /// The next byte that may begin an opener, or that ends text.
     pub(super) fn next_opener(&self, bytes: &[u8]) -> Option<usize> {
         let openers = self.calls.as_ref()?.detector.openers();
         bytes.iter().position(|byte| matches!(byte, b'{' | b'[' | b'\n') || openers.may_begin(*byte, false))
@@ -101,7 +101,7 @@ impl Scanner {
         true
     }
 
-    /// Reads on in what may be a call, which begins at `start`.
+    /// Reads on in a possible call, which begins at `start`.
     #[inline(never)]
     pub(super) fn call(&mut self, cursor: &mut Cursor<'_>, mut start: u64, end: Option<CompletedBy>) -> Step {
         let is_end = end.is_some();
@@ -182,7 +182,7 @@ impl Scanner {
                 }
                 CallStep::Call(call) => {
                     let next = start + call.end as u64;
-                    let found = self.found_call(text, start, index, call, end);
+                    let found = self.accept_call(text, start, index, call, end);
                     start = next;
                     self.state = State::Call { start };
                     self.counted_from = start;
@@ -192,7 +192,7 @@ impl Scanner {
                     }
                 }
                 CallStep::Malformed(fault) => {
-                    // The reader may be anybody's.
+                    // The reader may be the user's own.
                     let end = fault.end.min(text.len());
                     let end = call_line(calls, &text[..end], fault.at).unwrap_or(end);
                     let fault_at = fault.at.min(end);
@@ -217,7 +217,7 @@ impl Scanner {
         }
     }
 
-    /// The run of calls is over; ordinary text follows from `next` on.
+    /// Ends the run of calls; ordinary text follows from `next` on.
     fn end_calls(&mut self, cursor: &mut Cursor<'_>, next: u64) {
         cursor.seek(next);
         if let Some(calls) = &mut self.calls {
@@ -230,8 +230,8 @@ impl Scanner {
         self.state = State::Text;
     }
 
-    /// A whole call, if it counts as one; `from` is the offset of the text's first byte.
-    fn found_call(
+    /// Accepts a complete call, if it counts as one; `from` is the offset of the text's first byte.
+    fn accept_call(
         &mut self,
         text: &str,
         from: u64,
@@ -253,7 +253,7 @@ impl Scanner {
             }
             None => written,
         };
-        // The reader has looked at it.
+        // The reader has already examined it.
         if !self.json.uncounted(|parser| parse(parser, json))
             || !calls.detector.admit_call(format, self.json.value(json))
         {
@@ -276,7 +276,7 @@ impl Scanner {
         Some(if is_converted { Outcome::Call } else { Outcome::Record })
     }
 
-    /// What is wrong with a call that cannot be read: its first byte, the one at fault, and its end.
+    /// Reports a malformed call: its first byte, the byte at fault, and its end.
     fn call_fault(
         &mut self,
         text: &str,
@@ -293,7 +293,7 @@ impl Scanner {
         self.report(Diagnostic::new(code, line, span, column, message))
     }
 
-    /// Goes past a part of the text that begins at `from`, and the lines that end in it.
+    /// Skips a part of the text that begins at `from`, and the lines that end in it.
     fn pass_lines(&mut self, text: &str, from: u64, start: usize, end: usize) {
         self.scanned += (end - start) as u64;
         for line_feed in memchr_iter(b'\n', &text.as_bytes()[start..end]) {
@@ -308,7 +308,7 @@ impl Scanner {
 /// Where the next call begins a line.
 enum NextCall {
     None,
-    /// Perhaps here: that takes more of the text.
+    /// Perhaps here: more of the text is needed.
     May {
         at: usize,
     },
@@ -317,7 +317,7 @@ enum NextCall {
     },
 }
 
-/// Looks for a line that begins with an opener of this first word, in a text that begins at `start`.
+/// Finds a line that begins with an opener with this first word, in a text that begins at `start`.
 fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: &mut u64) -> NextCall {
     if word.is_empty() {
         return NextCall::None;
@@ -338,10 +338,10 @@ fn next_call(detector: &CallDetector, word: &str, text: &str, start: u64, from: 
     NextCall::None
 }
 
-/// Where the line begins that the byte at fault is on, if that is not the first and begins with an opener: it is no part
-/// of what is rejected.
+/// The start of the line with the byte at fault, if it is not the first and begins with an opener: it does
+/// not belong to the rejected call.
 fn call_line(calls: &Calls, text: &str, fault: usize) -> Option<usize> {
-    // Where openers have words, those were looked for before.
+    // Openers with words were looked for before.
     if !calls.word.is_empty() {
         return None;
     }
@@ -350,7 +350,7 @@ fn call_line(calls: &Calls, text: &str, fault: usize) -> Option<usize> {
     calls.detector.openers().formats_at(line, true).next().is_some().then_some(at)
 }
 
-/// Whether an opener begins with the text.
+/// Whether an opener is at the start of the text.
 fn find_here(calls: &Calls, text: &str, is_line_start: bool, is_end: bool) -> OpenerMatch {
     let len = (0..=text.len().min(MAX_OPENER)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let is_end = is_end || len < text.len();
@@ -360,7 +360,7 @@ fn find_here(calls: &Calls, text: &str, is_line_start: bool, is_end: bool) -> Op
     }
 }
 
-/// Parses one JSON document, which may stand on several lines.
+/// Parses a JSON document, which may have several lines.
 fn parse(parser: &mut Parser, json: &str) -> bool {
     parser.reset();
     loop {

@@ -1,4 +1,4 @@
-//! The end of a line, and of what is reported with it.
+//! The end of a line, and what is reported with it.
 
 use super::{Outcome, Scanner, State, Step};
 use crate::records::cursor::Cursor;
@@ -6,7 +6,7 @@ use crate::records::line::{FenceKind, LineKind};
 use crate::{Code, Diagnostic};
 
 impl Scanner {
-    /// What the code fence is around that the text is in.
+    /// The content of the code fence around the text.
     pub(super) fn fence_kind(&self) -> Option<FenceKind> {
         if self.line.has_fence && !self.line.may_close_fence {
             return Some(self.line.lead.fence_kind());
@@ -14,7 +14,7 @@ impl Scanner {
         self.fence
     }
 
-    /// The next byte is a line feed. Goes on to the next line.
+    /// Moves to the next line. The next byte is a newline.
     pub(super) fn line_end(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let content_end = self.check_length(cursor);
         cursor.at += 1;
@@ -26,7 +26,7 @@ impl Scanner {
         self.end_line_at(content_end, cursor.offset())
     }
 
-    /// Goes on to the line that starts at `next`.
+    /// Moves to the line that starts at `next`.
     pub(super) fn end_line_at(&mut self, content_end: u64, next: u64) -> Step {
         self.counted_from = next;
         let line = self.line.go_on(next);
@@ -45,7 +45,7 @@ impl Scanner {
         let diagnostic = line.diagnostic(content_end);
         let diagnostic = self.end_line_of_region(in_region, content_end, diagnostic);
         let Some(kind) = kind else { return diagnostic.map(|diagnostic| self.report(diagnostic)) };
-        // A note is about the whole line, its line feed included; a reject is before that.
+        // A note covers the whole line including its newline; a reject is before that.
         let is_reject = diagnostic.as_ref().is_some_and(|diagnostic| diagnostic.code != Code::Prose);
         if !is_reject {
             self.end_segments(kind, next);
@@ -57,7 +57,7 @@ impl Scanner {
         found
     }
 
-    /// A line has ended: sorts what is left of it, unless it may still be rejected.
+    /// Ends a line, and classifies the rest of it, unless it may still be rejected.
     pub(super) fn end_segments(&mut self, kind: LineKind, next: u64) {
         if let Some(segments) = &mut self.segments {
             if self.region.is_some() {
@@ -70,7 +70,7 @@ impl Scanner {
         }
     }
 
-    /// Turns a diagnostic into an outcome, and puts it in its place among the segments.
+    /// Turns a diagnostic into an outcome, and queues it among the segments.
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Outcome {
         if let Some(segments) = &mut self.segments {
             if diagnostic.code != Code::Prose {

@@ -1,4 +1,4 @@
-//! What is rejected with a value that proves malformed: as much as belongs to it, and nothing more.
+//! Rejects malformed values: as much text as belongs to them, and nothing more.
 
 use super::state::{MultilineValue, Skip, SkipTo, State};
 use super::{Scanner, Step};
@@ -6,43 +6,43 @@ use crate::json::error::{self, Expected, Fault};
 use crate::records::cursor::Cursor;
 use crate::{Code, Diagnostic, Mode, Span};
 
-/// A value on several lines that was rejected. What is whole in it, and began a line at or left of its column, is read
-/// again.
+/// A rejected value on several lines. Its complete parts that began a line at or left of its column are
+/// scanned again.
 #[derive(Debug)]
 pub(super) struct Rescan {
     pub(super) start: u64,
-    /// Where the line with the fault starts.
+    /// The start of the line with the fault.
     fault_line: u64,
-    /// Where what was open at the fault begins: all else is whole.
+    /// The starts of the containers that were open at the fault: all others are complete.
     open: Vec<u64>,
     indent: u64,
     diagnostic: Diagnostic,
 }
 
-/// A rejected value that was left open at the end of a line. The lines after it that belong to it are
-/// skipped, so that inner objects never pass for records.
+/// A rejected value that was left open at the end of a line. Following lines that belong to it are skipped,
+/// so that objects inside it never become records.
 #[derive(Debug)]
 pub(super) struct RejectedRegion {
     pub(super) start: u64,
-    /// Where its first line starts.
+    /// The start of its first line.
     pub(super) line_start: u64,
     /// White space before the text of its first line, in bytes.
     indent: u64,
-    /// Containers that are open.
+    /// The number of open containers.
     depth: u32,
-    /// Whether the last line ended inside a string. Then the next one may be the rest of it.
+    /// Whether the last line ended inside a string, which the next one may continue.
     in_string: bool,
-    /// Where its content ends, as far as it was read.
+    /// The end of its content so far.
     end: u64,
-    /// It began on the line being read.
+    /// Whether it began on the current line.
     is_new: bool,
-    /// What is reported once it has ended.
+    /// The diagnostic to report once it has ended.
     diagnostic: Option<Box<Diagnostic>>,
-    /// What is reported instead if the fault proves to lie behind it.
+    /// The diagnostic to report instead if the fault proves to lie after it.
     left_open: Option<LeftOpen>,
 }
 
-/// That a value was left open at the end of its first line.
+/// The position and message of a value left open at the end of its first line.
 #[derive(Debug)]
 struct LeftOpen {
     fault: u64,
@@ -66,35 +66,37 @@ impl RejectedRegion {
         }
     }
 
-    /// Nothing comes behind it.
+    /// Nothing follows it.
     pub(super) fn reaches_end(&mut self) {
         self.left_open = None;
     }
 }
 
 impl Scanner {
-    /// Whether the value at `start` was read before, as a part of one that was rejected, and is whole.
+    /// Whether the value at `start` was scanned before, as a part of a rejected one, and is complete.
     #[inline]
     pub(super) fn is_read_again(&self, start: u64) -> bool {
         self.rescan.as_ref().is_some_and(|rescan| start < rescan.fault_line)
     }
 
-    /// The value at `start` is rejected, and open at the end of the line being read.
+    /// Rejects the value at `start`, which is open at the end of the current line.
     pub(super) fn reject(&mut self, start: u64, depth: u32, in_string: bool) {
         match &mut self.region {
-            // It was rejected before.
+            // It was already rejected.
             Some(region) if self.line.in_rejected_region => {
                 (region.depth, region.in_string) = (depth, in_string);
             }
             region => {
-                // Of one line, the next is text again, also if it ended in a string.
+                // After a value on one line, the next line is text again, even if the value ended in a
+                // string.
                 let new = RejectedRegion::new(start, self.line.start, self.line.indent(), depth);
                 *region = Some(Box::new(RejectedRegion { is_new: true, ..new }));
             }
         }
     }
 
-    /// The value at `start`, by which a record was meant, is malformed; the cursor is on the byte at fault.
+    /// Rejects the value at `start`, which was intended as a record and is malformed. The cursor is on the
+    /// byte at fault.
     #[cold]
     pub(super) fn malformed(&mut self, cursor: &mut Cursor<'_>, start: u64, fault: Fault) -> Step {
         let byte = cursor.rest()[0];
@@ -107,7 +109,7 @@ impl Scanner {
         if is_strict && self.line.first == Some(start) && cursor.from(cursor.index(start))[0] != b'{' {
             message = format!("expected an object at the start of the line; {message}");
         } else if is_strict && byte == b'\n' && !fault.expected.is_in_string() {
-            message.push_str("; a record stands on one line");
+            message.push_str("; a record must be on one line");
         }
         let (start, depth, other) = self.reject_element(start);
         let in_string = fault.expected.is_in_string();
@@ -127,11 +129,11 @@ impl Scanner {
                 }
             };
         }
-        other.map(|other| self.found_before(other))
+        other.map(|other| self.report_non_object(other))
     }
 
-    /// Gives up the value at `start`, which goes on behind its first line, because of what is at `fault`.
-    /// Goes back to the end of its first line; the others are decoded once more.
+    /// Gives up the value at `start`, which continues after its first line, because of the fault at `fault`.
+    /// Goes back to the end of its first line; the other lines are decoded again.
     #[cold]
     pub(super) fn give_up(
         &mut self,
@@ -143,7 +145,7 @@ impl Scanner {
     ) {
         let Some(MultilineValue { line, end, expected, depth }) = self.multiline.take() else { return };
         let (fault_line, column) = (self.line.start, self.line.column(fault));
-        // Nothing that ends on a line with a bad byte is whole.
+        // Nothing that ends on a line with an invalid byte is complete.
         let whole_to = if code == Code::InvalidUtf8 || self.gap.is_some() { self.line.start } else { fault };
         let open = self.json.open_at((whole_to - start) as usize);
         let open = open.into_iter().map(|open| start + open as u64).collect();
@@ -167,8 +169,8 @@ impl Scanner {
         }
     }
 
-    /// A line of a value that was given up begins with `byte`, or the first line behind it. `None` if that is read like
-    /// any other.
+    /// Begins a line of a value that was given up, or the first line after it. `None` if the line is read
+    /// like any other.
     #[inline(never)]
     pub(super) fn begin_line_again(&mut self, offset: u64, byte: u8) -> Option<Step> {
         let rescan = self.rescan.as_ref()?;
@@ -176,7 +178,7 @@ impl Scanner {
         if self.line.start < rescan.fault_line {
             if matches!(byte, b'{' | b'[') && !is_deeper && !rescan.open.contains(&offset) {
                 if byte == b'[' {
-                    // Of an array of its own, not of the one around it.
+                    // It is an array of its own, not part of the one around it.
                     self.array = None;
                 }
                 return self.end_region().map(Some);
@@ -204,15 +206,15 @@ impl Scanner {
         Some(None)
     }
 
-    /// A line's text begins at `offset`, with `byte` unless that is not UTF-8. Whether it belongs to what
-    /// was rejected is then known; if not, that has ended, and there may be a diagnostic for it.
+    /// Begins a line's text at `offset` with `byte`, `None` if that is not UTF-8. If the text does not belong
+    /// to the rejected region, the region has ended, and its diagnostic may be returned.
     #[inline(never)]
     pub(super) fn begin_text(&mut self, offset: u64, byte: Option<u8>) -> Step {
         let region = self.region.as_ref()?;
         let indent = offset - self.line.text_start;
         let belongs = match byte {
             _ if indent > region.indent => true,
-            // The rest of a member, which no line of text begins with.
+            // The rest of a member: no line of text begins like this.
             Some(b'"' | b',' | b':') => region.depth > 0,
             Some(b'}' | b']') => indent == region.indent,
             Some(b'{' | b'[' | b'`' | b'~' | b'<') | None => false,
@@ -227,7 +229,7 @@ impl Scanner {
         None
     }
 
-    /// A line has ended that `diagnostic` is about. Keeps what is reported once the rejected region has ended.
+    /// Ends a line with its diagnostic, and keeps the one to report once the rejected region has ended.
     pub(super) fn end_line_of_region(
         &mut self,
         in_region: bool,
@@ -248,7 +250,7 @@ impl Scanner {
         diagnostic.map(with_size)
     }
 
-    /// The rejected region has ended.
+    /// Ends the rejected region.
     pub(super) fn end_region(&mut self) -> Step {
         let region = *self.region.take()?;
         let mut diagnostic = region.diagnostic?;
@@ -267,7 +269,7 @@ impl Scanner {
         Some(found)
     }
 
-    /// Reports a value on this line that was rejected and is over, before anything behind it.
+    /// Reports a value on this line that was rejected and has ended, before anything after it.
     pub(super) fn ended_fault(&mut self) -> Step {
         if !self.line.has_ended_fault() || self.region.is_some() {
             return None;
@@ -276,12 +278,12 @@ impl Scanner {
         Some(self.report(with_size(diagnostic)))
     }
 
-    /// The input has ended: reports a rejected value that ended on a line before the last.
+    /// Ends the input: reports a rejected value that ended on a line before the last.
     pub(super) fn end_region_at_end(&mut self) -> Step {
         let region = self.region.as_mut().filter(|region| !region.is_new && !self.line.in_rejected_region)?;
         region.left_open = None;
         if region.diagnostic.as_ref().is_some_and(|diagnostic| diagnostic.code == Code::Truncated) {
-            // What cut the element cut the array: one diagnostic.
+            // The element and the array are truncated by the same end: one diagnostic.
             self.array = None;
         }
         self.end_region()
@@ -315,7 +317,7 @@ impl Scanner {
                 b'{' | b'[' => skip.depth += 1,
                 b'}' | b']' => {
                     skip.depth = skip.depth.saturating_sub(1);
-                    // Brackets of what is rejected prove nothing on a line that is indented deeper.
+                    // On a line that is indented deeper, brackets prove nothing.
                     if skip.depth == 0 && skip.end == SkipTo::Balance && !is_deeper {
                         cursor.at += 1;
                         return self.end_skip(cursor.offset(), skip.start);
@@ -329,7 +331,7 @@ impl Scanner {
         None
     }
 
-    /// The brackets of the rejected value balance at `end`.
+    /// Ends the rejected value, whose brackets balance at `end`.
     fn end_skip(&mut self, end: u64, start: u64) -> Step {
         self.end_fault(start, end);
         self.state = State::AfterRejected { start };
@@ -352,7 +354,7 @@ impl Scanner {
         while let Some(byte) = cursor.peek() {
             match byte {
                 b' ' | b'\t' | b'\r' | b',' => cursor.at += 1,
-                // The value was not over: so what follows is no record.
+                // The value has not ended, so what follows is not a record.
                 b'"' | b':' | b'}' | b']' => {
                     let start = if self.line.reopen_fault(start) { start } else { cursor.offset() };
                     self.state = State::Skip(Skip { start, end: SkipTo::LineEnd, ..Skip::default() });
@@ -368,7 +370,7 @@ impl Scanner {
     }
 }
 
-/// Adds its size, if that is the fault.
+/// Adds the size of the record, if that is the fault.
 fn with_size(mut diagnostic: Diagnostic) -> Diagnostic {
     if diagnostic.code == Code::RecordTooLarge {
         diagnostic.message += &format!(" ({} bytes)", diagnostic.span.end - diagnostic.span.start);

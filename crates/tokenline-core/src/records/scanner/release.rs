@@ -1,4 +1,4 @@
-//! Releasing a record, and what is reported instead: not UTF-8, too long, no object.
+//! Releases records, or reports why not: not UTF-8, too long, not an object.
 
 use super::state::{Gap, Skip, SkipTo, State};
 use super::{Outcome, Scanner, Step};
@@ -8,10 +8,10 @@ use crate::records::line::{Fault, FenceKind};
 use crate::{Code, CompletedBy, Mode, Record, Recovery, Span};
 
 const MISSING: &str =
-    "a part of the line may be missing: what came before it was cut off or could not be read";
+    "part of the line may be missing: the input before it was truncated or could not be read";
 
 impl Scanner {
-    /// Where the content of the line ends whose line feed, or the end of the input, is next.
+    /// The end of the content of the line whose newline, or the end of the input, is next.
     pub(super) fn content_end(&self, cursor: &Cursor<'_>) -> u64 {
         let end = cursor.offset();
         let after_return = match cursor.before(cursor.at) {
@@ -21,19 +21,19 @@ impl Scanner {
         if after_return && end > self.line.start { end - 1 } else { end }
     }
 
-    /// The next cursor may start here.
+    /// Notes a carriage return at the cursor, because the next cursor may start after it.
     pub(super) fn note_return(&mut self, cursor: &Cursor<'_>) {
         if cursor.before(cursor.at) == Some(b'\r') {
             self.last_return = Some(cursor.offset() - 1);
         }
     }
 
-    /// Holds the limit against the line that ends at the cursor. Returns where its content ends.
+    /// Checks the length of the line that ends at the cursor. Returns the end of its content.
     #[inline]
     pub(super) fn check_length(&mut self, cursor: &mut Cursor<'_>) -> u64 {
         let content_end = self.content_end(cursor);
-        // Of a value on several lines it is held against the value alone. A call may have ended behind a
-        // carriage return, which is not content.
+        // A value on several lines is checked on its own. A call may have ended after a carriage return,
+        // which is not content.
         if content_end.saturating_sub(self.counted_from) > self.limit && self.multiline.is_none() {
             self.too_long(cursor);
         }
@@ -54,7 +54,7 @@ impl Scanner {
         None
     }
 
-    /// Releases a balanced object, if it is within the limit. On a fault the state says how to go on.
+    /// Releases a balanced object, if it is within the limit. After a fault, the state says how to continue.
     #[inline]
     pub(super) fn release(
         &mut self,
@@ -75,8 +75,8 @@ impl Scanner {
             return None;
         }
         if end - self.counted_from > self.limit {
-            // It is still open: all of it is rejected, on however many lines.
-            self.state = State::Sealing { start, end, comma: false, released: false };
+            // It is still open: it is rejected completely, however many lines it has.
+            self.state = State::Confirming { start, end, comma: false, released: false };
             self.too_long(cursor);
             return None;
         }
@@ -122,7 +122,7 @@ impl Scanner {
         Some(Outcome::Record)
     }
 
-    /// Whether the value, which is balanced, is text: `{}` or `[1]` in a sentence, or in code.
+    /// Whether the balanced value is text: `{}` or `[1]` in a sentence, or in code.
     pub(super) fn is_text(&self, start: u64, completion: CompletedBy) -> bool {
         match self.json.root_kind() {
             Kind::Object => self.json.is_empty() && self.is_in_prose(completion),
@@ -131,7 +131,7 @@ impl Scanner {
         }
     }
 
-    /// The balanced value is text, and so is what follows.
+    /// Reads the balanced value as text.
     pub(super) fn pass_balanced_text(&mut self) {
         self.multiline = None;
         self.has_content |= self.options.whole_values;
@@ -139,7 +139,7 @@ impl Scanner {
         self.state = State::Text;
     }
 
-    /// Whether a value that is balanced stands in a sentence.
+    /// Whether a balanced value is inside a sentence.
     fn is_in_prose(&self, completion: CompletedBy) -> bool {
         let lead = self.line.lead;
         self.options.mode == Mode::Lenient
@@ -149,7 +149,7 @@ impl Scanner {
                 || !(lead.is_empty() || lead.is_list_marker()))
     }
 
-    /// Only of a root value in the strict mode: in the lenient one it begins with `{`.
+    /// Only for a root value in the strict mode: in the lenient one it begins with `{`.
     #[cold]
     pub(super) fn not_an_object(&mut self, start: u64, end: u64) {
         self.state = State::Text;
@@ -157,7 +157,7 @@ impl Scanner {
         self.end_fault(start, end);
     }
 
-    /// The next byte of the text is not UTF-8.
+    /// Handles the next byte, which is not UTF-8.
     #[cold]
     pub(super) fn bad_byte(&mut self, cursor: &mut Cursor<'_>) -> Step {
         if self.passes_bad_bytes() {
@@ -183,7 +183,7 @@ impl Scanner {
             && let RawStep::Complete { .. } =
                 self.json.finish_bytes(&cursor.from(cursor.index(start))[..cursor.at - cursor.index(start)])
         {
-            // A number, which it ends.
+            // It ends a number.
             self.end_of_element(cursor, start, cursor.offset());
             if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
                 return self.read_held(cursor);
@@ -193,7 +193,7 @@ impl Scanner {
         None
     }
 
-    /// The byte at the index `bad` is not UTF-8.
+    /// Rejects the line with the byte at the index `bad`, which is not UTF-8.
     #[cold]
     pub(super) fn bad_utf8(&mut self, cursor: &mut Cursor<'_>, bad: usize) {
         let (code, message) = match self.gap {
@@ -206,9 +206,9 @@ impl Scanner {
         {
             return self.give_up(cursor, start, code, bad, message.to_owned());
         }
-        // Nor does it end a fence, however much of it was read before.
+        // The line does not end a fence either, however much of it was read before.
         self.line.lead.add(b"?");
-        // The whole line is rejected, not just the value.
+        // Reject the complete line, not just the value.
         let start = *self.line.first.get_or_insert(bad);
         self.fault(code, start, bad, message.to_owned());
         self.reject_line_of_array();
@@ -216,12 +216,12 @@ impl Scanner {
         self.state = State::Discard;
     }
 
-    /// What is open is longer than the limit.
+    /// Rejects the open value or line, which is longer than the limit.
     #[cold]
     pub(super) fn too_long(&mut self, cursor: &mut Cursor<'_>) {
         let limit_at = self.counted_from + self.limit;
         match self.state {
-            State::Value { start } | State::Sealing { start, .. } if self.multiline.is_some() => {
+            State::Value { start } | State::Confirming { start, .. } if self.multiline.is_some() => {
                 let message = format!("the record is larger than {} bytes", self.limit);
                 let limit_at = limit_at.max(self.line.start);
                 self.give_up(cursor, start, Code::RecordTooLarge, limit_at, message);
@@ -236,7 +236,7 @@ impl Scanner {
                 let end = if depth == 0 { SkipTo::Separator } else { SkipTo::Balance };
                 self.state = State::Skip(Skip { start, depth, in_string, escaped, end });
             }
-            State::Sealing { start, end, released: false, .. } if self.array.is_some() => {
+            State::Confirming { start, end, released: false, .. } if self.array.is_some() => {
                 let message = format!("the record is larger than {} bytes", self.limit);
                 self.fault(Code::RecordTooLarge, start, limit_at.max(self.line.start), message);
                 self.end_fault(start, end);
@@ -259,23 +259,23 @@ impl Scanner {
     pub(super) fn fault(&mut self, code: Code, start: u64, at: u64, message: String) {
         self.line.first.get_or_insert(start.max(self.line.start));
         if self.array.is_none() {
-            // What stands behind it does not stand first.
+            // What follows it does not begin the line.
             self.line.lead.add(b"{");
         }
         self.line.add_fault(Fault { code, start, at, end: None, message, alone: None });
     }
 
-    /// The rejected value from `start` on ends at `end`.
+    /// Ends the rejected value from `start` on at `end`.
     pub(super) fn end_fault(&mut self, start: u64, end: u64) {
         let is_reported = self.line.end_fault(start, end);
-        // Of what is passed over in an array nothing is kept.
+        // Nothing is kept of skipped parts of an array.
         if let Some(segments) = self.segments.as_mut().filter(|_| is_reported || self.array.is_some()) {
             segments.pass(Span::new(start, end));
         }
     }
 }
 
-/// What a value is, where an object was expected.
+/// The message for a value where an object was expected.
 pub(super) fn unexpected_kind(kind: Kind) -> String {
     let article = match kind {
         Kind::Null => "",

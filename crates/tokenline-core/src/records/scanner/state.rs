@@ -1,4 +1,4 @@
-//! Where the scanner is in a text: its states, and what is known of the open value.
+//! The states of the scanner, and what is known of the open value.
 
 use crate::Recovered;
 use crate::json::error::{Expected, Fault};
@@ -6,25 +6,26 @@ use crate::records::line::Line;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) enum State {
-    /// Nothing but white space on the line so far.
+    /// Only white space on the line so far.
     LineStart,
-    /// Counting the marks that may make a code fence.
+    /// Counting the characters of a possible code fence.
     Fence { marker: u8, count: u8 },
-    /// In what may become a tag around thinking.
+    /// In a possible tag around thinking.
     Tag,
-    /// Inside such tags.
+    /// Between such tags.
     Think { matched: u8 },
     /// Text, up to the next opener.
     Text,
     /// Inside a value.
     Value { start: u64 },
-    /// Whether a record was meant takes more of the text: at a fault in a value, or before an array in it is scanned.
-    Judge { start: u64, fault: Option<Fault> },
-    /// A value is balanced; what follows decides whether it was whole.
-    Sealing { start: u64, end: u64, comma: bool, released: bool },
-    /// In what may be a tool call that is no JSON object, or several.
+    /// More text is needed to decide whether a record was intended: at a fault in a value, or before an array
+    /// in it is scanned.
+    Undecided { start: u64, fault: Option<Fault> },
+    /// A value is balanced; what follows decides whether it is complete.
+    Confirming { start: u64, end: u64, comma: bool, released: bool },
+    /// In what may be one or more tool calls that are not JSON objects.
     Call { start: u64 },
-    /// Between the elements of an array, or the members that lead to one.
+    /// Between the elements of an array, or the members on the path to one.
     Array,
     /// After a fault: up to where the brackets of the rejected value balance.
     Skip(Skip),
@@ -36,7 +37,7 @@ pub(super) enum State {
     Ended,
 }
 
-/// Where the open value begins, and what it would be recovered from.
+/// The start of the open value, and how it would be recovered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Place {
     pub(super) line: u64,
@@ -44,21 +45,21 @@ pub(super) struct Place {
     pub(super) recovered: Recovered,
 }
 
-/// The first line of an open value that goes on behind it.
+/// The first line of an open value that continues after it.
 #[derive(Debug)]
 pub(super) struct MultilineValue {
     pub(super) line: Line,
-    /// Offset of its line feed.
+    /// Offset of its newline.
     pub(super) end: u64,
-    /// What the grammar allowed there, and how many containers were open.
+    /// What the grammar allowed there, and the number of open containers.
     pub(super) expected: Expected,
     pub(super) depth: u32,
 }
 
-/// On the way to where the brackets of a rejected value balance, or to the end of the line.
+/// A skip to where the brackets of a rejected value balance, or to the end of the line.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Skip {
-    /// Where the rejected value starts.
+    /// The start of the rejected value.
     pub(super) start: u64,
     pub(super) depth: u32,
     pub(super) in_string: bool,
@@ -66,19 +67,19 @@ pub(super) struct Skip {
     pub(super) end: SkipTo,
 }
 
-/// Where a rejected value ends on its line.
+/// The end of a rejected value on its line.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SkipTo {
     /// Where its brackets balance.
     #[default]
     Balance,
-    /// At a comma or the bracket of what is around it.
+    /// At a comma or the bracket of the container around it.
     Separator,
-    /// With the line.
+    /// At the end of the line.
     LineEnd,
 }
 
-/// What happened to bytes upstream, so that nothing on their line can be trusted.
+/// Something happened to bytes upstream, so that nothing on their line can be trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Gap {

@@ -1,4 +1,4 @@
-//! What the scanner does in each state, up to what ends it or the end of what may be read.
+//! The steps of the scanner in each state, up to what ends it or the end of the bytes that may be read.
 
 use memchr::{memchr, memchr3};
 
@@ -46,7 +46,7 @@ impl Scanner {
         None
     }
 
-    /// The line's text begins with `byte`.
+    /// Begins the line's text with `byte`.
     #[inline(never)]
     fn begin_line(&mut self, cursor: &mut Cursor<'_>, byte: u8) -> Step {
         let offset = cursor.offset();
@@ -54,7 +54,7 @@ impl Scanner {
             if !matches!(byte, b',' | b']') {
                 return self.read_held(cursor);
             }
-            self.judge_element();
+            self.confirm_element();
         }
         if let Some(rescan) = &self.rescan
             && self.array.as_ref().is_none_or(|array| array.start < rescan.start)
@@ -88,7 +88,7 @@ impl Scanner {
         None
     }
 
-    /// A value begins at `start`.
+    /// Begins a value at `start`.
     #[inline]
     pub(super) fn open(&mut self, start: u64) {
         self.json.reset();
@@ -110,13 +110,13 @@ impl Scanner {
         self.place = Place { line: self.line.number, column: self.line.column(start), recovered };
     }
 
-    /// A value begins, or an array of them; the cursor is on its bracket.
+    /// Begins a value, or an array of records. The cursor is on its bracket.
     fn open_or_scan(&mut self, cursor: &mut Cursor<'_>) {
         let (start, byte) = (cursor.offset(), cursor.rest()[0]);
         if !self.is_scanned(byte) {
             self.open(start);
         } else if byte == b'{' {
-            self.state = State::Judge { start, fault: None };
+            self.state = State::Undecided { start, fault: None };
         } else {
             self.begin_array(cursor);
         }
@@ -163,7 +163,7 @@ impl Scanner {
                 && !self.line.has_fence
                 && !self.line.lead.may_be_list_marker()
             {
-                // The limit may have cut a character.
+                // The limit may have split a character.
                 let shown = text[..text.len() - incomplete_suffix(text)].trim_ascii_end();
                 if !shown.is_empty() {
                     segments.text(cursor.offset() - (text.len() - shown.len()) as u64);
@@ -216,17 +216,17 @@ impl Scanner {
                     }
                 }
                 RawStep::LineEnd(fault) | RawStep::Malformed(fault) => {
-                    return self.judge(cursor, start, Some(fault), false);
+                    return self.decide(cursor, start, Some(fault), false);
                 }
             }
         }
     }
 
-    /// The value from `start` to the cursor is balanced.
+    /// Completes the value from `start` to the cursor, whose brackets balance.
     fn complete(&mut self, cursor: &mut Cursor<'_>, start: u64) -> Step {
         let end = cursor.offset();
         let is_object = self.json.root_kind() == Kind::Object;
-        self.state = State::Sealing { start, end, comma: false, released: false };
+        self.state = State::Confirming { start, end, comma: false, released: false };
         if self.options.whole_values && self.is_text(start, CompletedBy::EndOfInput) {
             // Whatever follows.
             self.pass_balanced_text();
@@ -240,7 +240,7 @@ impl Scanner {
                 // The parser knows that it is complete.
                 self.state = State::Value { start };
                 cursor.seek(start);
-                return Some(self.found_before(other));
+                return Some(self.report_non_object(other));
             }
             if !self.end_of_element(cursor, start, end) {
                 return None;
@@ -251,12 +251,12 @@ impl Scanner {
         }
         let found = self.release(cursor, start, end, CompletedBy::Balanced);
         if found.is_some() {
-            self.state = State::Sealing { start, end, comma: false, released: true };
+            self.state = State::Confirming { start, end, comma: false, released: true };
         }
         found
     }
 
-    /// The cursor is on a line feed within the open value. Goes past it.
+    /// Moves past a newline inside the open value.
     #[inline(never)]
     fn pass_line_feed(&mut self, cursor: &mut Cursor<'_>, expected: Expected) -> Step {
         let content_end = self.content_end(cursor);
@@ -267,13 +267,13 @@ impl Scanner {
         if self.multiline.is_some() {
             return None;
         }
-        // Of anything else on the line.
+        // A fault of something else on the line.
         let diagnostic = line.take_fault(content_end);
         self.multiline = Some(MultilineValue { line, end, expected, depth: self.json.depth() });
         diagnostic.map(|diagnostic| self.report(diagnostic))
     }
 
-    pub(super) fn sealing(
+    pub(super) fn confirming(
         &mut self,
         cursor: &mut Cursor<'_>,
         (start, end): (u64, u64),
@@ -285,7 +285,7 @@ impl Scanner {
         }
         let lenient = self.options.mode == Mode::Lenient;
         let in_array = self.array.is_some();
-        // Of what is read again it is known that the value was whole.
+        // A value that is scanned again is known to be complete.
         let is_known = self.is_read_again(start);
         while let Some(byte) = cursor.peek() {
             let completion = match byte {
@@ -295,7 +295,7 @@ impl Scanner {
                 }
                 b'\n' => {
                     self.check_length(cursor);
-                    if !matches!(self.state, State::Sealing { .. }) {
+                    if !matches!(self.state, State::Confirming { .. }) {
                         return None;
                     }
                     self.state = if in_array { State::Array } else { State::Text };
@@ -338,7 +338,7 @@ impl Scanner {
             self.state = if in_array { State::Array } else { State::Text };
             let found = self.release_unless(released, cursor, (start, end), completion);
             if is_known && !in_array {
-                // Inner values that follow on the line are no records.
+                // Inner values that follow on the line are not records.
                 self.state = State::Discard;
             }
             if byte == b'`' {
@@ -347,11 +347,11 @@ impl Scanner {
             }
             return found;
         }
-        self.state = State::Sealing { start, end, comma, released };
+        self.state = State::Confirming { start, end, comma, released };
         None
     }
 
-    /// The line goes on as if the balanced value were still open.
+    /// Rejects a balanced value, because the line continues as if it were still open.
     #[cold]
     fn conflict(&mut self, cursor: &mut Cursor<'_>, start: u64) {
         let is_prose = match self.fence_kind() {

@@ -1,4 +1,4 @@
-//! Thinking aloud, which is no part of the answer.
+//! Thinking, which is not part of the response.
 
 use memchr::memchr2;
 
@@ -9,7 +9,7 @@ use crate::records::cursor::Cursor;
 use crate::records::line::{FenceKind, Line};
 use crate::{Code, Diagnostic, Span};
 
-/// What stands around it. An opener counts at the start of a line, a closer anywhere after it.
+/// The tags around thinking. An opener counts at the start of a line, a closer anywhere after it.
 const TAGS: [(&[u8], &[u8]); 5] = [
     (b"<think>", b"</think>"),
     (b"<thinking>", b"</thinking>"),
@@ -18,21 +18,21 @@ const TAGS: [(&[u8], &[u8]); 5] = [
     (b"[THINK]", b"[/THINK]"),
 ];
 
-/// The tag that is being read, or that was last.
+/// The tag that is being read, or was read last.
 #[derive(Debug, Default)]
 pub(super) struct Thinking {
     read: [u8; 12],
     len: usize,
-    /// Where it begins.
+    /// The start of the tag.
     start: u64,
     line: u64,
     column: u64,
     closer: &'static [u8],
-    /// Text or records stand before it: if nothing closes it, it is text as well.
-    is_behind: bool,
-    /// That is so: what follows is read again, and no tag is one.
+    /// Whether text or records are before it: if it is never closed, it is text as well.
+    follows_content: bool,
+    /// Whether that is the case: what follows is scanned again, and no tag counts.
     pub(super) is_text: bool,
-    /// Nothing of it is shown or read again, so that it need not be UTF-8.
+    /// Whether nothing of it is shown or scanned again, so that it need not be UTF-8.
     pub(super) is_raw: bool,
 }
 
@@ -43,7 +43,7 @@ impl Thinking {
 }
 
 impl Scanner {
-    /// At `start` a tag may begin, of which `read` was read.
+    /// Begins a possible tag at `start`, whose first bytes are `read`.
     pub(super) fn begin_tag(&mut self, start: u64, read: &[u8]) {
         if self.thinking.is_text {
             self.state = State::Text;
@@ -54,7 +54,7 @@ impl Scanner {
         thinking.len = read.len();
         (thinking.start, thinking.line) = (start, self.line.number);
         thinking.column = self.line.column(start);
-        thinking.is_behind = self.has_content;
+        thinking.follows_content = self.has_content;
         thinking.is_raw = !self.has_content && self.segments.is_none();
         self.state = State::Tag;
     }
@@ -66,7 +66,7 @@ impl Scanner {
             let len = thinking.len;
             let fits = |opener: &[u8]| opener.get(len) == Some(&byte) && opener.starts_with(thinking.read());
             let Some((opener, closer)) = TAGS.iter().find(|(opener, _)| fits(opener)) else {
-                self.no_tag(cursor);
+                self.not_a_tag(cursor);
                 return None;
             };
             thinking.read[len] = byte;
@@ -74,10 +74,10 @@ impl Scanner {
             cursor.at += 1;
             if thinking.len == opener.len() {
                 thinking.closer = closer;
-                // What stood before it was white space.
+                // Only white space was before it.
                 self.line.first = None;
                 self.state = State::Think { matched: 0 };
-                if !self.thinking.is_behind {
+                if !self.thinking.follows_content {
                     self.show_thinking(cursor.offset());
                 }
                 return None;
@@ -86,8 +86,8 @@ impl Scanner {
         None
     }
 
-    /// What was read is no tag; the next byte does not fit.
-    pub(super) fn no_tag(&mut self, cursor: &mut Cursor<'_>) {
+    /// Reads on after a text that is not a tag: the next byte does not fit.
+    pub(super) fn not_a_tag(&mut self, cursor: &mut Cursor<'_>) {
         let read = self.thinking.read();
         if read.first() != Some(&b'[') {
             self.line.add_text(b"<");
@@ -123,7 +123,7 @@ impl Scanner {
                     return None;
                 }
             } else if matched > 0 {
-                // The first byte of a closer comes but once in it.
+                // The first byte of a closer occurs only once in it.
                 matched = 0;
             } else if byte == b'\n' {
                 at += 1;
@@ -135,16 +135,16 @@ impl Scanner {
         cursor.at += at;
         self.state = State::Think { matched };
         if cursor.offset() - self.thinking.start > self.limit {
-            self.thinking.is_behind = false;
+            self.thinking.follows_content = false;
             self.thinking.is_raw |= self.segments.is_none();
         }
-        if at > 0 && !self.thinking.is_behind && !self.thinking.is_raw {
+        if at > 0 && !self.thinking.follows_content && !self.thinking.is_raw {
             self.show_thinking(cursor.offset());
         }
         None
     }
 
-    /// Up to `end` it is text, for those who show that.
+    /// Yields thinking up to `end` as text, if text is asked for.
     fn show_thinking(&mut self, end: u64) {
         match &mut self.segments {
             Some(segments) if self.thinking.is_raw => segments.markup(end),
@@ -153,20 +153,20 @@ impl Scanner {
         }
     }
 
-    /// Where the text begins that is read again if nothing closes the tag.
+    /// The start of the text to scan again if the tag is never closed.
     pub(super) fn unclosed_from(&self) -> Option<u64> {
-        let is_held = matches!(self.state, State::Tag | State::Think { .. }) && self.thinking.is_behind;
+        let is_held = matches!(self.state, State::Tag | State::Think { .. }) && self.thinking.follows_content;
         is_held.then_some(self.thinking.start)
     }
 
-    /// What is not UTF-8 cannot be read again.
+    /// Text that is not UTF-8 cannot be scanned again.
     pub(super) fn drop_unclosed(&mut self) {
-        self.thinking.is_behind = false;
+        self.thinking.follows_content = false;
         self.thinking.is_raw = true;
         self.pass_cut();
     }
 
-    /// Nothing closed the tag: it is text, and so is what follows.
+    /// Scans again, as text, what follows a tag that was never closed.
     pub(super) fn read_unclosed(&mut self, cursor: &mut Cursor<'_>) {
         let Thinking { start, line, column, ref read, len, .. } = self.thinking;
         self.line = Line::new(line, start + 1 - column);
@@ -178,14 +178,14 @@ impl Scanner {
         self.state = State::Text;
     }
 
-    /// A cut character follows, which is not kept. No tag has one.
+    /// Skips a split character, which is not kept. No tag contains one.
     pub(in crate::records) fn pass_cut(&mut self) {
         if let State::Think { matched } = &mut self.state {
             *matched = 0;
         }
     }
 
-    /// The input has ended inside the tags.
+    /// Ends the input inside the tags.
     pub(super) fn unclosed_thinking(&mut self, end: u64) -> Outcome {
         let Thinking { start, line, column, .. } = self.thinking;
         let message = "the input ends while the model is still thinking";

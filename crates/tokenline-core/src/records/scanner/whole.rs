@@ -1,4 +1,4 @@
-//! Values that are records though they are no objects, where [those](crate::Options::whole_values) are asked for.
+//! Records that are not objects, with [`Options::whole_values`](crate::Options::whole_values).
 
 use memchr::memchr2;
 
@@ -20,17 +20,17 @@ impl Scanner {
         self.options.whole_values && is_place && begins_value(byte)
     }
 
-    /// Whether the balanced value is such a one.
+    /// Whether the balanced value is a scalar.
     pub(super) fn is_scalar(&self) -> bool {
         self.options.whole_values && !matches!(self.json.root_kind(), Kind::Object | Kind::Array)
     }
 
-    /// Whether the balanced value is a root array. There is nothing behind it that it could go on with.
+    /// Whether the balanced value is a root array, which nothing after it could continue.
     pub(super) fn is_array(&self) -> bool {
         self.options.whole_values && self.json.root_kind() == Kind::Array
     }
 
-    /// Whether nothing stands beside the balanced value on its lines.
+    /// Whether nothing is beside the balanced value on its lines.
     pub(super) fn is_alone(&self, start: u64, completion: CompletedBy) -> bool {
         let line = self.multiline.as_ref().map_or(&self.line, |value| &value.line);
         line.first == Some(start)
@@ -38,7 +38,7 @@ impl Scanner {
             && !matches!(completion, CompletedBy::Text | CompletedBy::NextItem)
     }
 
-    /// Behind a scalar. Outside of fences it is a value only if nothing else comes.
+    /// After a scalar. Outside fences it is a value only if nothing else follows.
     pub(super) fn after_scalar(&mut self, cursor: &mut Cursor<'_>, start: u64, end: u64) -> Step {
         while let Some(byte) = cursor.peek() {
             match byte {
@@ -49,7 +49,7 @@ impl Scanner {
                 }
                 b'\n' => {
                     self.check_length(cursor);
-                    if !matches!(self.state, State::Sealing { .. }) {
+                    if !matches!(self.state, State::Confirming { .. }) {
                         break;
                     }
                     let line_feed = cursor.offset();
@@ -67,8 +67,9 @@ impl Scanner {
         None
     }
 
-    /// Whether the fault shows that the value at `start` is none: a word, or a tag around thinking. Then it is read as that.
-    pub(super) fn is_no_value(&mut self, cursor: &mut Cursor<'_>, start: u64, fault: Fault) -> bool {
+    /// Whether the fault shows that `start` does not begin a value, but a word or a tag around thinking. Then
+    /// reads it as such.
+    pub(super) fn is_not_a_value(&mut self, cursor: &mut Cursor<'_>, start: u64, fault: Fault) -> bool {
         if !self.options.whole_values {
             return false;
         }
@@ -82,7 +83,7 @@ impl Scanner {
         true
     }
 
-    /// What began as a scalar at `start` is text.
+    /// Reads what began as a scalar at `start` as text.
     fn read_scalar_as_text(&mut self, cursor: &mut Cursor<'_>, start: u64) {
         if let Some(value) = self.multiline.take() {
             self.line = value.line;

@@ -1,4 +1,4 @@
-//! The values of an array that are complete or rejected, and what they prove of the array.
+//! Values of an array that are complete or rejected, and what they prove about the array.
 
 use super::super::release::unexpected_kind;
 use super::super::{Outcome, Place, Scanner, State};
@@ -8,17 +8,18 @@ use crate::records::cursor::Cursor;
 use crate::{Code, Diagnostic, Span};
 
 impl Scanner {
-    /// It was an element after all.
-    pub(in super::super) fn judge_element(&mut self) {
+    /// Confirms the last value as an element.
+    pub(in super::super) fn confirm_element(&mut self) {
         if let Some(held) = self.array.as_mut().and_then(|array| array.held.take()) {
             self.pass_value(held.has_object, held.other);
         }
     }
 
-    /// A value is no record: not on the way to the array of records, or an element that is `other` than an object.
+    /// Passes a value that is not a record: off the path to the array of records, or an element that is not
+    /// an object (`other`).
     fn pass_value(&mut self, has_object: bool, other: Option<NonObject>) {
         let Some(array) = &mut self.array else { return };
-        array.is_meant |= has_object;
+        array.is_intended |= has_object;
         let Some(other) = other else { return };
         if !array.is_established {
             array.other.get_or_insert(other);
@@ -30,29 +31,29 @@ impl Scanner {
         self.end_fault(start, end);
     }
 
-    /// The array proves to be one of records. Returns an element before that was none.
+    /// Marks the array as one of records. Returns an earlier element that is not an object.
     pub(in super::super) fn establish(&mut self) -> Option<NonObject> {
         let array = self.array.as_mut()?;
         array.is_established = true;
         array.other.take()
     }
 
-    /// The open element is an object, though none that comes to be a record.
+    /// Notes that the open element is an object that will not be a record.
     pub(in super::super) fn note_object(&mut self) {
         if let Some(array) = &mut self.array {
             array.is_established |= array.role == Role::Element && self.json.is_object();
         }
     }
 
-    /// The array proves to be one of records: says that an element before was none.
-    pub(in super::super) fn found_before(&mut self, other: NonObject) -> Outcome {
+    /// Reports an earlier element that is not an object, once the array proves to be one of records.
+    pub(in super::super) fn report_non_object(&mut self, other: NonObject) -> Outcome {
         let NonObject { line, column, span, message } = other;
         self.line.is_markup_only = true;
         let diagnostic = Diagnostic::new(Code::NotAnObject, line, span, column, message);
         self.report(diagnostic)
     }
 
-    /// A value of the array is complete. Whether it is an object that may be a record.
+    /// Completes a value of the array. Returns whether it is an object that may be a record.
     #[inline(never)]
     pub(in super::super) fn end_of_element(&mut self, cursor: &Cursor<'_>, start: u64, end: u64) -> bool {
         let Some(array) = &mut self.array else { return true };
@@ -83,9 +84,9 @@ impl Scanner {
         false
     }
 
-    /// The open value at `start` is malformed, and a record was meant by it. An element that is an object is evidence
-    /// of an array of records; of any other, the array is rejected with it. Where what is rejected begins, how deep the fault is
-    /// in it, and the element before it that is to be reported.
+    /// Rejects the open value at `start`, which is malformed and was intended as a record. An element that is
+    /// an object is evidence of an array of records; with any other value, the array is rejected as well.
+    /// Returns where the rejected part begins, how deep the fault is in it, and an earlier element to report.
     pub(in super::super) fn reject_element(&mut self, start: u64) -> (u64, u32, Option<NonObject>) {
         let depth = self.json.depth();
         let is_object = self.json.is_object();

@@ -1,4 +1,4 @@
-//! Lines inside an array: which belong to it, and what to do with those that do not.
+//! Lines inside an array: which belong to it, and what to do with the others.
 
 use super::super::{Scanner, State, Step};
 use super::{ElementLine, NextToken, begins_value};
@@ -7,7 +7,7 @@ use crate::records::line::{FenceKind, Line};
 use crate::{Code, Diagnostic, Span};
 
 impl Scanner {
-    /// A line begins inside an array. `None` if it is no part of that, and read like any other.
+    /// Begins a line inside an array. `None` if it does not belong to the array, and is read like any other.
     #[inline(never)]
     pub(in super::super) fn begin_line_of_array(&mut self, offset: u64, byte: u8) -> Option<Step> {
         let array = self.array.as_ref()?;
@@ -26,14 +26,14 @@ impl Scanner {
         Some(None)
     }
 
-    /// What follows an element shows that the array was left open before it: reads its line again.
+    /// What follows an element shows that the array was left open before it: scans its line again.
     #[cold]
     pub(in super::super) fn read_held(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let held = self.array.as_mut()?.held.take()?;
         self.read_line_again(held.line, held.start, cursor)
     }
 
-    /// The array was left open before the line whose text begins at `start`: reads that again.
+    /// The array was left open before the line whose text begins at `start`: scans that line again.
     #[cold]
     pub(in super::super) fn read_line_again(
         &mut self,
@@ -48,7 +48,7 @@ impl Scanner {
         self.abandon()
     }
 
-    /// The array is left open: the line being read is no part of it.
+    /// Gives up the array: it was left open, and the current line does not belong to it.
     pub(super) fn abandon(&mut self) -> Step {
         let array = self.array.take()?;
         self.state = State::LineStart;
@@ -56,12 +56,12 @@ impl Scanner {
         if array.is_damaged {
             return None;
         }
-        let is_data = array.is_established || array.is_meant || (array.is_first && array.has_value);
+        let is_data = array.is_established || array.is_intended || (array.is_first && array.has_value);
         if !is_data || self.fence_kind() == Some(FenceKind::Other) {
             return None;
         }
         let kind = if array.frames.is_empty() { "array" } else { "value" };
-        let message = format!("the {kind} is left open: what follows is no part of it");
+        let message = format!("the {kind} is not closed: what follows does not belong to it");
         let span = Span::new(array.start, self.line.start);
         let diagnostic = Diagnostic::new(Code::MalformedJson, array.line, span, array.column, message);
         Some(self.report(diagnostic))

@@ -1,7 +1,8 @@
-//! Whether a record was meant by what is no JSON, or whether it is prose: LaTeX, links, templates, code.
+//! Decides whether text that is not JSON was intended as a record, or is prose: LaTeX, links, templates,
+//! code.
 //!
-//! Nothing is said of prose with brackets in it, and it hides nothing behind it: the text is read on from the byte
-//! that is not allowed.
+//! Prose with brackets is not reported, and hides nothing after it: scanning continues from the byte at
+//! fault.
 
 use super::{MultilineValue, Scanner, State, Step};
 use crate::Mode;
@@ -10,10 +11,10 @@ use crate::json::error::{Expected, Fault};
 use crate::records::cursor::Cursor;
 use crate::records::line::FenceKind;
 
-/// The decision is made within so many bytes, so that a long comment costs no more.
+/// The longest text to decide on, so that a long comment costs no more.
 const MAX_LOOKAHEAD: usize = 1024;
 
-/// What stands for quotes around a name where a record was meant: also the wrong ones, and escaped ones.
+/// Quotes around a name that show an intended record: also the wrong ones, and escaped ones.
 const QUOTES: [&[u8]; 9] = [
     b"\"",
     b"'",
@@ -26,16 +27,16 @@ const QUOTES: [&[u8]; 9] = [
     "\u{2019}".as_bytes(),
 ];
 
-/// What a value begins with that stands behind a bare name, or words that are values in some language.
+/// Words that are values in some language, after a bare name.
 const WORDS: [&[u8]; 9] =
     [b"true", b"false", b"null", b"None", b"True", b"False", b"NaN", b"undefined", b"Infinity"];
 
-/// Whether `text`, which begins with `{`, was meant as a record. `None` if that takes more of it.
+/// Whether `text`, which begins with `{`, was intended as a record. `None` if more text is needed.
 ///
-/// At the start of a line a quoted name is enough, or a bare one with a colon and a value; white space, comments and
-/// commas before it are passed over. Elsewhere it takes a quoted name and a colon; the quotes may be
-/// escaped, as in JSON within a string.
-pub(super) fn is_record_meant(text: &[u8], is_line_start: bool, is_end: bool) -> Option<bool> {
+/// At the start of a line a quoted name is enough, or a bare one with a colon and a value; white space,
+/// comments and commas before it are skipped. Elsewhere a quoted name and a colon are needed; the quotes may
+/// be escaped, as in JSON inside a string.
+pub(super) fn is_record_intended(text: &[u8], is_line_start: bool, is_end: bool) -> Option<bool> {
     let undecided = if is_end || text.len() > MAX_LOOKAHEAD { Some(false) } else { None };
     let Some(at) = skip_to_name(text, is_line_start) else { return undecided };
     let rest = &text[at..];
@@ -51,7 +52,7 @@ pub(super) fn is_record_meant(text: &[u8], is_line_start: bool, is_end: bool) ->
     quoted_member(rest).map_or(undecided, Some)
 }
 
-/// Whether a member begins here whose name has quotes, which may be escaped. `None` if that takes more.
+/// Whether a member with a quoted name begins here; the quotes may be escaped. `None` if more text is needed.
 fn quoted_member(text: &[u8]) -> Option<bool> {
     let escape = usize::from(*text.first()? == b'\\');
     let quote = *text.get(escape)?;
@@ -93,7 +94,7 @@ fn skip_to_name(text: &[u8], is_line_start: bool) -> Option<usize> {
     }
 }
 
-/// Whether a member begins here whose name has no quotes. `None` if that takes more.
+/// Whether a member with a bare name begins here. `None` if more text is needed.
 fn bare_member(text: &[u8]) -> Option<bool> {
     let is_name = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'-' | 0x80..);
     let len = text.iter().position(|byte| !is_name(byte))?;
@@ -121,10 +122,10 @@ fn bare_member(text: &[u8]) -> Option<bool> {
 }
 
 impl Scanner {
-    /// Decides whether a record was meant by the value that begins at `start`, looking ahead if necessary: at a fault in
-    /// it, or before an array in it is scanned.
+    /// Decides whether the value that begins at `start` was intended as a record, looking ahead if necessary:
+    /// at a fault in it, or before an array in it is scanned.
     #[cold]
-    pub(super) fn judge(
+    pub(super) fn decide(
         &mut self,
         cursor: &mut Cursor<'_>,
         start: u64,
@@ -140,7 +141,7 @@ impl Scanner {
                 return None;
             }
         }
-        if fault.is_some_and(|fault| self.is_no_value(cursor, start, fault)) {
+        if fault.is_some_and(|fault| self.is_not_a_value(cursor, start, fault)) {
             return None;
         }
         if fault.is_some()
@@ -150,18 +151,18 @@ impl Scanner {
             // A line of text, or a call.
             return self.read_line_again(line, start, cursor);
         }
-        let Some(is_meant) = self.is_meant(cursor, start, fault, is_end) else {
+        let Some(is_intended) = self.is_intended(cursor, start, fault, is_end) else {
             cursor.at = cursor.end();
-            self.state = State::Judge { start, fault };
+            self.state = State::Undecided { start, fault };
             return None;
         };
         match fault {
-            Some(fault) if is_meant => return self.malformed(cursor, start, fault),
+            Some(fault) if is_intended => return self.malformed(cursor, start, fault),
             Some(_) => return self.pass_prose(cursor),
-            None if is_meant => {
+            None if is_intended => {
                 self.begin_array(cursor);
                 if let Some(array) = &mut self.array {
-                    array.is_meant = true;
+                    array.is_intended = true;
                 }
             }
             None => {
@@ -172,8 +173,14 @@ impl Scanner {
         None
     }
 
-    /// Whether a record was meant by the value at `start`. `None` if that takes more of the text.
-    fn is_meant(&self, cursor: &Cursor<'_>, start: u64, fault: Option<Fault>, is_end: bool) -> Option<bool> {
+    /// Whether the value at `start` was intended as a record. `None` if more text is needed.
+    fn is_intended(
+        &self,
+        cursor: &Cursor<'_>,
+        start: u64,
+        fault: Option<Fault>,
+        is_end: bool,
+    ) -> Option<bool> {
         let is_limit = fault.is_some_and(|fault| fault.expected == Expected::LessDepth);
         if self.options.mode == Mode::Strict || is_limit {
             return Some(true);
@@ -186,10 +193,10 @@ impl Scanner {
         let object = match fault {
             None => 0,
             Some(_) if self.json.has_member() => return Some(true),
-            Some(_) if self.array.as_ref().is_some_and(|array| array.is_established || array.is_meant) => {
+            Some(_) if self.array.as_ref().is_some_and(|array| array.is_established || array.is_intended) => {
                 return Some(true);
             }
-            // Of an array, what it holds.
+            // An array is judged by its first object.
             Some(_) => match self.json.open_containers().find(|open| open.kind == Kind::Object) {
                 Some(object) => object.start,
                 None => return Some(false),
@@ -201,10 +208,10 @@ impl Scanner {
                 || line.lead.is_list_marker()
                 || self.array.as_ref().is_some_and(|array| array.is_first && array.line == line.number));
         let (text, is_bad) = cursor.valid_from(cursor.index(start) + object, 2 * MAX_LOOKAHEAD);
-        is_record_meant(text, is_line_start, is_end || cursor.is_limited() || is_bad)
+        is_record_intended(text, is_line_start, is_end || cursor.is_limited() || is_bad)
     }
 
-    /// What began as a value is prose; the cursor is on the byte that is not allowed in it, and the text goes on from there.
+    /// Reads a value as prose. The cursor is on the byte at fault, where the text continues.
     fn pass_prose(&mut self, cursor: &mut Cursor<'_>) -> Step {
         let depth = self.json.depth() + u32::from(self.array.is_some());
         self.array = None;
@@ -213,7 +220,7 @@ impl Scanner {
             self.read_as_text(cursor, depth);
             return None;
         };
-        // The line with the fault is one like any other.
+        // The line with the fault is read like any other.
         cursor.seek(self.line.start);
         self.line.first = None;
         self.counted_from = self.line.start;
@@ -221,12 +228,12 @@ impl Scanner {
         line.diagnostic(end).map(|diagnostic| self.report(diagnostic))
     }
 
-    /// Reads on as text, with so many brackets open.
+    /// Reads on as text, with `depth` open brackets.
     pub(super) fn read_as_text(&mut self, cursor: &mut Cursor<'_>, depth: u32) {
         self.counted_from = self.line.start;
         self.line.prose_depth += depth;
         if self.line.first.is_none_or(|first| first >= cursor.offset()) {
-            // Only white space stands before it: a line like any other.
+            // Only white space is before it: a line like any other.
             self.line.first = None;
             self.state = State::LineStart;
         } else {
@@ -241,7 +248,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_meant() {
+    fn intent() {
         for (text, at_line_start, elsewhere) in [
             ("{\"a\" 1}", true, false),
             ("{\"a\":NaN}", true, true),
@@ -266,12 +273,12 @@ mod tests {
             ("{\"say\n\":1}", true, false),
             ("{", false, false),
         ] {
-            assert_eq!(is_record_meant(text.as_bytes(), true, true), Some(at_line_start), "{text}");
-            assert_eq!(is_record_meant(text.as_bytes(), false, true), Some(elsewhere), "{text}");
-            // What is decided early is decided alike.
+            assert_eq!(is_record_intended(text.as_bytes(), true, true), Some(at_line_start), "{text}");
+            assert_eq!(is_record_intended(text.as_bytes(), false, true), Some(elsewhere), "{text}");
+            // An early decision must be the final one.
             for len in 1..text.len() {
                 for (is_line_start, expected) in [(true, at_line_start), (false, elsewhere)] {
-                    let early = is_record_meant(&text.as_bytes()[..len], is_line_start, false);
+                    let early = is_record_intended(&text.as_bytes()[..len], is_line_start, false);
                     assert!(early.is_none_or(|early| early == expected), "{text} up to {len}");
                 }
             }
@@ -279,8 +286,8 @@ mod tests {
     }
 
     #[test]
-    fn a_long_comment_is_rescan() {
+    fn the_lookahead_is_limited() {
         let text = format!("{{ /* {} ", "x".repeat(2 * MAX_LOOKAHEAD));
-        assert_eq!(is_record_meant(text.as_bytes(), true, false), Some(false));
+        assert_eq!(is_record_intended(text.as_bytes(), true, false), Some(false));
     }
 }

@@ -1,4 +1,4 @@
-//! Why jsonschema refuses a schema: the place in it, and the reason in one line.
+//! Explains why jsonschema rejects a schema: the place in it, and the reason in one line.
 
 use jsonschema::ReferencingError;
 use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
@@ -34,8 +34,8 @@ fn reason(error: &ValidationError<'_>) -> String {
     error.masked_with(found).to_string()
 }
 
-/// Of the alternatives in a draft's own rules the error that says most: `"strin"` is no type name,
-/// rather than no list of type names.
+/// The most specific error among the alternatives in a draft's own rules: `"strin"` is not a type name,
+/// rather than not a list of type names.
 fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
     let mut closest = error;
     while let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
@@ -97,7 +97,7 @@ fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
     }
 }
 
-/// The pointer of the first reference for which this is true.
+/// The pointer of the first reference for which `fits` is true.
 fn find_reference(schema: &Value, fits: &dyn Fn(&str) -> bool) -> Option<String> {
     let mut open = vec![(schema, String::new())];
     while let Some((schema, here)) = open.pop() {

@@ -1,5 +1,4 @@
-//! What a rule demands, in words. They name rules, kinds and what the schema says, never a value of
-//! the record.
+//! Messages about broken rules. They name rules, kinds and parts of the schema, never a value of the record.
 
 use serde_json::Value as Owned;
 use tokenline_core::json::{Array, Kind, Value};
@@ -7,7 +6,7 @@ use tokenline_core::json::{Array, Kind, Value};
 use crate::tape::distinct_len;
 use crate::text::{list, quoted, shorten};
 
-/// What the rule `keyword: demand` says of a value that breaks it.
+/// The message for a value that breaks the rule `keyword: demand`.
 pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
     let length = || value.char_count().unwrap_or(0);
     let elements = || value.as_array().map_or(0, Array::len);
@@ -38,7 +37,7 @@ pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
     }
 }
 
-/// Says that a value is of none of these types.
+/// The message for a value that has none of these types.
 pub(super) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
     let found = match value.kind() {
         Kind::Number if types.contains(&"integer") => "a number that is no integer",
@@ -51,7 +50,7 @@ pub(super) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
     }
 }
 
-/// Says that a value is none of these constants.
+/// The message for a value that equals none of these constants.
 pub(super) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
     let constants: Vec<_> = constants.collect();
     match constants.as_slice() {
@@ -61,13 +60,13 @@ pub(super) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
     }
 }
 
-/// Says that the member that tells alternatives apart is missing.
+/// The message for a missing member that tells alternatives apart.
 pub(super) fn missing_discriminator<'v>(name: &str, constants: impl Iterator<Item = &'v Owned>) -> String {
     let name = quoted(name);
     format!("missing {name}, which tells the alternatives apart: {}", one_of(constants))
 }
 
-/// Says that none of the members is there by which alternatives are chosen.
+/// The message if all members that tell alternatives apart are missing.
 pub(super) fn one_of_members<'n>(names: impl Iterator<Item = &'n str>) -> String {
     let names: Vec<_> = names.map(quoted).collect();
     format!("must have one of the members {}", list(names.into_iter()))
@@ -102,7 +101,7 @@ pub(super) fn names(types: &Owned) -> Vec<&str> {
     }
 }
 
-/// A constant of the schema as JSON, cut if it is long.
+/// A constant of the schema as JSON, shortened if it is long.
 fn constant(value: &Owned) -> String {
     shorten(value.to_string())
 }
