@@ -192,7 +192,8 @@ fn run(command: &str, folder: &Path, url: &str) {
     let output = child.wait_with_output().expect("it ends");
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() || is_endless, "{command}: {}\n{out}{err}", output.status);
-    let is_silent = command.contains(" > ") || command.contains(" check ") || command.contains("--output") || is_endless;
+    let is_silent =
+        command.contains(" > ") || command.contains(" check ") || command.contains("--output") || is_endless;
     assert!(is_silent || !out.is_empty() || !err.is_empty(), "{command} printed nothing");
     assert!(!err.contains("rejected") || err.contains(" 0 rejected"), "{command}: {err}");
 }

@@ -179,7 +179,7 @@ async fn what_a_provider_refuses_is_told_in_its_words_and_without_the_key() {
     let report = folder.path().join("report.json");
     let run = extract(&server, &["--report-json", report.to_str().expect("UTF-8")]).await;
     assert_eq!((run.code, &*run.out), (3, ""));
-    let said = "answered 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: [secret]\n";
+    let said = "responded 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: [secret]\n";
     assert!(run.err.starts_with("tokenline: 127.0.0.1:") && run.err.ends_with(said), "{}", run.err);
     let report = std::fs::read_to_string(report).expect("a report");
     assert!(!run.err.contains("SECRET") && !report.contains("SECRET"), "{report}");
@@ -201,10 +201,13 @@ async fn whatever_can_be_wrong_is_found_before_anything_is_sent() {
         (&["--response-format", "schema"], "--response-format schema needs --schema"),
         (&["--set", "effort=low"], "--set effort: not JSON, in which a text stands in quotes"),
         (&["--header", "x-no-colon"], "--header needs NAME: VALUE"),
-        (&["--messages", &messages], "message 1: there is no role \"narrator\""),
+        (&["--messages", &messages], "message 1: unknown role \"narrator\""),
         (&["--tools", &tools], "parameters are always an object"),
         (&["--schema", "/no/such/file"], "cannot read /no/such/file"),
-        (&["--provider", "anthropic", "--seed", "1"], "the request cannot be sent: anthropic has no seed"),
+        (
+            &["--provider", "anthropic", "--seed", "1"],
+            "cannot send the request: anthropic does not support seed",
+        ),
         (&["--base-url", "ftp://x"], "the base URL must begin with http:// or https://"),
     ] {
         let run = extract(&server, args).await;
