@@ -179,7 +179,7 @@ async fn provider_errors_are_quoted_without_the_api_key() {
     let report = folder.path().join("report.json");
     let run = extract(&server, &["--report-json", report.to_str().expect("UTF-8")]).await;
     assert_eq!((run.code, &*run.out), (3, ""));
-    let said = "answered 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: [secret]\n";
+    let said = "responded 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: [secret]\n";
     assert!(run.err.starts_with("tokenline: 127.0.0.1:") && run.err.ends_with(said), "{}", run.err);
     let report = std::fs::read_to_string(report).expect("a report");
     assert!(!run.err.contains("SECRET") && !report.contains("SECRET"), "{report}");
@@ -207,10 +207,13 @@ async fn bad_arguments_fail_before_a_request_is_sent() {
         (&["--response-format", "schema"], "--response-format schema needs --schema"),
         (&["--set", "effort=low"], "--set effort: not JSON (strings need double quotes)"),
         (&["--header", "x-no-colon"], "--header needs NAME: VALUE"),
-        (&["--messages", &messages], "message 1: there is no role \"narrator\""),
+        (&["--messages", &messages], "message 1: unknown role \"narrator\""),
         (&["--tools", &tools], "parameters are always an object"),
         (&["--schema", "/no/such/file"], "cannot read /no/such/file"),
-        (&["--provider", "anthropic", "--seed", "1"], "the request cannot be sent: anthropic has no seed"),
+        (
+            &["--provider", "anthropic", "--seed", "1"],
+            "cannot send the request: anthropic does not support seed",
+        ),
         (&["--base-url", "ftp://x"], "the base URL must begin with http:// or https://"),
     ] {
         let run = extract(&server, args).await;

@@ -1,8 +1,8 @@
 //! Result files of the providers' batch APIs.
 //!
-//! A batch result is one line of JSON: the id that the request was given, and a whole response or an error.
-//! [`BatchFormat::parse`] takes the line apart; the response is read by a [`ResponseParser`](crate::ResponseParser) of a
-//! [whole body](crate::ResponseParser::whole_body). The order of the lines is not that of the requests.
+//! A batch result is one line of JSON: the id given to the request, and a complete response or an error.
+//! [`BatchFormat::parse`] splits the line; a [`ResponseParser`](crate::ResponseParser) of a [whole
+//! body](crate::ResponseParser::whole_body) reads the response. The order of the lines is not that of the requests.
 //!
 //! ```
 //! use tokenline_core::{Options, json::Raw};
@@ -47,37 +47,37 @@ pub enum BatchFormat {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct BatchResult {
-    /// The id that the request was given: `custom_id`, Bedrock's `recordId`, Gemini's `key`.
+    /// The id given to the request: `custom_id`, Bedrock's `recordId`, Gemini's `key`.
     pub custom_id: Option<String>,
-    /// The HTTP status of the response, where the format has one.
+    /// The HTTP status of the response, if the format has one.
     pub status: Option<u16>,
-    /// What came of the request.
+    /// The response, or the error.
     pub outcome: BatchOutcome,
 }
 
-/// What came of a request of a batch.
+/// The result of one request of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BatchOutcome {
     /// A response.
     Response {
-        /// The provider whose format it has.
+        /// The provider whose format the body has.
         provider: Provider,
-        /// The body.
+        /// The body of the response.
         body: Raw,
     },
-    /// None: the request failed, expired or was canceled.
+    /// No response: the request failed, expired or was canceled.
     Failed {
-        /// What the provider says of it.
+        /// The provider's error message.
         message: String,
     },
 }
 
 impl BatchFormat {
-    /// All of them.
+    /// All formats.
     pub const ALL: &'static [Self] = &[Self::OpenAi, Self::Anthropic, Self::Bedrock, Self::Gemini];
 
-    /// The name, as the program's `--from` takes it: `openai-batch`.
+    /// The name, as the program's `--from` accepts it: `openai-batch`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -88,13 +88,13 @@ impl BatchFormat {
         }
     }
 
-    /// The format of this name.
+    /// Looks up a format by its name.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.as_str() == name)
     }
 
-    /// The format in a few words, for help texts.
+    /// A short description, for help texts.
     #[must_use]
     pub const fn title(self) -> &'static str {
         match self {
@@ -105,16 +105,16 @@ impl BatchFormat {
         }
     }
 
-    /// Takes a line apart.
+    /// Parses one line.
     ///
     /// # Errors
     ///
-    /// If it is not JSON.
+    /// If the line is not JSON.
     pub fn parse(self, line: &str) -> Result<BatchResult, SyntaxError> {
         Parser::new().parse(line.trim()).map(|line| self.read(line))
     }
 
-    /// Takes a line apart that was parsed before.
+    /// Reads one line that is already parsed.
     #[must_use]
     pub fn read(self, line: Value<'_>) -> BatchResult {
         let member = |name| line.get(name).filter(|value| !value.is_null());
@@ -128,7 +128,7 @@ impl BatchFormat {
             }
             Self::Anthropic => {
                 let of = |name| result.and_then(|result| result.get(name));
-                // A request that expired or was canceled has its type alone.
+                // An expired or canceled request has only its type.
                 ("custom_id", of("message"), of("error").or_else(|| of("type")), None)
             }
             Self::Bedrock => ("recordId", member("modelOutput"), member("error"), None),
@@ -146,10 +146,10 @@ impl BatchFormat {
     }
 }
 
-/// What is said of a request without a response.
+/// The error message for a request without a response.
 fn failure(error: Option<Value<'_>>) -> String {
     let Some(error) = error else { return "the line has neither a response nor an error".to_owned() };
-    // Some have the provider's own error inside.
+    // Some formats wrap the provider's own error.
     let inner = error.get("error").filter(|inner| !inner.is_null()).unwrap_or(error);
     match inner.get("errorMessage").and_then(Value::as_str) {
         Some(message) => message.into_owned(),

@@ -1,4 +1,4 @@
-//! What the providers' streams come down to.
+//! The common form of all providers' streams.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,50 +6,49 @@ use std::fmt;
 use tokenline_core::json::LoneSurrogates;
 use tokenline_core::{CallDelta, CompletedBy, PartialArgument};
 
-/// A piece of an answer, whichever provider it comes from.
+/// A piece of a response, from any provider.
 ///
-/// An answer has one choice or several, told apart by their number; the first is 0. A choice has one
-/// text, or several blocks one after another, texts and native calls, that are numbered: Anthropic's
-/// content blocks, the output items of OpenAI's Responses. Where a provider has none, the text is
-/// block 0, and a call's number is its index.
+/// A response has one or more choices, numbered from 0. A choice has one text, or several numbered blocks of text and
+/// native calls: Anthropic's content blocks, the output items of OpenAI's Responses. Providers without blocks have
+/// their text in block 0, and number calls by their index.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Delta<'a> {
-    /// A choice is there, though nothing of it may have come yet.
+    /// A choice has started; it may be empty so far.
     Start {
         /// The choice.
         choice: u64,
     },
-    /// Text of the answer itself.
+    /// Text of the response.
     Text {
         /// The choice.
         choice: u64,
         /// The block.
         block: u64,
-        /// More of its text.
+        /// The next piece of text.
         text: &'a str,
     },
-    /// What the model thinks before it answers, where the server shows it.
+    /// Reasoning before the response, if the server shows it.
     Reasoning {
         /// The choice.
         choice: u64,
-        /// More of its reasoning.
+        /// The next piece of reasoning.
         text: &'a str,
     },
-    /// Data that only the provider can read, and wants back with the next request.
+    /// Data that only the provider can read, and expects back in the next request.
     Opaque {
         /// The choice.
         choice: u64,
-        /// The part that it is attached to.
-        of: OpaqueOf,
-        /// The data: JSON as it came.
+        /// The part it is attached to.
+        target: OpaqueTarget,
+        /// The data: JSON as received.
         data: Cow<'a, str>,
     },
-    /// Why the model refuses to answer.
+    /// The model's refusal.
     Refusal {
         /// The choice.
         choice: u64,
-        /// More of its refusal.
+        /// The next piece of the refusal.
         text: &'a str,
     },
     /// A fragment of a native tool call.
@@ -59,17 +58,17 @@ pub enum Delta<'a> {
         /// The fragment; its index is its block.
         call: CallDelta<'a>,
     },
-    /// A value of a native tool call's arguments.
+    /// A value in the arguments of a native tool call.
     PartialArgument {
         /// The choice.
         choice: u64,
         /// The block.
         block: u64,
-        /// The value and its place.
+        /// The value and its path.
         part: PartialArgument<'a>,
     },
-    /// A character was cut in half: what the text of the next delta begins and ends with of such, where
-    /// it has U+FFFD. Also in the texts that follow in the same event U+FFFD may stand for a half.
+    /// The text of the next delta starts or ends with half a character, replaced by U+FFFD; these are the halves. A
+    /// U+FFFD in later texts of the same event may stand for a half too.
     LoneSurrogates(LoneSurrogates),
     /// A block has ended.
     BlockStop {
@@ -77,81 +76,81 @@ pub enum Delta<'a> {
         choice: u64,
         /// The block.
         block: u64,
-        /// What proves that it is whole; `None` if it is not, because something cut it off.
+        /// The proof that it is complete; `None` if it was cut off.
         completion: Option<CompletedBy>,
     },
     /// The choice has ended.
     Finish {
         /// The choice.
         choice: u64,
-        /// Why.
+        /// The reason.
         reason: FinishReason,
     },
-    /// The answer begins anew, as a second one in the same stream: what is open is not whole, and what
-    /// has ended has not.
+    /// The response starts over, as a second one in the same stream: open blocks are incomplete, and choices that had
+    /// ended are open again.
     Restart,
     /// The tokens so far, of all choices.
     Usage(Usage),
     /// The provider failed.
     Error {
-        /// What it says of it.
+        /// The provider's error message.
         message: Cow<'a, str>,
     },
     /// The provider's own end of the stream.
     Terminator,
-    /// Something that is not known, and that could be part of the answer.
+    /// An unknown event or member that may be part of the response.
     Unknown {
-        /// Where it stood, such as `choices[].delta`; empty at the top.
+        /// The path of its parent, such as `choices[].delta`; empty at the top level.
         parent: &'static str,
-        /// Its name there.
+        /// Its name.
         name: Cow<'a, str>,
     },
 }
 
-/// What opaque data is attached to.
+/// The part that opaque data is attached to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum OpaqueOf {
-    /// The latest reasoning, which ends with it; or reasoning without text.
+pub enum OpaqueTarget {
+    /// The latest reasoning, which ends here; or reasoning without text.
     Reasoning,
-    /// The reasoning that goes on: data that comes in pieces, or with each piece of text.
+    /// The current reasoning, which continues: data that arrives in pieces or with each piece of text.
     ReasoningMember,
-    /// The latest text, which ends with it; or an empty text.
+    /// The latest text, which ends here; or an empty text.
     Text,
     /// The latest tool call.
     ToolCall,
 }
 
-/// Why a choice has ended, as the provider says it: some, such as Gemini and Ollama, say
-/// [`Stop`](Self::Stop) where the model calls tools.
+/// The reason a choice ended, as the provider gives it. Some, such as Gemini and Ollama, report [`Stop`](Self::Stop)
+/// even if the model calls tools.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FinishReason {
-    /// The model was done, or wrote a stop sequence.
+    /// The model finished, or wrote a stop sequence.
     Stop,
-    /// The model was done, and calls tools.
+    /// The model finished, and calls tools.
     ToolCalls,
-    /// A limit: of the tokens asked for, or of the context.
+    /// The response reached the token limit or the context limit.
     Length,
-    /// The provider cut the answer off because of what it says, or the model refused.
+    /// A content filter cut the response off, or the model refused.
     ContentFilter,
-    /// The model wrote a tool call that the provider could not read. Nothing of it was sent.
+    /// The model wrote a tool call that the provider could not parse, so none of it was sent.
     MalformedCall,
     /// The provider failed.
     Error,
-    /// Another reason, in the provider's words (at most 64 characters of them).
+    /// Another reason, in the provider's words, truncated to 64 characters.
     Other(Box<str>),
 }
 
 impl FinishReason {
-    /// A reason that has no name here.
+    /// A reason without a variant of its own.
     #[must_use]
     pub fn other(name: &str) -> Self {
         Self::Other(name.chars().take(64).collect())
     }
 
-    /// Whether it proves that what the model had begun is whole. A filter cuts in anywhere, and
-    /// what a reason without a name here means is not known: neither proves it.
+    /// Whether the reason proves that what the model had begun is complete. A filter may cut in anywhere, and the
+    /// meaning of an unknown reason is not known: neither is proof.
     #[must_use]
     pub fn is_clean(&self) -> bool {
         match self {
@@ -160,7 +159,7 @@ impl FinishReason {
         }
     }
 
-    /// The name, such as `tool_calls`: OpenAI's where it has one.
+    /// The name, such as `tool_calls`; OpenAI's name if there is one.
     #[must_use]
     pub fn as_str(&self) -> &str {
         match self {
@@ -181,24 +180,24 @@ impl fmt::Display for FinishReason {
     }
 }
 
-/// How many tokens an answer took, as far as the provider says.
+/// Token counts of a response, as far as the provider reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Usage {
-    /// Tokens read: the prompt.
+    /// Tokens of the prompt.
     pub input_tokens: Option<u64>,
-    /// Tokens written, reasoning included.
+    /// Tokens of the response, including reasoning.
     pub output_tokens: Option<u64>,
-    /// Both together.
+    /// Input and output tokens together.
     pub total_tokens: Option<u64>,
-    /// Tokens of the input that were read from the provider's cache.
+    /// Input tokens read from the provider's cache.
     pub cached_input_tokens: Option<u64>,
-    /// Tokens of the output that were reasoning.
+    /// Output tokens used for reasoning.
     pub reasoning_tokens: Option<u64>,
 }
 
 impl Usage {
-    /// Whether it counts anything but details.
+    /// Whether any total is set, and not only details.
     pub(crate) fn has_totals(&self) -> bool {
         self.input_tokens.or(self.output_tokens).or(self.total_tokens).is_some()
     }

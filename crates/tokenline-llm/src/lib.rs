@@ -1,13 +1,12 @@
-//! Language model providers for tokenline: the bytes of a streamed answer in, records and tool calls
-//! out.
+//! Language model providers for tokenline: turns the bytes of a streamed response into records and tool calls.
 //!
-//! [`ResponseParser`] is the machine, sans-IO; [`ResponseStream`] puts it behind any stream of bytes,
-//! such as an HTTP response's body. Both read the text of an answer as records or as tool calls,
-//! and native tool calls beside it, whichever [`Provider`] it comes from:
+//! [`ResponseParser`] is the push parser, without I/O; [`ResponseStream`] wraps it around any stream of bytes, such as
+//! the body of an HTTP response. Both read a response's text as records or as tool calls, and its native tool calls,
+//! for every [`Provider`]:
 //!
 //! | provider | body |
 //! |---|---|
-//! | OpenAI chat completions, and servers that speak the same | server-sent events |
+//! | OpenAI chat completions, and compatible servers | server-sent events |
 //! | OpenAI Responses | server-sent events |
 //! | Anthropic messages | server-sent events |
 //! | Gemini `streamGenerateContent` | server-sent events, or a JSON array |
@@ -16,9 +15,9 @@
 //! | Amazon Bedrock ConverseStream | messages of an Amazon event stream |
 //! | Ollama `/api/chat` | JSON Lines |
 //!
-//! [`EventDecoder`](providers::EventDecoder) reads their events one by one, whatever brought them.
+//! [`EventDecoder`](providers::EventDecoder) decodes single events, whatever the transport.
 //!
-//! Responses that were not streamed are read as well, and so are the result files of [batches](batch).
+//! Responses that were not streamed are supported too, and so are the result files of [batches](batch).
 //!
 //! ```
 //! use tokenline_core::Options;
@@ -49,14 +48,13 @@
 //! assert_eq!(entities, ["DNA"]);
 //! ```
 //!
-//! The bytes may come from whichever HTTP client is at hand; [`request`] writes what a provider is
-//! asked. With the feature `client` the module of that name sends it: one call from a prompt to a stream.
-//! Nothing here mends what a model wrote, unless it is given a [hook](ResponseParser::with_repair) that does, or releases
-//! what may have been cut.
+//! The bytes may come from any HTTP client; [`request`] writes the body of a request. With the feature `client`, the
+//! module of that name also sends it: one call from a prompt to a stream. Nothing here changes what a model wrote or
+//! releases what may be truncated, unless you opt in, for example with a [repair hook](ResponseParser::with_repair).
 //!
 //! With the feature `replay`, the module of that name serves recorded model streams over real HTTP: for tests, for the
-//! program's `demo` and `replay`, and wherever a model that always says the same is wanted. With the feature
-//! `reqwest-eventsource`, the module `event_source` reads answers that come over that crate.
+//! program's `demo` and `replay`, and wherever a deterministic model is needed. With the feature `reqwest-eventsource`,
+//! the module `event_source` reads responses received through that crate.
 #![forbid(unsafe_code)]
 
 pub mod batch;
@@ -82,7 +80,7 @@ pub use continued::{
     Checkpoint, ContinuationError, ContinuationFailure, ContinuationOptions, ContinuationStep,
     RecordContinuation, ResponseEnd,
 };
-pub use delta::{Delta, FinishReason, OpaqueOf, Usage};
+pub use delta::{Delta, FinishReason, OpaqueTarget, Usage};
 pub use providers::Provider;
 pub use response::{ResponseEvent, ResponseParser, TextMode};
 pub use stream::{ResponseError, ResponseRecords, ResponseStream, ResponseToolCalls, TextPieces};

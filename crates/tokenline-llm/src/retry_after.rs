@@ -1,10 +1,10 @@
-//! What a provider says about when to come back.
+//! The provider's `Retry-After` headers.
 
 use std::time::{Duration, SystemTime};
 
-/// How long to wait, by the headers of a refusal: `Retry-After` in seconds or as a date
-/// ([RFC 9110](https://www.rfc-editor.org/rfc/rfc9110#name-retry-after)), or more exactly `retry-after-ms`, which
-/// OpenAI and Azure add.
+/// The wait that the headers of an error response ask for: `Retry-After` in seconds or as a date ([RFC
+/// 9110](https://www.rfc-editor.org/rfc/rfc9110#name-retry-after)), or the more precise `retry-after-ms` of OpenAI and
+/// Azure.
 pub(crate) fn retry_after<'h>(header: impl Fn(&str) -> Option<&'h str>, now: SystemTime) -> Option<Duration> {
     let seconds =
         |text: &str| text.parse::<f64>().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
@@ -22,7 +22,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_provider_says_when_to_come_back() {
+    fn seconds_dates_and_milliseconds_are_read() {
         let now = httpdate::parse_http_date("Sun, 06 Nov 1994 08:49:37 GMT").unwrap();
         for (name, value, expected) in [
             ("retry-after", "3", Some(3000)),

@@ -1,14 +1,14 @@
-//! What must not be shown.
+//! Secrets that must not appear in messages.
 
 use std::borrow::Cow;
 
-/// Texts that are masked where others repeat them, such as a provider that names the key it refuses.
+/// Texts masked wherever a server repeats them, such as an error message that quotes the rejected key.
 #[derive(Clone, Default)]
 pub(crate) struct Secrets(Vec<String>);
 
-/// Shorter ones would be found in any message, and hide nothing.
+/// Shorter secrets would match inside ordinary words.
 #[cfg(feature = "client")]
-const SHORTEST: usize = 6;
+const MIN_LENGTH: usize = 6;
 
 const MASK: &str = "[secret]";
 
@@ -16,23 +16,23 @@ impl Secrets {
     #[cfg(feature = "client")]
     pub(crate) fn add(&mut self, secret: &str) {
         let secret = secret.trim().to_ascii_lowercase();
-        if secret.len() >= SHORTEST && !self.0.contains(&secret) {
+        if secret.len() >= MIN_LENGTH && !self.0.contains(&secret) {
             self.0.push(secret);
-            // One may be the beginning of another, of which the rest would stay.
+            // One secret may be a prefix of another, whose rest would stay visible.
             self.0.sort_by_key(|secret| std::cmp::Reverse(secret.len()));
         }
     }
 
-    /// Adds the value of a header, and what it is without its scheme: `Bearer ...`.
+    /// Adds the value of a header, and the value without its scheme: `Bearer ...`.
     #[cfg(feature = "client")]
     pub(crate) fn add_header(&mut self, value: &str) {
         self.add(value);
         self.add(value.trim().split_once(' ').map_or("", |(_scheme, credentials)| credentials));
     }
 
-    /// So much of a text that others wrote as is shown, with the secrets in it masked.
-    pub(crate) fn shown(&self, text: &str, max_chars: usize) -> String {
-        // Masked first: a secret that is cut in two would not be found.
+    /// The first `max_chars` characters of a text from outside, with secrets masked.
+    pub(crate) fn excerpt(&self, text: &str, max_chars: usize) -> String {
+        // Mask first: a secret cut in two would not be found.
         let masked = self.masked(text);
         let mut shown: String = masked.chars().take(max_chars).collect();
         if shown.len() < masked.len() {
@@ -50,35 +50,35 @@ impl Secrets {
         }
     }
 
-    /// A name that others gave, with the secrets in it masked.
+    /// A name from outside, with secrets masked.
     pub(crate) fn masked<'a>(&self, name: &'a str) -> Cow<'a, str> {
         let mut masked = Cow::Borrowed(name);
-        // Names of fields come with every event, and are too short to hold a key.
+        // Member names come with every event, and are too short to hold a key.
         if self.0.iter().any(|secret| secret.len() <= name.len()) {
             self.mask(masked.to_mut());
         }
         masked
     }
 
-    /// As [`shown`](Self::shown), of a text that broke off: it may end in the middle of a secret.
+    /// Like [`excerpt`](Self::excerpt), for a text that was cut off: it may end inside a secret.
     #[cfg(feature = "client")]
-    pub(crate) fn shown_of_cut(&self, text: &str, max_chars: usize) -> String {
+    pub(crate) fn excerpt_of_truncated(&self, text: &str, max_chars: usize) -> String {
         let lower = text.to_ascii_lowercase();
-        let begun = |secret: &String| {
-            let lengths = (SHORTEST..secret.len()).rev();
+        let truncated = |secret: &String| {
+            let lengths = (MIN_LENGTH..secret.len()).rev();
             let mut beginnings = lengths.filter_map(|length| secret.get(..length));
             beginnings.find(|beginning| lower.ends_with(beginning)).map(str::len)
         };
-        match self.0.iter().filter_map(begun).max() {
-            Some(length) => self.shown(&format!("{}{MASK}", &text[..text.len() - length]), max_chars),
-            None => self.shown(text, max_chars),
+        match self.0.iter().filter_map(truncated).max() {
+            Some(length) => self.excerpt(&format!("{}{MASK}", &text[..text.len() - length]), max_chars),
+            None => self.excerpt(text, max_chars),
         }
     }
 }
 
-/// Masks a secret in whatever case it comes: hosts and names of headers lose theirs on the way.
+/// Masks a secret regardless of case: host names and header names are lowercased on the way.
 fn mask(text: &str, secret: &str) -> String {
-    // This leaves every character at its place.
+    // ASCII lowercasing keeps every byte offset.
     let lower = text.to_ascii_lowercase();
     let (mut masked, mut end) = (String::with_capacity(text.len()), 0);
     for (at, found) in lower.match_indices(secret) {
@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn secrets_are_masked_whole_and_in_any_case() {
+    fn secrets_are_masked_in_any_case() {
         for (text, expected) in [
             ("no sk-1234567890!", "no [secret]!"),
             ("SK-12345, sK-1234567890sk-12345", "[secret], [secret][secret]"),
@@ -111,13 +111,13 @@ mod tests {
             ("ä zwölf-ÄÖ", "ä [secret]"),
             ("", ""),
         ] {
-            assert_eq!(secrets().shown(text, 100), expected);
+            assert_eq!(secrets().excerpt(text, 100), expected);
         }
-        assert_eq!(secrets().shown("sk-1234567890 and more", 9), "[secret] …");
+        assert_eq!(secrets().excerpt("sk-1234567890 and more", 9), "[secret] …");
     }
 
     #[test]
-    fn a_secret_that_broke_off_is_masked() {
+    fn a_truncated_secret_is_masked() {
         for (text, expected) in [
             ("no sk-123456789", "no [secret]"),
             ("no sk-123", "no [secret]"),
@@ -126,7 +126,7 @@ mod tests {
             ("zwölf-", "[secret]"),
             ("whole", "whole"),
         ] {
-            assert_eq!(secrets().shown_of_cut(text, 100), expected);
+            assert_eq!(secrets().excerpt_of_truncated(text, 100), expected);
         }
     }
 }

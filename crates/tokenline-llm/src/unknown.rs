@@ -1,23 +1,23 @@
-//! What a stream held that is not known.
+//! Unknown events and members of a stream.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// How often a stream held events and fields that are not known here, by name.
+/// Counts of unknown events and members in a stream, by name.
 ///
-/// They are never an error: providers add to their streams at any time. Fields that are known and
-/// hold nothing of the answer (ids, timings, filter results) are not counted.
+/// They are never an error: providers extend their streams at any time. Known members that carry no content (ids,
+/// timings, filter results) are not counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Unknown {
     counts: Vec<(&'static str, Box<str>, u64)>,
-    /// Where in `counts` a name is, by what stands before it.
+    /// Index into `counts` by parent and name.
     places: BTreeMap<&'static str, BTreeMap<Box<str>, usize>>,
     others: u64,
 }
 
-/// Names that are kept apart; a server that makes them up may not fill the memory.
+/// Names counted separately. A server that invents names must not fill the memory.
 const MAX_NAMES: usize = 64;
-/// Characters of a name that are kept.
+/// Characters kept of a name.
 const MAX_NAME: usize = 64;
 
 impl Unknown {
@@ -34,9 +34,9 @@ impl Unknown {
         }
     }
 
-    /// The names with their counts, in the order in which they came up: `choices[].delta.audio`
-    /// is a field, `event: ping` the name of an event, `data: array` an event whose data is no
-    /// object. At most 64 names; the rest are [`others`](Self::others).
+    /// The names with their counts, in order of appearance: `choices[].delta.audio` is a member, `event: ping` the name
+    /// of an event, `data: array` an event whose data is not an object. At most 64 names; [`others`](Self::others)
+    /// counts the rest.
     pub fn iter(&self) -> impl Iterator<Item = (String, u64)> {
         self.counts.iter().map(|(parent, name, count)| {
             let name = match *parent {
@@ -48,13 +48,13 @@ impl Unknown {
         })
     }
 
-    /// How often something came up whose name is not kept.
+    /// The number of occurrences whose name was not kept.
     #[must_use]
     pub fn others(&self) -> u64 {
         self.others
     }
 
-    /// Whether all was known.
+    /// Whether everything was known.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts.is_empty()

@@ -87,7 +87,8 @@ fn endless_responses() {
         too_large(&[&command[..], &["-"]].concat(), 3, &message("stdin"));
     }
     let run = endless(&["replay", ENDLESS]);
-    let expected = "tokenline: cannot read /dev/zero: the recording has more than 64 MiB, the limit; shorten it or split it\n";
+    let expected =
+        "tokenline: cannot read /dev/zero: the recording exceeds the limit of 64 MiB; shorten or split it\n";
     assert_eq!((run.code, &*run.err), (3, expected));
 }
 

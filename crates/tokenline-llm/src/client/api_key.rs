@@ -1,4 +1,4 @@
-//! Secrets that are sent to a provider and shown to nobody.
+//! API keys: sent to a provider, never shown.
 
 use std::env;
 use std::fmt;
@@ -7,7 +7,7 @@ use super::ClientError;
 use crate::Provider;
 use crate::providers::KeyHeader;
 
-/// An API key. It is sent to its provider, and neither displayed nor debugged.
+/// An API key. It is sent to its provider, and never shown by `Display` or `Debug`.
 ///
 /// ```
 /// use tokenline_llm::client::ApiKey;
@@ -20,19 +20,21 @@ use crate::providers::KeyHeader;
 pub struct ApiKey(String);
 
 impl ApiKey {
-    /// A key, without the white space around it that files and pipes leave.
+    /// A key. Surrounding white space, as left by files and pipes, is removed.
     ///
     /// # Errors
     ///
-    /// If it is empty, or has characters that no key has: white space inside, or anything but ASCII.
+    /// If the key is empty, or contains white space or characters that are not ASCII.
     pub fn new(key: impl Into<String>) -> Result<Self, ClientError> {
         let key = key.into().trim().to_owned();
         if key.is_empty() {
             return Err(ClientError::configuration("the API key is empty"));
         }
-        // Whatever has got into it, such as an ellipsis or a second line, is better found before it is sent.
+        // Catches an ellipsis or a second line before the key is sent.
         if !key.bytes().all(|byte| byte.is_ascii_graphic()) {
-            return Err(ClientError::configuration("the API key has characters that no key has"));
+            return Err(ClientError::configuration(
+                "the API key contains white space or a character that is not ASCII",
+            ));
         }
         Ok(Self(key))
     }
@@ -41,7 +43,7 @@ impl ApiKey {
     ///
     /// # Errors
     ///
-    /// If it is not set, or as [`new`](Self::new).
+    /// If the variable is not set, or as for [`new`](Self::new).
     pub fn from_env(variable: &str) -> Result<Self, ClientError> {
         match env::var(variable) {
             Ok(key) => Self::new(key).map_err(|error| error.in_variable(variable)),
@@ -54,12 +56,12 @@ impl ApiKey {
         }
     }
 
-    /// The key in the variable that the provider's own tools read, if it is set and not empty:
-    /// `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`, `GOOGLE_API_KEY` or else `GEMINI_API_KEY`, `OLLAMA_API_KEY`.
+    /// The key in the provider's standard variable, if it is set and not empty: `OPENAI_API_KEY`, `ANTHROPIC_API_KEY`,
+    /// `GOOGLE_API_KEY` or else `GEMINI_API_KEY`, `OLLAMA_API_KEY`.
     ///
     /// # Errors
     ///
-    /// If it is set to what cannot be a key.
+    /// If the variable holds an invalid key.
     pub fn default_from_env(provider: Provider) -> Result<Option<Self>, ClientError> {
         let is_set = |variable: &&&str| env::var_os(variable).is_some_and(|key| !key.is_empty());
         provider
@@ -72,7 +74,7 @@ impl ApiKey {
             .transpose()
     }
 
-    /// The header that carries it: name and value.
+    /// The name and value of the header with the key.
     pub(super) fn header(&self, provider: Provider) -> (&'static str, String) {
         match provider.info().endpoint.key_header {
             KeyHeader::Bearer => (KeyHeader::AUTHORIZATION, format!("Bearer {}", self.0)),

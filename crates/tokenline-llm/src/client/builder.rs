@@ -1,4 +1,4 @@
-//! How a client is set up.
+//! The builder of the client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use super::{ClientError, ClientErrorKind, endpoint, tls};
 use crate::Provider;
 use crate::secrets::Secrets;
 
-/// Sets up an [`LlmClient`].
+/// Builds an [`LlmClient`].
 ///
 /// ```
 /// use std::time::Duration;
@@ -45,7 +45,7 @@ pub struct LlmClientBuilder {
 
 type Change = Box<dyn FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send>;
 
-/// Where the key is from.
+/// The source of the key.
 enum Key {
     Environment,
     Given(ApiKey),
@@ -53,14 +53,14 @@ enum Key {
 }
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
-/// Models that think may be silent for minutes.
+/// Reasoning models may be silent for minutes.
 const READ_TIMEOUT: Duration = Duration::from_secs(300);
 const RESPONSE_TIMEOUT: Duration = Duration::from_secs(3600);
 const RETRIES: u32 = 2;
-/// Shorter than what servers and load balancers keep an idle connection: one that they close while a
-/// request is on its way cannot be told from one that breaks after the model has begun.
+/// Shorter than the idle timeout of servers and load balancers: a connection that they close while a request is on its
+/// way cannot be told from one that breaks after the model has begun.
 const IDLE_TIMEOUT: Duration = Duration::from_secs(20);
-/// A server that moves on and on.
+/// Limits endless redirects.
 const MAX_REDIRECTS: usize = 3;
 
 impl LlmClientBuilder {
@@ -78,66 +78,63 @@ impl LlmClientBuilder {
         }
     }
 
-    /// Sets where the provider is. The path, or the part of it that is missing, is added:
-    /// `https://api.openai.com`, `https://api.openai.com/v1` and the whole
-    /// `https://api.openai.com/v1/chat/completions` are the same.
+    /// Sets the provider's base URL. The missing part of the path is added: `https://api.openai.com`,
+    /// `https://api.openai.com/v1` and `https://api.openai.com/v1/chat/completions` are equivalent.
     ///
-    /// Without it, it is that of `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`, `GOOGLE_GEMINI_BASE_URL` or
-    /// `OLLAMA_HOST`, or else the provider's own.
+    /// Default: `OPENAI_BASE_URL`, `ANTHROPIC_BASE_URL`, `GOOGLE_GEMINI_BASE_URL` or `OLLAMA_HOST`, or else the
+    /// provider's own URL.
     pub fn base_url(mut self, base_url: impl Into<String>) -> Self {
         self.base_url = Some(base_url.into());
         self
     }
 
-    /// Sets the API key. Without it, it is the [usual](ApiKey::default_from_env) one of the environment, if there is one.
+    /// Sets the API key. Default: the key [in the environment](ApiKey::default_from_env), if there is one.
     pub fn api_key(mut self, key: ApiKey) -> Self {
         self.key = Key::Given(key);
         self
     }
 
-    /// Sends no API key, whatever the environment says.
+    /// Sends no API key, even if the environment has one.
     pub fn without_api_key(mut self) -> Self {
         self.key = Key::None;
         self
     }
 
-    /// Adds a header to each request, in place of the client's own of that name. Its value is taken for a secret.
+    /// Adds a header to each request, replacing the client's own of that name. Its value is treated as a secret.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.headers.push((name.into(), value.into()));
         self
     }
 
-    /// Sets how long a connection may take; 10 seconds unless set.
+    /// Sets the timeout for connecting; default 10 seconds.
     pub fn connect_timeout(mut self, timeout: Duration) -> Self {
         self.connect_timeout = timeout;
         self
     }
 
-    /// Sets how long there may be silence: before the answer, and between two of its pieces; 5
-    /// minutes unless set.
+    /// Sets the timeout for each read: until the response starts, and between its chunks; default 5 minutes.
     pub fn read_timeout(mut self, timeout: Duration) -> Self {
         self.read_timeout = timeout;
         self
     }
 
-    /// Sets how long a response may take as a whole, from the request to its last byte; an hour unless set. A server
-    /// that sends nothing but comments is never silent.
+    /// Sets the timeout for the complete response, from the request to the last byte; default 1 hour. It also ends a
+    /// response that consists of endless comments.
     pub fn response_timeout(mut self, timeout: Duration) -> Self {
         self.response_timeout = timeout;
         self
     }
 
     /// Sets how often a request may be repeated [while it has produced nothing](super#when-a-request-is-sent-again);
-    /// 2 unless set.
+    /// default 2.
     pub fn retries(mut self, retries: u32) -> Self {
         self.retries = retries;
         self
     }
 
-    /// Changes the HTTP client in any other way: proxies, certificates, DNS. Its timeouts of connecting and of
-    /// reading, and what it does about redirects and repeated requests, are those of this builder in any
-    /// case. Secret headers belong to [`header`](Self::header), as others are not masked where a provider
-    /// repeats them; reqwest's own `timeout` limits the answer as a whole.
+    /// Changes other settings of the HTTP client: proxies, certificates, DNS. This builder always sets the connect and
+    /// read timeouts, redirects and retries. Set secret headers with [`header`](Self::header): others are not masked if
+    /// a provider repeats them. reqwest's own `timeout` limits the complete response.
     pub fn http(
         mut self,
         change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
@@ -146,12 +143,12 @@ impl LlmClientBuilder {
         self
     }
 
-    /// The client. Nothing is sent yet.
+    /// Builds the client. This sends nothing.
     ///
     /// # Errors
     ///
-    /// [`Configuration`](ClientErrorKind::Configuration) if the base URL, a header or the key in the environment cannot
-    /// be used, or TLS cannot be set up.
+    /// [`Configuration`](ClientErrorKind::Configuration) if the base URL, a header or the key in the environment is
+    /// invalid, or TLS cannot be set up.
     pub fn build(self) -> Result<LlmClient, ClientError> {
         let provider = self.provider;
         let base_url = match &self.base_url {
@@ -176,12 +173,14 @@ impl LlmClientBuilder {
         let mut has_key = key.is_some() || !in_url.is_empty();
         let key_header = key.map(|key| key.header(provider)).map(|(name, value)| (name.to_owned(), value));
         for (name, value) in key_header.into_iter().chain(self.headers) {
-            // It is not repeated: a whole line, or a value in its place, may have been given for it.
+            // The error does not repeat the name: it may be a complete line or a misplaced value.
             let name = HeaderName::try_from(&name).map_err(|_| {
-                ClientError::configuration("the name of a header has characters that no name has")
+                ClientError::configuration("the name of a header contains invalid characters")
             })?;
             let mut sent = HeaderValue::try_from(&value).map_err(|_| {
-                ClientError::configuration(format!("the value of the header {name} cannot be sent"))
+                ClientError::configuration(format!(
+                    "the value of the header {name} contains invalid characters"
+                ))
             })?;
             sent.set_sensitive(true);
             secrets.add_header(&value);
@@ -192,8 +191,7 @@ impl LlmClientBuilder {
         tls::install_crypto_provider();
         let mut http = reqwest::Client::builder();
         if base_url.scheme() == "http" {
-            // There will be no TLS. Where the system has no certificates, as in a bare container, that is no reason to
-            // refuse a server that does not need them.
+            // TLS is not used. A system without certificates, such as a bare container, must not prevent plain HTTP.
             http = http.tls_certs_only([]);
         }
         let http = http.timeout(self.response_timeout);
@@ -204,12 +202,11 @@ impl LlmClientBuilder {
             .pool_idle_timeout(IDLE_TIMEOUT)
             .redirect(Policy::custom(follow))
             .referer(false)
-            // What may be repeated is decided in one place; see `retry`.
+            // `retry` alone decides which requests are repeated.
             .retry(reqwest::retry::never())
             .build()
             .map_err(|error| {
-                let message =
-                    format!("the HTTP client cannot be set up: {}", super::error::root_cause(&error));
+                let message = format!("cannot set up the HTTP client: {}", super::error::root_cause(&error));
                 ClientError::new(ClientErrorKind::Configuration, message).with_source(error.without_url())
             })?;
         // The form in which a user and a password in the URL are sent.
@@ -222,8 +219,8 @@ impl LlmClientBuilder {
     }
 }
 
-/// Follows a redirect if the request stays what it is, and with whom it was. Otherwise the redirect is the answer, and
-/// no success: keys in headers of their own, such as Anthropic's, would go along to any host.
+/// Follows a redirect only if it keeps the request unchanged and the origin the same. Any other redirect becomes an
+/// error: key headers of their own, such as Anthropic's, would be sent to any host.
 fn follow(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     let stays = matches!(attempt.status().as_u16(), 307 | 308);
     let is_same = attempt.previous().last().is_some_and(|before| before.origin() == attempt.url().origin());

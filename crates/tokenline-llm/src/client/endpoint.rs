@@ -1,4 +1,4 @@
-//! Where a request goes.
+//! The URL of a request.
 
 use std::env;
 
@@ -8,7 +8,7 @@ use super::ClientError;
 use crate::Provider;
 use crate::providers::Endpoint;
 
-/// The base URL of the environment, or else the provider's own.
+/// The base URL in the environment, or else the provider's own.
 pub(super) fn default_from_env(provider: Provider) -> Result<Url, ClientError> {
     let endpoint = &provider.info().endpoint;
     let variable = endpoint.base_url_variable;
@@ -16,7 +16,7 @@ pub(super) fn default_from_env(provider: Provider) -> Result<Url, ClientError> {
         Ok(url) if !url.trim().is_empty() => {
             parse(provider, &url).map_err(|error| error.in_variable(variable))
         }
-        // The key is not to go elsewhere instead.
+        // The key must not be sent elsewhere instead.
         Err(env::VarError::NotUnicode(_)) => {
             Err(ClientError::configuration(format!("the environment variable {variable} is not UTF-8")))
         }
@@ -24,26 +24,26 @@ pub(super) fn default_from_env(provider: Provider) -> Result<Url, ClientError> {
     }
 }
 
-/// Reads a base URL. What is wrong with it is said without repeating it: it may hold a password.
+/// Parses a base URL. The error does not repeat it: it may contain a password.
 pub(super) fn parse(provider: Provider, base_url: &str) -> Result<Url, ClientError> {
     let base_url = base_url.trim();
     let url = match base_url.contains("://") {
         true => base_url.to_owned(),
         false => provider.api().complete_base_url(base_url),
     };
-    let url = Url::parse(&url)
-        .map_err(|error| ClientError::configuration(format!("the base URL cannot be read: {error}")))?;
+    let url =
+        Url::parse(&url).map_err(|error| ClientError::configuration(format!("invalid base URL: {error}")))?;
     if !matches!(url.scheme(), "http" | "https") || !url.has_host() {
         return Err(ClientError::configuration("the base URL must begin with http:// or https://"));
     }
     Ok(url)
 }
 
-/// What of a base URL is not to be shown.
+/// The secrets in a base URL.
 pub(super) fn secrets(base_url: &Url) -> Vec<String> {
     // A user without a password is a token: `https://TOKEN@gateway.example.com`.
     let userinfo = base_url.password().unwrap_or(base_url.username());
-    // Gemini's key may be in the query. Not all of that is secret: `api-version`.
+    // Gemini's key may be in the query, whose other parameters are not secret: `api-version`.
     let is_secret = |name: &str| {
         let name = name.to_ascii_lowercase();
         ["key", "token", "secret", "password", "sig", "auth"].iter().any(|word| name.contains(word))
@@ -54,7 +54,7 @@ pub(super) fn secrets(base_url: &Url) -> Vec<String> {
     all.filter(|secret| !secret.is_empty()).collect()
 }
 
-/// A part of a URL as it was before its escapes.
+/// Decodes the percent escapes in a part of a URL.
 fn decoded(text: &str) -> String {
     let mut pieces = text.split('%');
     let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
@@ -70,10 +70,10 @@ fn decoded(text: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// The URL at which a provider is asked for an answer of this model.
+/// The URL for requests to this model.
 ///
-/// Providers disagree whether the version is a part of the base URL, and so do the people who type
-/// one. Whatever it has already, up to the whole path, is not added again.
+/// Providers disagree whether the version is a part of the base URL, and so do users. Any part of the path that the
+/// base URL already has is not added again.
 pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
     let mut url = base_url.clone();
     let has: Vec<String> = segments(base_url.path()).map(str::to_owned).collect();
@@ -85,7 +85,7 @@ pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
         for segment in &wanted[known..] {
             match segment.split_once('*') {
                 None => path.push(segment),
-                // A model may be named with what it is: `models/gemini`, `tunedModels/mine`.
+                // The model may have a prefix: `models/gemini`, `tunedModels/mine`.
                 Some((_, method)) => match model.split_once('/') {
                     None => path.push(&format!("{model}{method}")),
                     Some((kind, model)) => path.pop().push(kind).push(&format!("{model}{method}")),
@@ -101,7 +101,7 @@ pub(super) fn url(provider: Provider, base_url: &Url, model: &str) -> Url {
     url
 }
 
-/// How many of the wanted segments a base path ends with.
+/// The number of wanted segments that the base path already ends with.
 fn known(endpoint: &Endpoint, has: &[String], wanted: &[&str]) -> usize {
     let ends_with = |count: &usize| {
         let (end, wanted) = (has.len().checked_sub(*count).map(|start| &has[start..]), &wanted[..*count]);
@@ -133,8 +133,8 @@ fn segments(path: &str) -> impl Iterator<Item = &str> {
     path.split('/').filter(|segment| !segment.is_empty())
 }
 
-/// The host and the port, for messages: a URL may hold secrets elsewhere.
-pub(super) fn shown(url: &Url) -> String {
+/// The host and port, for messages: a URL may contain secrets elsewhere.
+pub(super) fn authority(url: &Url) -> String {
     match (url.host_str(), url.port()) {
         (Some(host), Some(port)) => format!("{host}:{port}"),
         (Some(host), None) => host.to_owned(),
@@ -147,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn whatever_is_there_is_not_added_again() {
+    fn existing_path_segments_are_not_added_again() {
         let chat = Provider::OpenAiChat;
         for (provider, base, expected) in [
             (chat, "http://[::1]:8080", "http://[::1]:8080/v1/chat/completions"),
@@ -209,7 +209,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_secret_in_a_base_url_is_known() {
+    fn secrets_in_a_base_url_are_found() {
         for (base, expected) in [
             ("https://me:pass%2Fword@h", &["pass%2Fword", "pass/word"][..]),
             ("https://token@h/?api-version=2024-10-21", &["token", "token"]),

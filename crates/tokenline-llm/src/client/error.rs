@@ -1,13 +1,12 @@
-//! Why there is no answer, or no more of it.
+//! Errors of requests and their responses.
 
 use std::error::Error;
 use std::fmt;
 use std::time::Duration;
 
-/// Why a request has no answer, or an answer broke off.
+/// The reason a request failed or its response broke off.
 ///
-/// It says what a person needs who has to mend it, the provider's own words among it, but of the URL no more
-/// than host and path, and nothing else that was sent.
+/// The message includes the provider's error text and, of the URL, host and path only; nothing else that was sent.
 #[derive(Debug)]
 pub struct ClientError(Box<Inner>);
 
@@ -23,22 +22,21 @@ struct Inner {
     source: Option<Box<dyn Error + Send + Sync>>,
 }
 
-/// What kind of thing went wrong.
+/// The kind of a [`ClientError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ClientErrorKind {
-    /// The client is set up wrongly: a base URL that is none, a key that cannot be sent. Nothing
-    /// was sent.
+    /// The client's configuration is invalid, such as its base URL or key. Nothing was sent.
     Configuration,
-    /// The provider cannot be asked that; see [`RequestError`](crate::request::RequestError). Nothing was sent.
+    /// The provider cannot express the request; see [`RequestError`](crate::request::RequestError). Nothing was sent.
     Request,
-    /// No connection came about. Nothing was sent.
+    /// Cannot connect. Nothing was sent.
     Connect,
-    /// The provider answered with an error: with a status other than success, or with one in place of the stream.
+    /// The provider responded with an error: a status other than success, or an error in place of the stream.
     Status,
-    /// The provider answered with something that is no stream.
+    /// The provider responded with something other than a stream.
     ContentType,
-    /// Nothing came for too long.
+    /// A timeout passed.
     Timeout,
     /// The connection broke.
     Transport,
@@ -97,7 +95,7 @@ impl ClientError {
         self
     }
 
-    /// What kind of thing went wrong.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ClientErrorKind {
         self.0.kind
@@ -109,26 +107,26 @@ impl ClientError {
         self.0.status
     }
 
-    /// How long the provider asks to wait before the next request.
+    /// The wait the provider asks for before the next request.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         self.0.retry_after
     }
 
-    /// The provider's id of the request, for its support.
+    /// The provider's request id, for its support.
     #[must_use]
     pub fn request_id(&self) -> Option<&str> {
         self.0.request_id.as_deref()
     }
 
-    /// How often the request was sent, or tried to be.
+    /// The number of attempts to send the request.
     #[must_use]
     pub fn attempts(&self) -> u32 {
         self.0.attempts
     }
 
-    /// Whether the request produced nothing and may be sent again: no connection, 429, or a status
-    /// that tells of a fault that passes.
+    /// Whether the request produced nothing and may be sent again: no connection, 429, or a status that signals a
+    /// transient fault.
     #[must_use]
     pub fn is_retryable(&self) -> bool {
         self.0.is_retryable
@@ -139,18 +137,18 @@ impl fmt::Display for ClientError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Inner { message, retry_after, request_id, attempts, .. } = &*self.0;
         f.write_str(message)?;
-        let mut beside = Vec::new();
+        let mut details = Vec::new();
         if *attempts > 1 {
-            beside.push(format!("{attempts} attempts"));
+            details.push(format!("{attempts} attempts"));
         }
         if let Some(retry_after) = retry_after.filter(|wait| !wait.is_zero()) {
-            beside.push(format!("try again after {} s", retry_after.as_secs_f64().ceil()));
+            details.push(format!("try again after {} s", retry_after.as_secs_f64().ceil()));
         }
         if let Some(request_id) = request_id {
-            beside.push(format!("request id {request_id}"));
+            details.push(format!("request id {request_id}"));
         }
-        if !beside.is_empty() {
-            write!(f, " ({})", beside.join(", "))?;
+        if !details.is_empty() {
+            write!(f, " ({})", details.join(", "))?;
         }
         Ok(())
     }
@@ -162,7 +160,7 @@ impl Error for ClientError {
     }
 }
 
-/// What is beneath all: the system's or the protocol's own word for it.
+/// The innermost error, in the words of the system or the protocol.
 pub(super) fn root_cause(error: &(dyn Error + 'static)) -> String {
     let mut cause = error;
     while let Some(deeper) = cause.source() {

@@ -1,4 +1,4 @@
-//! The client.
+//! The HTTP client.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,12 +12,12 @@ use tokenline_codec::observe::ModelRequest;
 use super::builder::LlmClientBuilder;
 use super::error::root_cause;
 use super::retry::Retries;
-use super::{ClientError, ClientErrorKind, ContinuedRequest, StreamRequest, endpoint, refusal};
+use super::{ClientError, ClientErrorKind, ContinuedRequest, StreamRequest, endpoint, error_response};
 use crate::request::ChatRequest;
 use crate::secrets::Secrets;
 use crate::{ContinuationOptions, Provider};
 
-/// Asks a provider, or a server that speaks as it does, for streamed answers.
+/// Requests streamed responses from a provider or a compatible server.
 ///
 /// Cheap to clone; clones share their connections. See [the module](super).
 #[derive(Clone)]
@@ -28,7 +28,7 @@ pub(super) struct Inner {
     pub(super) provider: Provider,
     pub(super) base_url: Url,
     pub(super) headers: HeaderMap,
-    /// Whether anything in the requests says who asks.
+    /// Whether requests carry credentials.
     pub(super) has_key: bool,
     pub(super) secrets: Secrets,
     pub(super) read_timeout: Duration,
@@ -36,12 +36,12 @@ pub(super) struct Inner {
 }
 
 impl LlmClient {
-    /// A client that is set up step by step.
+    /// A builder, for all settings.
     pub fn builder(provider: Provider) -> LlmClientBuilder {
         LlmClientBuilder::new(provider)
     }
 
-    /// A client with the base URL and the key that the environment gives, or else the provider's own address.
+    /// A client with the base URL and the key in the environment. Default: the provider's own URL.
     ///
     /// # Errors
     ///
@@ -50,8 +50,8 @@ impl LlmClient {
         Self::builder(provider).build()
     }
 
-    /// A client for the provider, or a server that implements its API, at this base URL, with the key of the
-    /// environment if there is one.
+    /// A client for the provider, or a compatible server, at this base URL, with the key in the environment, if there
+    /// is one.
     ///
     /// # Errors
     ///
@@ -60,31 +60,31 @@ impl LlmClient {
         Self::builder(provider).base_url(base_url).build()
     }
 
-    /// Whom it asks.
+    /// The provider.
     #[must_use]
     pub fn provider(&self) -> Provider {
         self.0.provider
     }
 
-    /// Prepares a request: what can be wrong with it is found before anything is sent.
+    /// Prepares a request, and validates it before anything is sent.
     ///
     /// # Errors
     ///
-    /// [`Request`](ClientErrorKind::Request) if the provider cannot be asked that.
+    /// [`Request`](ClientErrorKind::Request) if the provider cannot express the request.
     pub fn stream(&self, request: &ChatRequest) -> Result<StreamRequest, ClientError> {
         let provider = self.provider();
         if !request.stream {
-            let message = "the request cannot be sent: the client reads streams, and `stream` is off";
+            let message = "cannot send the request: the client only reads streams, but `stream` is false";
             return Err(ClientError::new(ClientErrorKind::Request, message));
         }
         let mut body = request.to_object(provider).map_err(|error| {
-            ClientError::new(ClientErrorKind::Request, format!("the request cannot be sent: {error}"))
+            ClientError::new(ClientErrorKind::Request, format!("cannot send the request: {error}"))
                 .with_source(error)
         })?;
         let url = endpoint::url(provider, &self.0.base_url, &request.model);
         provider.api().adapt_to_host(&mut body, url.host_str().unwrap_or_default());
         let options = request.reading_options().map_err(|error| {
-            ClientError::new(ClientErrorKind::Request, format!("the request cannot be sent: {error}"))
+            ClientError::new(ClientErrorKind::Request, format!("cannot send the request: {error}"))
                 .with_source(error)
         })?;
         let model = ModelRequest {
@@ -100,8 +100,8 @@ impl LlmClient {
         Ok(StreamRequest::new(self.clone(), url, body.to_string().into(), options, model))
     }
 
-    /// Prepares a request whose answer is continued when it is cut off, by as many further requests as that takes and
-    /// the settings allow: see [`ContinuedRecords`](super::ContinuedRecords).
+    /// Prepares a request whose response is continued when it is cut off, by as many further requests as needed and
+    /// allowed: see [`ContinuedRecords`](super::ContinuedRecords).
     ///
     /// # Errors
     ///
@@ -115,7 +115,7 @@ impl LlmClient {
         Ok(ContinuedRequest::new(self.clone(), request.clone(), continuation))
     }
 
-    /// Sends a body until there is an answer, or a reason that there is none, and says how often.
+    /// Sends a body, with retries. Returns the response and the number of attempts.
     pub(super) async fn send(&self, url: &Url, body: &Bytes) -> Result<(Response, u32), ClientError> {
         self.0.retries.run(|| self.0.attempt(url.clone(), body.clone())).await
     }
@@ -123,7 +123,7 @@ impl LlmClient {
 
 impl Inner {
     async fn attempt(&self, url: Url, body: Bytes) -> Result<Response, ClientError> {
-        let host = endpoint::shown(&url);
+        let host = endpoint::authority(&url);
         let accept = self.provider.info().framing.media_type();
         let request = self
             .http
@@ -134,37 +134,37 @@ impl Inner {
             .body(body);
         let started = Instant::now();
         match request.send().await {
-            Ok(response) => refusal::check(self, response).await,
-            Err(error) => Err(self.unsent(error, &host, started.elapsed())),
+            Ok(response) => error_response::check(self, response).await,
+            Err(error) => Err(self.send_error(error, &host, started.elapsed())),
         }
     }
 
-    /// Why there is no response.
-    fn unsent(&self, error: reqwest::Error, host: &str, waited: Duration) -> ClientError {
+    /// The error for a request without a response.
+    fn send_error(&self, error: reqwest::Error, host: &str, waited: Duration) -> ClientError {
         let cause = root_cause(&error);
         let (kind, message) = if error.is_connect() {
-            let proxy = if names_a_proxy() { " (the environment names a proxy)" } else { "" };
+            let proxy = if has_proxy_variable() { " (the environment names a proxy)" } else { "" };
             (ClientErrorKind::Connect, format!("cannot connect to {host}{proxy}: {cause}"))
         } else if error.is_timeout() {
-            // Whoever sets up the HTTP client may have set a limit of its own.
+            // The HTTP client may have a timeout of its own.
             let limit = match waited < self.read_timeout {
-                true => "the time that the HTTP client was given".to_owned(),
+                true => "the timeout of the HTTP client".to_owned(),
                 false => format!("{} s", self.read_timeout.as_secs_f64()),
             };
-            (ClientErrorKind::Timeout, format!("no answer from {host} within {limit}"))
+            (ClientErrorKind::Timeout, format!("no response from {host} within {limit}"))
         } else if error.is_builder() {
-            (ClientErrorKind::Configuration, format!("the request to {host} cannot be made: {cause}"))
+            (ClientErrorKind::Configuration, format!("cannot build the request to {host}: {cause}"))
         } else {
-            (ClientErrorKind::Transport, format!("the connection to {host} broke before an answer: {cause}"))
+            (ClientErrorKind::Transport, format!("the connection to {host} broke before a response: {cause}"))
         };
-        // Without a connection nothing was sent. Afterwards nobody knows what the model did.
+        // Without a connection nothing was sent. Later, the model may already have been running.
         let is_retryable = kind == ClientErrorKind::Connect;
         ClientError::new(kind, message).with_source(error.without_url()).retryable(is_retryable)
     }
 }
 
-/// Whether requests may go by way of somebody whom the error does not name.
-fn names_a_proxy() -> bool {
+/// Whether requests may go through a proxy, which the error does not name.
+fn has_proxy_variable() -> bool {
     ["http_proxy", "https_proxy", "all_proxy"].iter().any(|name| {
         [name.to_string(), name.to_uppercase()]
             .iter()
@@ -176,7 +176,7 @@ impl fmt::Debug for LlmClient {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("LlmClient")
             .field("provider", &self.0.provider)
-            .field("host", &endpoint::shown(&self.0.base_url))
+            .field("host", &endpoint::authority(&self.0.base_url))
             .finish_non_exhaustive()
     }
 }

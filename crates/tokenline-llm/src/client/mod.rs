@@ -20,7 +20,7 @@
 //! # use tokenline_llm::replay::{self, ReplayServer};
 //! # let server = ReplayServer::bind("127.0.0.1:0".parse()?, replay::builtin()).await?;
 //! # let base_url = &server.url();
-//! // The key is that of the environment: OPENAI_API_KEY.
+//! // The key is read from the environment: OPENAI_API_KEY.
 //! let client = LlmClient::new(Provider::OpenAiChat, base_url)?;
 //! let request = ChatRequest::new("definitions")
 //!     .system("Write JSON Lines: {\"entity\", \"definition\"}.")
@@ -35,42 +35,43 @@
 //! # }
 //! ```
 //!
-//! Dropping the stream closes the connection, and whoever does not read makes the provider wait.
+//! Dropping the stream closes the connection; not reading from it slows the provider down.
 //!
 //! # When a request is sent again
 //!
-//! Only before the first byte of an answer, and only if it produced nothing: no connection came
-//! about, or the provider refused with 429 or a 5xx. `Retry-After` is honoured up to a minute; if it
-//! is longer, the error says so. `504` and `524` are not repeated: they tell of a request that was
-//! taken and took too long, and so does a connection that breaks before the answer. Once an answer has
-//! begun nothing is ever sent again. [`retries`](LlmClientBuilder::retries) says how often; 0 never.
+//! Only before the first byte of a response, and only if it produced nothing: the connection failed, or the provider
+//! responded with 429 or a 5xx. `Retry-After` is honoured up to a minute; a longer wait becomes an error that names it.
+//! `504` and `524` are not repeated: the model may have started, as it may if the connection breaks before the
+//! response. Once a response has begun, the request is never sent again. [`retries`](LlmClientBuilder::retries) sets
+//! the number of repetitions; 0 disables them.
 //!
 //! # Secrets
 //!
-//! Keys, the headers of [`header`](LlmClientBuilder::header), and what is secret in the base URL (user and password, and
-//! keys in its query) are in no error, log or debug output; where a provider repeats one in an error it is masked.
-//! Errors name the host and the path of a request, and nothing else of its URL: a token in the path would be shown.
-//! Redirects are followed to the same scheme, host and port only, and only those that keep the request as it is (307
-//! and 308).
+//! Keys, headers set with [`header`](LlmClientBuilder::header), and the secrets in the base URL (user and password,
+//! keys in the query) never appear in errors, logs or debug output; if a provider repeats one in an error it is masked.
+//! Errors show the host and the path of a request, but no other part of its URL: a token in the path is visible.
+//! Redirects are followed only to the same scheme, host and port, and only if they keep the request unchanged (307 and
+//! 308).
 //!
 //! # TLS
 //!
-//! TLS is rustls, with the certificates that the system trusts. Its cryptography is ring; with the feature `aws-lc` it is
-//! aws-lc-rs, which has post-quantum key exchange and takes a C compiler and a minute to build. A program that installs a
-//! provider of its own (`rustls::crypto::CryptoProvider::install_default`) before it builds a client keeps that one. See
-//! [`install_crypto_provider`] if it also builds clients with reqwest itself.
+//! TLS is rustls, with the system's trusted certificates. Its cryptography is ring; with the feature `aws-lc` it is
+//! aws-lc-rs, which adds post-quantum key exchange, but needs a C compiler and a minute to build. If the program
+//! installs a provider of its own (`rustls::crypto::CryptoProvider::install_default`) before building a client, the
+//! client uses it. See [`install_crypto_provider`] if the program also builds clients with reqwest itself.
 //!
-//! # What this is not
+//! # Not included
 //!
-//! [`continued`](LlmClient::continued) asks on when an answer was cut off; [`stream`](LlmClient::stream) does not. It
-//! does not run tools, or upload files. [`http`](LlmClientBuilder::http) sets what else reqwest can do.
+//! The client does not run tools or upload files. [`stream`](LlmClient::stream) does not continue a response that was
+//! cut off; [`continued`](LlmClient::continued) does. [`http`](LlmClientBuilder::http) sets everything else that
+//! reqwest can do.
 
 mod api_key;
 mod builder;
 mod endpoint;
 mod error;
+mod error_response;
 mod llm_client;
-mod refusal;
 mod response_body;
 mod retry;
 mod stream_request;
@@ -88,6 +89,6 @@ pub use crate::continued::{
     ContinuationReport, ContinuedError, ContinuedEvents, ContinuedRecords, ContinuedRequest,
 };
 
-/// The HTTP client beneath, for [`LlmClientBuilder::http`].
+/// The underlying HTTP client, for [`LlmClientBuilder::http`].
 #[doc(no_inline)]
 pub use reqwest;

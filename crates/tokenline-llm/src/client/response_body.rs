@@ -1,4 +1,4 @@
-//! The bytes of an answer.
+//! The bytes of a response.
 
 use std::fmt;
 use std::pin::Pin;
@@ -12,17 +12,18 @@ use reqwest::Response;
 
 use super::error::root_cause;
 use super::llm_client::Inner;
-use super::{ClientError, ClientErrorKind, refusal};
+use super::{ClientError, ClientErrorKind, error_response};
 
-/// The bytes of an answer, as they come. Dropping it closes the connection.
+/// The bytes of a response, as they arrive. Dropping it closes the connection.
 #[must_use = "streams do nothing unless polled"]
 pub struct ResponseBody(Pin<Box<dyn Stream<Item = Result<Bytes, ClientError>> + Send>>);
 
 impl ResponseBody {
-    /// The body of a response to a request that was sent so many times.
+    /// The body of a response, after this many attempts.
     pub(super) fn new(response: Response, client: &Inner, attempts: u32) -> Self {
         let read_timeout = client.read_timeout;
-        let (status, request_id) = (response.status(), refusal::request_id(client, response.headers()));
+        let (status, request_id) =
+            (response.status(), error_response::request_id(client, response.headers()));
         let (mut received, mut last) = (0, Instant::now());
         Self(Box::pin(response.bytes_stream().map(move |chunk| {
             match chunk {
@@ -31,7 +32,7 @@ impl ResponseBody {
                     last = Instant::now();
                     Ok(chunk)
                 }
-                Err(error) => Err(broken(error, received, last.elapsed(), read_timeout)
+                Err(error) => Err(body_error(error, received, last.elapsed(), read_timeout)
                     .with_status(status.as_u16())
                     .with_request_id(request_id.clone())
                     .with_attempts(attempts)),
@@ -40,11 +41,16 @@ impl ResponseBody {
     }
 }
 
-fn broken(error: reqwest::Error, received: u64, silence: Duration, read_timeout: Duration) -> ClientError {
+fn body_error(
+    error: reqwest::Error,
+    received: u64,
+    silence: Duration,
+    read_timeout: Duration,
+) -> ClientError {
     let (kind, message) = if error.is_timeout() {
-        // Whoever sets up the HTTP client may have set a limit to answers as a whole.
+        // The HTTP client may have a timeout of its own.
         let message = match silence < read_timeout {
-            true => "the answer took longer than the HTTP client was given".to_owned(),
+            true => "the response took longer than the timeout of the HTTP client".to_owned(),
             false => format!("the provider was silent for {} s", read_timeout.as_secs_f64()),
         };
         (ClientErrorKind::Timeout, message)
@@ -52,7 +58,7 @@ fn broken(error: reqwest::Error, received: u64, silence: Duration, read_timeout:
         (ClientErrorKind::Transport, format!("the connection broke: {}", root_cause(&error)))
     };
     let bytes = if received == 1 { "byte" } else { "bytes" };
-    ClientError::new(kind, format!("{message}, {received} {bytes} into the answer"))
+    ClientError::new(kind, format!("{message}, {received} {bytes} into the response"))
         .with_source(error.without_url())
 }
 

@@ -1,4 +1,4 @@
-//! When a request is sent again.
+//! Retries of requests.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -9,23 +9,23 @@ use reqwest::header::{HeaderMap, HeaderValue};
 
 use super::ClientError;
 
-/// The longest that a provider is waited for. Whoever is told to wait for longer decides for themselves.
+/// The longest pause honoured. A longer one is left to the caller.
 const MAX_WAIT: Duration = Duration::from_secs(60);
 const FIRST_WAIT: Duration = Duration::from_millis(500);
 const LONGEST_WAIT: Duration = Duration::from_secs(8);
 
-/// How often a request may be repeated.
+/// The number of times a request may be repeated.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Retries(pub(super) u32);
 
 impl Retries {
-    /// Tries until there is an answer, an error that is not to be repeated, or no retry left. With the answer it says
-    /// how often.
+    /// Tries until there is a response, an error that must not be repeated, or no retry left. Returns the response and
+    /// the number of attempts.
     pub(super) async fn run<R, F>(self, attempt: impl Fn() -> F) -> Result<(R, u32), ClientError>
     where
         F: Future<Output = Result<R, ClientError>>,
     {
-        // Shared with the closure, and the future is to be `Send`.
+        // Shared with the closure; atomic because the future must be `Send`.
         let attempts = AtomicU32::new(0);
         let waits = ExponentialBuilder::default()
             .with_min_delay(FIRST_WAIT)
@@ -36,22 +36,22 @@ impl Retries {
             attempts.fetch_add(1, Ordering::Relaxed);
             attempt()
         };
-        let outcome = counted
+        let result = counted
             .retry(waits)
             .when(ClientError::is_retryable)
-            .adjust(|error, wait| wait.and_then(|wait| patience(wait, error.retry_after())))
-            .notify(tell)
+            .adjust(|error, wait| wait.and_then(|wait| retry_delay(wait, error.retry_after())))
+            .notify(log_retry)
             .await;
-        match outcome {
-            Ok(answer) => Ok((answer, attempts.into_inner())),
+        match result {
+            Ok(response) => Ok((response, attempts.into_inner())),
             Err(error) => Err(error.with_attempts(attempts.into_inner())),
         }
     }
 }
 
-/// Tells those who watch that a request is sent once more.
-#[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "nobody watches"))]
-fn tell(error: &ClientError, wait: Duration) {
+/// Logs a retry.
+#[cfg_attr(not(feature = "tracing"), expect(unused_variables, reason = "only logged"))]
+fn log_retry(error: &ClientError, wait: Duration) {
     #[cfg(feature = "tracing")]
     tracing::warn!(
         target: "tokenline",
@@ -62,28 +62,28 @@ fn tell(error: &ClientError, wait: Duration) {
     );
 }
 
-/// How long to wait where the provider may have said so; `None` if that is too long.
-fn patience(wait: Duration, retry_after: Option<Duration>) -> Option<Duration> {
+/// The delay before a retry, as the provider asks, if it does; `None` if that is too long.
+fn retry_delay(wait: Duration, retry_after: Option<Duration>) -> Option<Duration> {
     match retry_after {
         None => Some(wait),
         Some(after) => (after <= MAX_WAIT).then_some(after),
     }
 }
 
-/// Whether a refusal says that nothing was done, and that this may pass.
-pub(super) fn may_pass(status: StatusCode, headers: &HeaderMap, message: &str) -> bool {
-    // OpenAI and Anthropic say it themselves.
+/// Whether an error response shows that the request did nothing and that the fault is transient.
+pub(super) fn is_transient(status: StatusCode, headers: &HeaderMap, message: &str) -> bool {
+    // OpenAI and Anthropic decide it themselves.
     match headers.get("x-should-retry").map(HeaderValue::as_bytes) {
         Some(b"true") => return true,
         Some(b"false") => return false,
         _ => {}
     }
     match status.as_u16() {
-        // An account without money does not get any by waiting.
+        // An exhausted quota does not recover by waiting.
         429 => !message.contains("insufficient_quota"),
-        // Whoever waited in between gave up; the model may be at it still.
+        // The gateway gave up, but the model may still be running.
         504 | 524 => false,
-        // What the server cannot do, it cannot do later.
+        // Unsupported requests stay unsupported.
         501 | 505 => false,
         status => status >= 500,
     }
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_produced_nothing_is_repeated() {
+    fn only_transient_faults_are_repeated() {
         let none = HeaderMap::new();
         for (status, expected) in [
             (400, false),
@@ -122,18 +122,18 @@ mod tests {
             (302, false),
         ] {
             let status = StatusCode::from_u16(status).unwrap();
-            assert_eq!(may_pass(status, &none, ""), expected, "{status}");
+            assert_eq!(is_transient(status, &none, ""), expected, "{status}");
         }
-        assert!(!may_pass(StatusCode::TOO_MANY_REQUESTS, &none, "insufficient_quota"));
-        assert!(may_pass(StatusCode::CONFLICT, &headers("x-should-retry", "true"), ""));
-        assert!(!may_pass(StatusCode::INTERNAL_SERVER_ERROR, &headers("x-should-retry", "false"), ""));
+        assert!(!is_transient(StatusCode::TOO_MANY_REQUESTS, &none, "insufficient_quota"));
+        assert!(is_transient(StatusCode::CONFLICT, &headers("x-should-retry", "true"), ""));
+        assert!(!is_transient(StatusCode::INTERNAL_SERVER_ERROR, &headers("x-should-retry", "false"), ""));
     }
 
     #[test]
-    fn patience_ends_at_a_minute() {
+    fn a_pause_above_a_minute_is_not_awaited() {
         let (second, minute) = (Duration::from_secs(1), Duration::from_secs(60));
-        assert_eq!(patience(second, None), Some(second));
-        assert_eq!(patience(second, Some(minute)), Some(minute));
-        assert_eq!(patience(second, Some(minute + second)), None);
+        assert_eq!(retry_delay(second, None), Some(second));
+        assert_eq!(retry_delay(second, Some(minute)), Some(minute));
+        assert_eq!(retry_delay(second, Some(minute + second)), None);
     }
 }

@@ -1,4 +1,4 @@
-//! A request that is ready to be sent.
+//! A request ready to be sent.
 
 use std::fmt;
 
@@ -12,7 +12,7 @@ use tokenline_core::{Options, Rejected, Validate, ValidateCall};
 use super::{ClientError, LlmClient, ResponseBody};
 use crate::{ResponseParser, ResponseStream};
 
-/// A request that is ready to be sent, and how its answer is to be read.
+/// A request ready to be sent, with the parser of its response.
 ///
 /// ```no_run
 /// # async fn calls(tools: impl tokenline_core::ValidateCall + Send + Sync + 'static) -> Result<(), Box<dyn std::error::Error>> {
@@ -54,14 +54,14 @@ impl StreamRequest {
         Self { client, url, body, parser, model }
     }
 
-    /// Reads the records of the answer into a type. Call it before what is to hold for these records.
+    /// Deserializes the records of the response into a type. Call it before other settings for these records.
     pub fn typed<T: DeserializeOwned>(self) -> StreamRequest<T> {
         self.map_parser(ResponseParser::typed)
     }
 }
 
 impl<T> StreamRequest<T> {
-    /// Changes how the answer is read in any other way that a parser knows.
+    /// Changes any other setting of the parser.
     ///
     /// ```
     /// # use tokenline_llm::TextMode;
@@ -78,44 +78,44 @@ impl<T> StreamRequest<T> {
         StreamRequest { client, url, body, parser: change(parser), model }
     }
 
-    /// Keeps what the response says, for [`ResponseStream::into_message`].
+    /// Keeps the response as a message, for [`ResponseStream::into_message`].
     pub fn with_message(self) -> Self {
         self.map_parser(ResponseParser::with_message)
     }
 
-    /// Holds each record of the text against a validator.
+    /// Validates each record in the text.
     pub fn with_validator(self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.map_parser(|parser| parser.with_validator(validator))
     }
 
-    /// Holds each tool call, native or not, against the definitions of tools.
+    /// Validates each tool call, native or not, against tool definitions.
     pub fn with_tools(self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.map_parser(|parser| parser.with_tools(tools))
     }
 
-    /// Ends the answer, and closes its connection, with so many records or tool calls; see
+    /// Ends the response after this many records or tool calls, and closes its connection; see
     /// [`ResponseStream::with_max_records`].
     pub fn with_max_records(self, max_records: u64) -> Self {
         self.map_parser(|parser| parser.with_max_records(max_records))
     }
 
-    /// Lives with so many rejects of the answer; see [`ResponseStream::with_error_budget`].
+    /// Allows this many rejects; see [`ResponseStream::with_error_budget`].
     pub fn with_error_budget(self, rejects: u64) -> Self {
         self.map_parser(|parser| parser.with_error_budget(rejects))
     }
 
-    /// Gives what is rejected of the answer a second chance; see [`ResponseParser::with_repair`].
+    /// Sets a closure that may replace rejected text; see [`ResponseParser::with_repair`].
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
         self.map_parser(|parser| parser.with_repair(repair))
     }
 
-    /// Sends the request and waits until the answer begins.
+    /// Sends the request and waits for the start of the response.
     ///
-    /// Dropping what this returns, before or after, closes the connection.
+    /// Dropping the future or the stream closes the connection.
     ///
     /// # Errors
     ///
-    /// If there is no answer; [`ClientError::kind`] says what went wrong.
+    /// If there is no response stream; [`ClientError::kind`] gives the reason.
     pub async fn send(self) -> Result<ResponseStream<ResponseBody, T>, ClientError> {
         let Self { client, url, body, parser, model } = self;
         let start = Start::now();
@@ -126,7 +126,7 @@ impl<T> StreamRequest<T> {
     }
 }
 
-/// Without the messages and without the key.
+/// Hides the messages and the key.
 impl<T> fmt::Debug for StreamRequest<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("StreamRequest").field("client", &self.client).finish_non_exhaustive()

@@ -1,4 +1,4 @@
-//! The event source as a stream of the wire's bytes.
+//! An event source as a stream of wire bytes.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -13,36 +13,36 @@ use reqwest_eventsource::{Error, Event, EventSource, ReadyState};
 use super::EventSourceError;
 use super::failure::failure;
 
-/// The messages of an [`EventSource`], as the bytes of the event stream that they came in.
+/// The messages of an [`EventSource`], as the bytes of an event stream.
 ///
-/// To be given to an [`ResponseStream`](crate::ResponseStream); the [module](super) says what for. Each item is one
-/// message. Comments, ids and `retry` are not in it: nothing reads them.
+/// It is the source of a [`ResponseStream`](crate::ResponseStream); see the [module](super). Each item is one message.
+/// Comments, ids and `retry` are dropped: nothing reads them.
 ///
-/// It is pulled, starts nothing in the background, and sends its request when it is first polled. Dropping it closes
-/// the connection. After its end, or its one error, it has let go of the source and stays ended.
+/// It is lazy: it starts nothing in the background, and sends its request when first polled. Dropping it closes the
+/// connection. After its end, or its one error, it has dropped the source and stays ended.
 #[must_use = "streams do nothing unless polled"]
 pub struct EventSourceBody {
     state: State,
-    /// The server's answer has begun.
-    has_answered: bool,
+    /// The server's response has begun.
+    has_responded: bool,
 }
 
 enum State {
     Open(Box<EventSource>),
-    /// It is over, and what the server says of that is being read.
+    /// It has ended; the server's error message is being read.
     Failed(Pin<Box<dyn Future<Output = Option<EventSourceError>> + Send>>),
     Ended,
 }
 
 impl EventSourceBody {
-    /// The body that comes over an event source, whose retry policy from now on is [`Never`].
+    /// Wraps an event source, and sets its retry policy to [`Never`].
     ///
-    /// Hand it over before it has failed. One that has is about to send its request again, which cannot be told from
-    /// one that is about to send its first.
+    /// Do this before it has failed: a failed source is about to send its request again, and cannot be told from a new
+    /// one.
     pub fn new(mut source: EventSource) -> Self {
         source.set_retry_policy(Box::new(Never));
-        let has_answered = source.ready_state() == ReadyState::Open;
-        Self { state: State::Open(Box::new(source)), has_answered }
+        let has_responded = source.ready_state() == ReadyState::Open;
+        Self { state: State::Open(Box::new(source)), has_responded }
     }
 }
 
@@ -54,15 +54,15 @@ impl Stream for EventSourceBody {
             let error = match &mut self.state {
                 State::Open(source) => match ready!(poll_source(source, cx)) {
                     Ok(Some(Ok(Event::Open))) => {
-                        self.has_answered = true;
+                        self.has_responded = true;
                         continue;
                     }
                     Ok(Some(Ok(Event::Message(message)))) => {
                         return Poll::Ready(Some(Ok(wire_of(&message.event, &message.data))));
                     }
                     Ok(Some(Err(error))) => {
-                        // The source goes here, and is not asked again whatever its policy.
-                        self.state = State::Failed(Box::pin(failure(error, self.has_answered)));
+                        // Dropping the source here prevents a retry, whatever its policy.
+                        self.state = State::Failed(Box::pin(failure(error, self.has_responded)));
                         continue;
                     }
                     Ok(None) => None,
@@ -83,25 +83,25 @@ impl Stream for EventSourceBody {
 
 struct Panicked;
 
-const PANICKED: &str = "it panicked, as it does on a stream that begins with a byte order mark";
+const PANICKED: &str = "it panicked, as it does if a stream begins with a byte order mark";
 
-/// A server must not be able to end the task by the first three bytes that it sends.
+/// A server must not be able to end the task with its first three bytes.
 fn poll_source(
     source: &mut EventSource,
     cx: &mut Context<'_>,
 ) -> Poll<Result<Option<Result<Event, Error>>, Panicked>> {
-    // What state a panic left the source in does not matter: it is dropped.
+    // The state a panic leaves the source in does not matter: it is dropped.
     match catch_unwind(AssertUnwindSafe(|| Pin::new(source).poll_next(cx))) {
         Ok(poll) => poll.map(Ok),
         Err(_) => Poll::Ready(Err(Panicked)),
     }
 }
 
-/// The bytes of a message. Neither its name nor a line of its data has a CR or a LF: those end lines.
+/// The bytes of a message. Neither its name nor a line of its data contains CR or LF: those end lines.
 fn wire_of(event: &str, data: &str) -> String {
     let mut wire = String::with_capacity(event.len() + data.len() + "event: \ndata: \n\n".len());
     let mut add = |field: &str, value: &str| {
-        // The space belongs to the field, so that one that the value begins with stays.
+        // The space belongs to the field, so that the value keeps its own leading space.
         for part in [field, ": ", value, "\n"] {
             wire.push_str(part);
         }
@@ -120,11 +120,11 @@ impl FusedStream for EventSourceBody {
     }
 }
 
-/// Without the request and what it holds.
+/// Hides the request, which may hold secrets.
 impl fmt::Debug for EventSourceBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EventSourceBody")
-            .field("has_answered", &self.has_answered)
+            .field("has_responded", &self.has_responded)
             .field("is_ended", &self.is_terminated())
             .finish_non_exhaustive()
     }
@@ -138,7 +138,7 @@ mod tests {
     use super::wire_of;
 
     #[test]
-    fn a_message_is_the_same_after_it_was_put_on_the_wire_again() {
+    fn a_message_survives_a_round_trip() {
         for event in ["message", "content_block_delta", " spaced ", "a: b", "é"] {
             for data in
                 ["", " ", "{\"a\":1}", " a", "a\nb", "\n", "\n\na\n", ": no comment", "\u{feff}a", "data: x"]

@@ -1,4 +1,4 @@
-//! What may fail about an event source.
+//! Errors of an event source.
 
 use std::error::Error as StdError;
 use std::fmt;
@@ -6,44 +6,44 @@ use std::time::Duration;
 
 use reqwest_0_12::{Error as HttpError, StatusCode};
 
-/// Why there is no answer, or not all of it. What came before was delivered before.
+/// The reason there is no response, or only a part of it. Everything received before was delivered.
 ///
-/// After [`Connect`](Self::Connect) the request may be sent again, and after a [`Status`](Self::Status) of 429 or 5xx
-/// when the server's pause is over. After any other the model may have been at work already.
+/// The request may be sent again after [`Connect`](Self::Connect), and after a [`Status`](Self::Status) of 429 or 5xx
+/// once the server's pause is over. After any other error the model may already have been running.
 ///
-/// No error shows the URL, in which there may be a key.
+/// No error shows the URL, which may contain a key.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum EventSourceError {
-    /// No connection could be made, so that nothing was sent: the name is not known, nothing listens there.
+    /// No connection, so nothing was sent: unknown host, or nothing listens there.
     Connect(HttpError),
-    /// The connection failed, or the client's timeout passed, before the server answered. It may have received the
-    /// request.
-    Unanswered(HttpError),
-    /// The connection failed, or the client's timeout passed, before the answer was over.
-    Broken(HttpError),
-    /// The server answered with a status other than 200.
+    /// The connection failed, or the client's timeout passed, before the server responded. The server may have received
+    /// the request.
+    NoResponse(HttpError),
+    /// The connection failed, or the client's timeout passed, before the response ended.
+    Interrupted(HttpError),
+    /// The server responded with a status other than 200.
     Status {
         /// The status: 429.
         status: u16,
-        /// What the server said, at most 500 characters of it.
+        /// The server's message, truncated to 500 characters.
         message: Option<String>,
-        /// How long the server asks to wait: `retry-after` in seconds, or `retry-after-ms`.
+        /// The pause the server asks for: `retry-after` in seconds, or `retry-after-ms`.
         retry_after: Option<Duration>,
     },
-    /// The server answered with something else than an event stream: a page of HTML, JSON in one piece.
+    /// The server responded with something other than an event stream: an HTML page, a JSON document.
     ContentType {
-        /// The header `content-type`; empty if there is none.
+        /// The header `content-type`; empty if missing.
         content_type: String,
-        /// The error in the body, where that is JSON; at most 500 characters of it.
+        /// The error in a JSON body, truncated to 500 characters.
         message: Option<String>,
     },
-    /// The answer had a byte that is not UTF-8, `\xFF`, or ended within a character.
+    /// The response had a byte that is not UTF-8, or ended within a character.
     NotUtf8 {
-        /// Bytes of the answer from there on, none of which was read.
+        /// The number of unread bytes of the response, starting at that byte.
         unread: usize,
     },
-    /// The event source failed in another way, and this is what can be said of it.
+    /// The event source failed for this other reason.
     Failed(&'static str),
 }
 
@@ -51,33 +51,33 @@ impl fmt::Display for EventSourceError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let message = match self {
             Self::Connect(_) => {
-                return f.write_str("no connection to the server could be made; nothing was sent");
+                return f.write_str("cannot connect to the server; nothing was sent");
             }
-            Self::Unanswered(error) => {
+            Self::NoResponse(error) => {
                 f.write_str(match error.is_timeout() {
-                    true => "the client's timeout passed before the server answered",
-                    false => "the connection failed before the server answered",
+                    true => "the client's timeout passed before the server responded",
+                    false => "the connection failed before the server responded",
                 })?;
                 return f.write_str("; the server may have received the request");
             }
-            Self::Broken(error) => {
+            Self::Interrupted(error) => {
                 return f.write_str(match error.is_timeout() {
                     true => {
-                        "the client's timeout passed before the answer was over \
-                         (`timeout` is for the whole answer, `read_timeout` for each wait)"
+                        "the client's timeout passed before the response ended \
+                         (`timeout` covers the whole response, `read_timeout` each read)"
                     }
-                    false => "the connection broke before the answer was over",
+                    false => "the connection broke before the response ended",
                 });
             }
             Self::NotUtf8 { unread } => {
                 return write!(
                     f,
-                    "the answer is not UTF-8 from some byte on; the {unread} bytes from there to its end were not read"
+                    "the response contains invalid UTF-8; the {unread} bytes from there on were not read"
                 );
             }
             Self::Failed(what) => return write!(f, "the event source failed: {what}"),
             Self::Status { status, message, .. } => {
-                write!(f, "the server answered with status {status}")?;
+                write!(f, "the server responded with status {status}")?;
                 if let Some(reason) =
                     StatusCode::from_u16(*status).ok().and_then(|its| its.canonical_reason())
                 {
@@ -87,12 +87,12 @@ impl fmt::Display for EventSourceError {
             }
             Self::ContentType { content_type, message } => {
                 match content_type.as_str() {
-                    "" => f.write_str("the server answered without a content type")?,
-                    its => write!(f, "the server answered with `{its}`")?,
+                    "" => f.write_str("the server responded without a content type")?,
+                    its => write!(f, "the server responded with `{its}`")?,
                 }
                 f.write_str(" instead of an event stream")?;
                 if message.is_none() {
-                    f.write_str("; was a stream asked for?")?;
+                    f.write_str("; check that the request asks for a stream")?;
                 }
                 message
             }
@@ -110,7 +110,7 @@ impl fmt::Display for EventSourceError {
 impl StdError for EventSourceError {
     fn source(&self) -> Option<&(dyn StdError + 'static)> {
         match self {
-            Self::Connect(error) | Self::Unanswered(error) | Self::Broken(error) => Some(error),
+            Self::Connect(error) | Self::NoResponse(error) | Self::Interrupted(error) => Some(error),
             Self::Status { .. } | Self::ContentType { .. } | Self::NotUtf8 { .. } | Self::Failed(_) => None,
         }
     }

@@ -1,4 +1,4 @@
-//! What an error of the source comes to, with what the server says.
+//! Converts an error of the source, with the server's message.
 
 use std::time::{Duration, SystemTime};
 
@@ -10,22 +10,22 @@ use super::EventSourceError;
 use crate::providers::error_of_body;
 use crate::retry_after::retry_after;
 
-/// Stops a body without an end. Providers' errors are far below.
+/// Limits an endless body. Providers' errors are far shorter.
 const MAX_BODY: usize = 64 * 1024;
-/// Stops a body that trickles: whoever waits is to hear of the error itself.
+/// Limits a slow body: the caller waits for the error.
 const MAX_WAIT: Duration = Duration::from_secs(3);
-/// Characters of a message that are shown, as of an error inside a stream.
+/// Characters shown of a message, as for an error inside a stream.
 const MAX_MESSAGE: usize = 500;
-/// Characters of a content type that are shown.
+/// Characters shown of a content type.
 const MAX_CONTENT_TYPE: usize = 100;
 
-/// What an error of the source comes to; `None` for one that is just the end.
+/// Converts an error of the source; `None` for the normal end.
 ///
-/// Where the server answered with something else than an event stream, what it says is read first.
-pub(super) async fn failure(error: Error, has_answered: bool) -> Option<EventSourceError> {
+/// If the server responded with something other than an event stream, its message is read first.
+pub(super) async fn failure(error: Error, has_responded: bool) -> Option<EventSourceError> {
     Some(match error {
         Error::StreamEnded => return None,
-        Error::Transport(error) => transport(error.without_url(), has_answered),
+        Error::Transport(error) => transport(error.without_url(), has_responded),
         Error::Utf8(error) => EventSourceError::NotUtf8 { unread: error.as_bytes().len() },
         Error::InvalidStatusCode(status, response) => EventSourceError::Status {
             status: status.as_u16(),
@@ -33,36 +33,36 @@ pub(super) async fn failure(error: Error, has_answered: bool) -> Option<EventSou
             message: message_of(&read(response).await),
         },
         Error::InvalidContentType(content_type, response) => {
-            let content_type = shown(&String::from_utf8_lossy(content_type.as_bytes()), MAX_CONTENT_TYPE);
-            // Any other is not for people, or the answer itself, which may be private and long in coming.
+            let content_type = excerpt(&String::from_utf8_lossy(content_type.as_bytes()), MAX_CONTENT_TYPE);
+            // Any other body is not meant for people, or is the response itself, which may be private and slow.
             let message = match is_json(&content_type) {
                 true => error_in(&read(response).await),
                 false => None,
             };
             EventSourceError::ContentType { content_type, message }
         }
-        // These hold what the server sent.
-        Error::Parser(_) => EventSourceError::Failed("it cannot read a line of the stream"),
+        // These errors contain what the server sent.
+        Error::Parser(_) => EventSourceError::Failed("a line of the stream is invalid"),
         Error::InvalidLastEventId(_) => {
-            EventSourceError::Failed("it had failed before, and cannot ask again")
+            EventSourceError::Failed("it had failed before, and cannot send the request again")
         }
     })
 }
 
-fn transport(error: HttpError, has_answered: bool) -> EventSourceError {
-    if has_answered {
-        EventSourceError::Broken(error)
+fn transport(error: HttpError, has_responded: bool) -> EventSourceError {
+    if has_responded {
+        EventSourceError::Interrupted(error)
     } else if error.is_redirect() || error.is_builder() {
-        // Its sources may show where to.
-        EventSourceError::Failed("the server redirects the request to where the client does not follow")
+        // Its sources may show the target.
+        EventSourceError::Failed("the server redirects to a location that the client does not follow")
     } else if error.is_connect() {
         EventSourceError::Connect(error)
     } else {
-        EventSourceError::Unanswered(error)
+        EventSourceError::NoResponse(error)
     }
 }
 
-/// The body, or the beginning of it: as far as it may be read, and came, and in time.
+/// The beginning of the body, up to the size and time limits.
 async fn read(mut response: Response) -> Vec<u8> {
     let deadline = Instant::now() + MAX_WAIT;
     let mut body = Vec::new();
@@ -80,36 +80,36 @@ fn is_json(content_type: &str) -> bool {
     essence == "application/json" || essence.ends_with("+json")
 }
 
-/// What the server says: an error as providers send them, or else the text as it is, unless that is a page.
+/// The server's message: a provider's error, or else the text itself, unless it is HTML.
 fn message_of(body: &[u8]) -> Option<String> {
     error_in(body).or_else(|| {
-        let text = shown(&String::from_utf8_lossy(body), MAX_MESSAGE);
+        let text = excerpt(&String::from_utf8_lossy(body), MAX_MESSAGE);
         (!text.is_empty() && !text.starts_with('<')).then_some(text)
     })
 }
 
 fn error_in(body: &[u8]) -> Option<String> {
-    error_of_body(&String::from_utf8_lossy(body)).map(|message| shown(&message, MAX_MESSAGE))
+    error_of_body(&String::from_utf8_lossy(body)).map(|message| excerpt(&message, MAX_MESSAGE))
 }
 
-/// The text on one line and cut short, without what a terminal would obey.
-fn shown(text: &str, max_chars: usize) -> String {
+/// The text on one line, truncated, without control characters.
+fn excerpt(text: &str, max_chars: usize) -> String {
     let is_space = |char: char| char.is_whitespace() || char.is_control();
-    let mut shown = String::new();
+    let mut excerpt = String::new();
     for (place, word) in text.split(is_space).filter(|word| !word.is_empty()).enumerate() {
         if place > 0 {
-            shown.push(' ');
+            excerpt.push(' ');
         }
-        shown.push_str(word);
-        if shown.len() > max_chars * 4 {
+        excerpt.push_str(word);
+        if excerpt.len() > max_chars * 4 {
             break;
         }
     }
-    if let Some((end, _)) = shown.char_indices().nth(max_chars) {
-        shown.truncate(end);
-        shown.push('…');
+    if let Some((end, _)) = excerpt.char_indices().nth(max_chars) {
+        excerpt.truncate(end);
+        excerpt.push('…');
     }
-    shown
+    excerpt
 }
 
 #[cfg(test)]
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_says() {
+    fn the_message_of_a_body() {
         for (body, expected) in [
             (r#"{"error":{"message":"slow down","type":"rate_limit"}}"#, Some("slow down")),
             (
@@ -137,15 +137,15 @@ mod tests {
     }
 
     #[test]
-    fn a_long_message_is_cut_between_characters() {
+    fn a_long_message_is_truncated_between_characters() {
         let long = "é".repeat(1000);
         assert_eq!(message_of(long.as_bytes()), Some("é".repeat(500) + "…"));
         assert_eq!(message_of("é ".repeat(1000).as_bytes()), Some("é ".repeat(250) + "…"));
-        assert_eq!(shown(&"é".repeat(500), 500), "é".repeat(500));
+        assert_eq!(excerpt(&"é".repeat(500), 500), "é".repeat(500));
     }
 
     #[test]
-    fn which_bodies_are_json() {
+    fn json_content_types() {
         for (content_type, expected) in [
             ("application/json", true),
             ("Application/JSON; charset=utf-8", true),

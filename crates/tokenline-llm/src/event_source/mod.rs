@@ -1,8 +1,8 @@
-//! An answer that comes over the crate [`reqwest_eventsource`] 0.6: an [`EventSource`] as a body.
+//! Responses received through the crate [`reqwest_eventsource`] 0.6: an [`EventSource`] as a body.
 //!
-//! An `EventSource` is made for feeds that go on for ever. Where one ends or breaks it asks again, and the POST for a
-//! model's answer is paid for each time. [`EventSourceBody`] puts it behind an [`ResponseStream`](crate::ResponseStream),
-//! which reads records, tool calls and text from it as from any other body:
+//! An `EventSource` is made for endless feeds: when one ends or breaks it sends the request again, and each POST for a
+//! model's response costs money. [`EventSourceBody`] makes it the source of a
+//! [`ResponseStream`](crate::ResponseStream), which reads records, tool calls and text from it as from any other body:
 //!
 //! ```
 //! # mod reqwest { pub use reqwest_0_12::*; }
@@ -28,39 +28,38 @@
 //!     while let Some(definition) = definitions.next().await {
 //!         println!("{}", definition?.entity);
 //!     }
-//!     Ok(()) // only if the provider came to its own end
+//!     Ok(()) // only if the response is complete
 //! }
 //! ```
 //!
-//! `ResponseStream::new(body, parser).records()` yields the same records, and knows more about how each one ended.
+//! `ResponseStream::new(body, parser).records()` yields the same records, with more details of how each one ended.
 //!
-//! This is for programs that have an `EventSource` already. Any other is served better by the response's own bytes,
-//! `response.bytes_stream()`, which the decoder of this project reads: it has none of the faults below, and needs no
-//! particular HTTP client.
+//! This is for programs that already have an `EventSource`. Otherwise use the response's own bytes,
+//! `response.bytes_stream()`: this crate's decoder has none of the faults below, and works with any HTTP client.
 //!
-//! # What it guards against
+//! # Problems it solves
 //!
 //! | `EventSource` by itself | here |
 //! |---|---|
-//! | sends the request again after the end, a connection that failed, bytes that are not UTF-8; without limit, whatever `max_retries` says | one request; at the first error the source is dropped, and what comes after is `None` |
-//! | says `StreamEnded` at every end, a good one or a silent close | the end of the body; whether the answer is whole is for the parser to tell by the provider's own terminator, and `stream_incomplete` if it is not |
-//! | a status other than 200, or another content type, as an error with the response in it, unread | [an error](EventSourceError) with the server's message, of which at most 64 KiB are waited for, and no longer than three seconds |
-//! | errors that show the URL, with the key that may be in it | none does |
-//! | a stream that begins with a byte order mark: a panic, as it cuts the mark in two | an error, where panics unwind; built with `panic = "abort"` the program ends |
+//! | sends the request again after the end, a failed connection, or invalid UTF-8; without limit, whatever `max_retries` is | one request; the first error drops the source, and everything after it is `None` |
+//! | reports `StreamEnded` at every end, clean or not | the body just ends; the parser checks the provider's terminator, and reports `stream_incomplete` without it |
+//! | a status other than 200, or another content type, as an error that contains the unread response | [an error](EventSourceError) with the server's message, reading at most 64 KiB for at most three seconds |
+//! | shows the URL, and a key in it, in its errors | never shows the URL |
+//! | panics if a stream begins with a byte order mark, which it cuts in two | an error if panics unwind; with `panic = "abort"` the program still ends |
 //!
-//! What cannot be mended from outside, as it happens to the bytes before they come here:
+//! It cannot solve these, because they happen earlier:
 //!
-//! - After a byte that is not UTF-8 nothing comes any more, and that there was one is told only when the server
-//!   closes: [`EventSourceError::NotUtf8`].
-//! - An event without its blank line at the end of the stream is dropped. Where that is the terminator, the answer
-//!   counts as incomplete.
-//! - A line that comes in pieces is read again from its start with each piece, and none is too long: the time for one
-//!   is quadratic, and the memory is the server's to choose.
+//! - After invalid UTF-8 no more data arrives, and the error is only reported when the server closes the connection:
+//!   [`EventSourceError::NotUtf8`].
+//! - An event without its blank line at the end of the stream is dropped. If it is the terminator, the response counts
+//!   as incomplete.
+//! - A line that arrives in chunks is scanned from its start for each chunk, and its length is not limited: the time is
+//!   quadratic, and the server controls the memory.
 //!
-//! # What comes over an event source
+//! # Supported providers
 //!
-//! Server-sent events only: OpenAI chat completions and Responses, Anthropic, and Gemini if asked with `alt=sse`.
-//! Ollama's lines and Gemini's JSON array do not; they are refused for their content type.
+//! Those with server-sent events: OpenAI chat completions and Responses, Anthropic, and Gemini with `alt=sse`. Ollama's
+//! lines and Gemini's JSON array are rejected for their content type.
 
 mod body;
 mod error;

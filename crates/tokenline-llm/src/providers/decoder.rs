@@ -5,7 +5,7 @@ use tokenline_core::{CallDelta, Limits};
 
 use super::shape_cache::ShapeCache;
 use super::{Provider, Reader};
-use crate::delta::{Delta, OpaqueOf};
+use crate::delta::{Delta, OpaqueTarget};
 
 /// Decodes the events of a provider's stream.
 ///
@@ -205,7 +205,7 @@ impl Seen<'_> {
                 self.start = Some(*choice);
             }
             // The name of a member, each time the same.
-            Delta::Opaque { of: OpaqueOf::ReasoningMember, data, .. } if data.starts_with('"') => {}
+            Delta::Opaque { target: OpaqueTarget::ReasoningMember, data, .. } if data.starts_with('"') => {}
             _ => {
                 let piece = Piece::of(delta).filter(|_| self.piece.is_none() && !self.has_more);
                 self.piece = piece.and_then(|(piece, text)| {

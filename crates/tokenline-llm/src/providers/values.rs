@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use tokenline_core::json::{Number, Parser, Value};
 
-use crate::delta::{Delta, OpaqueOf};
+use crate::delta::{Delta, OpaqueTarget};
 
 /// What a body that is no stream says of an error: what servers answer with instead.
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
@@ -29,10 +29,15 @@ pub(super) fn custom_input(input: &str) -> String {
 }
 
 /// Hands over a member that only the provider can read, as the object that holds nothing else; if it holds anything.
-pub(super) fn opaque(of: OpaqueOf, parent: Value<'_>, member: &str, sink: &mut impl FnMut(Delta<'_>)) {
+pub(super) fn opaque(
+    target: OpaqueTarget,
+    parent: Value<'_>,
+    member: &str,
+    sink: &mut impl FnMut(Delta<'_>),
+) {
     if let Some(value) = parent.get(member).filter(|value| !is_nothing(*value)) {
         let data = format!(r#"{{"{member}":{}}}"#, value.raw());
-        sink(Delta::Opaque { choice: 0, of, data: data.into() });
+        sink(Delta::Opaque { choice: 0, target, data: data.into() });
     }
 }
 

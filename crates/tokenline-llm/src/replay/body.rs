@@ -1,4 +1,4 @@
-//! A recording as a response's body.
+//! The body of a replayed response.
 
 use std::convert::Infallible;
 use std::fmt;
@@ -15,12 +15,12 @@ use super::wire::Flushes;
 
 pub(super) type Body = UnsyncBoxBody<Bytes, Break>;
 
-/// The body of a refusal.
-pub(super) fn whole(bytes: Bytes) -> Body {
+/// The body of an error response.
+pub(super) fn full(bytes: Bytes) -> Body {
     Full::new(bytes).map_err(|never: Infallible| match never {}).boxed_unsync()
 }
 
-/// The error that makes hyper close the connection: [`Fault::BreakAfter`] at its place.
+/// The error that makes hyper close the connection, for [`Fault::BreakAfter`].
 #[derive(Debug)]
 pub(super) struct Break;
 
@@ -32,15 +32,15 @@ impl fmt::Display for Break {
 
 impl std::error::Error for Break {}
 
-/// A recording on its way to one client.
+/// A recording being sent to one client.
 pub(super) struct Playback {
     recording: Recording,
     content_type: ContentType,
     flushes: Flushes,
     open: OpenBody,
-    /// Where the next piece starts.
+    /// The offset of the next piece.
     next: usize,
-    /// Length of the piece that is being sent.
+    /// The length of the piece being sent.
     sending: usize,
 }
 
@@ -51,7 +51,7 @@ impl Playback {
         flushes: Flushes,
         open: OpenBody,
     ) -> Self {
-        // The head is handed over before the body is polled, and is not to be lost if the body breaks off at once.
+        // The head is handed over before the body is polled, and must arrive even if the body breaks off at once.
         flushes.expect();
         Self { recording, content_type, flushes, open, next: 0, sending: 0 }
     }

@@ -1,8 +1,8 @@
 //! A small HTTP server that replays recorded model streams.
 //!
-//! It answers a `POST` to a provider's path with the bytes of a [`Recording`], over real HTTP/1.1, cut and paced as
-//! [`Pace`] says. It is for tests, demonstrations and reproducing what a model once sent. It is not a model, not a
-//! proxy, and not hardened for the open net: it binds loopback addresses only, unless told otherwise.
+//! It responds to a `POST` to a provider's path with the bytes of a [`Recording`], over real HTTP/1.1, chunked and
+//! paced by [`Pace`]. It is for tests, demonstrations and reproducing a model's response. It is not a model, not a
+//! proxy, and not hardened for public networks: by default it only binds loopback addresses.
 //!
 //! ```
 //! use tokenline_llm::replay::{self, Pace, ReplayServer};
@@ -24,10 +24,10 @@
 //! # }
 //! ```
 //!
-//! # Which recording is served
+//! # Selecting a recording
 //!
-//! If the server has one recording, every request gets it, whatever the request says. If it has several, the request
-//! names one: its JSON body's `model` (for Gemini the model in the path) is the [name](Recording::new) of the recording.
+//! If the server has one recording, every request gets it. If it has several, the request selects one: its JSON body's
+//! `model` (for Gemini the model in the path) is the [name](Recording::new) of the recording.
 //!
 //! | method and path | content type |
 //! |---|---|
@@ -37,15 +37,16 @@
 //! | `POST /v1beta/models/MODEL:streamGenerateContent` | `text/event-stream` |
 //! | `POST /api/chat` | `application/x-ndjson` |
 //!
-//! Anything else is refused with OpenAI's error body, `{"error":{"message",...}}`: 404 for an unknown path or model, 405
-//! for another method, 400 for a request that must name a model and does not, 413 for one above 16 MiB. The rest of the
-//! request (`stream`, the messages, the key) is not looked at.
+//! Any other request gets OpenAI's error body, `{"error":{"message",...}}`: 404 for an unknown path or model, 405 for
+//! another method, 400 if a required model is missing, 413 above 16 MiB. The rest of the request (`stream`, the
+//! messages, the key) is ignored.
 //!
-//! # How a body is sent
+//! # Sending a body
 //!
-//! Piece by piece: the next piece is taken only when the one before has left for the socket, so at most one piece is
-//! held for a connection, and a client that does not read stalls its recording. The response's head leaves before the first
-//! piece. A client that goes away is noticed at once, also between two pieces. [`Traffic`] counts all of it.
+//! Piece by piece: the next piece is taken only when the one before has been flushed to the socket, so each connection
+//! holds at most one piece, and a client that does not read stalls its recording. The response's head is sent before
+//! the first piece. A disconnected client is noticed at once, even between two pieces. [`Traffic`] has counters for all
+//! of this.
 
 mod body;
 mod pace;

@@ -1,4 +1,4 @@
-//! When the pieces of a body are sent, and where it is cut into them.
+//! Chunking and pacing of a body.
 
 use std::num::NonZeroUsize;
 use std::sync::Arc;
@@ -6,26 +6,26 @@ use std::time::Duration;
 
 use tokio::sync::Semaphore;
 
-/// How a body is cut into pieces, and how long the server waits between two of them.
+/// How a body is split into pieces, and the delay between them.
 ///
-/// The default is the whole body at once. Each piece is one HTTP chunk, written by itself; the network may still join
-/// or split them.
+/// The default is the complete body at once. Each piece is one HTTP chunk, written by itself; the network may still
+/// join or split them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
-    /// Where the body is cut.
+    /// Where the body is split.
     pub chunking: Chunking,
-    /// The wait before each piece but the first.
+    /// The delay before each piece except the first.
     pub delay: Duration,
 }
 
 impl Pace {
-    /// An event at a time, without delay.
+    /// One event at a time, without delay.
     #[must_use]
     pub fn events() -> Self {
         Self::from(Chunking::Events)
     }
 
-    /// Waits so long before each piece but the first.
+    /// Sets the delay before each piece except the first.
     #[must_use]
     pub fn delay(mut self, delay: Duration) -> Self {
         self.delay = delay;
@@ -39,23 +39,22 @@ impl From<Chunking> for Pace {
     }
 }
 
-/// Where a body is cut into pieces.
+/// Where a body is split into pieces.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Chunking {
-    /// Nowhere.
+    /// Not at all.
     #[default]
     Whole,
-    /// After so many bytes.
+    /// After this many bytes.
     Bytes(NonZeroUsize),
-    /// After each event: in a stream of server-sent events after each blank line (LF, CRLF or CR), in NDJSON after each
-    /// line.
+    /// After each event: in server-sent events after each blank line (LF, CRLF or CR), in NDJSON after each line.
     Events,
 }
 
-/// A gate that lets one piece pass for each permit, so that a test decides when the next piece is sent.
+/// A gate that passes one piece per permit, so that a test controls when the next piece is sent.
 ///
-/// Clones share their permits, and so do all responses of the recording that [has the gate](super::Recording::gate). The
-/// body's end needs no permit: it follows its last piece.
+/// Clones share their permits, and so do all responses of a recording [with the gate](super::Recording::gate). The end
+/// of the body needs no permit: it follows the last piece.
 #[derive(Clone, Debug)]
 pub struct Gate(Arc<Semaphore>);
 
@@ -66,7 +65,7 @@ impl Gate {
         Self(Arc::new(Semaphore::new(0)))
     }
 
-    /// Lets so many more pieces pass.
+    /// Adds permits for this many pieces.
     ///
     /// # Panics
     ///
@@ -81,7 +80,7 @@ impl Gate {
     }
 
     pub(super) async fn pass(&self) {
-        // An error means that the gate was opened for good.
+        // An error means that the gate is permanently open.
         if let Ok(permit) = self.0.acquire().await {
             permit.forget();
         }
@@ -94,9 +93,9 @@ impl Default for Gate {
     }
 }
 
-/// The length in bytes of the first event in `rest`, its end included; all of `rest` if none ends in it.
+/// The length in bytes of the first event in `rest`, including its end; all of `rest` if no event ends in it.
 ///
-/// `rest` starts at a line's start.
+/// `rest` starts at the start of a line.
 pub(super) fn first_event(rest: &[u8]) -> usize {
     let mut at = 0;
     while let Some(content) = rest[at..].iter().position(|byte| matches!(byte, b'\n' | b'\r')) {
@@ -113,7 +112,7 @@ pub(super) fn first_event(rest: &[u8]) -> usize {
     rest.len()
 }
 
-/// The length in bytes of the first line in `rest`, its LF included.
+/// The length in bytes of the first line in `rest`, including its LF.
 pub(super) fn first_line(rest: &[u8]) -> usize {
     rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1)
 }

@@ -1,4 +1,4 @@
-//! What is served.
+//! Recorded responses.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -9,7 +9,7 @@ use hyper::StatusCode;
 
 use super::pace::{Chunking, Gate, Pace, first_event, first_line};
 
-/// A recorded response, and how it is to be sent.
+/// A recorded response, and how it is sent.
 ///
 /// ```
 /// use std::time::Duration;
@@ -33,7 +33,7 @@ pub struct Recording {
 }
 
 impl Recording {
-    /// A recording with a name, by which requests ask for it, and the bytes of a response's body.
+    /// A recording with a name, by which requests select it, and the body of its response.
     pub fn new(name: impl Into<String>, bytes: impl Into<Bytes>) -> Self {
         Self {
             name: name.into(),
@@ -46,18 +46,18 @@ impl Recording {
         }
     }
 
-    /// The most bytes of a file that [`from_file`](Self::from_file) reads: 64 MiB.
+    /// The maximum size of a file for [`from_file`](Self::from_file): 64 MiB.
     pub const MAX_BYTES: u64 = 64 << 20;
 
-    /// Reads a file of at most [`MAX_BYTES`](Self::MAX_BYTES), all of it, blocking; the recording is named as the file without its extension.
+    /// Reads a file of at most [`MAX_BYTES`](Self::MAX_BYTES); blocks. The name of the recording is the file name
+    /// without its extension.
     ///
-    /// The extensions `sse`, `ndjson`, `jsonl` and `json` set the content type, any other leaves it to the path that is
-    /// asked for.
+    /// The extensions `sse`, `ndjson`, `jsonl` and `json` set the content type; for others it depends on the requested
+    /// path.
     ///
     /// # Errors
     ///
-    /// Those of [`std::fs::read`], of the same kind, with the path in the message; [`FileTooLarge`] if the file has more
-    /// bytes.
+    /// Those of [`std::fs::read`], with the path in the message; [`FileTooLarge`] if the file is larger.
     ///
     /// [`FileTooLarge`]: io::ErrorKind::FileTooLarge
     pub fn from_file(path: impl AsRef<Path>) -> io::Result<Self> {
@@ -75,29 +75,28 @@ impl Recording {
         Ok(recording)
     }
 
-    /// Sets the content type; without it, it follows from the path that is asked for, or is JSON if the status is
-    /// not 200.
+    /// Sets the content type. Default: by the requested path, or JSON if the status is not 200.
     #[must_use]
     pub fn content_type(mut self, content_type: ContentType) -> Self {
         self.content_type = Some(content_type);
         self
     }
 
-    /// Sets the response's status, for errors that come before any stream.
+    /// Sets the status of the response, for errors in place of a stream.
     #[must_use]
     pub fn status(mut self, status: StatusCode) -> Self {
         self.status = status;
         self
     }
 
-    /// Sets how the body is cut and paced.
+    /// Sets how the body is split and paced.
     #[must_use]
     pub fn pace(mut self, pace: Pace) -> Self {
         self.pace = pace;
         self
     }
 
-    /// Sends each piece only when the gate lets it pass.
+    /// Sends each piece only when the gate passes it.
     #[must_use]
     pub fn gate(mut self, gate: &Gate) -> Self {
         self.gate = Some(gate.clone());
@@ -111,28 +110,28 @@ impl Recording {
         self
     }
 
-    /// The name by which requests ask for it.
+    /// The name by which requests select it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The whole body, as it would be sent without a fault.
+    /// The complete body, as sent without a fault.
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
     }
 
-    /// The content type of the response, where `usual` is that of the path.
-    pub(super) fn content_type_at(&self, usual: ContentType) -> ContentType {
+    /// The content type of the response; `default` is that of the path.
+    pub(super) fn content_type_at(&self, default: ContentType) -> ContentType {
         match self.content_type {
             Some(content_type) => content_type,
-            None if self.status == StatusCode::OK => usual,
+            None if self.status == StatusCode::OK => default,
             None => ContentType::Json,
         }
     }
 
-    /// How many bytes of the body are sent.
+    /// The number of bytes of the body to send.
     pub(super) fn end(&self) -> usize {
         match self.fault {
             Some(Fault::BreakAfter(end) | Fault::EndAfter(end)) => end.min(self.bytes.len()),
@@ -153,29 +152,29 @@ impl Recording {
     }
 }
 
-/// All of a file. No more than one byte beyond the limit is read.
+/// Reads a file, at most one byte beyond the limit.
 fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(Recording::MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > Recording::MAX_BYTES {
         let limit = Recording::MAX_BYTES >> 20;
-        let reason = format!("the recording has more than {limit} MiB, the limit; shorten it or split it");
+        let reason = format!("the recording exceeds the limit of {limit} MiB; shorten or split it");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
     }
     Ok(bytes)
 }
 
-/// How a body ends before its end. A place beyond the body's length means its end.
+/// An early end of a body. An offset beyond the body's length means its end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// After so many bytes, all of them delivered, the connection is closed in the middle of the chunked body: an
-    /// error for the client.
+    /// After this many bytes, all of them delivered, the connection is closed inside the chunked body: an error for the
+    /// client.
     BreakAfter(usize),
-    /// After so many bytes the body ends as if that were all: a silent close, which HTTP cannot tell from success.
+    /// After this many bytes the body ends normally: a silent close, which HTTP cannot tell from success.
     EndAfter(usize),
 }
 
-/// What a body is.
+/// The content type of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContentType {
     /// `text/event-stream`, server-sent events.
@@ -201,11 +200,12 @@ impl ContentType {
     }
 }
 
-/// The recordings that come with the crate: streams of a small model on our own machine, a token an event.
+/// The recordings included in the crate: streams of a small local model, one token per event.
 ///
-/// OpenAI chat: `definitions` and `fenced-mixed` hold records, the second ones in a code fence; `tool-calls-in-text` tool
-/// calls written as text; `truncated` was cut by the token limit inside a record. `local-tool-calls` holds two native
-/// calls of OpenAI's Responses, `local-tool-use` reasoning and a native call of Anthropic's messages.
+/// OpenAI chat: `definitions` and `fenced-mixed` contain records, the latter in a code fence; `tool-calls-in-text`
+/// contains tool calls written as text; `truncated` reached the token limit inside a record. `local-tool-calls`
+/// contains two native calls of OpenAI's Responses, `local-tool-use` reasoning and a native call of Anthropic's
+/// messages.
 #[must_use]
 pub fn builtin() -> Vec<Recording> {
     const BODIES: [(&str, &[u8]); 6] = [

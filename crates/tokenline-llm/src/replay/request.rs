@@ -1,4 +1,4 @@
-//! Which recording a request asks for.
+//! Selects the recording for a request.
 
 use bytes::Bytes;
 use http_body_util::{BodyExt, LengthLimitError, Limited};
@@ -7,40 +7,40 @@ use hyper::header::{ALLOW, CONTENT_TYPE, HeaderValue};
 use hyper::{Method, Request, Response, StatusCode};
 use serde_json::{Value, json};
 
-use super::body::{Body, whole};
+use super::body::{Body, full};
 use super::recording::{ContentType, Recording};
 use crate::Provider;
 use crate::wire::Framing;
 
-/// Stops a client that never ends its request; long conversations with many tools stay well below.
+/// Limits a client that never ends its request; long conversations with many tools stay well below.
 const MAX_REQUEST_BYTES: usize = 16 << 20;
 
-/// How a path matches a provider's.
+/// Where a request names the model.
 #[derive(Debug, PartialEq, Eq)]
 enum Match<'p> {
-    /// It names no model, the request's body does.
-    Plain,
-    /// It names the model.
-    Model(&'p str),
+    /// In the body.
+    InBody,
+    /// In the path.
+    InPath(&'p str),
 }
 
-/// The provider that is asked at this path.
+/// The provider with this path.
 fn route(path: &str) -> Option<(Provider, Match<'_>)> {
     Provider::ALL.iter().find_map(|provider| Some((*provider, matches(provider.path(), path)?)))
 }
 
 fn matches<'p>(pattern: &str, path: &'p str) -> Option<Match<'p>> {
     match pattern.split_once('*') {
-        None => (path == pattern).then_some(Match::Plain),
+        None => (path == pattern).then_some(Match::InBody),
         Some((before, after)) => {
             let model = path.strip_prefix(before)?.strip_suffix(after)?;
-            (!model.is_empty() && !model.contains('/')).then_some(Match::Model(model))
+            (!model.is_empty() && !model.contains('/')).then_some(Match::InPath(model))
         }
     }
 }
 
-/// What a provider's answers are, unless a recording says otherwise.
-fn usual_content_type(provider: Provider) -> ContentType {
+/// The content type of a provider's responses, unless the recording sets one.
+fn default_content_type(provider: Provider) -> ContentType {
     match provider.info().framing {
         Framing::Lines => ContentType::Ndjson,
         Framing::Messages => ContentType::AmazonEventStream,
@@ -48,66 +48,69 @@ fn usual_content_type(provider: Provider) -> ContentType {
     }
 }
 
-/// The recording that a request asks for, and the content type to send it with.
+/// The recording for a request, and the content type to send it with.
 pub(super) async fn select(
     recordings: &[Recording],
     request: Request<Incoming>,
-) -> Result<(&Recording, ContentType), Refusal> {
+) -> Result<(&Recording, ContentType), ErrorResponse> {
     let (head, body) = request.into_parts();
     let path = head.uri.path();
-    let (provider, matched) = route(path).ok_or_else(|| Refusal::unknown_path(path))?;
+    let (provider, matched) = route(path).ok_or_else(|| ErrorResponse::unknown_path(path))?;
     if head.method != Method::POST {
-        return Err(Refusal::method(&head.method, path));
+        return Err(ErrorResponse::method(&head.method, path));
     }
-    // Read to its end in any case: a connection that is closed with bytes unread is reset, and takes the response along.
+    // Always read to the end: closing a connection with unread bytes resets it, and loses the response.
     let body = read(body).await?;
     let recording = match (recordings, matched) {
         ([only], _) => only,
-        (_, Match::Model(model)) => named(recordings, model)?,
-        (_, Match::Plain) => named(recordings, &model_of(&body)?)?,
+        (_, Match::InPath(model)) => named(recordings, model)?,
+        (_, Match::InBody) => named(recordings, &model_of(&body)?)?,
     };
-    Ok((recording, recording.content_type_at(usual_content_type(provider))))
+    Ok((recording, recording.content_type_at(default_content_type(provider))))
 }
 
-async fn read(body: Incoming) -> Result<Bytes, Refusal> {
+async fn read(body: Incoming) -> Result<Bytes, ErrorResponse> {
     match Limited::new(body, MAX_REQUEST_BYTES).collect().await {
         Ok(body) => Ok(body.to_bytes()),
-        Err(error) if error.is::<LengthLimitError>() => Err(Refusal::too_large()),
-        Err(error) => Err(Refusal::bad_request(format!("the request's body cannot be read: {error}"))),
+        Err(error) if error.is::<LengthLimitError>() => Err(ErrorResponse::too_large()),
+        Err(error) => {
+            Err(ErrorResponse::bad_request(format!("cannot read the body of the request: {error}")))
+        }
     }
 }
 
-fn model_of(body: &[u8]) -> Result<String, Refusal> {
-    let body: Value = serde_json::from_slice(body)
-        .map_err(|error| Refusal::bad_request(format!("the request's body is not JSON: {error}")))?;
+fn model_of(body: &[u8]) -> Result<String, ErrorResponse> {
+    let body: Value = serde_json::from_slice(body).map_err(|error| {
+        ErrorResponse::bad_request(format!("the body of the request is not JSON: {error}"))
+    })?;
     match body.get("model") {
         Some(Value::String(model)) => Ok(model.clone()),
-        _ => Err(Refusal::bad_request("you must provide a model parameter".into())),
+        _ => Err(ErrorResponse::bad_request("you must provide a model parameter".into())),
     }
 }
 
-fn named<'r>(recordings: &'r [Recording], model: &str) -> Result<&'r Recording, Refusal> {
+fn named<'r>(recordings: &'r [Recording], model: &str) -> Result<&'r Recording, ErrorResponse> {
     recordings
         .iter()
         .find(|recording| recording.name == model)
-        .ok_or_else(|| Refusal::unknown_model(recordings, model))
+        .ok_or_else(|| ErrorResponse::unknown_model(recordings, model))
 }
 
-/// A request that is answered with an error instead of a recording.
+/// An error in place of a recording.
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ErrorResponse {
     status: StatusCode,
     code: Option<&'static str>,
     message: String,
 }
 
-impl Refusal {
+impl ErrorResponse {
     fn unknown_path(path: &str) -> Self {
         let known: Vec<_> = Provider::ALL.iter().map(|provider| provider.path()).collect();
         Self {
             status: StatusCode::NOT_FOUND,
             code: Some("unknown_url"),
-            message: format!("unknown path {path:?}; served are {}", known.join(", ")),
+            message: format!("unknown path {path:?}; use one of {}", known.join(", ")),
         }
     }
 
@@ -116,7 +119,7 @@ impl Refusal {
         Self {
             status: StatusCode::NOT_FOUND,
             code: Some("model_not_found"),
-            message: format!("no recording is named {model:?}; there are {}", known.join(", ")),
+            message: format!("unknown recording {model:?}; use one of {}", known.join(", ")),
         }
     }
 
@@ -124,7 +127,7 @@ impl Refusal {
         Self {
             status: StatusCode::METHOD_NOT_ALLOWED,
             code: None,
-            message: format!("{method} is not served at {path}, only POST"),
+            message: format!("{method} is not supported at {path}; use POST"),
         }
     }
 
@@ -132,7 +135,7 @@ impl Refusal {
         Self {
             status: StatusCode::PAYLOAD_TOO_LARGE,
             code: None,
-            message: format!("the request's body is larger than {MAX_REQUEST_BYTES} bytes"),
+            message: format!("the body of the request exceeds {MAX_REQUEST_BYTES} bytes"),
         }
     }
 
@@ -140,12 +143,12 @@ impl Refusal {
         Self { status: StatusCode::BAD_REQUEST, code: None, message }
     }
 
-    /// The response, in the shape of OpenAI's.
+    /// The response, in the format of OpenAI's errors.
     pub(super) fn into_response(self) -> Response<Body> {
         let error = json!({
             "error": {"message": self.message, "type": "invalid_request_error", "param": null, "code": self.code},
         });
-        let mut response = Response::new(whole(error.to_string().into()));
+        let mut response = Response::new(full(error.to_string().into()));
         *response.status_mut() = self.status;
         let headers = response.headers_mut();
         headers.insert(CONTENT_TYPE, HeaderValue::from_static(ContentType::Json.as_str()));
@@ -162,23 +165,23 @@ mod tests {
 
     fn route(path: &str) -> Option<(&'static str, Match<'_>)> {
         let (provider, matched) = super::route(path)?;
-        Some((usual_content_type(provider).as_str(), matched))
+        Some((default_content_type(provider).as_str(), matched))
     }
 
     #[test]
     fn every_provider_has_its_path() {
         for path in ["/v1/chat/completions", "/v1/responses", "/v1/messages"] {
-            assert_eq!(route(path), Some(("text/event-stream", Match::Plain)), "{path}");
+            assert_eq!(route(path), Some(("text/event-stream", Match::InBody)), "{path}");
         }
-        assert_eq!(route("/api/chat"), Some(("application/x-ndjson", Match::Plain)));
+        assert_eq!(route("/api/chat"), Some(("application/x-ndjson", Match::InBody)));
         assert_eq!(
             route("/v1beta/models/gemini-2.5-flash:streamGenerateContent"),
-            Some(("text/event-stream", Match::Model("gemini-2.5-flash")))
+            Some(("text/event-stream", Match::InPath("gemini-2.5-flash")))
         );
     }
 
     #[test]
-    fn other_paths_have_none() {
+    fn other_paths_have_no_provider() {
         for path in [
             "/",
             "/v1/chat/completions/",

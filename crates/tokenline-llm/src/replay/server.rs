@@ -22,13 +22,12 @@ use super::request::select;
 use super::traffic::{Ledger, Traffic};
 use super::wire::{Flushes, Wire};
 
-/// How long the server rests when it cannot accept, for instance because the process is out of file descriptors.
+/// The pause after a failed accept, for example when the process is out of file descriptors.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-/// A server of [`Recording`]s. Runs until it is dropped or [shut down](Self::shutdown); see [the module](super) for what
-/// it serves.
+/// A server of [`Recording`]s. Runs until it is dropped or [shut down](Self::shutdown); see [the module](super).
 ///
-/// It lives on the tokio runtime in which it was bound, which needs its I/O and time drivers enabled.
+/// It runs on the tokio runtime in which it was bound, which must have I/O and time enabled.
 #[derive(Debug)]
 pub struct ReplayServer {
     local_addr: SocketAddr,
@@ -50,13 +49,14 @@ impl ReplayServer {
     pub async fn bind(addr: SocketAddr, recordings: impl IntoIterator<Item = Recording>) -> io::Result<Self> {
         if !addr.ip().to_canonical().is_loopback() {
             return Err(invalid(format!(
-                "{addr} is not a loopback address, and the recordings would be served to anyone who can reach it"
+                "{addr} is not a loopback address: anyone who can reach it could read the recordings"
             )));
         }
         Self::bind_public(addr, recordings).await
     }
 
-    /// As [`bind`](Self::bind), at any address: whoever can reach it is served, without a key and without encryption.
+    /// Like [`bind`](Self::bind), at any address: anyone who can reach it can read the recordings, without a key and
+    /// unencrypted.
     ///
     /// # Errors
     ///
@@ -79,19 +79,19 @@ impl ReplayServer {
         Ok(Self { local_addr, ledger, accepting })
     }
 
-    /// The address that it listens on, with the real port.
+    /// The local address, with the actual port.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.local_addr
     }
 
-    /// The address as a URL, without a path and without a slash at its end: `http://127.0.0.1:40123`.
+    /// The address as a URL, without a path or trailing slash: `http://127.0.0.1:40123`.
     #[must_use]
     pub fn url(&self) -> String {
         format!("http://{}", self.local_addr)
     }
 
-    /// What it has done so far.
+    /// The counters so far.
     #[must_use]
     pub fn traffic(&self) -> Traffic {
         self.ledger.now()
@@ -99,7 +99,8 @@ impl ReplayServer {
 
     /// Waits until the counters satisfy a condition, and returns them.
     ///
-    /// The condition is asked at once and after changes, but not necessarily after each: it should stay true once it is.
+    /// The condition is checked at once and after changes, but not necessarily after each: it should stay true once it
+    /// is.
     ///
     /// ```no_run
     /// # async fn client_was_noticed(server: tokenline_llm::replay::ReplayServer) {
@@ -110,12 +111,12 @@ impl ReplayServer {
         self.ledger.wait_for(condition).await
     }
 
-    /// Closes the listener and every connection, also those that are being served, and returns when they are gone.
+    /// Closes the listener and all connections, including active ones, and returns when they are closed.
     ///
     /// Dropping the server does the same without waiting.
     pub async fn shutdown(mut self) {
         self.accepting.abort();
-        // Its result says that it was aborted.
+        // The task was aborted, so its result is an error.
         let _ = (&mut self.accepting).await;
         self.ledger.wait_for(|traffic| traffic.open_connections == 0).await;
     }
@@ -133,7 +134,7 @@ fn invalid(message: String) -> io::Error {
 
 fn check(recordings: &[Recording]) -> io::Result<()> {
     if recordings.is_empty() {
-        return Err(invalid("there is no recording to serve".into()));
+        return Err(invalid("no recordings to serve".into()));
     }
     let mut names = HashSet::new();
     match recordings.iter().find(|recording| !names.insert(recording.name())) {
@@ -142,7 +143,7 @@ fn check(recordings: &[Recording]) -> io::Result<()> {
     }
 }
 
-/// Accepts for ever. The connections are its own: they end with it.
+/// Accepts connections forever. Aborting this ends them, too.
 async fn accept(listener: TcpListener, recordings: Arc<[Recording]>, ledger: Ledger) {
     let mut connections = JoinSet::new();
     loop {
@@ -157,17 +158,17 @@ async fn accept(listener: TcpListener, recordings: Arc<[Recording]>, ledger: Led
 
 async fn serve(stream: TcpStream, recordings: Arc<[Recording]>, ledger: Ledger) {
     let _open = ledger.open_connection();
-    // Pieces are to leave when they are due. Where the option cannot be set they leave a little later.
+    // Pieces should leave when they are due. Without the option they leave a little later.
     let _ = stream.set_nodelay(true);
     let wire = Wire::new(stream);
     let flushes = wire.flushes();
-    let service = service_fn(|request| answer(&recordings, &ledger, flushes.clone(), request));
-    // It fails when the client goes away or a recording breaks off. Both are counted where they happen, and neither
-    // concerns another connection.
+    let service = service_fn(|request| respond(&recordings, &ledger, flushes.clone(), request));
+    // Fails if the client disconnects or a recording breaks off. Both are counted elsewhere, and neither affects other
+    // connections.
     let _ = http1::Builder::new().timer(TokioTimer::new()).serve_connection(wire, service).await;
 }
 
-async fn answer(
+async fn respond(
     recordings: &[Recording],
     ledger: &Ledger,
     flushes: Flushes,
@@ -176,7 +177,7 @@ async fn answer(
     ledger.request();
     let (recording, content_type) = match select(recordings, request).await {
         Ok(selected) => selected,
-        Err(refusal) => return Ok(refusal.into_response()),
+        Err(error) => return Ok(error.into_response()),
     };
     let playback = Playback::new(recording.clone(), content_type, flushes, ledger.open_body());
     let mut response = Response::new(playback.into_body());

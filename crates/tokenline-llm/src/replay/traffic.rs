@@ -1,26 +1,26 @@
-//! What a server has done so far.
+//! Counters of the server.
 
 use std::sync::Arc;
 
 use tokio::sync::watch;
 
-/// Counters of a [`ReplayServer`](super::ReplayServer), all since its start but the first.
+/// Counters of a [`ReplayServer`](super::ReplayServer); all but the first are totals since its start.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Traffic {
-    /// Connections that are open now.
+    /// Currently open connections.
     pub open_connections: usize,
-    /// Requests, refused ones included.
+    /// Requests, including rejected ones.
     pub requests: u64,
-    /// Recordings sent to their end, or to where their [`Fault`](super::Fault) ends them.
+    /// Recordings sent to their end, or to their [`Fault`](super::Fault).
     pub bodies_finished: u64,
-    /// Recordings given up before that, because the client went away or the server was stopped.
+    /// Recordings aborted before that, because the client disconnected or the server was stopped.
     pub bodies_dropped: u64,
-    /// Bytes of recordings handed to the sockets, without HTTP's framing; a piece counts when all of it is.
+    /// Bytes of recordings flushed to sockets, without HTTP's framing; a piece counts once all of it is flushed.
     pub body_bytes: u64,
 }
 
-/// The counters' owner, shared by all connections.
+/// The shared counters of all connections.
 #[derive(Clone, Debug)]
 pub(super) struct Ledger(Arc<watch::Sender<Traffic>>);
 
@@ -60,7 +60,7 @@ impl Drop for OpenConnection {
     }
 }
 
-/// A body, given up if it is dropped before it is finished.
+/// A body, counted as dropped unless finished.
 pub(super) struct OpenBody {
     ledger: Ledger,
     finished: bool,

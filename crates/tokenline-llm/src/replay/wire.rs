@@ -1,8 +1,8 @@
-//! A connection that tells when what was written has left for the socket.
+//! A connection that reports when written bytes have been flushed to the socket.
 //!
-//! hyper pulls a body as fast as its own buffer takes it, and throws that buffer away when the body fails. Waiting for the
-//! flush between two pieces keeps the buffer at one piece, makes the counters true, and lets a body break off exactly
-//! where it was told to.
+//! hyper pulls a body as fast as its own buffer allows, and discards that buffer when the body fails. Waiting for the
+//! flush between two pieces keeps the buffer at one piece, makes the counters exact, and lets a body break off at an
+//! exact offset.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -46,7 +46,7 @@ impl Write for Wire {
         Pin::new(&mut self.io).poll_write(cx, buf)
     }
 
-    // hyper calls this when its buffer is empty, and only then.
+    // hyper calls this only when its buffer is empty.
     fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(Pin::new(&mut self.io).poll_flush(cx))?;
         self.flushes.report();
@@ -70,7 +70,7 @@ impl Write for Wire {
     }
 }
 
-/// Whether what a body has handed over is flushed. Shared by a connection and the body that it sends.
+/// Whether a body's bytes are flushed. Shared by a connection and its current body.
 #[derive(Clone, Default)]
 pub(super) struct Flushes(Arc<FlushState>);
 
@@ -81,12 +81,12 @@ struct FlushState {
 }
 
 impl Flushes {
-    /// Notes that something was handed over, to be called before it is.
+    /// Records that bytes are about to be handed over.
     pub(super) fn expect(&self) {
         self.0.pending.store(true, Ordering::Release);
     }
 
-    /// Waits until it has left.
+    /// Waits until they are flushed.
     pub(super) async fn wait(&self) {
         while self.0.pending.load(Ordering::Acquire) {
             self.0.flushed.notified().await;

@@ -1,4 +1,4 @@
-//! What a model said, in the order in which it said it.
+//! The parts of an assistant message, in order.
 
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
@@ -7,43 +7,43 @@ use tokenline_core::{CompletedBy, ToolCall};
 
 use crate::Provider;
 
-/// A part of an assistant's message.
+/// A part of an assistant message.
 ///
-/// A provider may attach data to a part that only it can read: signatures and encrypted reasoning. Most reasoning models
-/// refuse the next request of a tool loop without it, so it goes back as it came, to that provider alone.
+/// A provider may attach data to a part that only it can read: signatures and encrypted reasoning. Most reasoning
+/// models reject the next request of a tool loop without it, so it goes back unchanged, to that provider only.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AssistantPart {
     /// Text of the response.
     Text {
-        /// The text; empty if there is opaque data alone.
+        /// The text; empty if there is only opaque data.
         text: String,
-        /// What the provider attached.
+        /// Data the provider attached.
         opaque: Option<Opaque>,
     },
     /// Reasoning, or a summary of it.
     Reasoning {
-        /// The text; empty if there is opaque data alone.
+        /// The text; empty if there is only opaque data.
         text: String,
-        /// What the provider attached.
+        /// Data the provider attached.
         opaque: Option<Opaque>,
     },
     /// A tool call.
     ToolCall {
         /// The call.
         call: ToolCall,
-        /// What the provider attached.
+        /// Data the provider attached.
         opaque: Option<Opaque>,
     },
 }
 
-/// Data of a response that only its provider can read, for the next request.
+/// Data in a response that only its provider can read, for the next request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Opaque {
     /// The provider that sent it.
     pub provider: Provider,
-    /// The data as it came: JSON, byte for byte. What it is depends on the provider: members of the part it is attached
-    /// to, or the whole item of the message.
+    /// The data as received: JSON, byte for byte. Its meaning depends on the provider: members of the part it is
+    /// attached to, or the whole item of the message.
     pub data: Raw,
 }
 
@@ -58,7 +58,7 @@ impl AssistantPart {
         Self::ToolCall { call, opaque: None }
     }
 
-    /// What the provider attached to it.
+    /// The data the provider attached.
     #[must_use]
     pub fn opaque(&self) -> Option<&Opaque> {
         match self {
@@ -68,7 +68,7 @@ impl AssistantPart {
         }
     }
 
-    /// The opaque data, if this provider sent it.
+    /// The opaque data, if `provider` sent it.
     pub(crate) fn opaque_of(&self, provider: Provider) -> Option<&Raw> {
         self.opaque().filter(|opaque| opaque.provider == provider).map(|opaque| &opaque.data)
     }
@@ -83,7 +83,7 @@ impl AssistantPart {
     }
 }
 
-/// How a part is stored.
+/// The serialized form of a part.
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 enum Stored {
@@ -103,7 +103,7 @@ enum Stored {
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_synthetic_id: bool,
         name: String,
-        /// JSON text, so that its bytes stay.
+        /// JSON text, to keep its bytes.
         arguments: String,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         opaque: Option<Opaque>,
@@ -113,7 +113,7 @@ enum Stored {
 #[derive(Serialize, Deserialize)]
 struct StoredOpaque {
     provider: String,
-    /// JSON text, so that its bytes stay.
+    /// JSON text, to keep its bytes.
     data: String,
 }
 
@@ -159,7 +159,7 @@ impl Serialize for Opaque {
 impl<'de> Deserialize<'de> for Opaque {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let StoredOpaque { provider, data } = StoredOpaque::deserialize(deserializer)?;
-        let unknown = || D::Error::custom(format!("there is no provider {provider:?}"));
+        let unknown = || D::Error::custom(format!("unknown provider {provider:?}"));
         let provider = Provider::from_name(&provider).ok_or_else(unknown)?;
         Ok(Self { provider, data: Raw::new(&data).map_err(D::Error::custom)? })
     }

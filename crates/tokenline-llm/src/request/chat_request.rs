@@ -1,4 +1,4 @@
-//! A request, the same for every provider.
+//! The provider-independent request.
 
 use std::borrow::Borrow;
 
@@ -18,54 +18,53 @@ use crate::providers::Setting;
 
 /// A request to a model.
 ///
-/// See [the module](super) for what becomes of it at each provider.
+/// [The module](super) shows how each provider receives it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ChatRequest {
-    /// The model, by the provider's name for it.
+    /// The model's name at the provider.
     pub model: String,
     /// The conversation so far.
     pub messages: Vec<Message>,
     /// The tools that the model may call.
     pub tools: Vec<ToolDefinition>,
-    /// Whether it has to.
+    /// Whether, and which, tool must be called.
     pub tool_choice: ToolChoice,
-    /// What its text is to be.
+    /// The format of the response's text.
     pub response_format: ResponseFormat,
-    /// The most tokens that the answer may have.
+    /// The maximum number of tokens in the response.
     pub max_tokens: Option<u32>,
-    /// How much chance there is in the answer; mostly 0 to 1 or 2.
+    /// Sampling temperature, usually 0 to 1 or 2.
     pub temperature: Option<f64>,
-    /// The share of likely tokens that are chosen from.
+    /// Nucleus sampling (`top_p`), 0 to 1.
     pub top_p: Option<f64>,
-    /// Texts at which the answer ends.
+    /// Stop sequences: texts at which the response ends.
     pub stop: Vec<String>,
-    /// Where chance begins, for answers that can be repeated.
+    /// Sampling seed, for repeatable responses.
     pub seed: Option<u64>,
-    /// Whether OpenAI chat completions are asked to tell the tokens used, which a few servers that
-    /// speak the same refuse. The other providers always tell.
+    /// Whether to ask OpenAI chat completions for token usage, which a few compatible servers reject. The other
+    /// providers always report it.
     pub include_usage: bool,
-    /// Whether the response is streamed; the client always streams. Gemini's is by the path of the request.
+    /// Whether the response is streamed; the client always streams. Gemini decides by the path of the request.
     pub stream: bool,
-    /// Members of the body beside those above, or instead of them: objects are merged, anything else
-    /// is replaced. For what one provider or server has alone, such as `reasoning_effort`, or llama.cpp's
-    /// `grammar`.
+    /// Additional members of the body, which also override those above: objects are merged, other values replaced. For
+    /// what only one provider or server has, such as `reasoning_effort` or llama.cpp's `grammar`.
     pub extra: serde_json::Map<String, Value>,
 }
 
-/// Whether a model is to call tools.
+/// Whether the model calls tools.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ToolChoice {
-    /// As it sees fit.
+    /// The model decides.
     #[default]
     Auto,
-    /// It must not.
+    /// It must not call tools.
     None,
-    /// It must call one or more.
+    /// It must call at least one tool.
     Required,
-    /// It must call this one.
+    /// It must call this tool.
     Tool(String),
 }
 
@@ -89,13 +88,13 @@ impl ChatRequest {
         }
     }
 
-    /// Adds what the model is to keep to.
+    /// Adds a system prompt.
     #[must_use]
     pub fn system(self, text: impl Into<String>) -> Self {
         self.message(Message::system(text))
     }
 
-    /// Adds what the user says.
+    /// Adds a user message.
     #[must_use]
     pub fn user(self, text: impl Into<String>) -> Self {
         self.message(Message::user(text))
@@ -122,44 +121,44 @@ impl ChatRequest {
         self
     }
 
-    /// Sets whether the model has to call tools.
+    /// Sets whether, and which, tool must be called.
     #[must_use]
     pub fn tool_choice(self, tool_choice: ToolChoice) -> Self {
         Self { tool_choice, ..self }
     }
 
-    /// Sets what the text is to be.
+    /// Sets the format of the response's text.
     #[must_use]
     pub fn response_format(self, response_format: ResponseFormat) -> Self {
         Self { response_format, ..self }
     }
 
-    /// Sets the most tokens that the answer may have.
+    /// Sets the maximum number of tokens in the response.
     #[must_use]
     pub fn max_tokens(self, max_tokens: u32) -> Self {
         Self { max_tokens: Some(max_tokens), ..self }
     }
 
-    /// Sets how much chance there is in the answer.
+    /// Sets the sampling temperature, usually 0 to 1 or 2.
     #[must_use]
     pub fn temperature(self, temperature: f64) -> Self {
         Self { temperature: Some(temperature), ..self }
     }
 
-    /// Sets the share of likely tokens that are chosen from.
+    /// Sets nucleus sampling (`top_p`), 0 to 1.
     #[must_use]
     pub fn top_p(self, top_p: f64) -> Self {
         Self { top_p: Some(top_p), ..self }
     }
 
-    /// Adds texts at which the answer ends.
+    /// Adds stop sequences.
     #[must_use]
     pub fn stop<S: Into<String>>(mut self, texts: impl IntoIterator<Item = S>) -> Self {
         self.stop.extend(texts.into_iter().map(S::into));
         self
     }
 
-    /// Sets where chance begins.
+    /// Sets the sampling seed.
     #[must_use]
     pub fn seed(self, seed: u64) -> Self {
         Self { seed: Some(seed), ..self }
@@ -171,15 +170,15 @@ impl ChatRequest {
         Self { stream, ..self }
     }
 
-    /// Sets a member of the body; see [`extra`](Self#structfield.extra).
+    /// Sets an additional member of the body; see [`extra`](Self#structfield.extra).
     #[must_use]
     pub fn extra(mut self, name: impl Into<String>, value: impl Into<Value>) -> Self {
         self.extra.insert(name.into(), value.into());
         self
     }
 
-    /// The parts of assistants' messages that this provider is not sent, because only the provider that sent them can
-    /// read them: the index of the message, and what is left out. Reasoning that no provider takes back is not among them.
+    /// The opaque data that is not sent to this provider because another one sent it, with the index of its message.
+    /// Reasoning that no provider takes back is not included.
     ///
     /// ```
     /// use tokenline_core::json::Raw;
@@ -190,11 +189,11 @@ impl ChatRequest {
     /// let opaque = Some(Opaque { provider: Provider::Anthropic, data });
     /// let thought = AssistantPart::Reasoning { text: "Hm.".to_owned(), opaque };
     /// let request = ChatRequest::new("m").user("Why?").message(Message::Assistant(vec![thought])).user("So?");
-    /// assert_eq!(request.left_out(Provider::Anthropic).count(), 0);
-    /// assert_eq!(request.left_out(Provider::Gemini).count(), 1);
+    /// assert_eq!(request.omitted_opaque(Provider::Anthropic).count(), 0);
+    /// assert_eq!(request.omitted_opaque(Provider::Gemini).count(), 1);
     /// # Ok::<(), tokenline_core::json::SyntaxError>(())
     /// ```
-    pub fn left_out(&self, provider: Provider) -> impl Iterator<Item = (usize, &Opaque)> {
+    pub fn omitted_opaque(&self, provider: Provider) -> impl Iterator<Item = (usize, &Opaque)> {
         let parts = self.messages.iter().enumerate().flat_map(|(index, message)| match message {
             Message::Assistant(parts) => parts.iter().map(|part| (index, part)).collect(),
             _ => Vec::new(),
@@ -204,17 +203,17 @@ impl ChatRequest {
             .filter(move |(_, opaque)| opaque.provider != provider)
     }
 
-    /// The body of the request, JSON.
+    /// The JSON body of the request.
     ///
     /// # Errors
     ///
-    /// If the provider cannot be asked that.
+    /// If the provider cannot express the request.
     pub fn to_body(&self, provider: Provider) -> Result<String, RequestError> {
         self.to_object(provider).map(|body| body.to_string())
     }
 
-    /// The JSON of a request's member `tools`, an array: descriptions and schemas as they were given, on one line, the
-    /// order of their members kept. For requests that are written elsewhere.
+    /// The JSON of a request's `tools` member, an array on one line: descriptions and schemas as given, members in
+    /// their order. For requests that are written elsewhere.
     ///
     /// ```
     /// use tokenline_core::ToolDefinition;
@@ -246,23 +245,23 @@ impl ChatRequest {
             return Err(RequestError::Setting("temperature and top_p must be finite numbers"));
         }
         if self.messages.iter().all(|message| matches!(message, Message::System(_))) {
-            return Err(RequestError::Setting("there is no message for the model to answer"));
+            return Err(RequestError::Setting("the conversation has no user, assistant or tool message"));
         }
         let is_empty = |message: &Message| matches!(message, Message::Assistant(parts) if parts.iter().all(AssistantPart::is_empty));
         if let Some(index) = self.messages.iter().position(is_empty) {
-            let reason = "the assistant says nothing and calls nothing".to_owned();
+            let reason = "the assistant message has neither text nor tool calls".to_owned();
             return Err(RequestError::Message { index, reason });
         }
         if self.extra.contains_key("stream") {
-            return Err(RequestError::Setting("`stream` is a member of the request, not an extra one"));
+            return Err(RequestError::Setting("set `stream` with `streamed`, not as an extra member"));
         }
         if !self.has_tools() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
             return Err(RequestError::Setting("a tool call is required, but there are no tools"));
         }
         let asked = [
             (self.seed.is_some(), Setting::Seed, "seed"),
-            (!self.stop.is_empty(), Setting::Stop, "stop texts"),
-            (*self.told_choice() != ToolChoice::Auto, Setting::ToolChoice, "tool choice"),
+            (!self.stop.is_empty(), Setting::Stop, "stop sequences"),
+            (*self.effective_tool_choice() != ToolChoice::Auto, Setting::ToolChoice, "tool choice"),
             (
                 self.response_format == ResponseFormat::Json,
                 Setting::JsonFormat,
@@ -271,12 +270,12 @@ impl ChatRequest {
         ];
         let unsupported = provider.info().unsupported;
         match asked.iter().find(|(is_asked, setting, _)| *is_asked && unsupported.contains(setting)) {
-            Some((_, _, what)) => Err(RequestError::Unsupported { provider, what }),
+            Some((_, _, setting)) => Err(RequestError::Unsupported { provider, setting }),
             None => Ok(()),
         }
     }
 
-    /// How the response is read: where its records are, if the format says so.
+    /// The options for reading the response: the path to its records, if the format has one.
     #[cfg(feature = "client")]
     pub(crate) fn reading_options(&self) -> Result<Options, InvalidPointer> {
         match &self.response_format {
@@ -288,16 +287,16 @@ impl ChatRequest {
     }
 
     fn has_tools(&self) -> bool {
-        // A provider's own tools may be among the extra members.
+        // The provider's own tools may be among the extra members.
         !self.tools.is_empty() || self.extra.contains_key("tools")
     }
 
-    /// The choice between the tools. Where there are none providers refuse to hear of it.
-    pub(crate) fn told_choice(&self) -> &ToolChoice {
+    /// The tool choice to send. Providers reject one without tools.
+    pub(crate) fn effective_tool_choice(&self) -> &ToolChoice {
         if self.has_tools() { &self.tool_choice } else { &ToolChoice::Auto }
     }
 
-    /// What is told before anything else: the system messages that open the conversation, as one text.
+    /// The system prompt: the system messages that open the conversation, joined.
     pub(crate) fn instructions(&self) -> Option<String> {
         let texts = self.messages.iter().map_while(|message| match message {
             Message::System(text) => Some(text.as_str()),

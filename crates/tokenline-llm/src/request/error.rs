@@ -1,36 +1,38 @@
-//! What cannot be asked.
+//! Errors of requests.
 
 use std::error::Error;
 use std::fmt;
 
 use crate::Provider;
 
-/// A request that a provider cannot be sent.
+/// A request that cannot be sent to a provider.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RequestError {
-    /// The provider has nothing of this kind.
+    /// The provider does not support a setting.
     Unsupported {
         /// The provider.
         provider: Provider,
-        /// What it was to be asked: `seed`.
-        what: &'static str,
+        /// The setting: `seed`.
+        setting: &'static str,
     },
-    /// A message does not fit where it stands.
+    /// A message is invalid at its position.
     Message {
-        /// Which message, from 0.
+        /// The index of the message, from 0.
         index: usize,
-        /// What is wrong with it.
+        /// The reason.
         reason: String,
     },
-    /// A setting has no meaning, such as a temperature that is not a number.
+    /// A setting is invalid, such as a temperature that is not a number.
     Setting(&'static str),
 }
 
 impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Unsupported { provider, what } => write!(f, "{} has no {what}", provider.as_str()),
+            Self::Unsupported { provider, setting } => {
+                write!(f, "{} does not support {setting}", provider.as_str())
+            }
             Self::Message { index, reason } => write!(f, "message {index}: {reason}"),
             Self::Setting(reason) => f.write_str(reason),
         }

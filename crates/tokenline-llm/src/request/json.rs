@@ -1,4 +1,4 @@
-//! JSON that is written member by member: the order stays, and pieces of JSON are taken as they are.
+//! JSON written member by member: keeps the order, and embeds existing JSON verbatim.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub(crate) struct Object(Vec<(String, Node)>);
 
 #[derive(Clone, Debug)]
 pub(crate) enum Node {
-    /// A value that is written already.
+    /// A scalar, or JSON that is already serialized.
     Text(String),
     Array(Vec<Node>),
     Object(Object),
@@ -26,7 +26,7 @@ impl Object {
         self
     }
 
-    /// Sets the member if there is a value for it.
+    /// Sets the member if there is a value.
     pub(crate) fn with_some(self, name: &str, value: Option<impl Into<Node>>) -> Self {
         match value {
             Some(value) => self.with(name, value),
@@ -34,13 +34,13 @@ impl Object {
         }
     }
 
-    /// Sets the member if the value has anything in it.
+    /// Sets the member unless the value is empty.
     pub(crate) fn with_any(self, name: &str, value: impl Into<Node>) -> Self {
         let value = value.into();
         if value.is_empty() { self } else { self.with(name, value) }
     }
 
-    /// Adds the members of an object of JSON, byte for byte.
+    /// Adds the members of a JSON object, byte for byte.
     pub(crate) fn with_members_of(self, object: Option<&Raw>) -> Self {
         let Some(object) = object else { return self };
         object.with_value(|value| {
@@ -57,7 +57,7 @@ impl Object {
         }
     }
 
-    /// Calls a member otherwise, if there is one of that name, and none of the other.
+    /// Renames a member, unless one with the new name exists.
     #[cfg(feature = "client")]
     pub(crate) fn rename(&mut self, from: &str, to: &str) {
         if self.0.iter().any(|(name, _)| name == to) {
@@ -68,7 +68,7 @@ impl Object {
         }
     }
 
-    /// Sets what is in `other`; objects on both sides are merged.
+    /// Sets the members of `other`; objects on both sides are merged.
     pub(crate) fn merge(&mut self, other: &serde_json::Map<String, serde_json::Value>) {
         for (name, value) in other {
             let mine = self.0.iter_mut().find(|(its, _)| its == name).map(|(_, node)| node);
@@ -136,7 +136,7 @@ impl From<f64> for Node {
 }
 
 impl Node {
-    /// JSON as it came, byte for byte.
+    /// JSON as received, byte for byte.
     pub(crate) fn verbatim(raw: &Raw) -> Self {
         Self::Text(raw.as_str().to_owned())
     }

@@ -1,11 +1,11 @@
-//! The schema of a list, made of the schema of one item.
+//! The schema of a list, built from the schema of one item.
 
 use tokenline_core::json::{Raw, Value, View};
 
 use super::Object;
 use super::json::Node;
 
-/// Where schemas have their definitions, which move to the root.
+/// Keywords with definitions, which move to the root.
 const DEFINITIONS: [&str; 2] = ["$defs", "definitions"];
 
 /// The schema of a value with an array of items at a JSON Pointer.
@@ -34,7 +34,7 @@ pub(super) fn of(item: &Raw, pointer: &str) -> Raw {
     Raw::new(&list).unwrap_or_else(|_| item.clone())
 }
 
-/// The schema with references to its root changed for where it is now.
+/// Rewrites references to the item's root for its new position.
 fn moved(value: Value<'_>, root: &str, is_root: bool) -> Node {
     match value.view() {
         View::Object(members) => {
@@ -70,7 +70,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn references_stay_what_they_were() {
+    fn references_point_to_the_same_schemas() {
         let item = r##"{"$schema":"s","type":"object","properties":{"a~1b":{"$ref":"#/$defs/N"},"me":{"$ref":"#"}},
             "$defs":{"N":{"anyOf":[{"$ref":"#/properties/me"},{"$ref":"other#x"},{"const":1.50}]}}}"##;
         let expected = r##"{"type":"object","properties":{"a":{"type":"object","properties":{"x/y":{"type":"array","items":{"type":"object","properties":{"a~1b":{"$ref":"#/$defs/N"},"me":{"$ref":"#/properties/a/properties/x~1y/items"}}}}},"required":["x/y"],"additionalProperties":false}},"required":["a"],"additionalProperties":false,"$defs":{"N":{"anyOf":[{"$ref":"#/properties/a/properties/x~1y/items/properties/me"},{"$ref":"other#x"},{"const":1.50}]}},"$schema":"s"}"##;

@@ -13,9 +13,9 @@ use super::{AssistantPart, UserPart};
 
 /// One message of a conversation.
 ///
-/// Read from the form that OpenAI's chat completions have, which most tools write: `{"role",
-/// "content"}` with the roles `system`, `developer`, `user`, `assistant` and `tool`, the content a
-/// text or a list of `{"type":"text","text"}`, an assistant's `tool_calls`, a tool's `tool_call_id`.
+/// Deserialized from the form of OpenAI's chat completions, which most tools write: `{"role", "content"}` with the
+/// roles `system`, `developer`, `user`, `assistant` and `tool`; the content is a text or a list of
+/// `{"type":"text","text"}`; an assistant has `tool_calls`, a tool `tool_call_id`.
 ///
 /// ```
 /// use tokenline_llm::request::Message;
@@ -30,7 +30,7 @@ use super::{AssistantPart, UserPart};
 /// assert_eq!(messages[0], Message::user("Weather in Paris?"));
 /// let call = messages[1].tool_calls().next().unwrap();
 /// assert_eq!((&*call.name, call.parameters.as_str()), ("weather", r#"{"city":"Paris"}"#));
-/// // What is written is that form, and the parts of an assistant's message as `parts`.
+/// // Serialized in the same form, with the parts of an assistant message as `parts`.
 /// let stored = serde_json::to_string(&messages)?;
 /// assert_eq!(serde_json::from_str::<Vec<Message>>(&stored)?, messages);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -38,42 +38,42 @@ use super::{AssistantPart, UserPart};
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Message {
-    /// What the model is to keep to.
+    /// The system prompt.
     System(String),
-    /// What the user says and shows.
+    /// A user message.
     User(Vec<UserPart>),
-    /// What the model said, in order. [`ResponseParser::message`](crate::ResponseParser::message) has it of a response.
+    /// An assistant message. [`ResponseParser::message`](crate::ResponseParser::message) builds it from a response.
     Assistant(Vec<AssistantPart>),
-    /// What became of one of its calls.
+    /// The result of a tool call.
     Tool(ToolResult),
 }
 
-/// What became of a tool call, for the model to read.
+/// The result of a tool call, for the model to read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ToolResult {
     /// The id of the call.
     pub call_id: Option<String>,
-    /// The tool's name. Where it is missing it is looked up by the id, in the messages before.
+    /// The tool's name. If missing, it is looked up by the id in earlier messages.
     pub name: Option<String>,
-    /// The result; JSON or any text.
+    /// The result: JSON or any text.
     pub content: String,
-    /// Whether it tells of a failure.
+    /// Whether the call failed.
     pub is_error: bool,
 }
 
 impl Message {
-    /// What the model is to keep to.
+    /// A system prompt.
     pub fn system(text: impl Into<String>) -> Self {
         Self::System(text.into())
     }
 
-    /// What the user says.
+    /// A user message.
     pub fn user(text: impl Into<String>) -> Self {
         Self::user_parts([text.into()])
     }
 
-    /// What the user says and shows: texts, images, documents.
+    /// A user message of several parts: texts, images, documents.
     ///
     /// ```
     /// use tokenline_llm::Provider;
@@ -92,7 +92,7 @@ impl Message {
         Self::User(parts.into_iter().map(Into::into).collect())
     }
 
-    /// What the model said, and the tools that it called.
+    /// An assistant message: its text, and the tools it called.
     pub fn assistant(text: impl Into<String>, tool_calls: impl IntoIterator<Item = ToolCall>) -> Self {
         let text = AssistantPart::text(text);
         let text = (!text.is_empty()).then_some(text);
@@ -101,7 +101,7 @@ impl Message {
         )
     }
 
-    /// The text of a message of any role: all of its text parts.
+    /// The text of a message of any role: its text parts, joined.
     #[must_use]
     pub fn text(&self) -> Cow<'_, str> {
         match self {
@@ -115,7 +115,7 @@ impl Message {
         }
     }
 
-    /// The tool calls of an assistant's message.
+    /// The tool calls of an assistant message.
     pub fn tool_calls(&self) -> impl Iterator<Item = &ToolCall> {
         let parts = match self {
             Self::Assistant(parts) => parts.as_slice(),
@@ -132,22 +132,22 @@ impl Message {
         Self::result(call, content.into(), false)
     }
 
-    /// Says why a call failed, so that the model can try again.
+    /// The error of a call, so that the model can try again.
     pub fn tool_error(call: &ToolCall, content: impl Into<String>) -> Self {
         Self::result(call, content.into(), true)
     }
 
-    /// The result of the call with this id, where the call itself is not at hand.
+    /// The result of the call with this id, if the call itself is not at hand.
     pub fn tool(call_id: impl Into<String>, content: impl Into<String>) -> Self {
         let (call_id, content) = (Some(call_id.into()), content.into());
         Self::Tool(ToolResult { call_id, name: None, content, is_error: false })
     }
 
-    /// A call that was [rejected](crate::ResponseEvent::RejectedCall), as it stands in the conversation, and
-    /// the message that tells the model why it was not run. The call goes into the message
-    /// of the [assistant](Self::assistant), with the parameters that were received if they are an object, else with none.
+    /// A [rejected](crate::ResponseEvent::RejectedCall) call as it belongs into the conversation, and the message that
+    /// tells the model why it was not run. The call goes into the [assistant message](Self::assistant), with the
+    /// received parameters if they are an object, else with none.
     ///
-    /// `None` if the call has no name: then there is nothing that could be answered.
+    /// `None` if the call has no name: the model cannot be sent a result.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};
@@ -174,11 +174,11 @@ impl Message {
     pub fn rejected(call: &RejectedCall) -> Option<(ToolCall, Self)> {
         let received = Raw::new(&call.received).ok().filter(|received| received.as_str().starts_with('{'));
         let parameters = received.unwrap_or_else(|| Raw::from(serde_json::json!({})));
-        // It is told as it came, not released: what proved it whole is nobody's business any more.
-        let mut told = ToolCall::new(call.name.clone()?, parameters, CompletedBy::EndOfInput);
-        (told.call_id, told.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
-        let why = Self::tool_error(&told, format!("not run: {}", call.diagnostic.message));
-        Some((told, why))
+        // The evidence is irrelevant here: the call is only shown to the model.
+        let mut shown = ToolCall::new(call.name.clone()?, parameters, CompletedBy::EndOfInput);
+        (shown.call_id, shown.is_synthetic_id) = (call.call_id.clone(), call.is_synthetic_id);
+        let why = Self::tool_error(&shown, format!("not run: {}", call.diagnostic.message));
+        Some((shown, why))
     }
 
     fn result(call: &ToolCall, content: String, is_error: bool) -> Self {
@@ -206,13 +206,13 @@ struct Form {
     name: Option<String>,
     #[serde(default)]
     is_error: bool,
-    /// Instead of `content` and `tool_calls`: what an assistant said, in order.
+    /// Replaces `content` and `tool_calls`: the parts of an assistant message, in order.
     #[serde(default)]
     parts: Option<Vec<AssistantPart>>,
 }
 
 #[derive(Default, Deserialize)]
-#[serde(untagged, expecting = "content is to be a text or a list of texts")]
+#[serde(untagged, expecting = "`content` must be a text or a list of parts")]
 enum Content {
     #[default]
     None,
@@ -260,7 +260,7 @@ impl Content {
 }
 
 impl Call {
-    /// The arguments are a text that holds JSON, or that JSON itself.
+    /// The arguments are either a string that holds JSON, or the JSON itself.
     fn into_tool_call<E: Error>(self) -> Result<ToolCall, E> {
         let Self { id, function: Function { name, arguments } } = self;
         let parameters = match arguments.deserialize::<String>() {
@@ -270,9 +270,9 @@ impl Call {
             Err(_) => arguments,
         };
         if !parameters.as_str().starts_with('{') {
-            return Err(E::custom(format!("the arguments of {name:?} are no object")));
+            return Err(E::custom(format!("the arguments of {name:?} are not an object")));
         }
-        // Whoever wrote the conversation down had the whole call.
+        // A stored conversation has complete calls.
         let mut call = ToolCall::new(name, parameters, CompletedBy::ItemStop);
         call.call_id = id;
         Ok(call)
@@ -299,7 +299,7 @@ impl<'de> Deserialize<'de> for Message {
                 let Form { tool_call_id: call_id, name, is_error, .. } = form;
                 Self::Tool(ToolResult { call_id, name, content: text, is_error })
             }
-            role => return Err(D::Error::custom(format!("there is no role {role:?}"))),
+            role => return Err(D::Error::custom(format!("unknown role {role:?}"))),
         })
     }
 }

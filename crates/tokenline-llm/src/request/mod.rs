@@ -1,8 +1,8 @@
-//! What a model is asked, and how each provider is told.
+//! Requests: what is sent to a model, in each provider's format.
 //!
-//! A [`ChatRequest`] is the same for every provider; [`to_body`](ChatRequest::to_body) writes it as one of them reads it.
-//! No I/O happens here: the body can be sent with any HTTP client.
-#![cfg_attr(feature = "client", doc = "[`LlmClient`](crate::client::LlmClient) is the one that comes along.")]
+//! A [`ChatRequest`] is the same for every provider; [`to_body`](ChatRequest::to_body) writes it in the format of one.
+//! No I/O happens here: send the body with any HTTP client.
+#![cfg_attr(feature = "client", doc = "[`LlmClient`](crate::client::LlmClient) is the one included.")]
 //!
 //! ```
 //! use tokenline_core::ToolDefinition;
@@ -20,7 +20,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # What each provider is sent
+//! # What each provider receives
 //!
 //! | | OpenAI chat | OpenAI Responses | Anthropic | Gemini | Ollama |
 //! |---|---|---|---|---|---|
@@ -34,11 +34,11 @@
 //! | `stop` | `stop` | - | `stop_sequences` | `stopSequences` | `stop` |
 //! | `seed` | yes | - | - | yes | yes |
 //!
-//! What is marked with a dash is an error there, not left out in silence. Everything else that a
+//! A dash marks a setting that is an error for this provider; nothing is dropped silently. Everything else that a
 //! server understands goes into [`extra`](ChatRequest::extra).
 //!
-//! A message of the assistant has its parts in order, with what the provider [attached](Opaque) to them: that goes back
-//! to this provider, and is left out for any other; see [`left_out`](ChatRequest::left_out).
+//! An assistant message keeps its parts in order, with the data that the provider [attached](Opaque): it goes back to
+//! that provider and is omitted for any other; see [`omitted_opaque`](ChatRequest::omitted_opaque).
 
 mod assistant;
 mod chat_request;

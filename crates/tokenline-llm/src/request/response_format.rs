@@ -1,4 +1,4 @@
-//! What the text of a response is to be.
+//! The format of a response's text.
 
 use serde::{Deserialize, Serialize};
 use tokenline_core::json::Raw;
@@ -6,17 +6,17 @@ use tokenline_core::json::Raw;
 use super::strict::Strict;
 use super::{Object, list};
 
-/// What the text of a response is to be.
+/// The format of a response's text.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ResponseFormat {
-    /// Whatever the prompt asks for, JSON Lines among it.
+    /// Free text, as the prompt asks for it; JSON Lines too.
     #[default]
     Text,
     /// One JSON value.
     Json,
-    /// One JSON value that fits a schema.
+    /// One JSON value that matches a schema.
     JsonSchema(JsonFormat),
 }
 
@@ -24,29 +24,29 @@ pub enum ResponseFormat {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct JsonFormat {
-    /// A name for it: letters, digits, `_` and `-`.
+    /// A name: letters, digits, `_` and `-`.
     pub name: String,
-    /// The JSON Schema, as it was written: models write members in its order.
+    /// The JSON Schema as written: models write members in its order.
     pub schema: Raw,
-    /// Whether providers are asked for their strict mode, in which the response cannot break the schema. `Some(true)`
-    /// sends a schema in which all members are required and no others allowed, if there is one that allows nothing that
-    /// `schema` forbids. `None` turns the mode on for schemas that are written so.
+    /// Whether to use the provider's strict mode, in which the response cannot violate the schema. `Some(true)` sends a
+    /// schema that requires all members and allows no others, if one exists that allows nothing `schema` forbids.
+    /// `None` turns the mode on for schemas already written that way.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// JSON Pointer (RFC 6901) to an array whose elements are the records, each delivered as soon as it is complete.
-    /// [`Options::items`](tokenline_core::Options::items) says so to a parser; a client's stream knows it.
+    /// JSON Pointer (RFC 6901) to an array whose elements are the records, each delivered as soon as it is complete. A
+    /// client's stream uses it; a parser needs [`Options::items`](tokenline_core::Options::items).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub items: Option<String>,
 }
 
 impl ResponseFormat {
-    /// One JSON value that fits a schema: a [`Raw`], a `serde_json::Value`, a `schemars::Schema`.
+    /// One JSON value that matches a schema: a [`Raw`], a `serde_json::Value`, a `schemars::Schema`.
     pub fn json_schema(name: impl Into<String>, schema: impl Into<Raw>) -> Self {
         JsonFormat::new(name, schema).into()
     }
 
-    /// One value of a type, by its [schema](Raw::schema_of), in the provider's strict mode if it has one. Most providers
-    /// want an object, so the type is a struct.
+    /// One value of a type, by its [schema](Raw::schema_of), in the provider's strict mode if possible. Most providers
+    /// require an object, so the type should be a struct.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -72,8 +72,8 @@ impl ResponseFormat {
         JsonFormat::new(name_of::<T>(), Raw::schema_of::<T>()).strict_if_possible().into()
     }
 
-    /// Any number of values of a type: an object with the array `items`. Each element is a record of the stream, there
-    /// as soon as it is complete.
+    /// Any number of values of a type: an object with the array `items`. Each element is a record, delivered as soon as
+    /// it is complete.
     ///
     /// ```
     /// use schemars::JsonSchema;
@@ -104,7 +104,7 @@ impl ResponseFormat {
     }
 }
 
-/// The name of a type, of characters that providers allow and as many of them.
+/// The name of a type, in the characters and the length that providers allow.
 #[cfg(feature = "schemars")]
 fn name_of<T: schemars::JsonSchema>() -> String {
     let name = T::schema_name();
@@ -119,13 +119,13 @@ impl From<JsonFormat> for ResponseFormat {
 }
 
 impl JsonFormat {
-    /// A schema with a name; `strict` and `items` are not set.
+    /// A named schema; `strict` and `items` are not set.
     pub fn new(name: impl Into<String>, schema: impl Into<Raw>) -> Self {
         Self { name: name.into(), schema: schema.into(), strict: None, items: None }
     }
 
-    /// Any number of values that fit a schema, in the array at a JSON Pointer (RFC 6901): the schema of the whole, made of
-    /// the schema of one item. References inside the item's schema stay what they were.
+    /// Any number of values that match a schema, in the array at a JSON Pointer (RFC 6901): builds the complete schema
+    /// from the schema of one item. References inside the item's schema keep their targets.
     ///
     /// ```
     /// use tokenline_core::json::Raw;
@@ -149,7 +149,7 @@ impl JsonFormat {
         Self { strict, ..self }
     }
 
-    /// The schema as this strict mode takes it, if it is asked for and there is one.
+    /// The schema for this strict mode, if strict mode is requested and possible.
     pub(crate) fn strict_schema(&self, mode: Strict) -> Option<Object> {
         match self.strict {
             Some(true) => mode.of(&self.schema),

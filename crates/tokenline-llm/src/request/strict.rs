@@ -1,4 +1,4 @@
-//! Schemas as the strict modes of providers want them.
+//! Schemas for the providers' strict modes.
 
 use tokenline_core::ToolDefinition;
 use tokenline_core::json::{Raw, Value};
@@ -6,18 +6,18 @@ use tokenline_core::json::{Raw, Value};
 use super::Object;
 use super::json::Node;
 
-/// What a strict mode takes.
+/// A provider's strict mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Strict {
-    /// Bounds of numbers and arrays, patterns.
+    /// Accepts bounds of numbers and arrays, and patterns.
     WithBounds,
-    /// No such bounds.
+    /// Accepts no bounds.
     WithoutBounds,
 }
 
-/// Keywords that every strict mode takes as they are.
+/// Keywords that every strict mode accepts.
 const KEPT: &[&str] = &["type", "description", "enum"];
-/// Keywords that some take.
+/// Keywords that some strict modes accept.
 const BOUNDS: &[&str] = &[
     "pattern",
     "multipleOf",
@@ -29,18 +29,20 @@ const BOUNDS: &[&str] = &[
     "maxItems",
 ];
 /// Keywords that no strict mode accepts. They move into the description; validation still enforces them.
-const TOLD: &[&str] = &["minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format"];
-/// Keywords that rule nothing out.
+const DESCRIBED: &[&str] =
+    &["minLength", "maxLength", "uniqueItems", "minProperties", "maxProperties", "format"];
+/// Keywords without effect on validation.
 const DROPPED: &[&str] =
     &["$schema", "$id", "$comment", "title", "default", "examples", "deprecated", "readOnly", "writeOnly"];
-/// Formats of strings that every strict mode knows.
+/// String formats that every strict mode accepts.
 const FORMATS: &[&str] =
     &["date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"];
 
 impl Strict {
-    /// The schema with all members required and no others allowed, in the order in which it has them. What fits the
-    /// result fits the schema too, but for what the strict mode cannot say. `None` if no such schema exists: an object
-    /// with any members, a choice of roots, an optional member that is neither `null` nor has a default.
+    /// The schema with all members required and no others allowed, in the original order. What matches the result
+    /// matches the schema too, except for rules that the strict mode cannot express. `None` if no such schema exists:
+    /// an object with arbitrary members, alternatives at the root, an optional member that is neither nullable nor has
+    /// a default.
     pub(crate) fn of(self, schema: &Raw) -> Option<Object> {
         schema.with_value(|schema| {
             let is_object = schema.get("type").and_then(Value::as_str).is_some_and(|kind| kind == "object");
@@ -48,8 +50,8 @@ impl Strict {
         })
     }
 
-    /// Writes a tool's parameters as the member `name` of `object`, which is strict if the tool asks for that and its schema
-    /// allows it.
+    /// Adds a tool's parameters to `object` as the member `name`: strict if the tool asks for it and its schema allows
+    /// it. Returns whether they are strict.
     pub(crate) fn parameters(self, tool: &ToolDefinition, object: Object, name: &str) -> (Object, bool) {
         let schema = if tool.strict { self.of(&tool.parameters) } else { None };
         match schema {
@@ -61,14 +63,14 @@ impl Strict {
     fn schema(self, schema: Value<'_>) -> Option<Object> {
         let members = schema.as_object()?;
         if let Some(reference) = schema.get("$ref") {
-            // Nothing may stand beside it.
+            // `$ref` must stand alone.
             return Some(Object::new().with("$ref", verbatim(reference)));
         }
         if !["type", "enum", "const", "anyOf", "oneOf"].iter().any(|name| members.get(name).is_some()) {
             return None;
         }
         let mut strict = Object::new();
-        let mut told = Vec::new();
+        let mut notes = Vec::new();
         for (name, value) in members {
             match name {
                 "properties" => strict.set(name, self.properties(schema, value)?),
@@ -92,24 +94,24 @@ impl Strict {
                 }
                 _ if KEPT.contains(&name) => strict.set(name, verbatim(value)),
                 _ if BOUNDS.contains(&name) && self == Self::WithBounds => strict.set(name, verbatim(value)),
-                _ if BOUNDS.contains(&name) || TOLD.contains(&name) => {
-                    told.push(format!("{name}: {}", value.raw()));
+                _ if BOUNDS.contains(&name) || DESCRIBED.contains(&name) => {
+                    notes.push(format!("{name}: {}", value.raw()));
                 }
                 _ if DROPPED.contains(&name) => {}
                 _ => return None,
             }
         }
         if allows(schema, "object") {
-            // Without properties it allows any.
+            // Without `properties` any member is allowed.
             let properties = schema.get("properties")?.as_object()?;
             let required: Vec<Node> = properties.iter().map(|(name, _)| Node::from(name)).collect();
             strict.set("required", required);
             strict.set("additionalProperties", false);
         }
-        if !told.is_empty() {
+        if !notes.is_empty() {
             let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
-            let told = format!("{description} ({})", told.join(", "));
-            strict.set("description", told.trim_start());
+            let notes = format!("{description} ({})", notes.join(", "));
+            strict.set("description", notes.trim_start());
         }
         Some(strict)
     }
@@ -121,7 +123,7 @@ impl Strict {
         };
         let mut strict = Object::new();
         for (name, property) in properties.as_object()? {
-            // It has to be written, and must not mean anything else than its absence did.
+            // The model must write it, so there must be a value that means the same as its absence.
             if !is_required(name) && !is_nullable(property) && property.get("default").is_none() {
                 return None;
             }
@@ -136,7 +138,7 @@ fn is_nullable(schema: Value<'_>) -> bool {
     allows(schema, "null") || choices.flatten().any(is_nullable)
 }
 
-/// Whether the keyword `type` names this type.
+/// Whether the keyword `type` includes this type.
 fn allows(schema: Value<'_>, kind: &str) -> bool {
     let is_kind = |value: Value<'_>| value.as_str().is_some_and(|its| its == kind);
     schema
@@ -170,12 +172,12 @@ mod tests {
             without.contains(r#""description":"(format: \"uint8\", minimum: 0, maximum: 255)""#),
             "{without}"
         );
-        // What is strict stays as it is.
+        // A strict schema stays unchanged.
         assert_eq!(strict(Strict::WithBounds, expected).unwrap(), expected);
     }
 
     #[test]
-    fn what_cannot_be_said_strictly_is_left_alone() {
+    fn schemas_without_a_strict_form_are_left_alone() {
         for schema in [
             r#"{"type":"object"}"#,
             r#"{"type":"array","items":{"type":"string"}}"#,

@@ -1,8 +1,8 @@
-//! Messages as the providers need them that know two sides only, which take turns.
+//! Messages for providers that know only two alternating roles.
 
 use super::{ChatRequest, Message, RequestError, ToolResult};
 
-/// Who speaks.
+/// The role of a turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The user, and the tools.
@@ -10,15 +10,15 @@ pub(crate) enum Side {
     Model,
 }
 
-/// Messages of one side, with their index.
+/// Consecutive messages of one role, with their indices.
 pub(crate) struct Turn<'r> {
     pub(crate) side: Side,
     pub(crate) messages: Vec<(usize, &'r Message)>,
 }
 
 impl ChatRequest {
-    /// The conversation without its opening instructions. What one side says in several messages is
-    /// one turn: the results of parallel calls have to come together.
+    /// The conversation without its system prompt. Consecutive messages of one role form one turn: the results of
+    /// parallel calls must arrive together.
     pub(crate) fn turns(&self) -> Result<Vec<Turn<'_>>, RequestError> {
         let mut turns: Vec<Turn<'_>> = Vec::new();
         let is_system = |message: &Message| matches!(message, Message::System(_));
@@ -28,7 +28,7 @@ impl ChatRequest {
                 Message::User(_) | Message::Tool(_) => Side::User,
                 Message::Assistant(_) => Side::Model,
                 Message::System(_) => {
-                    let reason = "here the system is heard only before all others".to_owned();
+                    let reason = "this provider accepts system messages only at the start".to_owned();
                     return Err(RequestError::Message { index, reason });
                 }
             };
@@ -54,12 +54,12 @@ impl ChatRequest {
         };
         result.name.as_deref().or_else(called).ok_or_else(|| RequestError::Message {
             index,
-            reason: "the result of a tool has neither its name nor the id of a call before".to_owned(),
+            reason: "the tool result has neither a tool name nor the id of an earlier call".to_owned(),
         })
     }
 }
 
-/// The id of a call or of its result, where the provider needs one.
+/// The id of a call or of its result, for providers that require one.
 pub(crate) fn id<'r>(
     index: usize,
     what: &str,

@@ -1,4 +1,4 @@
-//! What a user says and shows.
+//! The parts of a user message.
 
 use serde::de::Error;
 use serde::ser::{SerializeSeq, Serializer};
@@ -8,7 +8,7 @@ use serde_json::json;
 use super::RequestError;
 use crate::Provider;
 
-/// A part of a user's message.
+/// A part of a user message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum UserPart {
@@ -16,26 +16,26 @@ pub enum UserPart {
     Text(String),
     /// An image: PNG, JPEG, GIF or WebP.
     Image(Source),
-    /// A document: a PDF, a text.
+    /// A document, such as a PDF or a text.
     Document {
-        /// Its file name, for the model to refer to.
+        /// The file name, for the model to refer to.
         name: Option<String>,
-        /// Where it is.
+        /// The document's data.
         source: Source,
     },
 }
 
-/// Where an image or a document is.
+/// The data of an image or a document.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Source {
-    /// Somewhere else: the provider fetches it.
+    /// A URL that the provider fetches.
     Url(String),
-    /// In the request.
+    /// Data inside the request.
     Base64 {
-        /// Its media type: `image/png`, `application/pdf`.
+        /// The media type: `image/png`, `application/pdf`.
         media_type: String,
-        /// Its bytes in base64 with the standard alphabet.
+        /// The bytes in base64 with the standard alphabet.
         data: String,
     },
 }
@@ -46,7 +46,7 @@ impl Source {
         Self::Base64 { media_type: media_type.into(), data: data.into() }
     }
 
-    /// A URL, which may be a `data:` URL.
+    /// A URL, or the data of a `data:` URL.
     pub(crate) fn from_url(url: String) -> Self {
         let inline = url.strip_prefix("data:").and_then(|rest| rest.split_once(";base64,"));
         match inline {
@@ -55,7 +55,7 @@ impl Source {
         }
     }
 
-    /// As a URL, `data:` for what is in the request.
+    /// The URL; a `data:` URL for inline data.
     pub(crate) fn to_url(&self) -> String {
         match self {
             Self::Url(url) => url.clone(),
@@ -91,15 +91,17 @@ impl UserPart {
         }
     }
 
-    /// That the provider does not take it.
-    pub(crate) fn refused(&self, provider: Provider, index: usize) -> RequestError {
+    /// The error for a provider that does not accept this part.
+    pub(crate) fn unsupported(&self, provider: Provider, index: usize) -> RequestError {
         let (what, source) = match self {
-            Self::Text(_) => return RequestError::Message { index, reason: "text is not taken".to_owned() },
+            Self::Text(_) => {
+                return RequestError::Message { index, reason: "text is not supported".to_owned() };
+            }
             Self::Image(source) => ("images", source),
             Self::Document { source, .. } => ("documents", source),
         };
         let how = if matches!(source, Source::Url(_)) { "by URL" } else { "in base64" };
-        let reason = format!("{} takes no {what} {how}", provider.as_str());
+        let reason = format!("{} does not accept {what} {how}", provider.as_str());
         RequestError::Message { index, reason }
     }
 }
@@ -110,7 +112,7 @@ impl<T: Into<String>> From<T> for UserPart {
     }
 }
 
-/// A part as OpenAI's chat completions have it; those of the Responses are read too.
+/// A part in the form of OpenAI's chat completions; the form of the Responses is accepted too.
 #[derive(Deserialize)]
 pub(super) struct PartForm {
     #[serde(rename = "type")]
@@ -166,7 +168,7 @@ impl PartForm {
     }
 }
 
-/// The content of a user's message: a text, or parts.
+/// The content of a user message: a text, or parts.
 pub(super) struct Content<'p>(pub(super) &'p [UserPart]);
 
 impl Serialize for Content<'_> {

@@ -1,4 +1,4 @@
-//! One choice of an answer: its texts and its native calls.
+//! One choice of a response: its texts and its native calls.
 
 use serde::de::DeserializeOwned;
 use tokenline_core::{
@@ -13,29 +13,29 @@ use crate::FinishReason;
 
 pub(super) struct Choice {
     pub(super) index: u64,
-    /// Why it ended, when it first did.
+    /// The first finish reason.
     pub(super) reason: Option<FinishReason>,
     options: Options,
-    /// Those that have ended are used again.
+    /// Ended texts are reused.
     texts: Vec<Text>,
     calls: ToolCallAssembler,
-    /// What was said so far, if it is kept.
+    /// The message so far, if it is kept.
     pub(super) message: Option<Box<MessageParts>>,
-    /// It has come to an end, and nothing came after that.
+    /// It has ended, and nothing arrived since.
     is_ended: bool,
-    /// A finding said that something was cut off.
-    has_said_cut: bool,
-    /// An event was lost, and with it perhaps the beginning of a text.
-    has_lost: bool,
+    /// A truncation was already reported.
+    has_reported_truncation: bool,
+    /// An event was unreadable; the start of a text may be missing.
+    missed_event: bool,
     has_too_many: bool,
-    /// The block of the latest text, and where that ends.
+    /// The block of the latest text, and the position of its end.
     block: u64,
     place: Place,
 }
 
-/// Texts that are open at once. Stops a server that makes up blocks.
+/// Texts open at once. Limits a server that invents blocks.
 const MAX_TEXTS: usize = 64;
-const LIMIT: &str = "the answer was cut by its token limit";
+const LIMIT: &str = "the response reached its token limit";
 
 impl Choice {
     pub(super) fn new<T>(index: u64, options: Options, out: &EventQueue<T>) -> Self {
@@ -53,8 +53,8 @@ impl Choice {
             calls: if has_updates { calls.with_updates() } else { calls },
             message: out.keeps_message.then(Box::default),
             is_ended: false,
-            has_said_cut: false,
-            has_lost: false,
+            has_reported_truncation: false,
+            missed_event: false,
             has_too_many: false,
             block: 0,
             place: Place::START,
@@ -65,7 +65,7 @@ impl Choice {
         self.is_ended
     }
 
-    /// Says that it begins anew: what was rejected may come again.
+    /// Starts over: rejected calls may arrive again.
     pub(super) fn restart(&mut self) {
         self.is_ended = false;
         for text in &mut self.texts {
@@ -77,11 +77,10 @@ impl Choice {
         self.calls.discard_rejected();
     }
 
-    /// Says that an event was lost, which may have been about this choice: what is open is not
-    /// whole any more.
-    pub(super) fn lose<T>(&mut self, out: &mut EventQueue<T>) {
+    /// Records that an unreadable event may have belonged to this choice: open texts and calls are incomplete.
+    pub(super) fn event_missed<T>(&mut self, out: &mut EventQueue<T>) {
         if !self.is_ended {
-            self.has_lost = true;
+            self.missed_event = true;
             for text in &mut self.texts {
                 text.has_gap = true;
             }
@@ -91,10 +90,10 @@ impl Choice {
     }
 
     pub(super) fn push_call<T>(&mut self, delta: CallDelta<'_>, out: &mut EventQueue<T>) {
-        // What says nothing does not begin anything anew.
-        let says_something = |text: Option<&str>| text.is_some_and(|text| !text.trim_ascii().is_empty());
+        // A delta without content does not reopen the choice.
+        let has_content = |text: Option<&str>| text.is_some_and(|text| !text.trim_ascii().is_empty());
         if self.is_ended {
-            self.is_ended = ![delta.id, delta.name, Some(delta.arguments)].into_iter().any(says_something);
+            self.is_ended = ![delta.id, delta.name, Some(delta.arguments)].into_iter().any(has_content);
         }
         self.calls.push(delta);
         self.take_calls(out);
@@ -121,7 +120,7 @@ impl Choice {
         }
     }
 
-    /// Where the open text of the block is; one that has ended begins anew. `None` if there are too many.
+    /// The index of the block's open text, reusing one that has ended; `None` if there are too many.
     fn text<T>(&mut self, block: u64, out: &EventQueue<T>) -> Option<usize> {
         let found = self.texts.iter().position(|text| text.block == block && !text.is_ended);
         let at = match found.or_else(|| self.texts.iter().position(|text| text.is_ended)) {
@@ -136,7 +135,7 @@ impl Choice {
                 self.texts.len() - 1
             }
         };
-        if found.is_none() && std::mem::take(&mut self.has_lost) {
+        if found.is_none() && std::mem::take(&mut self.missed_event) {
             self.texts[at].has_gap = true;
         }
         Some(at)
@@ -144,7 +143,7 @@ impl Choice {
 }
 
 impl Choice {
-    /// Reads on in the text of a block. `lossy` tells that a U+FFFD in it may have been bad bytes.
+    /// Reads more text of a block. With `lossy`, a U+FFFD in it may stand for invalid bytes.
     pub(super) fn push_text<T: DeserializeOwned>(
         &mut self,
         block: u64,
@@ -168,16 +167,16 @@ impl Choice {
             None if !std::mem::replace(&mut self.has_too_many, true) => {
                 let Place { line, column, offset } = self.place;
                 let message =
-                    format!("more than {MAX_TEXTS} texts are open at once; the others are left out");
+                    format!("more than {MAX_TEXTS} texts are open at once; further texts are skipped");
                 let span = Span::new(offset, offset);
                 let diagnostic = Diagnostic::new(Code::RecordTooLarge, line, span, column, message);
-                out.finding(Some(self.index), block, diagnostic);
+                out.push_diagnostic(Some(self.index), block, diagnostic);
             }
             None => {}
         }
     }
 
-    /// Begins a line between two texts that follow each other.
+    /// Starts a new line between consecutive texts.
     #[cold]
     fn join<T>(&self, at: usize, block: u64, out: &mut EventQueue<T>) {
         let goes_on = self.texts[at].place.offset > 0 && self.block == block;
@@ -186,7 +185,7 @@ impl Choice {
         }
     }
 
-    /// Ends a block: its text, or its call. `evidence` tells that it is whole.
+    /// Ends a block: its text, or its call. `evidence` proves it complete.
     pub(super) fn end_block<T: DeserializeOwned>(
         &mut self,
         block: u64,
@@ -202,22 +201,22 @@ impl Choice {
             None => self.calls.abort_item(block),
         }
         self.take_calls(out);
-        self.has_said_cut |= out.events.range(before..).any(ResponseEvent::tells_of_a_cut);
+        self.has_reported_truncation |= out.events.range(before..).any(ResponseEvent::reports_truncation);
     }
 
-    /// Ends the choice for a reason that the provider gives.
+    /// Ends the choice with the provider's reason.
     pub(super) fn finish<T: DeserializeOwned>(&mut self, reason: &FinishReason, out: &mut EventQueue<T>) {
         self.end(reason.is_clean().then_some(CompletedBy::FinishReason), out);
-        if *reason == FinishReason::Length && !self.has_said_cut {
+        if *reason == FinishReason::Length && !self.has_reported_truncation {
             let Place { line, column, offset } = self.place;
             let span = Span::new(offset, offset);
             let diagnostic = Diagnostic::new(Code::Truncated, line, span, column, LIMIT);
-            out.finding(Some(self.index), self.block, diagnostic);
+            out.push_diagnostic(Some(self.index), self.block, diagnostic);
         }
-        self.has_said_cut = false;
+        self.has_reported_truncation = false;
     }
 
-    /// Ends the choice, cleanly if there is evidence for that. Nothing to do if it has ended.
+    /// Ends the choice, as complete if there is evidence. Does nothing if it has ended.
     pub(super) fn end<T: DeserializeOwned>(
         &mut self,
         evidence: Option<CompletedBy>,
@@ -230,12 +229,12 @@ impl Choice {
         for text in &mut self.texts {
             text.end(evidence, out);
         }
-        self.has_lost = false;
+        self.missed_event = false;
         match evidence {
             Some(completion) => self.calls.finish(completion),
             None => self.calls.abort(),
         }
         self.take_calls(out);
-        self.has_said_cut |= out.events.range(before..).any(ResponseEvent::tells_of_a_cut);
+        self.has_reported_truncation |= out.events.range(before..).any(ResponseEvent::reports_truncation);
     }
 }

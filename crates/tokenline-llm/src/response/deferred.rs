@@ -1,24 +1,24 @@
-//! What an event of the wire came to, kept until it is its turn.
+//! Deltas kept until the events before them are taken.
 
 use tokenline_core::{CallDelta, PartialArgument, PartialValue};
 
 use crate::Delta;
 
-/// A delta that waits.
+/// A delta to be processed later.
 pub(super) struct Deferred {
     held: Held,
     lossy: bool,
-    /// How much of its text was looked at.
+    /// The length of the text already read.
     read: usize,
 }
 
-/// Bytes of a text that are looked at at a time: it holds a bounded number of records.
+/// Bytes of text read at a time: bounds the records per step.
 pub(super) const SLICE: usize = 8 * 1024;
 
-/// As [`Delta`], with texts of its own.
+/// A [`Delta`] with owned texts.
 enum Held {
-    /// What borrows nothing.
-    Plain(Delta<'static>),
+    /// A delta that borrows nothing.
+    Owned(Delta<'static>),
     Text {
         choice: u64,
         block: u64,
@@ -52,7 +52,7 @@ enum Held {
 impl Deferred {
     pub(super) fn new(delta: Delta<'_>, lossy: bool) -> Self {
         let held = match delta {
-            Delta::Start { choice } => Held::Plain(Delta::Start { choice }),
+            Delta::Start { choice } => Held::Owned(Delta::Start { choice }),
             Delta::Text { choice, block, text } => Held::Text { choice, block, text: text.to_owned() },
             Delta::Reasoning { choice, text } => Held::Reasoning { choice, text: text.to_owned() },
             Delta::Refusal { choice, text } => Held::Refusal { choice, text: text.to_owned() },
@@ -71,20 +71,20 @@ impl Deferred {
                 let (path, value) = (part.path.to_owned(), value.to_owned());
                 Held::Argument { choice, block, path, value, is_text, goes_on: part.has_more }
             }
-            Delta::Opaque { choice, of, data } => {
-                Held::Plain(Delta::Opaque { choice, of, data: data.into_owned().into() })
+            Delta::Opaque { choice, target, data } => {
+                Held::Owned(Delta::Opaque { choice, target, data: data.into_owned().into() })
             }
-            Delta::LoneSurrogates(lone) => Held::Plain(Delta::LoneSurrogates(lone)),
+            Delta::LoneSurrogates(lone) => Held::Owned(Delta::LoneSurrogates(lone)),
             Delta::BlockStop { choice, block, completion } => {
-                Held::Plain(Delta::BlockStop { choice, block, completion })
+                Held::Owned(Delta::BlockStop { choice, block, completion })
             }
-            Delta::Finish { choice, reason } => Held::Plain(Delta::Finish { choice, reason }),
-            Delta::Restart => Held::Plain(Delta::Restart),
-            Delta::Usage(usage) => Held::Plain(Delta::Usage(usage)),
-            Delta::Error { message } => Held::Plain(Delta::Error { message: message.into_owned().into() }),
-            Delta::Terminator => Held::Plain(Delta::Terminator),
+            Delta::Finish { choice, reason } => Held::Owned(Delta::Finish { choice, reason }),
+            Delta::Restart => Held::Owned(Delta::Restart),
+            Delta::Usage(usage) => Held::Owned(Delta::Usage(usage)),
+            Delta::Error { message } => Held::Owned(Delta::Error { message: message.into_owned().into() }),
+            Delta::Terminator => Held::Owned(Delta::Terminator),
             Delta::Unknown { parent, name } => {
-                Held::Plain(Delta::Unknown { parent, name: name.into_owned().into() })
+                Held::Owned(Delta::Unknown { parent, name: name.into_owned().into() })
             }
         };
         Self { held, lossy, read: 0 }
@@ -94,10 +94,10 @@ impl Deferred {
         self.lossy
     }
 
-    /// The delta, or of a long text the next slice.
+    /// The delta; of a long text, the next slice.
     pub(super) fn next(&mut self) -> Delta<'_> {
         match &self.held {
-            Held::Plain(delta) => delta.clone(),
+            Held::Owned(delta) => delta.clone(),
             Held::Text { choice, block, text } => {
                 let start = self.read;
                 let end = (start + SLICE).min(text.len());
@@ -119,7 +119,7 @@ impl Deferred {
         }
     }
 
-    /// Whether a part of its text is left.
+    /// Whether some of its text is unread.
     pub(super) fn has_more(&self) -> bool {
         matches!(&self.held, Held::Text { text, .. } if self.read < text.len())
     }

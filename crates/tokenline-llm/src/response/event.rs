@@ -1,4 +1,4 @@
-//! What an answer yields, and what its text is read as.
+//! The events of a response, and the mode of reading its text.
 
 use tokenline_core::adapter::CountAs;
 use tokenline_core::json::Raw;
@@ -6,28 +6,27 @@ use tokenline_core::{Code, Diagnostic, Record, RejectedCall, Severity, ToolCall}
 
 use crate::{FinishReason, Usage};
 
-/// What the text of an answer is read as. Native tool calls are read in any case.
+/// How the text of a response is read. Native tool calls are read in any mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TextMode {
-    /// Records: JSON Lines.
+    /// As records: JSON Lines.
     #[default]
     Records,
-    /// Tool calls written as JSON Lines, `{"name", "parameters"}`, beside the native ones.
+    /// As tool calls in JSON Lines, `{"name", "parameters"}`, in addition to native calls.
     ToolCalls,
-    /// Just text, which nothing is looked for in.
+    /// As plain text, without looking for records or calls.
     Text,
 }
 
-/// What an answer yields.
+/// An event of a response.
 ///
-/// `choice` numbers the answer's choices, where several were asked for; the first is 0. `block`
-/// numbers the parts of a choice as the provider does: Anthropic's content blocks, the output items
-/// of OpenAI's Responses. Each has a text of its own, in which places are counted. It is 0 where
-/// there are none.
+/// `choice` is the number of the choice, if several were requested; the first is 0. `block` is the provider's number of
+/// the part of a choice: Anthropic's content blocks, the output items of OpenAI's Responses; 0 for providers without
+/// blocks. Each block has a text of its own, and positions are relative to it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResponseEvent<T> {
-    /// A whole record of a text. Its place is in that text.
+    /// A complete record in a text. Its position is relative to that text.
     Record {
         /// The choice.
         choice: u64,
@@ -36,18 +35,18 @@ pub enum ResponseEvent<T> {
         /// The record.
         record: Record<T>,
     },
-    /// A whole tool call.
+    /// A complete tool call.
     ToolCall {
         /// The choice.
         choice: u64,
-        /// The block of the text that it was read from; 0 for a native call.
+        /// The block of the text that contains it; 0 for a native call.
         block: u64,
         /// The call.
         call: ToolCall,
-        /// The record of the text that it was read from; `None` for a native call.
+        /// The record in the text that contains it; `None` for a native call.
         record: Option<Record<()>>,
     },
-    /// A native tool call begins. Only if [asked for](super::ResponseParser::with_call_updates). The event that ends it,
+    /// A native tool call begins. Only [on request](super::ResponseParser::with_call_updates). The event that ends it,
     /// a [`ToolCall`](Self::ToolCall) or a [`RejectedCall`](Self::RejectedCall), has the same id.
     ToolCallBegan {
         /// The choice.
@@ -59,17 +58,16 @@ pub enum ResponseEvent<T> {
         /// The tool's name.
         name: String,
     },
-    /// The arguments of a native tool call grow. Only if [asked for](super::ResponseParser::with_call_updates).
+    /// More arguments of a native tool call. Only [on request](super::ResponseParser::with_call_updates).
     ToolCallArguments {
         /// The choice.
         choice: u64,
         /// The call's number in the choice, from 1.
         number: u64,
-        /// More of their JSON text.
+        /// The next piece of their JSON text.
         text: String,
     },
-    /// A tool call that began and was not delivered: why, and what an agent needs to say so to the
-    /// model.
+    /// A rejected tool call: the reason, and what an agent needs to report it to the model.
     RejectedCall {
         /// The choice.
         choice: u64,
@@ -78,64 +76,64 @@ pub enum ResponseEvent<T> {
         /// The call.
         call: Box<RejectedCall>,
     },
-    /// Something else was not delivered, and why.
+    /// A rejected record or another error.
     Rejected {
-        /// The choice, if it is about what one says.
+        /// The choice, if the error belongs to one.
         choice: Option<u64>,
         /// The block.
         block: u64,
-        /// The finding. Its [origin](Diagnostic::origin) tells what its place is a place in.
+        /// The reason. Its [origin](Diagnostic::origin) says what its position refers to.
         diagnostic: Diagnostic,
     },
-    /// Information that is no reject.
+    /// Information, not a reject.
     Note {
-        /// The choice, if it is about what one says.
+        /// The choice, if the note belongs to one.
         choice: Option<u64>,
         /// The block.
         block: u64,
-        /// The finding.
+        /// The note.
         diagnostic: Diagnostic,
     },
-    /// Text that is part of no record and of no call, as it comes. Only if
-    /// [asked for](super::ResponseParser::with_text_and_reasoning).
+    /// Text outside records and calls, as it arrives. Only [on
+    /// request](super::ResponseParser::with_text_and_reasoning).
     Text {
         /// The choice.
         choice: u64,
         /// The block.
         block: u64,
-        /// More of its text.
+        /// The next piece of text.
         text: String,
     },
-    /// Reasoning as it comes. Only if [asked for](super::ResponseParser::with_text_and_reasoning).
+    /// Reasoning as it arrives. Only [on request](super::ResponseParser::with_text_and_reasoning).
     Reasoning {
         /// The choice.
         choice: u64,
-        /// More of its reasoning; empty beside opaque data.
+        /// The next piece of reasoning; empty beside opaque data.
         text: String,
-        /// What the provider attached to the reasoning, the text or the call before, for the next request: JSON as it
-        /// came. [`ResponseParser::message`](super::ResponseParser::message) puts it in its place.
+        /// Data the provider attached to the preceding reasoning, text or call, for the next request: JSON as received.
+        /// [`ResponseParser::message`](super::ResponseParser::message) puts it in its place.
         opaque: Option<Raw>,
     },
-    /// The model refuses to answer.
+    /// The model's refusal.
     Refusal {
         /// The choice.
         choice: u64,
-        /// More of its refusal.
+        /// The next piece of the refusal.
         text: String,
     },
     /// A choice has ended.
     Finish {
         /// The choice.
         choice: u64,
-        /// Why.
+        /// The reason.
         reason: FinishReason,
     },
-    /// The tokens so far; given again when they change.
+    /// The tokens so far; repeated when they change.
     Usage(Usage),
 }
 
 impl<T> ResponseEvent<T> {
-    /// The finding, if it is about something that was not delivered, or information.
+    /// The diagnostic of a reject or a note.
     #[must_use]
     pub fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {
@@ -161,7 +159,7 @@ impl<T> ResponseEvent<T> {
         }
     }
 
-    /// What the event counts as.
+    /// The category for counting.
     #[inline]
     pub(super) fn count_as(&self) -> CountAs<'_> {
         match self {
@@ -170,20 +168,20 @@ impl<T> ResponseEvent<T> {
             Self::Usage(usage) => {
                 CountAs::Usage([usage.input_tokens, usage.output_tokens, usage.cached_input_tokens])
             }
-            // A reason that is not known could be any text.
+            // An unknown reason could be any text.
             Self::Finish { reason: FinishReason::Other(_), .. } => CountAs::Finish("other"),
             Self::Finish { reason, .. } => CountAs::Finish(reason.as_str()),
             event => event.diagnostic().map_or(CountAs::Other, CountAs::Diagnostic),
         }
     }
 
-    /// Whether it says that the end cut something off.
-    pub(super) fn tells_of_a_cut(&self) -> bool {
+    /// Whether the event reports that the end cut something off.
+    pub(super) fn reports_truncation(&self) -> bool {
         let is_cut = |its: &Diagnostic| matches!(its.code, Code::Truncated | Code::Unsealed);
         self.diagnostic().is_some_and(is_cut)
     }
 
-    /// The event for a finding.
+    /// The event for a diagnostic.
     pub(super) fn from_diagnostic(choice: Option<u64>, block: u64, diagnostic: Diagnostic) -> Self {
         match diagnostic.severity() {
             Severity::Info => Self::Note { choice, block, diagnostic },

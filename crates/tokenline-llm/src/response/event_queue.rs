@@ -1,4 +1,4 @@
-//! Where the events of an answer wait, and where its records become what the caller asked for.
+//! The queue of a response's events, and the conversion of its records to the requested type.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use tokenline_core::{
     Rejected, RejectedCall, ToolCall, Validate, ValidateCall,
 };
 
-use super::text::TextOf;
+use super::text::TextRole;
 use super::{ResponseEvent, TextMode};
 
 pub(super) struct EventQueue<T> {
     pub(super) text_as: TextMode,
-    pub(super) wants_fragments: bool,
+    pub(super) wants_text: bool,
     pub(super) wants_call_updates: bool,
     pub(super) keeps_message: bool,
-    /// More of a call came after it was released.
+    /// A call continued after it was released.
     pub(super) has_late_fragment: bool,
-    /// The texts of a choice are put together, and no line is to be of two.
+    /// Joins the texts of a choice, each on a line of its own.
     pub(super) joins_texts: bool,
     pub(super) tools: Option<Arc<dyn ValidateCall + Send + Sync>>,
     pub(super) validator: Option<Box<dyn Validate + Send + Sync>>,
@@ -34,7 +34,7 @@ impl<T> Default for EventQueue<T> {
     fn default() -> Self {
         Self {
             text_as: TextMode::default(),
-            wants_fragments: false,
+            wants_text: false,
             wants_call_updates: false,
             keeps_message: false,
             has_late_fragment: false,
@@ -48,19 +48,19 @@ impl<T> Default for EventQueue<T> {
     }
 }
 
-/// Events for which room is kept once they are taken.
+/// Capacity kept once the events are taken.
 const KEEP: usize = 64;
 
 impl<T> EventQueue<T> {
-    /// The same settings, for records of another type.
+    /// The same settings for records of another type.
     pub(super) fn typed<U>(self) -> EventQueue<U> {
-        let Self { text_as, wants_fragments, wants_call_updates, has_late_fragment, joins_texts, .. } = self;
+        let Self { text_as, wants_text, wants_call_updates, has_late_fragment, joins_texts, .. } = self;
         let Self { keeps_message, tools, validator, repair, limits, .. } = self;
         let events = VecDeque::new();
         EventQueue {
             keeps_message,
             text_as,
-            wants_fragments,
+            wants_text,
             wants_call_updates,
             has_late_fragment,
             joins_texts,
@@ -72,7 +72,7 @@ impl<T> EventQueue<T> {
         }
     }
 
-    pub(super) fn finding(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
+    pub(super) fn push_diagnostic(&mut self, choice: Option<u64>, block: u64, diagnostic: Diagnostic) {
         self.events.push_back(ResponseEvent::from_diagnostic(choice, block, diagnostic));
     }
 
@@ -99,8 +99,8 @@ impl<T> EventQueue<T> {
         self.events.push_back(event);
     }
 
-    /// A native call with the arguments that a repair hook gives in place of its own. For a tool that
-    /// there is not, no arguments are right.
+    /// A native call with the arguments of the repair hook instead of its own. A call of an undefined tool stays
+    /// rejected.
     fn repaired_call(&mut self, call: &RejectedCall) -> Option<ToolCall> {
         let repair = self.repair.as_mut()?;
         let RejectedCall { name: Some(name), received, diagnostic, .. } = call else { return None };
@@ -122,14 +122,14 @@ impl<T> EventQueue<T> {
         })?
     }
 
-    /// Text that is part of nothing else.
+    /// Emits text outside records and calls.
     pub(super) fn text(&mut self, choice: u64, block: u64, text: &str) {
-        if self.wants_fragments && !text.is_empty() {
+        if self.wants_text && !text.is_empty() {
             self.events.push_back(ResponseEvent::Text { choice, block, text: text.to_owned() });
         }
     }
 
-    /// A reject of a text, which may be a call that cannot be read. If not, it stays text.
+    /// Emits a rejected part of a text, as a rejected call if it looks like one. Returns whether it is text instead.
     pub(super) fn rejected_text(
         &mut self,
         choice: u64,
@@ -145,7 +145,7 @@ impl<T> EventQueue<T> {
                 false
             }
             None => {
-                self.finding(Some(choice), block, diagnostic);
+                self.push_diagnostic(Some(choice), block, diagnostic);
                 true
             }
         }
@@ -162,36 +162,36 @@ impl<T> EventQueue<T> {
 }
 
 impl<T: DeserializeOwned> EventQueue<T> {
-    /// What a text yields, and what it says of the text beside records. `lost` is what a repair hook is given about
-    /// it, if it is a reject.
+    /// Emits what a text's event yields, and returns how it relates to the text outside records. `rejected` is the
+    /// repair hook's input if the event is a reject.
     pub(super) fn text_event(
         &mut self,
         choice: u64,
         block: u64,
         event: LentEvent<'_>,
-        lost: Option<(Rejected, Record<()>)>,
-    ) -> TextOf {
+        rejected: Option<(Rejected, Record<()>)>,
+    ) -> TextRole {
         match event {
             Event::Record(record) => return self.record(choice, block, &record),
-            Event::Text(span) => return TextOf::Text(span),
-            Event::Markup(span) => return TextOf::Markup(span),
-            Event::Note(diagnostic) => self.finding(Some(choice), block, diagnostic),
+            Event::Text(span) => return TextRole::Text(span),
+            Event::Markup(span) => return TextRole::Markup(span),
+            Event::Note(diagnostic) => self.push_diagnostic(Some(choice), block, diagnostic),
             Event::Rejected(diagnostic) => {
-                if let Some((rejected, place)) = lost
+                if let Some((rejected, place)) = rejected
                     && let Some(event) = self.repaired(choice, block, rejected, place)
                 {
                     self.events.push_back(event);
-                    return TextOf::Record;
+                    return TextRole::Record;
                 }
-                return TextOf::Rejected(diagnostic);
+                return TextRole::Rejected(diagnostic);
             }
             other => unreachable!("a record decoder does not yield it unasked: {other:?}"),
         }
-        TextOf::None
+        TextRole::None
     }
 
-    /// What a record yields: itself, or the calls in it.
-    fn record(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) -> TextOf {
+    /// Emits a record, or the calls in it.
+    fn record(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) -> TextRole {
         let first = self.events.len();
         self.read(choice, block, record);
         if self.repair.is_some() && self.events.len() == first + 1 {
@@ -203,13 +203,13 @@ impl<T: DeserializeOwned> EventQueue<T> {
                 self.events[first] = repaired;
             }
         }
-        // What is neither delivered nor a call stays text; a list of no calls is none.
+        // A record that is neither delivered nor a call stays text. An empty list of calls is not text.
         let mut events = self.events.range(first..);
         let is_text = events.len() > 0 && events.all(|event| matches!(event, ResponseEvent::Rejected { .. }));
-        if is_text { TextOf::NoCall(record.span) } else { TextOf::Record }
+        if is_text { TextRole::NotACall(record.span) } else { TextRole::Record }
     }
 
-    /// Adds the events of a record: itself, the calls in it, or why not.
+    /// Pushes the events of a record: itself, the calls in it, or the reason it was rejected.
     fn read(&mut self, choice: u64, block: u64, record: &Record<Value<'_>>) {
         let validated = self.validator.as_ref().map_or(Ok(()), |validator| record.validate(&**validator));
         let outcome = validated.and_then(|()| match self.text_as {
@@ -230,7 +230,7 @@ impl<T: DeserializeOwned> EventQueue<T> {
         }
     }
 
-    /// What a repair hook makes of what was lost at this place.
+    /// The event for the repair hook's replacement of a reject.
     fn repaired(
         &mut self,
         choice: u64,
@@ -242,13 +242,13 @@ impl<T: DeserializeOwned> EventQueue<T> {
         let (first, limits) = (self.events.len(), self.limits);
         place.repaired(&replacement, &limits, |record| self.read(choice, block, record))?;
         let mut events = self.events.split_off(first);
-        // It takes the place of one; and a call may be rejected once more.
+        // It replaces exactly one event; and a call may be rejected again.
         let event = events.pop_front().filter(|_| events.is_empty())?;
         event.diagnostic().is_none().then_some(event)
     }
 }
 
-/// The event for what was read as a call.
+/// The event for a value read as a call.
 fn call_event<T>(
     choice: u64,
     block: u64,
@@ -257,9 +257,10 @@ fn call_event<T>(
 ) -> ResponseEvent<T> {
     let is_repaired = record.recovered.contains(Recovery::Repaired);
     match call {
-        // A clean end seals with the evidence it is; this is any other. A replacement is whole.
+        // A clean end releases calls with its own evidence; this is any other end. A replacement is complete.
         Ok(call) if record.completion == CompletedBy::EndOfInput && !is_repaired => {
-            let message = "the tool call is balanced, but the answer ended without proof that it is whole";
+            let message =
+                "the tool call is balanced, but the response ended without proof that it is complete";
             let diagnostic =
                 Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
             let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
@@ -267,7 +268,7 @@ fn call_event<T>(
             ResponseEvent::RejectedCall { choice, block, call: Box::new(rejected) }
         }
         Ok(call) => ResponseEvent::ToolCall { choice, block, call, record: Some(record.map(|_| ())) },
-        // An object that is no call.
+        // An object that is not a call.
         Err(call) if call.diagnostic.code == Code::MissingField => {
             ResponseEvent::from_diagnostic(Some(choice), block, call.diagnostic)
         }
@@ -275,8 +276,8 @@ fn call_event<T>(
     }
 }
 
-/// Whether a text that could not be read looks like a call: an object with a member of its own that has one of the names
-/// that a call's have. Its name, as far as it was read.
+/// Whether unparsable text looks like a call: an object with a member named like one of a call's. Returns the call's
+/// name, as far as it was read.
 fn call_in(text: &str) -> Option<Option<String>> {
     const NAMES: [&str; 2] = ["name", "parameters"];
     let object = &text[text.find('{')?..];
@@ -284,7 +285,7 @@ fn call_in(text: &str) -> Option<Option<String>> {
     let read = match parser.resume(object) {
         Step::Malformed(error) => {
             parser.reset();
-            // Up to there it is not malformed.
+            // Up to the error it is well-formed.
             let _ = parser.resume(&object[..error.offset]);
             &object[..error.offset]
         }

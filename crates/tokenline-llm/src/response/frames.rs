@@ -1,4 +1,4 @@
-//! The events of the wire, as the provider's decoder reads them into the state.
+//! Decodes the wire's events into the response's state.
 
 use serde::de::DeserializeOwned;
 
@@ -8,7 +8,7 @@ use crate::providers::EventDecoder;
 use crate::wire::{Frame, FrameDecoder, WireEvent};
 
 impl<T: DeserializeOwned> ResponseState<T> {
-    /// Decodes up to the next event of the wire, or to the end of the input; returns how many bytes that took.
+    /// Decodes up to the next event on the wire, or to the end of the input; returns the number of bytes consumed.
     pub(super) fn read(
         &mut self,
         input: &[u8],
@@ -22,7 +22,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         consumed
     }
 
-    /// Ends the stream. An event without its end counts if it is whole.
+    /// Ends the stream. An unterminated last event counts if it is complete.
     pub(super) fn read_end(&mut self, frames: &mut FrameDecoder, decoder: &mut EventDecoder) {
         let is_whole = frames.finish().is_none_or(|frame| self.read_frame(frame, decoder));
         // What a decoder holds back until the end is dropped if the stream was cut off.
@@ -37,12 +37,12 @@ impl<T: DeserializeOwned> ResponseState<T> {
         match frame {
             Frame::Event(event) => self.read_event(&event, decoder),
             Frame::Rejected(diagnostic) => {
-                self.lose(diagnostic);
+                self.reject_event(diagnostic);
                 false
             }
             Frame::Truncated(diagnostic) => {
                 self.begin_event(diagnostic.line, diagnostic.span);
-                self.out.finding(None, 0, diagnostic);
+                self.out.push_diagnostic(None, 0, diagnostic);
                 false
             }
         }
@@ -66,8 +66,8 @@ impl<T: DeserializeOwned> ResponseState<T> {
         };
         match &decoded {
             Ok(()) => self.end_event(),
-            Err(_) if event.is_cut => self.out.finding(None, 0, event.truncated()),
-            Err(error) => self.lose_event(error),
+            Err(_) if event.is_cut => self.out.push_diagnostic(None, 0, event.truncated()),
+            Err(error) => self.reject_malformed_event(error),
         }
         decoded.is_ok()
     }

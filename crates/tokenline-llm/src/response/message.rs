@@ -1,10 +1,10 @@
-//! The message of the assistant that a response is, for the next request.
+//! The assistant message of a response, for the next request.
 
 use tokenline_core::json::Raw;
 use tokenline_core::{CallUpdate, ToolCall};
 
 use crate::Provider;
-use crate::delta::OpaqueOf;
+use crate::delta::OpaqueTarget;
 use crate::request::{AssistantPart, Message, Opaque};
 
 /// The parts of one choice, in order.
@@ -15,7 +15,7 @@ pub(super) struct MessageParts(Vec<Part>);
 struct Part {
     kind: Kind,
     opaque: Option<Raw>,
-    /// No more text of it comes.
+    /// It gets no more text.
     is_closed: bool,
 }
 
@@ -26,7 +26,7 @@ enum Kind {
         text: String,
     },
     Reasoning(String),
-    /// The call of this number, once it has ended.
+    /// The call with this number, once it has ended.
     Call(u64, Option<ToolCall>),
 }
 
@@ -53,7 +53,7 @@ impl MessageParts {
             CallUpdate::Ended { number, outcome } => {
                 let call = match outcome {
                     Ok(call) => Some(call.clone()),
-                    // The model has to see its own call beside the reason why it was not run.
+                    // The model must see its own call beside the reason why it was not run.
                     Err(rejected) => Message::rejected(rejected).map(|(call, _)| call),
                 };
                 let is_its = |part: &&mut Part| matches!(part.kind, Kind::Call(its, _) if its == *number);
@@ -66,24 +66,26 @@ impl MessageParts {
         }
     }
 
-    /// Attaches opaque data to the latest part of its kind, or makes a part of it alone.
-    pub(super) fn push_opaque(&mut self, of: OpaqueOf, data: Raw) {
-        let is_its = |part: &&Part| match of {
-            OpaqueOf::Text => matches!(part.kind, Kind::Text { .. }),
-            OpaqueOf::ToolCall => matches!(part.kind, Kind::Call(..)),
-            OpaqueOf::Reasoning | OpaqueOf::ReasoningMember => matches!(part.kind, Kind::Reasoning(_)),
+    /// Attaches opaque data to the latest part of its kind, or adds an empty part for it.
+    pub(super) fn push_opaque(&mut self, target: OpaqueTarget, data: Raw) {
+        let is_its = |part: &&Part| match target {
+            OpaqueTarget::Text => matches!(part.kind, Kind::Text { .. }),
+            OpaqueTarget::ToolCall => matches!(part.kind, Kind::Call(..)),
+            OpaqueTarget::Reasoning | OpaqueTarget::ReasoningMember => {
+                matches!(part.kind, Kind::Reasoning(_))
+            }
         };
         if self.0.last().filter(|part| !part.is_closed).filter(is_its).is_none() {
-            self.push(match of {
-                OpaqueOf::Text => Kind::Text { block: 0, text: String::new() },
-                OpaqueOf::Reasoning | OpaqueOf::ReasoningMember => Kind::Reasoning(String::new()),
-                // Of a call that is not known.
-                OpaqueOf::ToolCall => return,
+            self.push(match target {
+                OpaqueTarget::Text => Kind::Text { block: 0, text: String::new() },
+                OpaqueTarget::Reasoning | OpaqueTarget::ReasoningMember => Kind::Reasoning(String::new()),
+                // The call is unknown.
+                OpaqueTarget::ToolCall => return,
             });
         }
         let Some(part) = self.0.last_mut() else { return };
-        part.is_closed = of != OpaqueOf::ReasoningMember;
-        part.opaque = Some(match part.opaque.take().filter(|_| of == OpaqueOf::ReasoningMember) {
+        part.is_closed = target != OpaqueTarget::ReasoningMember;
+        part.opaque = Some(match part.opaque.take().filter(|_| target == OpaqueTarget::ReasoningMember) {
             Some(before) => merged(&before, data),
             None => data,
         });
@@ -93,7 +95,7 @@ impl MessageParts {
         self.0.push(Part { kind, opaque: None, is_closed: false });
     }
 
-    /// The message. Calls that have not ended are left out.
+    /// The message. Calls that have not ended are omitted.
     pub(super) fn message(&self, provider: Provider) -> Message {
         let parts = self.0.iter().filter_map(|part| {
             let opaque = part.opaque.clone().map(|data| Opaque { provider, data });
@@ -107,7 +109,8 @@ impl MessageParts {
     }
 }
 
-/// Puts pieces of opaque data together: an array in a member of both is one array. Else the later one counts.
+/// Merges pieces of opaque data: if both have the same array member, its elements are concatenated; else the later
+/// piece replaces the earlier.
 fn merged(before: &Raw, data: Raw) -> Raw {
     let inside = |raw: &Raw| {
         raw.with_value(|value| {

@@ -1,4 +1,4 @@
-//! A model's answer, from the wire's bytes to records and tool calls.
+//! A model's response: the wire's bytes in, records and tool calls out.
 
 mod choice;
 mod deferred;

@@ -1,4 +1,4 @@
-//! The wire's bytes in, the answer's events out.
+//! The push parser of a response.
 
 mod machine;
 mod settings;
@@ -18,11 +18,11 @@ use crate::request::Message;
 use crate::wire::FrameDecoder;
 use crate::{FinishReason, Provider, Unknown, Usage};
 
-/// Records and tool calls out of a model's answer, the bytes of an HTTP body in. Sans-IO.
+/// Parses a model's response: the bytes of an HTTP body in, records and tool calls out. Does no I/O.
 ///
-/// [`push`](Self::push) the body's bytes as they come, take the events, [`finish`](Self::finish)
-/// when the body has ended. The events are the same however the bytes are cut. A record or a call
-/// is there as soon as something proves it to be whole; see [`CompletedBy`](tokenline_core::CompletedBy).
+/// [`push`](Self::push) the bytes of the body as they arrive, take the events, and call [`finish`](Self::finish) when
+/// the body has ended. The events do not depend on how the bytes are chunked. A record or a call is released as soon as
+/// it is proven complete; see [`CompletedBy`](tokenline_core::CompletedBy).
 ///
 /// ```
 /// use tokenline_core::{Options, json::Raw};
@@ -50,35 +50,33 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 /// assert_eq!(log, [r#"newline {"a":1}"#, r#"finish_reason {"a":2}"#, "stop"]);
 /// ```
 ///
-/// # How an answer ends
+/// # How a response ends
 ///
 /// | end | source | open record | open call |
 /// |---|---|---|---|
-/// | the block's own: Anthropic's `content_block_stop`, an output item that is `completed`, a call that was sent whole | goes on | released as `item_stop` | released as `item_stop` |
-/// | `stop`, `tool_calls` and their kin | complete, or the terminator is to follow | released as `finish_reason` | released as `finish_reason` |
-/// | a limit, a filter, a reason that is not known | as before | released as `end_of_input` | `unsealed` |
-/// | the provider's terminator without a reason: `[DONE]` | complete | released as `terminator` | released as `terminator` |
-/// | the provider's error | `provider_error` | released as `end_of_input` | `unsealed` |
-/// | nothing of that | `stream_incomplete` | released as `end_of_input` | `unsealed` |
+/// | end of the block: Anthropic's `content_block_stop`, a `completed` output item, a call sent at once | open | released as `item_stop` | released as `item_stop` |
+/// | a finish reason such as `stop` or `tool_calls` | complete, unless the terminator must follow | released as `finish_reason` | released as `finish_reason` |
+/// | a limit, a filter, an unknown reason | as above | released as `end_of_input` | `unsealed` |
+/// | the terminator without a finish reason: `[DONE]` | complete | released as `terminator` | released as `terminator` |
+/// | an error of the provider | `provider_error` | released as `end_of_input` | `unsealed` |
+/// | none of these | `stream_incomplete` | released as `end_of_input` | `unsealed` |
 ///
-/// That is if it is balanced; else it is `truncated` in every case. A call without arguments is `{}`
-/// only at a clean end of the answer. What comes after the terminator is counted as unknown. Text
-/// that comes after its choice has ended is read as a text of its own.
+/// This applies to balanced records and calls; all others are `truncated`. A call without arguments is `{}` only at a
+/// clean end of the response. Events after the terminator are counted as unknown. Text after its choice has ended is
+/// read as a new text.
 ///
-/// OpenAI chat is complete with a reason or `[DONE]`, Responses with their final event, Anthropic with
-/// `message_stop`, Gemini with a reason, Ollama with `done: true`.
+/// OpenAI chat is complete with a finish reason or `[DONE]`, Responses with their final event, Anthropic with
+/// `message_stop`, Gemini with a finish reason, Ollama with `done: true`.
 ///
-/// An answer cut by its token limit is always a finding: where nothing was open, `truncated` at the
-/// end of the choice's text. `stream_incomplete` and `provider_error` are placed at the last event
-/// of the wire. A body that is no stream but a JSON error, as servers answer with instead, is a
-/// `provider_error` as a whole.
+/// Reaching the token limit is always reported: if nothing was open, as `truncated` at the end of the choice's text.
+/// `stream_incomplete` and `provider_error` are placed at the last event on the wire. A JSON error in place of a stream
+/// is reported as one `provider_error`.
 ///
-/// # Text beside calls
+/// # Text outside calls
 ///
-/// With [`with_text_and_reasoning`](Self::with_text_and_reasoning) the text comes too, as it arrives, without what is
-/// part of a record or a call: lines of calls are not in it, nor the fence around them, nor a call
-/// that was cut off or malformed; that is in its [`RejectedCall`](tokenline_core::RejectedCall). An
-/// object that is no call is text.
+/// With [`with_text_and_reasoning`](Self::with_text_and_reasoning) the text outside records and calls is emitted as it
+/// arrives: without the lines of calls, the code fence around them, and malformed or truncated calls, which are in
+/// their [`RejectedCall`](tokenline_core::RejectedCall). An object that is not a call is text.
 ///
 /// ```
 /// use tokenline_core::{Options, json::Raw};
@@ -105,41 +103,40 @@ use crate::{FinishReason, Provider, Unknown, Usage};
 /// assert_eq!(log, ["I'll look.\n", "call ls", "Wait", "..."]);
 /// ```
 ///
-/// # Lost events
+/// # Unreadable events
 ///
-/// An event that is too large or is not JSON may have held a part of any choice. Besides the
-/// finding about it, every open call is given up, and the line of each choice's text that goes on
-/// there is rejected.
+/// An event that is too large or not JSON may have held a part of any choice. It is reported, every open call is
+/// rejected, and so is the current line of each choice's text.
 pub struct ResponseParser<T = Raw> {
     frames: FrameDecoder,
     provider: Provider,
     decoder: EventDecoder,
     state: ResponseState<T>,
-    /// What was pushed and waits until the events before it are taken.
+    /// Pushed bytes that wait until the events before them are taken.
     unread: Vec<u8>,
-    /// How much of that was read.
+    /// The length of `unread` already read.
     read: usize,
     tally: Tally,
     ending: Option<SourceEnd>,
     stage: Stage,
 }
 
-/// How much of the end was looked at.
+/// How much of the end is processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Open,
-    /// The wire has ended, and what came of it waits.
+    /// The wire has ended; its last events may not be taken yet.
     Ending,
     Ended,
 }
 
-/// Events that wait to be taken before more is read.
+/// Events queued before reading pauses.
 const MAX_READY: usize = 1024;
 
 // Bytes in, events out.
 impl<T: DeserializeOwned> ResponseParser<T> {
-    /// Reads the next chunk of the response. Take the events after each chunk: they queue up until then, and once many
-    /// wait, further bytes are kept unread. Bytes after [`finish`](Self::finish) are ignored.
+    /// Reads the next chunk of the response. Take the events after each chunk: they queue up, and once many are queued,
+    /// further bytes stay unread. Bytes after [`finish`](Self::finish) are ignored.
     #[inline]
     pub fn push(&mut self, chunk: impl AsRef<[u8]>) {
         self.push_bytes(chunk.as_ref());
@@ -159,7 +156,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
     }
 
-    /// The next event of what was pushed, or `None` if more is needed.
+    /// The next event of the pushed bytes; `None` if more bytes are needed.
     #[inline]
     pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
         if self.has_events() { self.take_event() } else { None }
@@ -171,7 +168,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
         let mut event = self.state.out.take()?;
         if let Some(diagnostic) = event.diagnostic_mut() {
-            // It may name a tool, and that name is whatever the server sent.
+            // It may contain a tool name, which can be any text from the server.
             self.state.secrets.mask(&mut diagnostic.message);
         }
         self.tally.count(event.count_as());
@@ -179,15 +176,15 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         Some(event)
     }
 
-    /// Says that the source has ended. If the provider had not, that is a finding.
+    /// Signals the end of the source. If the response has not ended, that is reported.
     ///
-    /// An event without its end counts if it is whole.
+    /// An unterminated last event counts if it is complete.
     pub fn finish(&mut self) {
         self.end(SourceEnd::Clean);
     }
 
-    /// Says that the source has failed: no more will come, and what is open is not whole. The
-    /// finding about it is left to the caller's error, and to the [report](Self::report).
+    /// Signals that the source has failed: what is open is incomplete. That is recorded in the [report](Self::report)
+    /// only; the caller has the source's error.
     pub fn source_failed(&mut self) {
         self.end(SourceEnd::Failed);
     }
@@ -199,7 +196,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
     }
 
-    /// Decodes until there are many events, and says how many bytes that took.
+    /// Decodes until many events are queued; returns the number of bytes consumed.
     fn decode(&mut self, chunk: &[u8]) -> usize {
         let mut used = 0;
         while used < chunk.len() && !self.state.has_backlog() && self.state.out.events.len() < MAX_READY {
@@ -208,7 +205,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         used
     }
 
-    /// Goes on with what waits.
+    /// Continues with what is unread.
     fn read_on(&mut self) {
         if self.state.has_backlog() {
             self.state.resume();
@@ -228,7 +225,7 @@ impl<T: DeserializeOwned> ResponseParser<T> {
                 }
                 Stage::Ending => {
                     self.stage = Stage::Ended;
-                    self.end_answer(ending);
+                    self.end_response(ending);
                 }
                 Stage::Ended => {}
             }
@@ -241,26 +238,26 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         }
     }
 
-    fn end_answer(&mut self, ending: SourceEnd) {
+    fn end_response(&mut self, ending: SourceEnd) {
         let how = match ending {
             SourceEnd::Clean => "the stream ended",
             SourceEnd::Failed => "the source failed",
         };
         match (self.close(how), ending) {
-            (Some(diagnostic), SourceEnd::Clean) => self.state.out.finding(None, 0, diagnostic),
+            (Some(diagnostic), SourceEnd::Clean) => self.state.out.push_diagnostic(None, 0, diagnostic),
             (Some(diagnostic), SourceEnd::Failed) => self.tally.report_mut().add(diagnostic),
             (None, _) => {}
         }
     }
 
-    /// Ends what is open. If the provider had not ended, and not failed, that is to be said.
+    /// Closes what is open. Returns the diagnostic if the response has neither ended nor failed.
     fn close(&mut self, how: &str) -> Option<Diagnostic> {
         self.state.close();
         if self.state.is_complete() {
             self.tally.report_mut().set_complete();
             return None;
         }
-        // A late fragment was reported as what it is.
+        // A late fragment has its own diagnostic.
         if self.state.has_failed || self.state.out.has_late_fragment {
             return None;
         }
@@ -268,23 +265,23 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         if self.frames.is_body() {
             message.push_str("; the body is JSON, but not a response");
         }
-        let strange = self.frames.unknown_lines();
-        if self.state.choices.is_empty() && strange > 0 {
-            let lines = if strange == 1 { "line of it is" } else { "lines of it are" };
-            message.push_str(&format!("; {strange} {lines} not of an event stream"));
+        let unknown_lines = self.frames.unknown_lines();
+        if self.state.choices.is_empty() && unknown_lines > 0 {
+            let lines = if unknown_lines == 1 { "line is" } else { "lines are" };
+            message.push_str(&format!("; {unknown_lines} {lines} not part of an event stream"));
         }
         Some(self.state.diagnostic(Code::StreamIncomplete, message))
     }
 }
 
 impl<T> ResponseParser<T> {
-    /// Whether events may be left although no more is pushed.
+    /// Whether events may follow without another push.
     fn has_unread(&self) -> bool {
         let is_ending = self.ending.is_some() && self.stage != Stage::Ended;
         self.state.has_backlog() || !self.unread.is_empty() || is_ending
     }
 
-    /// Forgets the answer and starts with the next. Keeps what it was set to.
+    /// Starts over for the next response, with the same settings.
     pub fn reset(&mut self) {
         let ResponseState { options, out, secrets, .. } = &mut self.state;
         let out = EventQueue { events: Default::default(), has_late_fragment: false, ..std::mem::take(out) };
@@ -310,30 +307,30 @@ impl<T> ResponseParser<T> {
     }
 }
 
-// What is known of the answer beside its events.
+// // State of the response beside its events.
 impl<T> ResponseParser<T> {
-    /// Whether the provider came to its own end, as far as the events are taken: a reason for every
-    /// choice that has begun, or the end of its stream, and no error. Never if the answer
-    /// [was ended](Report::ended_by) before.
+    /// Whether the response is complete, as far as its events are taken: a finish reason for every choice that has
+    /// begun, or the end of the provider's stream, and no error. Never if the response was [ended
+    /// early](Report::ended_by).
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.state.is_complete() && self.unread.is_empty() && !self.tally.is_over()
     }
 
-    /// What was delivered and rejected, as far as the events are taken.
+    /// Counts of what was delivered and rejected, as far as the events are taken.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.tally.report()
     }
 
-    /// Why the choice ended, if a reason was given.
+    /// The finish reason of a choice, if there is one.
     #[must_use]
     pub fn finish_reason(&self, choice: u64) -> Option<&FinishReason> {
         self.state.choices.iter().find(|its| its.index == choice)?.reason.as_ref()
     }
 
-    /// What the choice said so far, as the message of the assistant for the next request: its parts in order, with the
-    /// data that the provider wants back. `None` unless it is [kept](Self::with_message), or if there is no such choice.
+    /// The choice so far as an assistant message for the next request: its parts in order, with the data that the
+    /// provider expects back. `None` unless messages are [kept](Self::with_message), or if there is no such choice.
     ///
     /// It includes rejected native calls, in the form of [`Message::rejected`], so that each call can get its result.
     #[must_use]
@@ -342,27 +339,27 @@ impl<T> ResponseParser<T> {
         Some(choice.message.as_ref()?.message(self.provider))
     }
 
-    /// The tokens so far, if the provider said.
+    /// The tokens so far, if the provider reported them.
     #[must_use]
     pub fn usage(&self) -> Option<Usage> {
         self.state.usage
     }
 
-    /// Pieces of text, reasoning and calls so far. Most providers send one a token or two, which tells
-    /// how far an answer is before its [`usage`](Self::usage) comes.
+    /// The number of pieces of text, reasoning and calls so far. Most providers send one for every token or two, which
+    /// shows the progress of a response before its [`usage`](Self::usage) arrives.
     #[must_use]
     pub fn delta_count(&self) -> u64 {
         self.state.delta_count
     }
 
-    /// What the stream held that is not known.
+    /// Unknown events and members of the stream.
     #[must_use]
     pub fn unknown(&self) -> &Unknown {
         &self.state.unknown
     }
 }
 
-/// Places and counts only: what is buffered may be private.
+/// Shows positions and counts only: buffered text may be private.
 impl<T> fmt::Debug for ResponseParser<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseParser")

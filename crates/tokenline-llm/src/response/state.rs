@@ -1,4 +1,4 @@
-//! An answer as its deltas arrive.
+//! The state of a response, built from its deltas.
 
 use std::collections::VecDeque;
 use std::mem;
@@ -13,48 +13,48 @@ use super::event_queue::EventQueue;
 use super::surrogates::SurrogateJoiner;
 use super::{ResponseEvent, TextMode};
 use crate::secrets::Secrets;
-use crate::{Delta, FinishReason, OpaqueOf, Unknown, Usage};
+use crate::{Delta, FinishReason, OpaqueTarget, Unknown, Usage};
 
 pub(super) struct ResponseState<T> {
     pub(super) options: Options,
     pub(super) out: EventQueue<T>,
-    /// What has come and waits until the events before it are taken.
+    /// Deltas that wait until the events before them are taken.
     backlog: VecDeque<Deferred>,
     joiner: SurrogateJoiner,
-    /// Whether the provider ends with an event of its own, and nothing else will do.
+    /// Only the provider's terminator proves completeness.
     needs_terminator: bool,
     pub(super) choices: Vec<Choice>,
     pub(super) usage: Option<Usage>,
-    /// Pieces of what the model wrote.
+    /// Pieces of the model's output.
     pub(super) delta_count: u64,
     pub(super) unknown: Unknown,
-    /// Where on the wire the last event was.
+    /// The position of the last event on the wire.
     line: u64,
     span: Span,
-    /// There was an event, or one that was lost.
+    /// There was an event, readable or not.
     pub(super) has_begun: bool,
-    /// The provider's end of the stream came.
+    /// The provider's terminator arrived.
     pub(super) is_terminated: bool,
-    /// The stream ended, and the provider had not.
+    /// The stream ended before the response did.
     is_cut: bool,
-    /// The provider said that it failed.
+    /// The provider reported a failure.
     pub(super) has_failed: bool,
-    /// What it said.
+    /// The provider's error message.
     failure: String,
-    /// What the provider's words are not shown with.
+    /// Values masked in provider messages.
     pub(super) secrets: Secrets,
-    /// It did so by a finish reason alone.
+    /// The failure was signalled by the finish reason only.
     has_error_reason: bool,
-    /// An event was lost, and with it perhaps the beginning of a choice.
-    has_lost: bool,
+    /// An event was unreadable; the start of a choice may be missing.
+    missed_event: bool,
     has_too_many_choices: bool,
-    /// The event, which came after the end, was counted.
+    /// The current event, which came after the end, is counted.
     has_counted: bool,
 }
 
-/// Stops a server that makes up choices. OpenAI's limit on how many may be asked for.
+/// Limits a server that invents choices. OpenAI allows as many.
 const MAX_CHOICES: usize = 128;
-/// Characters of a provider's error message that are shown.
+/// Characters shown of a provider's error message.
 const MAX_MESSAGE: usize = 500;
 
 impl<T> ResponseState<T> {
@@ -79,50 +79,50 @@ impl<T> ResponseState<T> {
             failure: String::new(),
             secrets: Secrets::default(),
             has_error_reason: false,
-            has_lost: false,
+            missed_event: false,
             has_too_many_choices: false,
             has_counted: false,
         }
     }
 
-    /// Whether the provider came to its own end.
+    /// Whether the response is complete.
     pub(super) fn is_complete(&self) -> bool {
         let all_ended = || !self.choices.is_empty() && self.choices.iter().all(Choice::is_ended);
         let is_ended = self.is_terminated || (!self.needs_terminator && all_ended());
         is_ended && !self.has_failed && !self.is_cut && !self.out.has_late_fragment && self.backlog.is_empty()
     }
 
-    /// Whether something has come that was not looked at yet.
+    /// Whether deltas wait.
     pub(super) fn has_backlog(&self) -> bool {
         !self.backlog.is_empty()
     }
 
-    /// Drops what has come, and what has come of it.
+    /// Drops waiting deltas and events.
     pub(super) fn forget(&mut self) {
         self.backlog = VecDeque::new();
         self.out.events = VecDeque::new();
     }
 
-    /// Says that an event could not be read, and why.
-    pub(super) fn lose(&mut self, diagnostic: Diagnostic) {
+    /// Reports an unreadable event.
+    pub(super) fn reject_event(&mut self, diagnostic: Diagnostic) {
         (self.line, self.span, self.has_begun) = (diagnostic.line, diagnostic.span, true);
-        self.out.finding(None, 0, diagnostic);
-        self.has_lost = true;
+        self.out.push_diagnostic(None, 0, diagnostic);
+        self.missed_event = true;
         for choice in &mut self.choices {
-            choice.lose(&mut self.out);
+            choice.event_missed(&mut self.out);
         }
     }
 
-    fn wire_finding(&mut self, code: Code, message: impl Into<String>) {
-        self.out.finding(None, 0, self.diagnostic(code, message));
+    fn push_wire_diagnostic(&mut self, code: Code, message: impl Into<String>) {
+        self.out.push_diagnostic(None, 0, self.diagnostic(code, message));
     }
 
-    /// A finding about the last event of the wire, or about where there should be one.
+    /// A diagnostic at the last event on the wire, or where one was expected.
     pub(super) fn diagnostic(&self, code: Code, message: impl Into<String>) -> Diagnostic {
         Diagnostic::new(code, self.line, self.span, 1, message).with_origin(Origin::Wire)
     }
 
-    /// Where the choice is, which may be a new one; `None` if there are too many.
+    /// The index of the choice, which may be new; `None` if there are too many.
     #[inline]
     fn choice(&mut self, index: u64) -> Option<usize> {
         let known = self.choices.iter().position(|choice| choice.index == index);
@@ -133,14 +133,14 @@ impl<T> ResponseState<T> {
     fn begin_choice(&mut self, index: u64) -> Option<usize> {
         if self.choices.len() == MAX_CHOICES {
             if !std::mem::replace(&mut self.has_too_many_choices, true) {
-                let message = format!("more than {MAX_CHOICES} choices; the others are left out");
-                self.wire_finding(Code::RecordTooLarge, message);
+                let message = format!("more than {MAX_CHOICES} choices; further choices are skipped");
+                self.push_wire_diagnostic(Code::RecordTooLarge, message);
             }
             return None;
         }
         let mut choice = Choice::new(index, self.options.clone(), &self.out);
-        if self.has_lost {
-            choice.lose(&mut self.out);
+        if self.missed_event {
+            choice.event_missed(&mut self.out);
         }
         self.choices.push(choice);
         Some(self.choices.len() - 1)
@@ -148,45 +148,45 @@ impl<T> ResponseState<T> {
 }
 
 impl<T: DeserializeOwned> ResponseState<T> {
-    /// Says where on the wire the next event is.
+    /// Sets the position of the next event on the wire.
     pub(super) fn at(&mut self, line: u64, span: Span) {
         (self.line, self.span) = (line, span);
     }
 
-    /// Says that an event of the wire follows, which has something in it.
+    /// Starts an event with content.
     pub(super) fn begin_event(&mut self, line: u64, span: Span) {
         (self.line, self.span, self.has_begun) = (line, span, true);
         self.has_counted = false;
     }
 
-    /// Says that the event is over.
+    /// Ends the event.
     pub(super) fn end_event(&mut self) {
         if self.has_error_reason && !self.has_failed {
             self.take(
-                Delta::Error { message: "the provider ended the answer with an error".into() },
+                Delta::Error { message: "the provider ended the response with an error".into() },
                 None,
                 false,
             );
         }
     }
 
-    /// Says that the event is not JSON, and why.
-    pub(super) fn lose_event(&mut self, error: &SyntaxError) {
+    /// Reports an event that is not JSON.
+    pub(super) fn reject_malformed_event(&mut self, error: &SyntaxError) {
         let message = format!(
-            "an event that is not JSON: {} (byte {} of its data); its part of the answer is lost",
+            "the event is not JSON: {} (byte {} of its data); its part of the response is missing",
             error.description(),
             error.offset
         );
-        self.lose(self.diagnostic(Code::MalformedJson, message));
+        self.reject_event(self.diagnostic(Code::MalformedJson, message));
     }
 
-    /// Ends the answer where the stream does.
+    /// Ends the response at the end of the stream.
     pub(super) fn close(&mut self) {
         self.is_cut = !self.is_complete();
         self.end(None);
     }
 
-    /// Ends what has not ended. `evidence` tells that the end is the provider's own.
+    /// Ends all open choices. `evidence` proves that the provider ended them.
     fn end(&mut self, evidence: Option<CompletedBy>) {
         let evidence = evidence.filter(|_| !self.has_failed);
         for choice in &mut self.choices {
@@ -211,12 +211,12 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.joiner = joiner;
     }
 
-    /// A long text is read in slices, each once the events of the one before are taken, so that it does
-    /// not come to be many times as large; what comes after it waits.
+    /// Applies a delta. A long text is read in slices, each once the events of the one before are taken, to bound the
+    /// queue; later deltas wait.
     #[inline]
     fn take_joined(&mut self, delta: Delta<'_>, lossy: bool) {
         let waits = match &delta {
-            // Nothing comes of it, and it is at the head of nearly every event of some providers.
+            // It has no effect, and nearly every event of some providers starts with it.
             Delta::Start { choice } if !self.is_terminated && self.has_choice(*choice) => return,
             Delta::Unknown { .. } => false,
             Delta::Text { text, .. } if text.len() > SLICE && self.out.text_as != TextMode::Text => true,
@@ -232,7 +232,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         self.choices.iter().any(|choice| choice.index == index)
     }
 
-    /// Looks at the next of what waits.
+    /// Applies the next delta that waits.
     pub(super) fn resume(&mut self) {
         let Some(mut deferred) = self.backlog.pop_front() else { return };
         let lossy = deferred.is_lossy();
@@ -269,12 +269,12 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 {
                     parts.push_reasoning(text);
                 }
-                if self.out.wants_fragments {
+                if self.out.wants_text {
                     let text = text.to_owned();
                     self.out.events.push_back(ResponseEvent::Reasoning { choice, text, opaque: None });
                 }
             }
-            Delta::Opaque { choice, of, data } => self.opaque(choice, of, &data),
+            Delta::Opaque { choice, target, data } => self.opaque(choice, target, &data),
             Delta::Refusal { choice, text } => {
                 self.out.events.push_back(ResponseEvent::Refusal { choice, text: text.to_owned() });
             }
@@ -287,7 +287,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 let Some(at) = self.choice(choice) else { return };
                 self.choices[at].push_argument(block, part, lossy, &mut self.out);
             }
-            // The event's, not the answer's.
+            // Belongs to the wire event, not to the response.
             Delta::LoneSurrogates(_) => {}
             Delta::BlockStop { choice, block, completion } => {
                 let Some(at) = self.choice(choice) else { return };
@@ -315,15 +315,15 @@ impl<T: DeserializeOwned> ResponseState<T> {
         }
     }
 
-    fn opaque(&mut self, choice: u64, of: OpaqueOf, data: &str) {
-        // Data that is not JSON is of no decoder's.
+    fn opaque(&mut self, choice: u64, target: OpaqueTarget, data: &str) {
+        // No decoder emits data that is not JSON.
         let Some((at, data)) = self.choice(choice).zip(Raw::new(data).ok()) else { return };
-        if self.out.wants_fragments && of != OpaqueOf::ReasoningMember {
+        if self.out.wants_text && target != OpaqueTarget::ReasoningMember {
             let (text, opaque) = (String::new(), Some(data.clone()));
             self.out.events.push_back(ResponseEvent::Reasoning { choice, text, opaque });
         }
         if let Some(parts) = &mut self.choices[at].message {
-            parts.push_opaque(of, data);
+            parts.push_opaque(target, data);
         }
     }
 
@@ -333,7 +333,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
         }
         let Some(at) = self.choice(index) else { return };
         let choice = &mut self.choices[at];
-        // Some servers send the chunk that finishes a choice twice.
+        // Some servers send the final chunk of a choice twice.
         if choice.is_ended() {
             return;
         }
@@ -342,20 +342,20 @@ impl<T: DeserializeOwned> ResponseState<T> {
         choice.reason.get_or_insert_with(|| reason.clone());
         if reason == FinishReason::MalformedCall {
             let message =
-                "the model wrote a tool call that the provider could not read; nothing of it was sent";
-            self.out.finding(Some(index), 0, self.diagnostic(Code::MalformedJson, message));
+                "the model wrote a tool call that the provider could not parse, so none of it was sent";
+            self.out.push_diagnostic(Some(index), 0, self.diagnostic(Code::MalformedJson, message));
         }
         self.out.events.push_back(ResponseEvent::Finish { choice: index, reason });
     }
 
     fn fail(&mut self, message: &str) {
-        // Some say it in two events.
+        // Some providers report a failure in two events.
         if mem::replace(&mut self.has_failed, true) && self.failure == message {
             return;
         }
         message.clone_into(&mut self.failure);
         self.end(None);
-        let shown = self.secrets.shown(message, MAX_MESSAGE);
-        self.wire_finding(Code::ProviderError, shown);
+        let shown = self.secrets.excerpt(message, MAX_MESSAGE);
+        self.push_wire_diagnostic(Code::ProviderError, shown);
     }
 }

@@ -1,21 +1,21 @@
-//! Characters that were cut in half.
+//! Joins characters that were cut in half.
 //!
-//! Servers that cut a text by UTF-16 units, as programs in JavaScript do, send a character beyond the
-//! basic plane in two events: `"\ud83d"` ends one text, and `"\ude00"` begins the next.
+//! Servers that split text at UTF-16 units, as JavaScript programs do, send a character beyond the basic plane in two
+//! events: `"\ud83d"` ends one text, and `"\ude00"` starts the next.
 
 use tokenline_core::json::LoneSurrogates;
 use tokenline_core::{CallDelta, PartialValue};
 
 use crate::Delta;
 
-/// Joins the halves of surrogate pairs that come in two events.
+/// Joins surrogate pairs that are split between two events.
 #[derive(Debug, Default)]
 pub(super) struct SurrogateJoiner {
-    /// The high halves that wait for their low halves.
+    /// High surrogates that wait for their low surrogates.
     pending: Vec<(u16, Place)>,
 }
 
-/// A text that comes in several deltas.
+/// A text that arrives in several deltas.
 #[derive(Debug, PartialEq)]
 struct Place {
     choice: u64,
@@ -24,18 +24,18 @@ struct Place {
     bad: Delta<'static>,
 }
 
-/// Halves that wait at once. Stops a server that makes up choices.
+/// Halves that wait at once. Limits a server that invents choices.
 const MAX_PENDING: usize = 16;
 const BAD: &str = "\u{fffd}";
 
 impl SurrogateJoiner {
-    /// Whether no half waits, so that deltas without halves may pass as they are.
+    /// Whether no half waits, so that deltas without halves need no joining.
     pub(super) fn is_empty(&self) -> bool {
         self.pending.is_empty()
     }
 
-    /// Hands the delta on with its halves joined, and whether a U+FFFD in it may stand for what was lost.
-    /// `lone` says whether its text begins or ends with a half.
+    /// Passes the delta on with its halves joined, and whether a U+FFFD in it may be a replacement. `lone` says whether
+    /// its text begins or ends with a half.
     pub(super) fn join(
         &mut self,
         delta: Delta<'_>,
@@ -83,7 +83,7 @@ impl SurrogateJoiner {
         sink(delta, lossy);
     }
 
-    /// Gives up the halves whose other halves cannot come any more.
+    /// Emits the halves whose other halves can no longer arrive as U+FFFD.
     fn give_up(&mut self, has_ended: impl Fn(&Place) -> bool, sink: &mut impl FnMut(Delta<'_>, bool)) {
         self.pending
             .extract_if(.., |(_, place)| has_ended(place))
@@ -91,7 +91,7 @@ impl SurrogateJoiner {
     }
 }
 
-/// The text of a delta that others go on with, and where it is.
+/// The text of a delta that later deltas may continue, and its place.
 fn text_of<'d, 'a>(delta: &'d mut Delta<'a>) -> Option<(Place, &'d mut &'a str)> {
     let call_of = |choice, index| {
         let call = CallDelta { index, arguments: BAD, ..CallDelta::default() };
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn halves_find_each_other() {
+    fn split_surrogate_pairs_are_joined() {
         let good = |text: &str| (text.to_owned(), false);
         let bad = |text: &str| (text.to_owned(), true);
         let (first, second) = (("a\u{fffd}", HIGH), ("\u{fffd}b", LOW));
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn few_halves_wait() {
+    fn at_most_a_few_halves_wait() {
         let mut joiner = SurrogateJoiner::default();
         let mut lost = 0;
         for choice in 0..100 {

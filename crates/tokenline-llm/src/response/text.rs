@@ -1,4 +1,4 @@
-//! One text of an answer: what it is read as, and where it is at.
+//! One text of a response: its decoder and its position.
 
 use std::mem;
 use std::sync::Arc;
@@ -18,23 +18,23 @@ pub(super) struct Text {
     choice: u64,
     pub(super) block: u64,
     decoder: RecordDecoder,
-    /// Text that may still be rejected, if there is a repair hook.
+    /// Buffers text that may still be rejected, for the repair hook.
     rejects: Option<Box<RejectBuffer>>,
-    /// The markup before the next event: if that proves to be text, so is this.
+    /// The markup before the next event: it is text if the event is.
     markup: String,
-    before: Before,
+    before: Preceding,
     pub(super) is_ended: bool,
     /// The text so far is empty or ends with a line feed.
     is_at_line_start: bool,
-    /// Where the text so far ends.
+    /// The position of the end of the text so far.
     pub(super) place: Place,
-    /// A part of the text may be missing after what was read.
+    /// Some text may be missing before the next piece.
     pub(super) has_gap: bool,
     /// It ended inside a record.
     pub(super) was_cut: bool,
 }
 
-/// A place in a text.
+/// A position in a text.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
     pub(super) line: u64,
@@ -45,7 +45,7 @@ pub(super) struct Place {
 impl Place {
     pub(super) const START: Self = Self { line: 1, column: 1, offset: 0 };
 
-    /// Goes past the text.
+    /// Advances past `text`.
     fn pass(&mut self, text: &str) {
         let bytes = text.as_bytes();
         match memchr::memrchr(b'\n', bytes) {
@@ -62,8 +62,8 @@ impl Place {
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
         let reads_calls = out.text_as == TextMode::ToolCalls;
-        // Responses are told in what is whole.
-        let options = options.partials(false).text(reads_calls || out.wants_fragments);
+        // Responses emit complete values only.
+        let options = options.partials(false).text(reads_calls || out.wants_text);
         let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
             options.calls(CallFormat::Auto)
         } else {
@@ -79,7 +79,7 @@ impl Text {
             decoder,
             rejects: out.repair.as_ref().map(|_| Box::new(RejectBuffer::new(&out.limits))),
             markup: String::new(),
-            before: Before::Text,
+            before: Preceding::Text,
             is_ended: false,
             is_at_line_start: true,
             place: Place::START,
@@ -88,9 +88,9 @@ impl Text {
         }
     }
 
-    /// Makes it the text of another block, or of the same one again.
+    /// Reuses this text for another block, or for the same one again.
     pub(super) fn restart(&mut self, block: u64) {
-        // What follows a cut in the same text may belong to what was cut.
+        // What follows a truncated record in the same text may belong to it.
         self.has_gap = self.was_cut && self.block == block;
         self.block = block;
         self.decoder.reset();
@@ -99,10 +99,10 @@ impl Text {
         }
         (self.is_ended, self.is_at_line_start) = (false, true);
         (self.place, self.was_cut) = (Place::START, false);
-        self.pass(Before::Text);
+        self.pass(Preceding::Text);
     }
 
-    /// Reads on. `lossy` tells that a U+FFFD in the text may have been bad bytes.
+    /// Reads more text. With `lossy`, a U+FFFD in it may stand for invalid bytes.
     pub(super) fn push<T: DeserializeOwned>(&mut self, text: &str, lossy: bool, out: &mut EventQueue<T>) {
         self.place.pass(text);
         if out.text_as == TextMode::Text {
@@ -124,7 +124,7 @@ impl Text {
         self.is_at_line_start = text.ends_with('\n');
     }
 
-    /// Ends the text. `evidence` tells that it is whole.
+    /// Ends the text. `evidence` proves it complete.
     pub(super) fn end<T: DeserializeOwned>(
         &mut self,
         evidence: Option<CompletedBy>,
@@ -141,8 +141,8 @@ impl Text {
         while let Some(event) = self.decoder.finish_with(completion) {
             self.was_cut |= matches!(&event, Event::Rejected(its) if its.code == Code::Truncated);
             let rejected = rejected(&mut self.rejects, &event, completion, &[], end);
-            let found = out.text_event(self.choice, self.block, event, rejected);
-            self.tell_text(found, out);
+            let role = out.text_event(self.choice, self.block, event, rejected);
+            self.emit_text(role, out);
         }
     }
 
@@ -154,79 +154,79 @@ impl Text {
             at += decoded.consumed;
             let Some(event) = decoded.event else { break };
             let rejected = rejected(&mut self.rejects, &event, CompletedBy::Newline, text.as_bytes(), start);
-            let found = out.text_event(self.choice, self.block, event, rejected);
-            self.tell_text(found, out);
+            let role = out.text_event(self.choice, self.block, event, rejected);
+            self.emit_text(role, out);
         }
         if let Some(rejects) = &mut self.rejects {
             rejects.keep(&self.decoder, text.as_bytes());
         }
     }
 
-    /// Tells the text that an event was about.
-    fn tell_text<T>(&mut self, found: TextOf, out: &mut EventQueue<T>) {
-        match found {
-            TextOf::None => {}
-            TextOf::Markup(span) => match self.before {
-                Before::TextLike => out.text(self.choice, self.block, self.decoder.text(span)),
+    /// Emits the text that an event concerns.
+    fn emit_text<T>(&mut self, role: TextRole, out: &mut EventQueue<T>) {
+        match role {
+            TextRole::None => {}
+            TextRole::Markup(span) => match self.before {
+                Preceding::TextLike => out.text(self.choice, self.block, self.decoder.text(span)),
                 _ => self.markup.push_str(self.decoder.text(span)),
             },
-            TextOf::Text(span) => {
+            TextRole::Text(span) => {
                 out.text(self.choice, self.block, self.decoder.text(span));
-                self.pass(Before::Text);
+                self.pass(Preceding::Text);
             }
-            TextOf::Record => self.pass(Before::Record),
-            TextOf::NoCall(span) => self.tell_as_text(span, out),
-            TextOf::Rejected(diagnostic) => {
+            TextRole::Record => self.pass(Preceding::Record),
+            TextRole::NotACall(span) => self.emit_as_text(span, out),
+            TextRole::Rejected(diagnostic) => {
                 let span = diagnostic.span;
                 match out.rejected_text(self.choice, self.block, diagnostic, self.decoder.text(span)) {
-                    true => self.tell_as_text(span, out),
-                    false => self.pass(Before::Record),
+                    true => self.emit_as_text(span, out),
+                    false => self.pass(Preceding::Record),
                 }
             }
         }
     }
 
-    /// Tells a value that stays text, and the markup around it that is no other record's.
-    fn tell_as_text<T>(&mut self, span: Span, out: &mut EventQueue<T>) {
+    /// Emits a value that stays text, with the markup around it that does not belong to another record.
+    fn emit_as_text<T>(&mut self, span: Span, out: &mut EventQueue<T>) {
         let own = match self.before {
-            Before::Record => self.markup.split_once('\n').map_or(&*self.markup, |(_, own)| own),
-            Before::Text | Before::TextLike => &self.markup,
+            Preceding::Record => self.markup.split_once('\n').map_or(&*self.markup, |(_, own)| own),
+            Preceding::Text | Preceding::TextLike => &self.markup,
         };
         out.text(self.choice, self.block, &[own, self.decoder.text(span)].concat());
-        self.pass(Before::TextLike);
+        self.pass(Preceding::TextLike);
     }
 
-    fn pass(&mut self, before: Before) {
+    fn pass(&mut self, before: Preceding) {
         self.markup.clear();
         self.before = before;
     }
 }
 
-/// What stands before the markup that is read.
+/// What precedes the current markup.
 #[derive(Clone, Copy)]
-enum Before {
+enum Preceding {
     Text,
-    /// A record, or a reject that is not shown.
+    /// A record, or a reject that is not shown as text.
     Record,
-    /// An object that is no call, or a reject that is shown.
+    /// An object that is not a call, or a reject shown as text.
     TextLike,
 }
 
-/// What an event says of the text beside records.
-pub(super) enum TextOf {
+/// How an event relates to the text outside records.
+pub(super) enum TextRole {
     None,
     Record,
     Text(Span),
-    /// Around records.
+    /// Markup around records.
     Markup(Span),
-    /// An object that is no call.
-    NoCall(Span),
-    /// It may be a call that cannot be read.
+    /// An object that is not a call.
+    NotACall(Span),
+    /// A reject, which may be a call.
     Rejected(Diagnostic),
 }
 
-/// What a repair hook is given about an event, if it is a reject. `input` is what is being read, `start`
-/// the offset of its first byte.
+/// The repair hook's input for an event, if it is a reject. `input` is the current input, `start` the offset of its
+/// first byte.
 #[inline]
 fn rejected(
     rejects: &mut Option<Box<RejectBuffer>>,

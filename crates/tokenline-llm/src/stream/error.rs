@@ -1,4 +1,4 @@
-//! What may fail about an answer as a whole.
+//! Errors of a streamed response.
 
 use std::error::Error;
 use std::fmt;
@@ -8,33 +8,32 @@ use tokenline_core::{Diagnostic, TooManyRejected};
 
 use crate::FinishReason;
 
-/// Why an answer is not whole. What was complete before was delivered before.
+/// The reason a response is incomplete. Everything complete was delivered before it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResponseError<E> {
-    /// The source of the bytes failed: a connection that broke.
+    /// The byte source failed, for example because the connection broke.
     Source(E),
     /// The provider sent an error inside the stream: `data: {"error":{"message":"overloaded"}}`.
     Provider(Box<Diagnostic>),
-    /// The source ended as if that were all, but the provider had not: a silent close. Of the
-    /// [text](super::ResponseStream::text), also that a part of it could not be read.
+    /// The source ended cleanly but the response did not: a silent close. For the [text](super::ResponseStream::text),
+    /// also: a part of it was unreadable.
     Incomplete(Box<Diagnostic>),
-    /// The provider came to its end, but for a reason that does not prove the
-    /// [text](super::ResponseStream::text) to be whole: `length`, `content_filter`. Only of that: a
-    /// record or a call says for itself whether it is whole.
+    /// The response ended for a reason that does not prove its [text](super::ResponseStream::text) complete: `length`,
+    /// `content_filter`. Only for text: records and calls carry their own evidence.
     Truncated(FinishReason),
-    /// More was rejected than the [error budget](crate::ResponseParser::with_error_budget) allows.
+    /// There were more rejects than the [error budget](crate::ResponseParser::with_error_budget) allows.
     TooManyRejected(TooManyRejected),
 }
 
 impl<E> fmt::Display for ResponseError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Source(_) => f.write_str("the source of the answer failed"),
+            Self::Source(_) => f.write_str("the source of the response failed"),
             Self::Provider(diagnostic) => write!(f, "the provider failed: {}", diagnostic.message),
-            Self::Incomplete(diagnostic) => write!(f, "the answer is incomplete: {}", diagnostic.message),
+            Self::Incomplete(diagnostic) => write!(f, "the response is incomplete: {}", diagnostic.message),
             Self::Truncated(reason) => {
-                write!(f, "the answer may not be whole: the provider ended it with `{reason}`")
+                write!(f, "the response may be incomplete: the provider ended it with `{reason}`")
             }
             Self::TooManyRejected(error) => error.fmt(f),
         }

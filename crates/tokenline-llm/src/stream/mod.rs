@@ -1,4 +1,4 @@
-//! Answers as streams, over whatever gives their bytes.
+//! Responses as streams, over any source of bytes.
 
 mod error;
 mod response_stream;

@@ -1,4 +1,4 @@
-//! The events of an answer, as a stream.
+//! The events of a response, as a stream.
 
 use std::fmt;
 use std::pin::Pin;
@@ -19,17 +19,17 @@ use crate::request::Message;
 use crate::{ResponseEvent, ResponseParser, TextMode};
 
 pin_project! {
-    /// The events of an answer, out of a stream of the wire's bytes.
+    /// The events of a response, parsed from a stream of bytes.
     ///
-    /// It is pulled: the source is polled only when no event is ready, so that a consumer that
-    /// waits makes the sender wait. Nothing runs in the background; dropping the stream drops the
-    /// source, and the connection closes. An `Err` is the source's own, or that
-    /// [too much was rejected](Self::with_error_budget); it comes once, after everything that was complete, and then
-    /// the stream has ended. What the provider says of itself is an event; it is an error of what the adaptors yield.
+    /// The stream is lazy: it polls its source only when no event is ready, so that a slow consumer slows the sender
+    /// down. Nothing runs in the background; dropping the stream drops the source, which closes the connection. An
+    /// `Err` is the source's error, or [too many rejects](Self::with_error_budget); it comes once, after everything
+    /// that was complete, and ends the stream. A failure reported by the provider is an event here, and an error of the
+    /// adapters.
     ///
-    /// TrailingContent the event with which the provider ends the stream an error of the source is none. TrailingContent
-    /// `[DONE]` and Ollama's `done: true` it reads what is there already and waits for no more; behind
-    /// Anthropic's and the Responses' last event it does wait, as a proxy may begin the answer anew there.
+    /// After the provider's last event, errors of the source are ignored. After `[DONE]` and Ollama's `done: true` it
+    /// reads what has already arrived and waits for no more; after the last event of Anthropic or the Responses it does
+    /// wait, because a proxy may start the response over there.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -60,58 +60,57 @@ pin_project! {
     }
 }
 
-/// The records of an answer's text, of all its choices.
+/// The records in a response's text, of all choices.
 pub type ResponseRecords<S, T = Raw> = Items<ResponseStream<S, T>, Record<T>>;
 
-/// The tool calls of an answer, of all its choices.
+/// The tool calls of a response, of all choices.
 pub type ResponseToolCalls<S, T = Raw> = Items<ResponseStream<S, T>, ToolCall>;
 
 impl<S: TryStream, T> ResponseStream<S, T> {
-    /// The events of the answer that `source` gives the bytes of, read by `parser`.
+    /// Parses the bytes of `source` with `parser`.
     pub fn new(source: S, parser: ResponseParser<T>) -> Self {
         let request =
             ModelRequest { provider: parser.provider().info().gen_ai_name, ..ModelRequest::default() };
         Self::since(Start::now(), &request, source, parser)
     }
 
-    /// The same for a request that was sent before: that is when it started.
+    /// Like [`new`](Self::new), for a request sent at `start`.
     pub(crate) fn since(start: Start, request: &ModelRequest, source: S, parser: ResponseParser<T>) -> Self {
         let meter = Meter::of_model(parser.provider().as_str(), start, request);
         Self { pump: Pump::new(source, parser, meter) }
     }
 
-    /// Ends the stream, and drops the source, with the last of this many records or tool calls; see the
+    /// Ends the stream after this many records or tool calls, and drops the source; see the
     /// [parser](ResponseParser::with_max_records). [Text](Self::text) is not counted.
     pub fn with_max_records(self, max_records: u64) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_max_records(max_records)) }
     }
 
-    /// Allows this many rejects. At the next one the stream drops the source and ends with
-    /// [`ResponseError::TooManyRejected`], after the reject itself; see the
-    /// [parser](ResponseParser::with_error_budget).
+    /// Allows this many rejects. After the next one the stream drops the source and ends with
+    /// [`ResponseError::TooManyRejected`]; see the [parser](ResponseParser::with_error_budget).
     pub fn with_error_budget(self, rejects: u64) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_error_budget(rejects)) }
     }
 
-    /// Asks a closure for replacements of what is rejected; see the [parser](ResponseParser::with_repair).
+    /// Sets a closure that may replace rejected text; see the [parser](ResponseParser::with_repair).
     pub fn with_repair(self, repair: impl FnMut(Rejected) -> Option<String> + Send + Sync + 'static) -> Self {
         Self { pump: self.pump.map(|parser| parser.with_repair(repair)) }
     }
 
-    /// What was delivered and rejected so far.
+    /// Counts of what was delivered and rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {
         self.pump.machine().report()
     }
 
-    /// What the first choice said, as the message of the assistant for the next request; see
-    /// [`ResponseParser::message`]. `None` unless the parser [keeps](ResponseParser::with_message) it.
+    /// The first choice as an assistant message for the next request; see [`ResponseParser::message`]. `None` unless
+    /// the parser [keeps](ResponseParser::with_message) messages.
     #[must_use]
     pub fn into_message(self) -> Option<Message> {
         self.parser().message(0)
     }
 
-    /// The parser, for what it knows beside the events: finish reasons, usage.
+    /// The parser, for what it knows in addition to the events: finish reasons, usage.
     #[must_use]
     pub fn parser(&self) -> &ResponseParser<T> {
         self.pump.machine()
@@ -119,35 +118,35 @@ impl<S: TryStream, T> ResponseStream<S, T> {
 }
 
 impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
-    /// The records of the text. Rejects are left in the report.
+    /// The records in the text. Rejects only appear in the report.
     pub fn records(mut self) -> ResponseRecords<S, T> {
         let parser = self.pump.machine_mut();
         parser.set_text_as(TextMode::Records);
-        parser.set_counted(QuotaUnit::Records);
+        parser.set_quota_unit(QuotaUnit::Records);
         Items::new(self, |event| match event {
             ResponseEvent::Record { record, .. } => Some(record),
             _ => None,
         })
     }
 
-    /// The tool calls, native or written in the text (unless that is read as
-    /// [`TextMode::Text`]). Rejects are left in the report, without their calls: to answer a
-    /// [rejected call](ResponseEvent::RejectedCall), or to show a refusal, take the events.
+    /// The tool calls, native or written in the text (unless that is read as [`TextMode::Text`]). Rejects only appear
+    /// in the report, without their calls: to reply to a [rejected call](ResponseEvent::RejectedCall), or to show a
+    /// refusal, use the events.
     pub fn tool_calls(mut self) -> ResponseToolCalls<S, T> {
         let parser = self.pump.machine_mut();
         if parser.text_is_read() {
             parser.set_text_as(TextMode::ToolCalls);
         }
-        parser.set_counted(QuotaUnit::ToolCalls);
+        parser.set_quota_unit(QuotaUnit::ToolCalls);
         Items::new(self, |event| match event {
             ResponseEvent::ToolCall { call, .. } => Some(call),
             _ => None,
         })
     }
 
-    /// The text of the first choice, in pieces as they arrive, nothing taken out of it.
+    /// The text of the first choice, unfiltered, in pieces as they arrive.
     pub fn text(mut self) -> TextPieces<S, T> {
-        self.pump.machine_mut().set_text_alone();
+        self.pump.machine_mut().set_text_only();
         TextPieces::new(self)
     }
 
@@ -181,13 +180,13 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
         JsonlStreamParser::new(self.text()).partials()
     }
 
-    /// Drops the source, and the connection closes. What was complete until then is still
-    /// yielded, then the stream ends; the [report](Self::report) says that it was incomplete.
+    /// Drops the source, which closes the connection. The stream still yields what was complete, then ends; the
+    /// [report](Self::report) says that it was incomplete.
     pub fn close(self: Pin<&mut Self>) {
         self.project().pump.close(|parser, bytes: &[u8]| parser.push(bytes));
     }
 
-    /// Drops the source: nothing more will be asked of it.
+    /// Drops the source; nothing more is read.
     pub(super) fn drop_source(self: Pin<&mut Self>) {
         self.project().pump.drop_source();
     }
@@ -198,7 +197,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> EventStream for Respons
     type Error = ResponseError<S::Error>;
     type Parser = ResponseParser<T>;
 
-    /// What the provider says of the answer as a whole is an error here.
+    /// Turns provider failures and incomplete responses into errors.
     fn poll_pick<R>(
         self: Pin<&mut Self>,
         cx: &mut Context<'_>,

@@ -1,4 +1,4 @@
-//! The text of an answer, and nothing else.
+//! The text of a response.
 
 use std::fmt;
 use std::pin::Pin;
@@ -15,17 +15,16 @@ use super::{ResponseError, ResponseStream};
 use crate::{ResponseEvent, ResponseParser};
 
 pin_project! {
-    /// The text of an answer's first choice, in pieces as they arrive.
+    /// The text of a response's first choice, in pieces as they arrive.
     ///
-    /// All of its text: also what would be records or calls. Reasoning, refusals and native calls are not in it. Where
-    /// a choice has several texts (content blocks, output items, the answer that a proxy began anew) they follow each
-    /// other, each from the start of a line, so that no line is put together from two. That line feed is all that is
-    /// added.
+    /// It includes the text of records and calls, but not reasoning, refusals or native calls. If a choice has several
+    /// texts (content blocks, output items, a response that a proxy started over), each starts on a new line, so that
+    /// no line mixes two of them. That line feed is the only addition.
     ///
-    /// It is the whole text, or an error says that it is not: besides the source's, the provider's and that of an
-    /// answer which is not complete, a part of it that could not be read (before what follows it), and an end that
-    /// does not prove it whole, such as the token limit. After the error the stream has ended and has let go of its
-    /// source. So it can be the source of another parser, and nothing there passes for whole that is not:
+    /// The text is complete unless the stream ends with an error. Besides errors of the source, the provider and
+    /// incomplete responses, these are: an unreadable part (before the text that follows it), and an end that does not
+    /// prove the text complete, such as the token limit. After the error the stream has ended and dropped its source.
+    /// So it can be the source of another parser, which never takes an incomplete text for a complete one:
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -35,7 +34,7 @@ pin_project! {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
-    /// // The server closes before the provider came to its end.
+    /// // The server closes the connection before the response ends.
     /// let body = futures_util::stream::iter([
     ///     "data: {\"choices\":[{\"delta\":{\"content\":\"{\\\"a\\\":1}\\n{\\\"a\\\"\"}}]}\n\nda",
     ///     "ta: {\"choices\":[{\"delta\":{\"content\":\":2}\\n{\"}}]}\n\n",
@@ -47,46 +46,45 @@ pin_project! {
     /// assert_eq!(values.next().await.unwrap().unwrap()["a"], 1);
     /// assert_eq!(values.next().await.unwrap().unwrap()["a"], 2);
     /// let error = values.next().await.unwrap().unwrap_err().into_source().unwrap();
-    /// let incomplete = "the answer is incomplete: the stream ended without a finish reason or `[DONE]`";
+    /// let incomplete = "the response is incomplete: the stream ended without a finish reason or `[DONE]`";
     /// assert_eq!(error.to_string(), incomplete);
     /// assert!(values.next().await.is_none() && !values.report().is_complete());
     /// # }
     /// ```
     ///
-    /// [`records`](ResponseStream::records) and [`tool_calls`](ResponseStream::tool_calls) read the same text and know
-    /// more of it. There a part that is missing, or a character that was bad bytes (here it comes as U+FFFD), spoils
-    /// its line and not the rest.
+    /// [`records`](ResponseStream::records) and [`tool_calls`](ResponseStream::tool_calls) read the same text but know
+    /// more about it: a missing part, or invalid bytes (U+FFFD in this stream), invalidates only its own line there.
     #[must_use = "streams do nothing unless polled"]
     pub struct TextPieces<S: TryStream, T = Raw> {
         #[pin]
-        answer: ResponseStream<S, T>,
-        // Why the text so far, or what is to follow, is not whole.
-        lack: Option<ResponseError<S::Error>>,
+        response: ResponseStream<S, T>,
+        // Why the text so far, or what follows, is incomplete.
+        failure: Option<ResponseError<S::Error>>,
         is_finished: bool,
         is_ended: bool,
     }
 }
 
-/// The first choice: the only one, unless more were asked for.
+/// The first choice: the only one, unless more were requested.
 const FIRST: u64 = 0;
 
 /// Whether a part of the first choice's text may be missing.
 fn is_gap(choice: Option<u64>, diagnostic: &Diagnostic) -> bool {
     match choice {
-        // An event that could not be read, of whichever choice it was. One that the end cut off is not the
-        // reason why an answer is incomplete, if it is.
+        // An unreadable event may belong to any choice. An event truncated by the end is not the reason why a response
+        // is incomplete.
         None => diagnostic.code != Code::Truncated,
         Some(choice) => choice == FIRST && diagnostic.code == Code::RecordTooLarge,
     }
 }
 
 impl<S: TryStream, T> TextPieces<S, T> {
-    /// Of a stream whose parser is set to yield the text alone.
-    pub(super) fn new(answer: ResponseStream<S, T>) -> Self {
-        Self { answer, lack: None, is_finished: false, is_ended: false }
+    /// The text of a stream whose parser emits text only.
+    pub(super) fn new(response: ResponseStream<S, T>) -> Self {
+        Self { response, failure: None, is_finished: false, is_ended: false }
     }
 
-    /// The pieces themselves: an error ends the stream and is kept for who asks.
+    /// The pieces without `Result`: an error ends the stream and is kept.
     pub fn infallible(self) -> StopOnError<Self>
     where
         Self: TryStream,
@@ -94,16 +92,16 @@ impl<S: TryStream, T> TextPieces<S, T> {
         StopOnError::new(self)
     }
 
-    /// What was rejected so far.
+    /// Counts of what was rejected so far.
     #[must_use]
     pub fn report(&self) -> &Report {
-        self.answer.report()
+        self.response.report()
     }
 
-    /// The parser, for what it knows beside the text: finish reasons, usage.
+    /// The parser, for what it knows in addition to the text: finish reasons, usage.
     #[must_use]
     pub fn parser(&self) -> &ResponseParser<T> {
-        self.answer.parser()
+        self.response.parser()
     }
 }
 
@@ -119,25 +117,25 @@ where
         if *this.is_ended {
             return Poll::Ready(None);
         }
-        let polled = this.answer.as_mut().poll_pick(cx, |event| match event {
-            ResponseEvent::Text { choice: FIRST, text, .. } => match this.lack.take() {
+        let polled = this.response.as_mut().poll_pick(cx, |event| match event {
+            ResponseEvent::Text { choice: FIRST, text, .. } => match this.failure.take() {
                 None => {
                     *this.is_finished = false;
                     Some(Ok(text))
                 }
-                Some(lack) => Some(Err(lack)),
+                Some(failure) => Some(Err(failure)),
             },
             ResponseEvent::Finish { choice: FIRST, reason } => {
                 *this.is_finished = true;
                 if !reason.is_clean() {
-                    // What is left may be worth its while: the usage.
-                    this.lack.get_or_insert(ResponseError::Truncated(reason));
+                    // Keep reading: the usage may follow.
+                    this.failure.get_or_insert(ResponseError::Truncated(reason));
                 }
                 None
             }
             ResponseEvent::Rejected { choice, diagnostic, .. } if is_gap(choice, &diagnostic) => {
                 if !*this.is_finished {
-                    this.lack.get_or_insert(ResponseError::Incomplete(Box::new(diagnostic)));
+                    this.failure.get_or_insert(ResponseError::Incomplete(Box::new(diagnostic)));
                 }
                 None
             }
@@ -145,11 +143,11 @@ where
         });
         let piece = match ready!(polled) {
             Some(piece) => Some(piece.unwrap_or_else(Err)),
-            None => this.lack.take().map(Err),
+            None => this.failure.take().map(Err),
         };
         if !matches!(piece, Some(Ok(_))) {
             *this.is_ended = true;
-            this.answer.drop_source();
+            this.response.drop_source();
         }
         Poll::Ready(piece)
     }
@@ -171,14 +169,14 @@ where
 
 impl<S: TryStream, T> Reporting for TextPieces<S, T> {
     fn report(&self) -> &Report {
-        self.answer.report()
+        self.response.report()
     }
 }
 
 impl<S: TryStream, T> fmt::Debug for TextPieces<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("TextPieces")
-            .field("answer", &self.answer)
+            .field("response", &self.response)
             .field("is_ended", &self.is_ended)
             .finish_non_exhaustive()
     }

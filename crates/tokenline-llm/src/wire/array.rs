@@ -1,27 +1,27 @@
-//! The elements of a JSON array that arrives in pieces.
+//! Elements of a JSON array that arrives in chunks.
 
 use memchr::memchr_iter;
 use tokenline_core::{Limits, Span};
 
-use super::element::{Element, Kept};
+use super::element::{Element, ElementBuffer};
 
-/// Finds the objects in the one array that a body is, each as soon as its brackets balance. What is
-/// wrong inside one is for its decoder to say; what is no object is passed over.
+/// Finds the objects in a body that is one array, each as soon as its brackets balance. Errors inside an object are
+/// left to its decoder; other elements are skipped.
 #[derive(Debug)]
 pub(crate) struct ArrayDecoder {
     offset: u64,
     lines: u64,
-    /// Brackets that are open, the array's own among them.
+    /// Open brackets, including the array's own.
     depth: u64,
     in_string: bool,
     is_escaped: bool,
     /// Line and offset of the open object's first byte.
     start: Option<(u64, u64)>,
-    kept: Kept,
+    buffer: ElementBuffer,
 }
 
 impl ArrayDecoder {
-    /// A decoder at the array's bracket, of a body of which so many bytes and lines came before.
+    /// A decoder at the array's opening bracket, after `offset` bytes and `lines` line feeds.
     pub(crate) fn new(limits: &Limits, offset: u64, lines: u64) -> Self {
         Self {
             offset,
@@ -30,13 +30,13 @@ impl ArrayDecoder {
             in_string: false,
             is_escaped: false,
             start: None,
-            kept: Kept::new(limits.sse_event_bytes),
+            buffer: ElementBuffer::new(limits.sse_event_bytes),
         }
     }
 
     /// Decodes up to the next object, or to the end of the input.
     pub(crate) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Element<'a>>) {
-        self.kept.forget();
+        self.buffer.release();
         let mut from = 0;
         let mut counted = 0;
         for (at, &byte) in input.iter().enumerate() {
@@ -56,23 +56,23 @@ impl ArrayDecoder {
                 self.lines += memchr_iter(b'\n', &input[counted..end]).count() as u64;
                 self.offset += end as u64;
                 let span = Span::new(start, self.offset);
-                return (end, Some(self.kept.element(&input[from..end], line, span)));
+                return (end, Some(self.buffer.element(&input[from..end], line, span)));
             }
         }
         self.lines += memchr_iter(b'\n', &input[counted..]).count() as u64;
         self.offset += input.len() as u64;
         if self.start.is_some() {
-            self.kept.push(&input[from..]);
+            self.buffer.push(&input[from..]);
         }
         (input.len(), None)
     }
 
-    /// Ends the body: the place of an object that it ended in.
+    /// Ends the body. Returns the position of a truncated object.
     pub(crate) fn finish(&mut self) -> Option<(u64, Span)> {
         self.start.take().map(|(line, start)| (line, Span::new(start, self.offset)))
     }
 
-    /// Follows brackets and strings.
+    /// Tracks brackets and strings.
     fn step(&mut self, byte: u8) {
         match byte {
             _ if self.is_escaped => self.is_escaped = false,

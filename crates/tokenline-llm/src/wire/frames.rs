@@ -1,4 +1,4 @@
-//! Bytes that arrive in pieces, as events of whichever framing.
+//! Splits bytes that arrive in chunks into events, for any framing.
 
 use std::borrow::Cow;
 
@@ -18,14 +18,14 @@ pub(crate) struct FrameDecoder {
     framing: Framing,
     limits: Limits,
     state: State,
-    /// Line feeds before the first byte that shows the framing.
+    /// Line feeds before the first byte that identifies the framing.
     blank_lines: u64,
 }
 
 #[derive(Debug)]
 enum State {
     /// Server-sent events, unless the first byte that is not white space opens an object or an array.
-    Undecided(SseDecoder),
+    Detecting(SseDecoder),
     Events(SseDecoder),
     Array(ArrayDecoder),
     Lines(LineDecoder),
@@ -33,10 +33,10 @@ enum State {
     Body(BodyDecoder),
 }
 
-/// What was decoded.
+/// A decoded part of the stream.
 pub(crate) enum Frame<'a> {
     Event(WireEvent<'a>),
-    /// An event that is too large, and was dropped.
+    /// An event above the limit, which was dropped.
     Rejected(Diagnostic),
     /// The stream ended inside an event.
     Truncated(Diagnostic),
@@ -44,17 +44,17 @@ pub(crate) enum Frame<'a> {
 
 /// One event of a stream.
 pub(crate) struct WireEvent<'a> {
-    /// Its name; `message` where the framing has no names.
+    /// The name; `message` if the framing has no names.
     pub(crate) name: &'a str,
-    /// Its data, which may be empty.
+    /// The data, which may be empty.
     pub(crate) data: Cow<'a, str>,
-    /// Bytes of it were not UTF-8, and are U+FFFD in the data.
+    /// The data had invalid UTF-8, replaced by U+FFFD.
     pub(crate) is_lossy: bool,
     /// The stream ended before the end of the event.
     pub(crate) is_cut: bool,
-    /// It is a whole response that was not streamed.
+    /// A complete response that was not streamed.
     pub(crate) is_body: bool,
-    /// What the framing calls an event.
+    /// The framing's name for an event.
     noun: &'static str,
     pub(crate) line: u64,
     pub(crate) span: Span,
@@ -63,7 +63,7 @@ pub(crate) struct WireEvent<'a> {
 impl State {
     fn new(framing: Framing, limits: &Limits) -> Self {
         match framing {
-            Framing::Events | Framing::EventsOrArray => Self::Undecided(SseDecoder::new(*limits)),
+            Framing::Events | Framing::EventsOrArray => Self::Detecting(SseDecoder::new(*limits)),
             Framing::Lines => Self::Lines(LineDecoder::new(limits)),
             Framing::Messages => Self::Messages(EventStreamDecoder::new(limits)),
             Framing::Body => Self::Body(BodyDecoder::new(limits, 0)),
@@ -81,44 +81,44 @@ impl FrameDecoder {
         Self::new(self.framing, limits)
     }
 
-    /// Starts with the next stream.
+    /// Starts over for the next stream.
     pub(crate) fn reset(&mut self) {
         self.blank_lines = 0;
         self.state = match std::mem::replace(&mut self.state, State::Body(BodyDecoder::new(&self.limits, 0)))
         {
-            // Keeps its memory.
-            State::Events(mut events) | State::Undecided(mut events) => {
+            // Reuse the memory.
+            State::Events(mut events) | State::Detecting(mut events) => {
                 events.reset();
-                State::Undecided(events)
+                State::Detecting(events)
             }
             _ => State::new(self.framing, &self.limits),
         };
     }
 
-    /// Takes a short piece that lies within one line; returns whether it did.
+    /// Consumes a short chunk that lies within one line; returns whether it did.
     #[inline]
     pub(crate) fn extend_line(&mut self, piece: &[u8]) -> bool {
         match &mut self.state {
             State::Events(events) => events.extend_line(piece),
-            State::Undecided(_) | State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => {
+            State::Detecting(_) | State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => {
                 false
             }
         }
     }
 
-    /// Decodes up to the next event, or to the end of the input; returns how many bytes that took.
+    /// Decodes up to the next event, or to the end of the input; returns the number of bytes consumed.
     #[inline]
     pub(crate) fn decode<'a>(&'a mut self, input: &'a [u8]) -> (usize, Option<Frame<'a>>) {
         match &self.state {
-            State::Undecided(_) => self.choose(input),
-            // A message never begins with a brace: it would have 2 GB.
+            State::Detecting(_) => self.detect(input),
+            // A message that starts with a brace would be 2 GB long.
             State::Messages(messages) if messages.offset() == 0 && input.first() == Some(&b'{') => {
                 self.state = State::Body(BodyDecoder::new(&self.limits, 0));
             }
             _ => {}
         }
         match &mut self.state {
-            State::Events(events) | State::Undecided(events) => {
+            State::Events(events) | State::Detecting(events) => {
                 let SseDecoded { consumed, item } = events.decode(input);
                 (consumed, item.map(|item| Frame::of_item(item, false)))
             }
@@ -141,10 +141,10 @@ impl FrameDecoder {
         }
     }
 
-    /// Decides at the first byte that shows it what the stream is. A line of an event stream never begins with a bracket.
+    /// Detects the framing at the first byte that identifies it. A line of an event stream never begins with a bracket.
     #[cold]
-    fn choose(&mut self, input: &[u8]) {
-        let State::Undecided(events) = &mut self.state else { return };
+    fn detect(&mut self, input: &[u8]) {
+        let State::Detecting(events) = &mut self.state else { return };
         let blank = blank_len(input);
         let (offset, lines) = (events.offset(), self.blank_lines);
         match input.get(blank) {
@@ -155,10 +155,10 @@ impl FrameDecoder {
         }
     }
 
-    /// Ends the stream: the event that it ended in.
+    /// Ends the stream. Returns the unterminated last event.
     pub(crate) fn finish(&mut self) -> Option<Frame<'_>> {
         match &mut self.state {
-            State::Events(events) | State::Undecided(events) => {
+            State::Events(events) | State::Detecting(events) => {
                 events.finish().map(|item| Frame::of_item(item, true))
             }
             State::Array(array) => {
@@ -175,15 +175,15 @@ impl FrameDecoder {
         }
     }
 
-    /// Whether the input proved to be one JSON document.
+    /// Whether the input is one JSON document.
     pub(crate) fn is_body(&self) -> bool {
         matches!(self.state, State::Body(_))
     }
 
-    /// Lines that are not of an event stream.
+    /// The number of lines that are not part of an event stream.
     pub(crate) fn unknown_lines(&self) -> u64 {
         match &self.state {
-            State::Events(events) | State::Undecided(events) => events.unknown_fields(),
+            State::Events(events) | State::Detecting(events) => events.unknown_fields(),
             State::Array(_) | State::Lines(_) | State::Messages(_) | State::Body(_) => 0,
         }
     }
@@ -193,7 +193,7 @@ impl<'a> Frame<'a> {
     #[inline]
     fn of_item(item: SseItem<'a>, is_cut: bool) -> Self {
         match item {
-            SseItem::Event(event) | SseItem::Incomplete(event) if is_cut && !may_be_whole(&event) => {
+            SseItem::Event(event) | SseItem::Incomplete(event) if is_cut && !may_be_complete(&event) => {
                 Self::Truncated(truncated(EVENT, event.line, event.span))
             }
             SseItem::Event(event) | SseItem::Incomplete(event) => Self::Event(WireEvent {
@@ -242,15 +242,15 @@ impl<'a> Frame<'a> {
 }
 
 impl WireEvent<'_> {
-    /// The stream ended inside the event.
+    /// The diagnostic if the stream ended inside the event.
     #[cold]
     pub(crate) fn truncated(&self) -> Diagnostic {
         truncated(self.noun, self.line, self.span)
     }
 }
 
-/// Whether the data of an event that the stream ended in can be all of it. Data that looks so, and is not JSON, is not.
-fn may_be_whole(event: &SseEvent<'_>) -> bool {
+/// Whether an unterminated event may have all of its data. If it is not JSON after all, it was truncated.
+fn may_be_complete(event: &SseEvent<'_>) -> bool {
     let data = event.data.trim();
     event.data.is_empty() || data == "[DONE]" || data.starts_with('{') || event.event == "error"
 }

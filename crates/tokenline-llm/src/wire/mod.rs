@@ -1,4 +1,4 @@
-//! How the providers frame their streams: which bytes are one event.
+//! The providers' framings: how a stream is split into events.
 
 mod array;
 mod body;
@@ -15,18 +15,18 @@ pub(crate) use frames::{Frame, FrameDecoder, WireEvent};
 pub(crate) enum Framing {
     /// Server-sent events.
     Events,
-    /// Server-sent events, or one JSON array of what they hold.
+    /// Server-sent events, or one JSON array of their data.
     EventsOrArray,
     /// One JSON object a line.
     Lines,
     /// Messages of an Amazon event stream.
     Messages,
-    /// One JSON document, which is the whole response.
+    /// One JSON document with the complete response.
     Body,
 }
 
 impl Framing {
-    /// The media type of such a stream.
+    /// The media type of the framing.
     #[cfg(feature = "client")]
     pub(crate) const fn media_type(self) -> &'static str {
         match self {

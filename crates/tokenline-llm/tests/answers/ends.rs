@@ -28,14 +28,14 @@ fn the_end_decides_what_is_released() {
             false,
             None,
             Some("finish error"),
-            Some("rejected provider_error: the provider ended the answer with an error"),
+            Some("rejected provider_error: the provider ended the response with an error"),
         ),
         (
             finish("error") + DONE,
             false,
             None,
             Some("finish error"),
-            Some("rejected provider_error: the provider ended the answer with an error"),
+            Some("rejected provider_error: the provider ended the response with an error"),
         ),
         (DONE.to_owned(), true, Some("terminator"), None, None),
         (
@@ -58,7 +58,7 @@ fn the_end_decides_what_is_released() {
             // Where nothing was open that a limit could have cut, the cut is said all the same.
             let is_limit = after == Some("finish length");
             let is_silent = !line.as_deref().is_some_and(|line| line.starts_with("rejected"));
-            let cut = "rejected truncated: the answer was cut by its token limit".to_owned();
+            let cut = "rejected truncated: the response reached its token limit".to_owned();
             let line = line.into_iter().chain((is_limit && is_silent).then_some(cut));
             let wire = [wire, end.clone()];
             let expected: Vec<_> = line.chain(end_lines.clone()).collect();
@@ -100,7 +100,7 @@ fn the_end_decides_what_is_released() {
             TextMode::ToolCalls,
             text(r#"{"name":"f","parameters":{}}"#),
             Some(evidence.map_or_else(
-                || "rejected unsealed: the tool call is balanced, but the answer ended without proof that it is whole".to_owned(),
+                || "rejected unsealed: the tool call is balanced, but the response ended without proof that it is complete".to_owned(),
                 |evidence| format!("textual call {evidence} f {{}}"),
             )),
         );
@@ -125,7 +125,7 @@ fn a_cut_by_the_token_limit_is_always_said() {
         let seen = seen_as(text_as, wire);
         assert!(seen.is_complete && codes(&seen) == [Code::Truncated], "{seen:?}");
         let its = &seen.report.diagnostics()[0];
-        assert_eq!(its.message, "the answer was cut by its token limit");
+        assert_eq!(its.message, "the response reached its token limit");
         (its.line, its.column, its.span.start, its.span.end)
     };
     let limit = chunk("{}", "length");
@@ -202,7 +202,7 @@ fn what_is_no_event_stream_says_so() {
         ]
     );
     let seen = seen_as(TextMode::Records, &["not found".to_owned()]);
-    assert!(seen.summary()[0].ends_with("; 1 line of it is not of an event stream"), "{seen:?}");
+    assert!(seen.summary()[0].ends_with("; 1 line is not part of an event stream"), "{seen:?}");
     assert_eq!(codes(&seen_as(TextMode::Records, &[])), [Code::StreamIncomplete]);
 }
 

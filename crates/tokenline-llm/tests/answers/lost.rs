@@ -137,7 +137,7 @@ fn what_follows_a_cut_is_not_what_was_inside() {
 
 #[test]
 fn a_lost_event_makes_nothing_up() {
-    let finding = "rejected malformed_json: an event that is not JSON: expected an escape: one of `\"\\/bfnrtu`, found a letter (byte 44 of its data); its part of the answer is lost";
+    let finding = "rejected malformed_json: the event is not JSON: expected an escape: one of `\"\\/bfnrtu`, found a letter (byte 44 of its data); its part of the response is missing";
     let gap = "rejected malformed_json: part of the line may be missing: the input before it was truncated or could not be read";
     let lost = LOST.to_owned();
     let finish = chunk("{}", "stop");

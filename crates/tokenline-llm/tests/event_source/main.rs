@@ -126,7 +126,7 @@ async fn a_silent_close_is_no_success() {
     assert_eq!(seen, ["{\"n\":1}", "{\"n\":2}"]);
     assert_eq!(
         error.expect("an error").to_string(),
-        "the answer is incomplete: the stream ended without a finish reason or `[DONE]`"
+        "the response is incomplete: the stream ended without a finish reason or `[DONE]`"
     );
     assert_eq!(server.traffic().requests, 1);
 
@@ -143,9 +143,11 @@ async fn a_connection_that_breaks() {
         serve(Recording::new("broken", wire).fault(Fault::BreakAfter(two_records().len() + 9))).await;
     let (seen, error) = records(&server.url()).await;
     assert_eq!(seen, ["{\"n\":1}", "{\"n\":2}"]);
-    let Some(ResponseError::Source(error @ EventSourceError::Broken(_))) = error else { panic!("{error:?}") };
+    let Some(ResponseError::Source(error @ EventSourceError::Interrupted(_))) = error else {
+        panic!("{error:?}")
+    };
     assert!(
-        chain(&error).starts_with("the connection broke before the answer was over: "),
+        chain(&error).starts_with("the connection broke before the response ended: "),
         "{}",
         chain(&error)
     );
@@ -156,10 +158,10 @@ async fn a_connection_that_breaks() {
 async fn a_connection_that_is_reset_before_the_answer() {
     let server = Server::start("", Then::Reset).await;
     let error = source_error(&server.url()).await;
-    assert!(matches!(error, EventSourceError::Unanswered(_)), "{error:?}");
+    assert!(matches!(error, EventSourceError::NoResponse(_)), "{error:?}");
     assert_eq!(
         error.to_string(),
-        "the connection failed before the server answered; the server may have received the request"
+        "the connection failed before the server responded; the server may have received the request"
     );
     assert_eq!(server.requests(), 1);
 }
@@ -171,7 +173,7 @@ async fn a_connection_that_is_refused() {
     drop(listener);
     let mut body = EventSourceBody::new(event_source(&format!("http://{addr}")));
     let Some(Err(error @ EventSourceError::Connect(_))) = soon(body.next()).await else { panic!() };
-    assert_eq!(error.to_string(), "no connection to the server could be made; nothing was sent");
+    assert_eq!(error.to_string(), "cannot connect to the server; nothing was sent");
     assert!(chain(&error).to_lowercase().contains("refused"), "{}", chain(&error));
 
     // Nor is anything sent when there is a server again.
@@ -299,7 +301,7 @@ async fn nothing_is_sent_before_it_is_polled() {
     let body = EventSourceBody::new(event_source(&server.url()));
     tokio::time::sleep(WAIT / 5).await;
     assert_eq!(server.traffic().requests, 0);
-    assert_eq!(format!("{body:?}"), "EventSourceBody { has_answered: false, is_ended: false, .. }");
+    assert_eq!(format!("{body:?}"), "EventSourceBody { has_responded: false, is_ended: false, .. }");
     drop(body);
 }
 
@@ -330,6 +332,6 @@ async fn every_fixture_comes_to_the_same() {
             }
         }
     }
-    // It ends within an event, which the source drops: nothing says so, but that the answer is incomplete.
+    // It ends within an event, which the source drops: nothing says so, but that the response is incomplete.
     assert_eq!(others, ["silent-close-in-chunk.sse"]);
 }

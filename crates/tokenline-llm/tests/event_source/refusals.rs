@@ -29,7 +29,7 @@ async fn too_many_requests() {
     let Some(ResponseError::Source(error)) = error else { panic!("{error:?}") };
     assert_eq!(
         chain(&error),
-        "the server answered with status 429 Too Many Requests: Rate limit reached (it asks to wait 20s)"
+        "the server responded with status 429 Too Many Requests: Rate limit reached (it asks to wait 20s)"
     );
     let EventSourceError::Status { status, message, retry_after } = error else { panic!("{error:?}") };
     assert_eq!((status, message.as_deref()), (429, Some("Rate limit reached")));
@@ -56,7 +56,7 @@ async fn other_statuses() {
     ] {
         let server = serve(Recording::new("refused", body).status(status)).await;
         let error = source_error(&server.url()).await;
-        assert_eq!(error.to_string(), format!("the server answered with status {expected}"));
+        assert_eq!(error.to_string(), format!("the server responded with status {expected}"));
         assert_eq!(server.traffic().requests, 1);
     }
 }
@@ -66,11 +66,11 @@ async fn a_page_instead_of_a_stream() {
     let page = "HTTP/1.1 200 OK\ncontent-type: text/html; charset=utf-8\n\n<html>Please sign in</html>";
     assert_eq!(
         message(page).await,
-        "the server answered with `text/html; charset=utf-8` instead of an event stream; was a stream asked for?"
+        "the server responded with `text/html; charset=utf-8` instead of an event stream; check that the request asks for a stream"
     );
     assert_eq!(
         message("HTTP/1.1 200 OK\n\nhello").await,
-        "the server answered without a content type instead of an event stream; was a stream asked for?"
+        "the server responded without a content type instead of an event stream; check that the request asks for a stream"
     );
 }
 
@@ -82,7 +82,7 @@ async fn json_instead_of_a_stream() {
     assert!(seen.is_empty());
     assert_eq!(
         chain(&error.expect("an error")),
-        "the source of the answer failed: the server answered with `application/json` instead of an event stream: \
+        "the source of the response failed: the server responded with `application/json` instead of an event stream: \
          The model is overloaded"
     );
     assert_eq!(server.traffic().requests, 1);
@@ -94,7 +94,7 @@ async fn json_instead_of_a_stream() {
         assert_eq!(
             source_error(&server.url()).await.to_string(),
             format!(
-                "the server answered with `{}` instead of an event stream; was a stream asked for?",
+                "the server responded with `{}` instead of an event stream; check that the request asks for a stream",
                 content_type.as_str()
             )
         );
@@ -106,7 +106,7 @@ async fn json_instead_of_a_stream() {
 async fn a_long_message_is_cut() {
     let body = format!("{{\"error\":{{\"message\":\"{}\"}}}}", "word ".repeat(5_000));
     let server = serve(Recording::new("long", body).status(StatusCode::BAD_REQUEST)).await;
-    let expected = format!("the server answered with status 400 Bad Request: {}…", "word ".repeat(100));
+    let expected = format!("the server responded with status 400 Bad Request: {}…", "word ".repeat(100));
     assert_eq!(source_error(&server.url()).await.to_string(), expected);
 
     // Of one without an end only so much is read.
@@ -122,7 +122,7 @@ async fn a_message_that_trickles_is_not_waited_for() {
     let response = "HTTP/1.1 503 Service Unavailable\ncontent-length: 1000\n\nstarting";
     let server = Server::start(response, Then::Hold).await;
     let error = source_error(&server.url()).await;
-    assert_eq!(error.to_string(), "the server answered with status 503 Service Unavailable: starting");
+    assert_eq!(error.to_string(), "the server responded with status 503 Service Unavailable: starting");
     server.wait_for(|counts| counts.closed == 1).await;
     assert_eq!(server.requests(), 1);
 }
@@ -132,12 +132,12 @@ async fn the_clients_timeouts() {
     for (response, expected) in [
         (
             "",
-            "the client's timeout passed before the server answered; the server may have received the request",
+            "the client's timeout passed before the server responded; the server may have received the request",
         ),
         (
             "HTTP/1.1 200 OK\ncontent-type: text/event-stream\n\n: alive\n\n",
-            "the client's timeout passed before the answer was over (`timeout` is for the whole answer, \
-             `read_timeout` for each wait)",
+            "the client's timeout passed before the response ended (`timeout` covers the whole response, \
+             `read_timeout` each read)",
         ),
     ] {
         let server = Server::start(response, Then::Hold).await;
@@ -157,6 +157,6 @@ async fn a_redirect_to_nowhere() {
         "HTTP/1.1 307 Temporary Redirect\nlocation: ftp://elsewhere/?key=SECRET\ncontent-length: 0\n\n";
     assert_eq!(
         message(response).await,
-        "the event source failed: the server redirects the request to where the client does not follow"
+        "the event source failed: the server redirects to a location that the client does not follow"
     );
 }

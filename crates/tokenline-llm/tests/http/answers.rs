@@ -167,6 +167,6 @@ async fn an_empty_answer_is_no_whole_one() {
     let server = ScriptedServer::always(|| events("")).await;
     let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
     let error = soon(records.next()).await.expect("an error").expect_err("an error");
-    let expected = "the answer is incomplete: the stream ended without a finish reason or `[DONE]`";
+    let expected = "the response is incomplete: the stream ended without a finish reason or `[DONE]`";
     assert_eq!(error.to_string(), expected);
 }

@@ -24,7 +24,7 @@ async fn a_page_is_no_stream() {
         let error = fail(client(Provider::OpenAiChat, &server.url())).await;
         let essence = content_type.split(';').next().unwrap_or_default().to_lowercase();
         let expected = format!(
-            "127.0.0.1:{} answered with {essence} at /v1/chat/completions, not with a stream: is the base URL right? (request id 1)",
+            "127.0.0.1:{} responded with {essence} at /v1/chat/completions, not with a stream: check the base URL (request id 1)",
             server.port()
         );
         assert_eq!(error.to_string(), expected);
@@ -41,7 +41,7 @@ async fn an_error_may_come_with_success() {
                 .await;
         let error = fail(client(provider, &server.url())).await;
         let expected =
-            format!("127.0.0.1:{} answered with an error at {}: no credits", server.port(), provider.path());
+            format!("127.0.0.1:{} responded with an error at {}: no credits", server.port(), provider.path());
         assert_eq!(error.to_string(), expected);
         assert_eq!((error.kind(), error.status()), (ClientErrorKind::Status, Some(200)));
         assert_eq!(server.requests(), 1);
@@ -78,7 +78,7 @@ async fn a_compressed_response_is_named() {
     let server = ScriptedServer::always(move || vec![response(200, &headers, "\u{b}")]).await;
     let error = fail(client(Provider::OpenAiChat, &server.url())).await;
     assert_eq!(error.kind(), ClientErrorKind::ContentType);
-    assert!(error.to_string().contains("answered with `br` content at "), "{error}");
+    assert!(error.to_string().contains("responded with `br` content at "), "{error}");
     let headers = [("content-type", "text/event-stream"), ("content-encoding", "identity")];
     let server = ScriptedServer::always(move || vec![response(200, &headers, "data: [DONE]\n\n")]).await;
     assert!(send(client(Provider::OpenAiChat, &server.url())).await.is_ok());
@@ -94,7 +94,7 @@ async fn a_document_is_no_stream() {
     let server = ScriptedServer::always(move || vec![refusal(200, &[], &whole)]).await;
     let error = fail(client(Provider::OpenAiChat, &server.url())).await;
     let expected = format!(
-        "127.0.0.1:{} answered with a JSON document at /v1/chat/completions, not with a stream",
+        "127.0.0.1:{} responded with a JSON document at /v1/chat/completions, not with a stream",
         server.port()
     );
     assert_eq!(error.to_string(), expected);
@@ -155,7 +155,7 @@ async fn an_error_that_trickles_is_read_for_a_while() {
 async fn an_error_that_breaks_off_is_an_error_still() {
     let server = ScriptedServer::always(|| vec![endless("text/plain"), chunk("not tod"), Step::Close]).await;
     let error = fail(client(Provider::Anthropic, &server.url())).await;
-    assert!(error.to_string().ends_with("answered 400 Bad Request at /v1/messages: not tod"), "{error}");
+    assert!(error.to_string().ends_with("responded 400 Bad Request at /v1/messages: not tod"), "{error}");
 }
 
 #[tokio::test]

@@ -57,7 +57,7 @@ async fn a_connection_that_closes_before_the_answer_is_not_tried_again() {
         let server = ScriptedServer::always(steps).await;
         let error = fail(client(Provider::OpenAiChat, &server.url()).retries(5)).await;
         assert_eq!((error.kind(), error.attempts()), (ClientErrorKind::Transport, 1), "{error}");
-        let expected = format!("the connection to 127.0.0.1:{} broke before an answer: ", server.port());
+        let expected = format!("the connection to 127.0.0.1:{} broke before a response: ", server.port());
         assert!(error.to_string().starts_with(&expected), "{error}");
         assert_eq!((server.requests(), error.is_retryable()), (1, false));
     }
@@ -102,7 +102,7 @@ async fn an_answer_that_never_comes_is_asked_for_once() {
     let error = fail(client(Provider::OpenAiChat, &server.url()).read_timeout(PATIENCE).retries(5)).await;
     assert_eq!((error.kind(), error.attempts()), (ClientErrorKind::Timeout, 1));
     let port = server.port();
-    assert_eq!(error.to_string(), format!("no answer from 127.0.0.1:{port} within 1 s"));
+    assert_eq!(error.to_string(), format!("no response from 127.0.0.1:{port} within 1 s"));
     // The server learns that nobody waits.
     server.until(|log| log.open == 0).await;
     assert_eq!(server.requests(), 1);
@@ -148,13 +148,13 @@ async fn an_answer_that_breaks_is_delivered_as_far_as_it_came() {
         let server = ScriptedServer::always(move || begun().into_iter().chain(broken()).collect()).await;
         let (delivered, error) = ends(&server).await;
         assert_eq!(delivered, 2);
-        assert_eq!(error.to_string(), "the source of the answer failed");
+        assert_eq!(error.to_string(), "the source of the response failed");
         let ResponseError::Source(error) = error else { panic!("{error:?}") };
         assert_eq!((error.kind(), error.status()), (ClientErrorKind::Transport, Some(200)));
         assert_eq!((error.attempts(), error.is_retryable()), (1, false));
         let text = error.to_string();
         assert!(
-            text.starts_with("the connection broke: ") && text.ends_with(" bytes into the answer"),
+            text.starts_with("the connection broke: ") && text.ends_with(" bytes into the response"),
             "{text}"
         );
     }
@@ -175,7 +175,7 @@ async fn an_answer_shorter_than_its_length_is_broken() {
     assert_eq!(delivered, 1);
     let ResponseError::Source(error) = error else { panic!("{error:?}") };
     assert_eq!((error.kind(), error.request_id()), (ClientErrorKind::Transport, Some("req_7")));
-    assert!(error.to_string().ends_with(", 88 bytes into the answer (request id req_7)"), "{error}");
+    assert!(error.to_string().ends_with(", 88 bytes into the response (request id req_7)"), "{error}");
 }
 
 #[tokio::test]
@@ -217,7 +217,7 @@ async fn a_limit_of_the_http_clients_own_is_not_taken_for_silence() {
     let mut records = send(limited).await.expect("an answer").records();
     let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
     assert_eq!(error.kind(), ClientErrorKind::Timeout);
-    let expected = "the answer took longer than the HTTP client was given, ";
+    let expected = "the response took longer than the timeout of the HTTP client, ";
     assert!(error.to_string().starts_with(expected), "{error}");
 
     // Comments without end are ended by the limit to the whole.
@@ -228,7 +228,7 @@ async fn a_limit_of_the_http_clients_own_is_not_taken_for_silence() {
 
     let server = ScriptedServer::always(|| vec![Step::Hold]).await;
     let error = fail(client_of(&server).http(|http| http.timeout(PATIENCE))).await;
-    assert!(error.to_string().ends_with("within the time that the HTTP client was given"), "{error}");
+    assert!(error.to_string().ends_with("within the timeout of the HTTP client"), "{error}");
     assert_eq!(error.kind(), ClientErrorKind::Timeout);
 }
 
@@ -239,7 +239,7 @@ async fn a_silent_close_is_told_from_an_end() {
     assert_eq!(delivered, 2);
     let ResponseError::Incomplete(diagnostic) = &error else { panic!("{error:?}") };
     assert_eq!(diagnostic.code.as_str(), "stream_incomplete");
-    let expected = "the answer is incomplete: the stream ended without a finish reason or `[DONE]`";
+    let expected = "the response is incomplete: the stream ended without a finish reason or `[DONE]`";
     assert_eq!(error.to_string(), expected);
 }
 

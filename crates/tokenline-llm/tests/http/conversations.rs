@@ -49,7 +49,10 @@ async fn three_turns_with_parallel_calls_get_back_what_was_attached() {
             assert_eq!(server.requests(), 4);
             // Another provider is not sent it, and the request says so.
             let other = if provider == Provider::Gemini { Provider::Anthropic } else { Provider::Gemini };
-            assert!(request.left_out(other).count() >= TURNS && request.left_out(provider).count() == 0);
+            assert!(
+                request.omitted_opaque(other).count() >= TURNS
+                    && request.omitted_opaque(provider).count() == 0
+            );
             let body = request.to_body(if other == Provider::Gemini { other } else { Provider::OpenAiChat });
             assert!(body.is_err() || !body.expect("a body").contains("EqQB"));
         }

@@ -46,8 +46,7 @@ async fn stays(server: &ScriptedServer, expected: &str) -> ClientError {
     error
 }
 
-const NOT_SENT: &str =
-    "where requests are not sent on their own; set the base URL if that is the right place";
+const NOT_FOLLOWED: &str = "which is not followed; if that is correct, set it as the base URL";
 
 #[tokio::test]
 async fn another_server_gets_nothing() {
@@ -62,7 +61,7 @@ async fn another_server_gets_nothing() {
         ] {
             let host = if location.contains("localhost") { "localhost" } else { "127.0.0.1" };
             let server = ScriptedServer::always(move || vec![redirect(status, &location)]).await;
-            let expected = format!(" at /v1/messages: it redirects to http://{host}:{port}, {NOT_SENT}");
+            let expected = format!(" at /v1/messages: it redirects to http://{host}:{port}, {NOT_FOLLOWED}");
             let error = stays(&server, &expected).await;
             assert_eq!(error.status(), Some(status));
         }
@@ -73,11 +72,11 @@ async fn another_server_gets_nothing() {
         vec![redirect(308, &format!("https://{host}/v1/messages"))]
     })
     .await;
-    stays(&server, &format!(": it redirects to https://127.0.0.1:{}, {NOT_SENT}", server.port())).await;
+    stays(&server, &format!(": it redirects to https://127.0.0.1:{}, {NOT_FOLLOWED}", server.port())).await;
     // Where there is no host at all.
     for (location, place) in [("ftp://127.0.0.1/", "ftp://127.0.0.1"), ("data:,hello", "data://")] {
         let server = ScriptedServer::always(move || vec![redirect(307, location)]).await;
-        stays(&server, &format!(": it redirects to {place}, {NOT_SENT}")).await;
+        stays(&server, &format!(": it redirects to {place}, {NOT_FOLLOWED}")).await;
     }
     assert_eq!(other.log().connections, 0);
 }
@@ -86,7 +85,7 @@ async fn another_server_gets_nothing() {
 async fn a_redirect_that_would_change_the_request_is_not_followed() {
     for status in [301, 302, 303] {
         let server = ScriptedServer::always(move || vec![redirect(status, "/v2/messages?a=b")]).await;
-        stays(&server, &format!(": it redirects to /v2/messages, {NOT_SENT}")).await;
+        stays(&server, &format!(": it redirects to /v2/messages, {NOT_FOLLOWED}")).await;
     }
 }
 
@@ -94,7 +93,7 @@ async fn a_redirect_that_would_change_the_request_is_not_followed() {
 async fn a_redirect_to_nowhere_is_a_refusal() {
     for headers in [&[][..], &[("location", "http://[oh/no")], &[("location", "http://h:99999")]] {
         let server = ScriptedServer::always(move || vec![response(307, headers, "gone")]).await;
-        stays(&server, "answered 307 Temporary Redirect at /v1/messages: gone").await;
+        stays(&server, "responded 307 Temporary Redirect at /v1/messages: gone").await;
     }
 }
 
@@ -103,7 +102,7 @@ async fn redirects_come_to_an_end() {
     for to in ["/v1/messages", "/v1/messages/", "?again"] {
         let server = ScriptedServer::always(move || vec![redirect(307, to)]).await;
         let error = fail(anthropic(&server).retries(5)).await;
-        assert!(error.to_string().ends_with(": it redirects again and again"), "{error}");
+        assert!(error.to_string().ends_with(": too many redirects"), "{error}");
         assert_eq!((error.status(), error.attempts(), server.requests()), (Some(307), 1, 4));
     }
 }

@@ -260,17 +260,17 @@ async fn what_is_not_served_is_refused() {
     let response = send(client().get(url("/v1/chat/completions"))).await;
     assert_eq!(response.status(), StatusCode::METHOD_NOT_ALLOWED);
     assert_eq!(response.headers()["allow"], "POST");
-    assert_eq!(message(response).await, "GET is not served at /v1/chat/completions, only POST");
+    assert_eq!(message(response).await, "GET is not supported at /v1/chat/completions; use POST");
 
     let response = ask(&server, "gpt-9").await;
     assert_eq!(response.status(), StatusCode::NOT_FOUND);
     let names = "definitions, fenced-mixed, tool-calls-in-text, truncated, local-tool-calls, local-tool-use";
-    assert_eq!(message(response).await, format!("no recording is named \"gpt-9\"; there are {names}"));
+    assert_eq!(message(response).await, format!("unknown recording \"gpt-9\"; use one of {names}"));
 
     for (body, expected) in [
         ("{}", "you must provide a model parameter"),
         ("{\"model\":1}", "you must provide a model parameter"),
-        ("{", "the request's body is not JSON: EOF while parsing an object at line 1 column 1"),
+        ("{", "the body of the request is not JSON: EOF while parsing an object at line 1 column 1"),
     ] {
         let response = send(client().post(url("/v1/chat/completions")).body(body)).await;
         assert_eq!(response.status(), StatusCode::BAD_REQUEST);
@@ -344,7 +344,7 @@ async fn only_loopback_addresses_unless_told_otherwise() {
 #[tokio::test]
 async fn recordings_are_checked_before_anything_is_bound() {
     let error = ReplayServer::bind(loopback(), []).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no recording to serve");
+    assert_eq!(error.to_string(), "no recordings to serve");
     let twice = [Recording::new("a", "1"), Recording::new("a", "2")];
     let error = ReplayServer::bind(loopback(), twice).await.unwrap_err();
     assert_eq!(error.to_string(), "two recordings are named \"a\"");
@@ -354,7 +354,7 @@ async fn recordings_are_checked_before_anything_is_bound() {
 }
 
 #[test]
-fn a_file_may_be_so_large() {
+fn files_are_limited_in_size() {
     let path = std::env::temp_dir().join(format!("tokenline-recording-{}.sse", std::process::id()));
     let file = std::fs::File::create(&path).expect("a file");
     file.set_len(Recording::MAX_BYTES).expect("a length");
@@ -363,6 +363,6 @@ fn a_file_may_be_so_large() {
     file.set_len(Recording::MAX_BYTES + 1).expect("a length");
     let error = Recording::from_file(&path).unwrap_err();
     assert_eq!(error.kind(), std::io::ErrorKind::FileTooLarge);
-    assert!(error.to_string().contains("more than 64 MiB"), "{error}");
+    assert!(error.to_string().contains("the limit of 64 MiB"), "{error}");
     std::fs::remove_file(path).expect("a file");
 }

@@ -23,42 +23,42 @@ fn refusals() -> Vec<Refusal> {
             401,
             id,
             json!({"error": {"message": "Incorrect API key provided: nonsense.", "type": "invalid_request_error", "param": null, "code": "invalid_api_key"}}),
-            "HOST answered 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: nonsense. (request id req_1)",
+            "HOST responded 401 Unauthorized at /v1/chat/completions: Incorrect API key provided: nonsense. (request id req_1)",
         ),
         (
             Provider::OpenAiChat,
             404,
             id,
             json!({"error": {"message": "The model `some-model` does not exist or you do not have access to it.", "type": "invalid_request_error", "param": null, "code": "model_not_found"}}),
-            "HOST answered 404 Not Found at /v1/chat/completions: The model `some-model` does not exist or you do not have access to it. (request id req_1)",
+            "HOST responded 404 Not Found at /v1/chat/completions: The model `some-model` does not exist or you do not have access to it. (request id req_1)",
         ),
         (
             Provider::OpenAiResponses,
             400,
             id,
             json!({"error": {"message": "Unknown parameter: 'sed'.", "type": "invalid_request_error", "param": "sed", "code": "unknown_parameter"}}),
-            "HOST answered 400 Bad Request at /v1/responses: Unknown parameter: 'sed'. (request id req_1)",
+            "HOST responded 400 Bad Request at /v1/responses: Unknown parameter: 'sed'. (request id req_1)",
         ),
         (
             Provider::Anthropic,
             403,
             ("request-id", "req_2"),
             json!({"type": "error", "error": {"type": "permission_error", "message": "Your API key does not have permission to use the specified resource."}, "request_id": "req_2"}),
-            "HOST answered 403 Forbidden at /v1/messages: Your API key does not have permission to use the specified resource. (request id req_2)",
+            "HOST responded 403 Forbidden at /v1/messages: Your API key does not have permission to use the specified resource. (request id req_2)",
         ),
         (
             Provider::Gemini,
             400,
             ("server-timing", "gfet4t7; dur=22"),
             json!([{"error": {"code": 400, "message": "API key not valid. Please pass a valid API key.", "status": "INVALID_ARGUMENT", "details": [{"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]}}]),
-            "HOST answered 400 Bad Request at /v1beta/models/some-model:streamGenerateContent: API key not valid. Please pass a valid API key.",
+            "HOST responded 400 Bad Request at /v1beta/models/some-model:streamGenerateContent: API key not valid. Please pass a valid API key.",
         ),
         (
             Provider::Ollama,
             404,
             ("date", "Fri, 21 Nov 2025 17:00:00 GMT"),
             json!({"error": "model 'some-model' not found"}),
-            "HOST answered 404 Not Found at /api/chat: model 'some-model' not found",
+            "HOST responded 404 Not Found at /api/chat: model 'some-model' not found",
         ),
         // Servers of one's own, and what stands before them.
         (
@@ -66,21 +66,21 @@ fn refusals() -> Vec<Refusal> {
             404,
             id,
             json!({"detail": "Not Found"}),
-            "HOST answered 404 Not Found at /v1/chat/completions: Not Found (request id req_1)",
+            "HOST responded 404 Not Found at /v1/chat/completions: Not Found (request id req_1)",
         ),
         (
             Provider::OpenAiChat,
             413,
             id,
             json!({"unheard": "of"}),
-            "HOST answered 413 Payload Too Large at /v1/chat/completions (request id req_1)",
+            "HOST responded 413 Payload Too Large at /v1/chat/completions (request id req_1)",
         ),
         (
             Provider::OpenAiChat,
             499,
             id,
             json!(["odd"]),
-            "HOST answered 499 at /v1/chat/completions (request id req_1)",
+            "HOST responded 499 at /v1/chat/completions (request id req_1)",
         ),
     ]
 }
@@ -112,7 +112,7 @@ async fn a_plain_text_is_a_message_and_a_page_is_none() {
                 .await;
         let error = fail(client(Provider::OpenAiChat, &server.url())).await;
         let port = server.port();
-        let expected = format!("127.0.0.1:{port} answered 404 Not Found at /v1/chat/completions{expected}");
+        let expected = format!("127.0.0.1:{port} responded 404 Not Found at /v1/chat/completions{expected}");
         assert_eq!(error.to_string(), expected);
     }
 }
@@ -121,8 +121,7 @@ async fn a_plain_text_is_a_message_and_a_page_is_none() {
 async fn who_has_no_key_is_told_where_it_would_be() {
     let server = ScriptedServer::always(|| vec![refusal(401, &[], &json!({"error": "unauthorized"}))]).await;
     let text = fail(client(Provider::Gemini, &server.url())).await.to_string();
-    let expected =
-        ": unauthorized; the client has no API key, which would be that of GOOGLE_API_KEY or GEMINI_API_KEY";
+    let expected = ": unauthorized; the client has no API key: set GOOGLE_API_KEY or GEMINI_API_KEY";
     assert!(text.ends_with(expected), "{text}");
     // Whoever sends one otherwise knows.
     let base_url = server.url();
@@ -240,7 +239,7 @@ async fn what_cannot_be_asked_is_not_sent() {
     let server = ScriptedServer::always(answer).await;
     let client = client(Provider::Anthropic, &server.url()).build().expect("a client");
     let error = client.stream(&request().seed(1)).expect_err("it has none");
-    assert_eq!(error.to_string(), "the request cannot be sent: anthropic has no seed");
+    assert_eq!(error.to_string(), "cannot send the request: anthropic does not support seed");
     assert_eq!((error.kind(), error.attempts(), error.status()), (ClientErrorKind::Request, 0, None));
     assert_eq!(server.log().connections, 0);
 }

@@ -142,16 +142,16 @@ fn a_message_that_is_wrong_costs_only_itself() {
     ];
     let seen = at_every_cut(&stream.concat());
     let large = format!(
-        "record_too_large: message 6 of {} bytes is larger than the limit of 300 bytes; it was dropped",
+        "record_too_large: message 6 of {} bytes exceeds the limit of 300 bytes and was dropped",
         large.len()
     );
-    let lost = "its part of the response is lost";
+    let lost = "its part of the response is missing";
     assert_eq!(
         events(&seen),
         [
             ("first", r#"{"a":1}"#),
             ("every", "{}"),
-            ("!", &format!("malformed_json: message 3 is corrupt, its checksum is wrong; {lost}")),
+            ("!", &format!("malformed_json: message 3 is corrupt (wrong checksum); {lost}")),
             ("message", ""),
             ("!", &format!("malformed_json: message 5 has a header of an unknown type; {lost}")),
             ("!", &large),
@@ -203,16 +203,16 @@ fn wrong_lengths_end_the_reading() {
     let first = event("a", "{}");
     let at = first.len() as u64;
     for (broken, reason) in [
-        (other_crc, "has lengths whose checksum is wrong"),
-        (prelude(0, 0), "has a length below that of the shortest message"),
-        (prelude(15, 0), "has a length below that of the shortest message"),
-        (prelude(20, 5), "has a length below that of its headers"),
-        (prelude(20, u32::MAX), "has a length below that of its headers"),
-        (b"{\"message\":\"no stream\"}".to_vec(), "has lengths whose checksum is wrong"),
+        (other_crc, "has a wrong checksum of its lengths"),
+        (prelude(0, 0), "has a length below the minimum"),
+        (prelude(15, 0), "has a length below the minimum"),
+        (prelude(20, 5), "is shorter than its headers"),
+        (prelude(20, u32::MAX), "is shorter than its headers"),
+        (b"{\"message\":\"no stream\"}".to_vec(), "has a wrong checksum of its lengths"),
     ] {
         let seen = at_every_cut(&[first.clone(), broken, event("c", "{}")].concat());
         let reason = format!(
-            "malformed_json: message 2 {reason}: the rest of the stream cannot be read; is it application/vnd.amazon.eventstream?"
+            "malformed_json: message 2 {reason}; the rest of the stream is unreadable: check that it is application/vnd.amazon.eventstream"
         );
         assert_eq!(events(&seen), [("a", "{}"), ("!", &reason)]);
         assert_eq!((seen.messages[1].1, seen.open), (Span::new(at, at + 12), None));
@@ -239,14 +239,14 @@ fn a_stream_that_breaks_off() {
 #[test]
 fn an_announced_length_takes_no_memory() {
     let huge = u32::MAX - 1;
-    for (limit, kept) in [(usize::MAX, 112), (LIMIT, 0)] {
+    for (limit, buffered) in [(usize::MAX, 112), (LIMIT, 0)] {
         let mut decoder = EventStreamDecoder::new(&Limits { sse_event_bytes: limit, ..Limits::default() });
         let lengths = [huge.to_be_bytes(), [0; 4]].concat();
         decoder.decode(&[&lengths, &crc32(&lengths).to_be_bytes()[..]].concat());
         for _ in 0..100 {
             assert!(matches!(decoder.decode(b"x"), (1, None)));
         }
-        assert!(format!("{decoder:?}").contains(&format!("kept: {kept},")), "{decoder:?}");
+        assert!(format!("{decoder:?}").contains(&format!("buffered: {buffered},")), "{decoder:?}");
         assert_eq!(decoder.finish(), Some((1, Span::new(0, 112))));
     }
 }

@@ -72,7 +72,7 @@ fn every_fixture_keeps_one_message_however_it_is_cut() {
                         assert_eq!(body.contains(signature), is_own, "{file:?} for {other:?}");
                     }
                 }
-                assert_eq!(request.left_out(*other).count(), if is_own { 0 } else { opaque.len() });
+                assert_eq!(request.omitted_opaque(*other).count(), if is_own { 0 } else { opaque.len() });
             }
         }
     }

@@ -211,9 +211,9 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
         "openai-responses.parallel-tool-call-wrapper.1",
         false,
         &[
-            "rejected malformed_json: an event that is not JSON: expected `,` or `}`, found the end of the input (byte 507 of its data); its part of the answer is lost",
+            "rejected malformed_json: the event is not JSON: expected `,` or `}`, found the end of the input (byte 507 of its data); its part of the response is missing",
             r#"call item_stop parallel {"tool_uses":[{"recipient_name":"functions.weather","parameters":{"location":"San Francisco"}},{"recipient_name":"functions.cityAttractions","parameters":{"city":"Rome"}}]} call_parallel"#,
-            "rejected malformed_json: an event that is not JSON: expected `,` or `}`, found the end of the input (byte 649 of its data); its part of the answer is lost",
+            "rejected malformed_json: the event is not JSON: expected `,` or `}`, found the end of the input (byte 649 of its data); its part of the response is missing",
             "rejected stream_incomplete: the stream ended without `response.completed`, or another final event",
         ],
     ),

@@ -260,7 +260,7 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
         serde_json::from_value(json!({"role": "tool", "content": "1"})).expect("a message");
     let idless = ToolCall::new("now", Raw::new("{}").expect("JSON"), CompletedBy::Newline);
     let all: &[Provider] = Provider::ALL;
-    let no_message = "there is no message for the model to answer";
+    let no_message = "the conversation has no user, assistant or tool message";
     let no_tools = "a tool call is required, but there are no tools";
     let not_finite = "temperature and top_p must be finite numbers";
     for (providers, request, expected) in [
@@ -270,20 +270,20 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
         (all, ask().tool_choice(ToolChoice::Tool("now".to_owned())), no_tools),
         (all, ask().temperature(f64::NAN), not_finite),
         (all, ask().top_p(f64::INFINITY), not_finite),
-        (&[OpenAiResponses], ask().seed(1), "openai-responses has no seed"),
-        (&[Anthropic], ask().seed(1), "anthropic has no seed"),
-        (&[OpenAiResponses], ask().stop(["x"]), "openai-responses has no stop texts"),
-        (&[Ollama], now().tool_choice(ToolChoice::Required), "ollama has no tool choice"),
-        (&[Ollama], now().tool_choice(ToolChoice::None), "ollama has no tool choice"),
+        (&[OpenAiResponses], ask().seed(1), "openai-responses does not support seed"),
+        (&[Anthropic], ask().seed(1), "anthropic does not support seed"),
+        (&[OpenAiResponses], ask().stop(["x"]), "openai-responses does not support stop sequences"),
+        (&[Ollama], now().tool_choice(ToolChoice::Required), "ollama does not support tool choice"),
+        (&[Ollama], now().tool_choice(ToolChoice::None), "ollama does not support tool choice"),
         (
             &[Anthropic],
             ask().response_format(ResponseFormat::Json),
-            "anthropic has no JSON format without a schema",
+            "anthropic does not support JSON format without a schema",
         ),
         (
             &[Anthropic, Gemini, GeminiInteractions, Bedrock],
             ask().system("Be brief."),
-            "message 1: here the system is heard only before all others",
+            "message 1: this provider accepts system messages only at the start",
         ),
         (
             &[OpenAiChat, OpenAiResponses, Anthropic, Cohere, GeminiInteractions, Bedrock],
@@ -298,7 +298,7 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
         (
             &[Gemini, Ollama],
             ask().message(nameless),
-            "message 1: the result of a tool has neither its name nor the id of a call before",
+            "message 1: the tool result has neither a tool name nor the id of an earlier call",
         ),
     ] {
         for provider in providers {
@@ -400,7 +400,7 @@ fn images_and_documents_are_told_to_every_provider() {
     }
     for provider in [Provider::Cohere, Provider::Ollama] {
         let error = request.to_body(provider).unwrap_err().to_string();
-        assert_eq!(error, format!("message 0: {} takes no documents in base64", provider.as_str()));
+        assert_eq!(error, format!("message 0: {} does not accept documents in base64", provider.as_str()));
     }
 
     let shown = ChatRequest::new("m").message(Message::user_parts([
@@ -415,7 +415,7 @@ fn images_and_documents_are_told_to_every_provider() {
     let file = body(Provider::Gemini, &by_url)["contents"][0]["parts"][0].clone();
     assert_eq!(file, json!({"fileData": {"fileUri": "https://a/b.png"}}));
     let error = by_url.to_body(Provider::Ollama).unwrap_err().to_string();
-    assert_eq!(error, "message 0: ollama takes no images by URL");
+    assert_eq!(error, "message 0: ollama does not accept images by URL");
 
     // Stored and read back, and read as the Responses have them.
     for request in [request, shown, by_url] {

@@ -110,7 +110,7 @@ fn what_cannot_be_asked() {
     }
     for provider in [INTERACTIONS, BEDROCK] {
         let error = ask().system("Be brief.").to_body(provider).unwrap_err().to_string();
-        assert_eq!(error, "message 1: here the system is heard only before all others");
+        assert_eq!(error, "message 1: this provider accepts system messages only at the start");
     }
 }
 

@@ -158,7 +158,7 @@ async fn an_answer_that_is_not_whole_is_an_error_of_its_items() {
     assert_eq!(items(&[&whole, error, done].concat()).await, ["the provider failed: down"]);
     assert_eq!(
         items(&whole).await,
-        ["the answer is incomplete: the stream ended without a finish reason or `[DONE]`"]
+        ["the response is incomplete: the stream ended without a finish reason or `[DONE]`"]
     );
     // An answer cut by its token limit is a complete source: a finding, not an error.
     let cut = [&whole, &chunk("{}", "length")[..], done].concat();

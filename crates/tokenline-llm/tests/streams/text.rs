@@ -150,7 +150,7 @@ async fn it_is_of_the_first_choice() {
     // An answer whose other choice is not complete is not complete.
     let (said, end) = read_chat(&wire[..8]).await;
     assert_eq!(said, "{\"a\":1}");
-    assert_eq!(end, "the answer is incomplete: the stream ended without a finish reason or `[DONE]`");
+    assert_eq!(end, "the response is incomplete: the stream ended without a finish reason or `[DONE]`");
 }
 
 #[tokio::test]
@@ -162,9 +162,9 @@ async fn what_is_not_whole_ends_with_an_error() {
     };
     let (stop, length) = (chunk("{}", "stop"), chunk("{}", "length"));
     let more = text(":2}\n");
-    let incomplete = "the answer is incomplete: the stream ended without a finish reason or `[DONE]`";
-    let lost = "the answer is incomplete: an event that is not JSON: expected `:` after the name, found a letter \
-                (byte 10 of its data); its part of the answer is lost";
+    let incomplete = "the response is incomplete: the stream ended without a finish reason or `[DONE]`";
+    let lost = "the response is incomplete: the event is not JSON: expected `:` after the name, found a letter \
+                (byte 10 of its data); its part of the response is missing";
     let bad = "data: {\"choices\"x\n\n";
 
     expect(&[&stop, DONE], "").await;
@@ -176,10 +176,10 @@ async fn what_is_not_whole_ends_with_an_error() {
         "the provider failed: overloaded",
     )
     .await;
-    expect(&[&length, DONE], "the answer may not be whole: the provider ended it with `length`").await;
+    expect(&[&length, DONE], "the response may be incomplete: the provider ended it with `length`").await;
     expect(
         &[&chunk("{}", "content_filter"), DONE],
-        "the answer may not be whole: the provider ended it with `content_filter`",
+        "the response may be incomplete: the provider ended it with `content_filter`",
     )
     .await;
     // What was lost may have been text, unless that had ended.

@@ -1,6 +1,6 @@
 //! Anthropic messages: <https://docs.anthropic.com/en/api/messages>.
 
- mod request;
+mod request;
 mod stream;
 
 pub(super) use stream::Reader;

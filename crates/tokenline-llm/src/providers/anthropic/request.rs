@@ -21,7 +21,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_some("system", request.instructions().as_ref())
         .with("messages", messages)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
-        .with_some("tool_choice", tool_choice(request.told_choice()))
+        .with_some("tool_choice", tool_choice(request.effective_tool_choice()))
         .with_some("output_config", output_config(&request.response_format))
         .with_some("temperature", request.temperature)
         .with_some("top_p", request.top_p)

@@ -75,7 +75,7 @@ fn user_block(index: usize, part: &UserPart) -> Result<Option<Object>, RequestEr
             let name: String = name.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect();
             Ok(Some(Object::new().with("document", of(media_type, data).with("name", &name))))
         }
-        _ => Err(part.refused(Provider::Bedrock, index)),
+        _ => Err(part.unsupported(Provider::Bedrock, index)),
     }
 }
 
@@ -128,7 +128,7 @@ fn result_block(index: usize, result: &ToolResult) -> Result<Object, RequestErro
 fn tool_config(request: &ChatRequest) -> Result<Object, RequestError> {
     Ok(Object::new()
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
-        .with_some("toolChoice", tool_choice(request.told_choice())?))
+        .with_some("toolChoice", tool_choice(request.effective_tool_choice())?))
 }
 
 pub(crate) fn tool(tool: &ToolDefinition) -> Object {

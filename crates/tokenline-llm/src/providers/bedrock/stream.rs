@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use tokenline_core::CompletedBy;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
-use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::values::{as_u64, error_message, no_object, opaque, unknown};
@@ -207,8 +207,8 @@ impl Reader {
 /// Hands over what vouches for reasoning, in a delta or in a whole block.
 fn read_opaque(block: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     let Some(reasoning) = block.get("reasoningContent") else { return };
-    opaque(OpaqueOf::Reasoning, reasoning.get("reasoningText").unwrap_or(reasoning), "signature", sink);
-    opaque(OpaqueOf::Reasoning, reasoning, "redactedContent", sink);
+    opaque(OpaqueTarget::Reasoning, reasoning.get("reasoningText").unwrap_or(reasoning), "signature", sink);
+    opaque(OpaqueTarget::Reasoning, reasoning, "redactedContent", sink);
 }
 
 fn finish_reason(name: &str) -> FinishReason {

@@ -14,7 +14,7 @@ pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with("model", &request.model)
         .with("messages", messages)
         .with_any("tools", allowed(request)?.map(tool).collect::<Vec<_>>())
-        .with_some("tool_choice", tool_choice(request.told_choice()))
+        .with_some("tool_choice", tool_choice(request.effective_tool_choice()))
         .with_some("response_format", response_format(&request.response_format))
         .with_some("max_tokens", request.max_tokens)
         .with_some("temperature", request.temperature)
@@ -54,7 +54,7 @@ pub(crate) fn tool(tool: &ToolDefinition) -> Object {
 
 /// The tools that may be called. Where one of them must be, the others stay away: the API cannot name it.
 fn allowed(request: &ChatRequest) -> Result<impl Iterator<Item = &ToolDefinition>, RequestError> {
-    let only = match request.told_choice() {
+    let only = match request.effective_tool_choice() {
         ToolChoice::Tool(name) => Some(name),
         ToolChoice::Auto | ToolChoice::None | ToolChoice::Required => None,
     };

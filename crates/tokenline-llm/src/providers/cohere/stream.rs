@@ -5,7 +5,7 @@ mod message;
 use tokenline_core::CompletedBy;
 use tokenline_core::json::{Kind, Value};
 
-use crate::delta::{Delta, FinishReason, OpaqueOf};
+use crate::delta::{Delta, FinishReason, OpaqueTarget};
 use crate::providers::EventReader;
 use crate::providers::blocks::Blocks;
 use crate::providers::values::{as_u64, error_message, is_nothing, read_text, unknown};
@@ -107,7 +107,7 @@ impl Reader {
                 // It goes back under this name.
                 if !text.is_empty() {
                     let data = "\"tool_plan\"".into();
-                    sink(Delta::Opaque { choice: 0, of: OpaqueOf::ReasoningMember, data });
+                    sink(Delta::Opaque { choice: 0, target: OpaqueTarget::ReasoningMember, data });
                     sink(Delta::Reasoning { choice: 0, text: &text });
                     self.blocks.has_begun = true;
                 }

@@ -1,6 +1,6 @@
 //! Gemini `generateContent`, of the Gemini API and of Vertex AI: <https://ai.google.dev/api/generate-content>.
 
- mod request;
+mod request;
 mod stream;
 
 pub(super) use stream::Reader;

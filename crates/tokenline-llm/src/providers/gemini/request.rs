@@ -17,7 +17,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_some("systemInstruction", instruction)
         .with("contents", contents)
         .with_any("tools", tools(&request.tools))
-        .with_some("toolConfig", tool_config(request.told_choice()))
+        .with_some("toolConfig", tool_config(request.effective_tool_choice()))
         .with_any("generationConfig", generation_config(request)))
 }
 

@@ -7,7 +7,7 @@ use tokenline_core::json::{Kind, Object, Value};
 use tokenline_core::{CallDelta, CompletedBy, PartialArgument, PartialValue};
 
 use super::Api;
-use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::values::{as_u64, error_message, is_nothing, read_text, text_of, unknown, unknown_event};
 use crate::providers::{EventReader, ProviderApi};
 
@@ -255,13 +255,13 @@ impl Candidate {
             self.call(call, sink);
         }
         if let Some(signature) = signature {
-            let of = match (call, is_thought) {
-                (Some(_), _) => OpaqueOf::ToolCall,
-                (None, true) => OpaqueOf::Reasoning,
-                (None, false) => OpaqueOf::Text,
+            let target = match (call, is_thought) {
+                (Some(_), _) => OpaqueTarget::ToolCall,
+                (None, true) => OpaqueTarget::Reasoning,
+                (None, false) => OpaqueTarget::Text,
             };
             let data = format!(r#"{{"thoughtSignature":{}}}"#, signature.raw());
-            sink(Delta::Opaque { choice, of, data: data.into() });
+            sink(Delta::Opaque { choice, target, data: data.into() });
         }
     }
 

@@ -123,7 +123,7 @@ fn generation_config(request: &ChatRequest) -> Object {
         .with_some("top_p", request.top_p)
         .with_any("stop_sequences", request.stop.iter().collect::<Vec<_>>())
         .with_some("seed", request.seed)
-        .with_some("tool_choice", tool_choice(request.told_choice()))
+        .with_some("tool_choice", tool_choice(request.effective_tool_choice()))
 }
 
 fn tool_choice(choice: &ToolChoice) -> Option<Node> {

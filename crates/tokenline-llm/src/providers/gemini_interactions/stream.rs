@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use tokenline_core::CompletedBy;
 use tokenline_core::json::Value;
 
-use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
 use crate::providers::values::{as_u64, error_message, is_nothing, opaque};
@@ -107,8 +107,8 @@ impl Reader {
         });
         match step.kind {
             BlockKind::Reasoning if !is_whole => {}
-            BlockKind::Reasoning => opaque(OpaqueOf::Reasoning, value, "signature", sink),
-            BlockKind::Call => opaque(OpaqueOf::ToolCall, value, "signature", sink),
+            BlockKind::Reasoning => opaque(OpaqueTarget::Reasoning, value, "signature", sink),
+            BlockKind::Call => opaque(OpaqueTarget::ToolCall, value, "signature", sink),
             BlockKind::Text | BlockKind::Ignored => {}
         }
     }
@@ -117,7 +117,7 @@ impl Reader {
         if self.blocks.ignores(index) {
             return;
         }
-        opaque(OpaqueOf::Reasoning, delta, "signature", sink);
+        opaque(OpaqueTarget::Reasoning, delta, "signature", sink);
         let delta = StepDelta::read(delta, sink);
         if let Some(text) = delta.text {
             self.has_calls |= delta.kind == BlockKind::Call;

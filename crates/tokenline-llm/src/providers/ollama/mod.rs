@@ -1,6 +1,6 @@
 //! Ollama `/api/chat` and `/api/generate`: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
 
- mod request;
+mod request;
 mod stream;
 
 pub(super) use stream::Reader;

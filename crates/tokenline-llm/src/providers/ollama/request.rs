@@ -37,7 +37,7 @@ fn message(request: &ChatRequest, index: usize, message: &Message) -> Result<Obj
                 match part {
                     UserPart::Text(_) => {}
                     UserPart::Image(Source::Base64 { data, .. }) => images.push(data),
-                    _ => return Err(part.refused(Provider::Ollama, index)),
+                    _ => return Err(part.unsupported(Provider::Ollama, index)),
                 }
             }
             object("user", &message.text().into_owned()).with_any("images", images)

@@ -15,7 +15,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with("model", &request.model)
         .with("messages", messages)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
-        .with_some("tool_choice", tool_choice(request.told_choice()))
+        .with_some("tool_choice", tool_choice(request.effective_tool_choice()))
         .with_some("response_format", response_format(&request.response_format))
         .with_some("max_tokens", request.max_tokens)
         .with_some("temperature", request.temperature)
@@ -83,7 +83,7 @@ pub(in crate::providers) fn user_content(
             let file = Object::new().with("filename", name.as_deref().unwrap_or("document"));
             Ok(kind("file").with("file", file.with("file_data", source.to_url().as_str())))
         }
-        UserPart::Document { .. } => Err(part.refused(provider, index)),
+        UserPart::Document { .. } => Err(part.unsupported(provider, index)),
     });
     Ok(Node::from(parts.collect::<Result<Vec<_>, _>>()?))
 }

@@ -8,7 +8,7 @@ use tokenline_core::CallDelta;
 use tokenline_core::json::{Parser, SyntaxError, Value};
 
 use super::Api;
-use crate::delta::{Delta, FinishReason, OpaqueOf, Usage};
+use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::values::{
     as_u64, custom_input, error_message, is_nothing, no_object, read_text, text_of, unknown, unknown_event,
 };
@@ -198,7 +198,7 @@ fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnM
     // Servers that send reasoning under both names send the same twice.
     let reasoning = reasoning.filter(|value| !is_nothing(*value)).or(other_reasoning);
     if let Some(data) = opaque {
-        sink(Delta::Opaque { choice, of: OpaqueOf::ReasoningMember, data });
+        sink(Delta::Opaque { choice, target: OpaqueTarget::ReasoningMember, data });
     }
     for (name, value) in [("reasoning", reasoning), ("content", text), ("refusal", refusal)] {
         match value.map(|value| (value, read_text(value, sink))) {

@@ -1,6 +1,6 @@
 //! OpenAI Responses, and servers that implement the same API: <https://platform.openai.com/docs/api-reference/responses>.
 
- mod request;
+mod request;
 mod stream;
 
 pub(super) use stream::Reader;

@@ -31,7 +31,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with("input", input)
         .with_some("include", include)
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
-        .with_some("tool_choice", tool_choice(request.told_choice()))
+        .with_some("tool_choice", tool_choice(request.effective_tool_choice()))
         .with_some("text", text_format(&request.response_format))
         .with_some("max_output_tokens", request.max_tokens)
         .with_some("temperature", request.temperature)

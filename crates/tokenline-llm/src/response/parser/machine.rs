@@ -1,4 +1,4 @@
-//! The parser as the machine under a stream.
+//! Implements the stream adapter's machine for the parser.
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{CountAs, SourceEnd, StreamMachine, StreamStep, Tally};
@@ -9,7 +9,7 @@ use crate::response::ResponseEvent;
 impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
     type Event = ResponseEvent<T>;
 
-    // An event of the wire, with its JSON, takes as long as 8 KiB of records.
+    // One wire event with its JSON costs as much as 8 KiB of records.
     const CHUNK_COST: usize = 8 * 1024;
 
     fn step(&mut self, input: &[u8]) -> (usize, StreamStep<ResponseEvent<T>>) {
@@ -43,7 +43,7 @@ impl<T: DeserializeOwned> StreamMachine for ResponseParser<T> {
         self.state.is_terminated && self.is_complete()
     }
 
-    // Messages of Anthropic's and Responses may be begun anew behind their last event, by a proxy.
+    // A proxy may start an Anthropic message or a Responses response over after its last event.
     fn expects_nothing(&self) -> bool {
         self.is_terminated() && self.provider.info().stream_end.is_final
     }

@@ -1,4 +1,4 @@
-//! How a response is read, what ends it early, and what repairs its rejects.
+//! Settings of a response parser: modes, early ends, repair.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::response::state::ResponseState;
 use crate::wire::{FrameDecoder, Framing};
 
 impl<T> ResponseParser<T> {
-    /// A parser at the start of an answer.
+    /// A parser at the start of a response.
     #[must_use]
     pub fn new(provider: Provider, options: Options) -> Self {
         Self {
@@ -34,8 +34,8 @@ impl<T> ResponseParser<T> {
         }
     }
 
-    /// Reads the bytes as a whole response that was not streamed, or the message in one. Where a stream has server-sent
-    /// events, such a body is known by its first byte. To be called before the first push.
+    /// Reads the bytes as a complete response that was not streamed, or as its message. If the provider streams
+    /// server-sent events, such a body is detected by its first byte. Call it before the first push.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};
@@ -53,28 +53,28 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Sets what the text is read as; [`TextMode::Records`] unless it is set.
+    /// Sets how the text is read; the default is [`TextMode::Records`].
     #[must_use]
     pub fn text_as(mut self, text_as: TextMode) -> Self {
         self.state.out.text_as = text_as;
         self
     }
 
-    /// Holds each tool call, native or not, against the definitions of tools.
+    /// Validates each tool call, native or not, against tool definitions.
     #[must_use]
     pub fn with_tools(mut self, tools: impl ValidateCall + Send + Sync + 'static) -> Self {
         self.state.out.tools = Some(Arc::new(tools));
         self
     }
 
-    /// Holds each record of the text against a validator.
+    /// Validates each record in the text.
     #[must_use]
     pub fn with_validator(mut self, validator: impl Validate + Send + Sync + 'static) -> Self {
         self.state.out.validator = Some(Box::new(validator));
         self
     }
 
-    /// Sets how to read: mode, emission and limits. To be called before the first push.
+    /// Sets mode, emission and limits. Call it before the first push.
     #[must_use]
     pub fn with_options(self, options: Options) -> Self {
         let mut with = Self::new(self.provider, options);
@@ -85,7 +85,7 @@ impl<T> ResponseParser<T> {
         with
     }
 
-    /// Reads the records into another type. To be called before the first push.
+    /// Deserializes the records into another type. Call it before the first push.
     #[must_use]
     pub fn typed<U>(self) -> ResponseParser<U> {
         let ResponseState { options, out, secrets, .. } = self.state;
@@ -97,7 +97,7 @@ impl<T> ResponseParser<T> {
         typed
     }
 
-    /// Masks what must not be shown where the provider repeats it.
+    /// Masks secrets that the provider repeats.
     #[cfg(feature = "client")]
     #[must_use]
     pub(crate) fn with_secrets(mut self, secrets: crate::secrets::Secrets) -> Self {
@@ -105,15 +105,15 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Yields reasoning as well, as it comes, and the text that is part of no record and no call.
+    /// Emits reasoning, and the text outside records and calls, as they arrive.
     #[must_use]
     pub fn with_text_and_reasoning(mut self) -> Self {
-        self.state.out.wants_fragments = true;
+        self.state.out.wants_text = true;
         self
     }
 
-    /// Keeps what the response says, in order and with the data that its provider wants back, so that
-    /// [`message`](Self::message) has it. It takes the memory that the response's text takes.
+    /// Keeps the response's content in order, with the data that its provider expects back, for
+    /// [`message`](Self::message). This takes as much memory as the response's text.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};
@@ -139,7 +139,7 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Yields as well that a native tool call begins, and how its arguments grow, for whoever shows calls live.
+    /// Emits the start of each native tool call and its arguments as they arrive, to show calls live.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};
@@ -159,41 +159,39 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// Ends the response after this many records and tool calls: no event follows the last of them, and
-    /// nothing more is read. An [`ResponseStream`](crate::ResponseStream) then drops its source, so that no
-    /// more tokens are paid for, and counts only what it yields: [`records`](crate::ResponseStream::records)
-    /// counts records. This is not an error; see [`Report::ended_by`](tokenline_core::Report::ended_by).
+    /// Ends the response after this many records and tool calls: no event follows the last of them, and nothing more is
+    /// read. A [`ResponseStream`](crate::ResponseStream) then drops its source, so that you pay for no more tokens, and
+    /// counts only what it yields: [`records`](crate::ResponseStream::records) counts records. This is not an error;
+    /// see [`Report::ended_by`](tokenline_core::Report::ended_by).
     #[must_use]
     pub fn with_max_records(mut self, max_records: u64) -> Self {
         self.set_quota(|quota| quota.max_records = Some(max_records));
         self
     }
 
-    /// Allows this many rejects. The next one is the last event; then there is the
-    /// [error](Self::too_many_rejected), which an [`ResponseStream`](crate::ResponseStream) ends with.
+    /// Allows this many rejects. The next one is the last event; after it comes the [error](Self::too_many_rejected),
+    /// with which a [`ResponseStream`](crate::ResponseStream) ends.
     ///
-    /// Prose is not a reject, nor is what was [repaired](Self::with_repair), nor an error of the
-    /// provider, nor a response without an end: the last two are errors of their own.
+    /// Not counted are prose, [repaired](Self::with_repair) rejects, provider errors and incomplete responses: the last
+    /// two are errors of their own.
     #[must_use]
     pub fn with_error_budget(mut self, rejects: u64) -> Self {
         self.set_quota(|quota| quota.error_budget = Some(rejects));
         self
     }
 
-    /// Asks a closure for replacements of what is rejected. It gets the rejected text with the diagnostic.
+    /// Sets a closure that may replace rejected text. It receives the text with its diagnostic.
     ///
-    /// It is asked about records and calls that are malformed, truncated, not UTF-8, or break the schema,
-    /// the type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A
-    /// replacement is one JSON object that passes the same rules. It takes the place of what it replaces,
-    /// and is [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not
-    /// asked again.
+    /// It is called for records and calls that are malformed, truncated, not UTF-8, or that violate the schema, the
+    /// type or the tools; see [`Code::is_repairable`](tokenline_core::Code::is_repairable). A replacement is one JSON
+    /// object that passes the same rules. It takes the place of the original, and is
+    /// [marked](tokenline_core::Recovery::Repaired). Otherwise the reject stands; the closure is not called again.
     ///
-    /// Of a native call it gets the arguments as far as they came, and replaces the arguments;
-    /// [`Rejected::tool`] names the tool. Only the closure knows that such a call is complete: it counts as
-    /// completed by the [end of its input](tokenline_core::CompletedBy::EndOfInput).
+    /// For a native call it receives the arguments as far as they arrived, and replaces the arguments;
+    /// [`Rejected::tool`] names the tool. Only the closure knows that such a call is complete: it counts as completed
+    /// by the [end of its input](tokenline_core::CompletedBy::EndOfInput).
     ///
-    /// The closure is called while bytes are pushed, before the events in front of the replacement are
-    /// taken.
+    /// The closure runs while bytes are pushed, before the events in front of the replacement are taken.
     ///
     /// ```
     /// use tokenline_core::{Options, json::Raw};
@@ -215,14 +213,14 @@ impl<T> ResponseParser<T> {
         self
     }
 
-    /// The error to end with, if more was rejected than the [error budget](Self::with_error_budget) allows.
+    /// The error if there were more rejects than the [error budget](Self::with_error_budget) allows.
     #[must_use]
     pub fn too_many_rejected(&self) -> Option<&TooManyRejected> {
         self.tally.too_many_rejected()
     }
 
-    /// Sets what counts for the most records.
-    pub(crate) fn set_counted(&mut self, counted: QuotaUnit) {
+    /// Sets the unit of the record quota.
+    pub(crate) fn set_quota_unit(&mut self, counted: QuotaUnit) {
         self.set_quota(|quota| quota.counted = counted);
     }
 
@@ -231,7 +229,7 @@ impl<T> ResponseParser<T> {
         self.stop_if_over();
     }
 
-    /// Drops what is left, if the quota ends the response here.
+    /// Drops what is left if a quota ends the response here.
     #[inline]
     pub(super) fn stop_if_over(&mut self) {
         if self.tally.is_over() {
@@ -254,11 +252,11 @@ impl<T> ResponseParser<T> {
         self.state.out.text_as = text_as;
     }
 
-    /// Sets it to yield the text as it is, each of a choice's texts from the start of a line.
-    pub(crate) fn set_text_alone(&mut self) {
-        let EventQueue { text_as, wants_fragments, joins_texts, .. } = &mut self.state.out;
-        (*text_as, *wants_fragments, *joins_texts) = (TextMode::Text, true, true);
-        // Text is not counted.
+    /// Emits the text only, each text of a choice starting on a new line.
+    pub(crate) fn set_text_only(&mut self) {
+        let EventQueue { text_as, wants_text, joins_texts, .. } = &mut self.state.out;
+        (*text_as, *wants_text, *joins_texts) = (TextMode::Text, true, true);
+        // Text has no quota.
         self.set_quota(|quota| quota.max_records = None);
     }
 }

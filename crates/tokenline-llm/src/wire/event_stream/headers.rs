@@ -2,7 +2,7 @@
 
 use super::EventStreamEvent;
 
-/// The headers that say what a message is. Others are passed over, whatever their type.
+/// The headers that describe a message. All others are skipped, whatever their type.
 #[derive(Default)]
 pub(super) struct Headers<'a> {
     message_type: Option<&'a str>,
@@ -29,7 +29,7 @@ impl<'a> Headers<'a> {
                 3 => 2,
                 4 => 4,
                 5 | 8 => 8,
-                // Bytes and text, which say how long they are.
+                // Bytes and strings, prefixed with their length.
                 STRING | 6 => take(&mut bytes, 2)?.iter().fold(0, |len, byte| len << 8 | usize::from(*byte)),
                 // A UUID.
                 9 => 16,
@@ -56,7 +56,7 @@ impl<'a> Headers<'a> {
         })
     }
 
-    /// What a message with these headers says.
+    /// The event of a message with these headers.
     pub(super) fn event(self, payload: &'a [u8]) -> EventStreamEvent<'a> {
         match self.message_type {
             Some("exception") => {
@@ -77,7 +77,7 @@ impl<'a> Headers<'a> {
     }
 }
 
-/// The type of a header that is a text.
+/// The header type for strings.
 const STRING: u8 = 7;
 
 fn take<'a>(bytes: &mut &'a [u8], len: usize) -> Result<&'a [u8], &'static str> {

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use tokenline_core::json::{Object, Value};
 
 use super::Reader;
-use crate::delta::{Delta, OpaqueOf};
+use crate::delta::{Delta, OpaqueTarget};
 use crate::providers::blocks::{BlockKind, Piece};
 use crate::providers::values::{is_nothing, opaque, read_text, text_of, unknown};
 
@@ -33,7 +33,7 @@ impl Reader {
             }
         }
         if let Some(data) = start.opaque {
-            sink(Delta::Opaque { choice: 0, of: OpaqueOf::Reasoning, data: data.into() });
+            sink(Delta::Opaque { choice: 0, target: OpaqueTarget::Reasoning, data: data.into() });
         }
     }
 
@@ -74,11 +74,11 @@ impl Reader {
 /// Hands over what has to go back: a signature, or the result of a compaction.
 fn read_opaque(name: &str, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     match name {
-        "signature_delta" => opaque(OpaqueOf::Reasoning, delta, "signature", sink),
+        "signature_delta" => opaque(OpaqueTarget::Reasoning, delta, "signature", sink),
         "compaction_delta" => {
             if let Some(content) = delta.get("content").filter(|content| !is_nothing(*content)) {
                 let data = format!(r#"{{"type":"compaction","content":{}}}"#, content.raw());
-                sink(Delta::Opaque { choice: 0, of: OpaqueOf::Reasoning, data: data.into() });
+                sink(Delta::Opaque { choice: 0, target: OpaqueTarget::Reasoning, data: data.into() });
             }
         }
         _ => {}

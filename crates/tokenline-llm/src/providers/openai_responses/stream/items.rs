@@ -8,7 +8,7 @@ use tokenline_core::{CallDelta, CompletedBy};
 use crate::providers::values::{read_text, unknown};
 use super::members::Item;
 use super::{MAX_PARTS, Part, PartKind, Reader};
-use crate::delta::{Delta, OpaqueOf};
+use crate::delta::{Delta, OpaqueTarget};
 
 // Items.
 impl Reader {
@@ -49,8 +49,8 @@ impl Reader {
                     stop(index, &item, sink);
                 }
                 if is_done && of_type == "reasoning" {
-                    let (of, data) = (OpaqueOf::Reasoning, raw.into());
-                    sink(Delta::Opaque { choice: 0, of, data });
+                    let (target, data) = (OpaqueTarget::Reasoning, raw.into());
+                    sink(Delta::Opaque { choice: 0, target, data });
                 }
             }
             // One that is the client's business.
