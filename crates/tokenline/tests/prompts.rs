@@ -73,7 +73,8 @@ async fn objects_arrive_before_the_stream_ends() {
         // More than one object, less than all.
         gate.release(100);
         let client = client(provider, &server);
-        let response = prompts.ask_stream::<Definition>("extract-definitions", text(), &client, &request).await;
+        let response =
+            prompts.ask_stream::<Definition>("extract-definitions", text(), &client, &request).await;
         let mut records = response.expect("a response").records();
         let first = records.next().await.expect("a record").expect("an item").value;
         assert_eq!(first.entity, "photosynthesis");
@@ -111,7 +112,8 @@ async fn a_token_limit_costs_only_the_open_line() {
         let rejects: Vec<_> = whole.report().rejects().map(|reject| reject.code).collect();
         assert_eq!(rejects, [Code::Truncated], "{provider:?}");
 
-        let response = prompts.ask_stream::<Raw>("lines", text(), &client, &request).await.expect("a response");
+        let response =
+            prompts.ask_stream::<Raw>("lines", text(), &client, &request).await.expect("a response");
         let mut records = response.records();
         let mut streamed = Vec::new();
         while let Some(record) = records.next().await {
