@@ -1,12 +1,12 @@
-// What aimock is told to say. A case is { name, response, options?, only?, halved?, broken? }:
-//   response, options  aimock's own (see its types.d.ts); `options` are chunkSize, latency, chaos and such
-//   only               the providers it is for; all of them if absent
-//   halved             aimock cuts surrogate pairs in half, as it counts UTF-16 units
-//   broken             the answer has no end: there is nothing to expect but that both sides notice
+// The responses of aimock. A case is { name, response, options?, only?, halved?, broken? }:
+//   response, options  as in aimock's types.d.ts; `options` are chunkSize, latency, chaos and so on
+//   only               the providers of the case; default: all
+//   halved             aimock splits surrogate pairs, as it counts UTF-16 units
+//   broken             the response has no end; both sides must notice that
 
 const OPENAI = ['openai-chat', 'openai-responses'];
 
-// Several lines, characters of two and three bytes (in EMOJI of four, some joined), and what JSON must escape.
+// Several lines, characters of two and three bytes (in EMOJI four, some joined), and characters that JSON must escape.
 const LINES = [
   'Señor Müller said: "it\'s 5 \\ 3", then left.',
   '',
@@ -40,7 +40,7 @@ export const CASES = [
   { name: 'text-in-sevens', response: { content: TEXT }, options: { chunkSize: 7 } },
   { name: 'text-in-one-piece', response: { content: EMOJI }, options: { chunkSize: 100_000 } },
   { name: 'text-in-ones', response: { content: TEXT }, options: { chunkSize: 1 } },
-  // As aimock cuts between UTF-16 units, "\ud83d" and "\ude00" come in two events here. JavaScript joins them.
+  // aimock splits between UTF-16 units: "\ud83d" and "\ude00" come in two events. JavaScript joins them.
   { name: 'text-halved', response: { content: EMOJI }, options: { chunkSize: 1 }, halved: true },
   { name: 'text-slowly', response: { content: TEXT }, options: { chunkSize: 16, latency: 4 } },
   { name: 'text-empty', response: { content: '' } },
@@ -98,15 +98,15 @@ export const CASES = [
   {
     name: 'length',
     response: { content: 'This goes on and', finishReason: 'length' },
-    only: [...OPENAI, 'anthropic', 'gemini'], // as Ollama it always says `stop`
+    only: [...OPENAI, 'anthropic', 'gemini'], // for Ollama it always sends `stop`
   },
   {
     name: 'content-filter',
     response: { content: 'This must not', finishReason: 'content_filter' },
-    // As responses it says `response.completed` with the status `failed`, which cannot be.
+    // For OpenAI Responses it sends `response.completed` with the status `failed`, which the API never does.
     only: ['openai-chat', 'anthropic', 'gemini'],
   },
-  // The other providers' builders parse the arguments and send `{}` for what is no JSON.
+  // For the other providers, aimock parses the arguments and sends `{}` if they are not JSON.
   {
     name: 'length-cuts-call',
     response: {
@@ -133,7 +133,7 @@ export const CASES = [
     response: { blocks: PARALLEL.map((one) => ({ type: 'toolCall', ...one })) },
     options: { latency: 3, truncateAfterChunks: 3 },
     broken: true,
-    only: ['gemini', 'ollama'], // a chunk each
+    only: ['gemini', 'ollama'], // one chunk per call
   },
   {
     name: 'reset-by-clock',
@@ -152,13 +152,13 @@ export const CASES = [
   { name: 'status-429', response: { content: TEXT }, options: { chaos: { rateLimitRate: 1 } }, broken: true },
 ];
 
-/** The whole answer a case stands for, as far as aimock and the wire format can say it. */
+/** The expected response of a case, as far as aimock and the wire format can express it. */
 export function expected({ response }, provider) {
   const texts = response.blocks?.filter(({ type }) => type === 'text').map(({ text }) => text);
   const calls = response.blocks?.filter(({ type }) => type === 'toolCall') ?? response.toolCalls ?? [];
   return {
     text: response.content ?? texts?.join('') ?? '',
-    // aimock calls it `reasoning_content` where Ollama says `thinking`, so the SDK has none.
+    // aimock sends `reasoning_content` instead of Ollama's `thinking`, so the SDK sees none.
     reasoning: provider === 'ollama' ? '' : (response.reasoning ?? ''),
     calls: calls.flatMap(({ name, arguments: text }) => {
       try {

@@ -1,4 +1,4 @@
-// Part 4: `tokenline chat-analysis run` asks aimock, in Ollama's shape, for a chat answer with its analysis.
+// Part 4: `tokenline chat-analysis run` requests a chat response with an analysis from aimock, in Ollama's format.
 
 import { existsSync, mkdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -6,7 +6,7 @@ import { show } from './compare.mjs';
 import { startAimock, startTee } from './servers.mjs';
 import { chatAnalysis } from './tokenline.mjs';
 
-const ANSWER = {
+const RESPONSE = {
   response: 'A "529" plan — é, 日本語 😀 — is a good <start> & no more.\nIt depends on your timeframe.',
   analysis: {
     subjects: [
@@ -20,17 +20,17 @@ const ANSWER = {
     summaryUpdate: 'User asked how much to save for college.',
   },
 };
-const TEXT = JSON.stringify(ANSWER, null, 2);
-const WRONG = { ...ANSWER, analysis: { ...ANSWER.analysis, summaryUpdate: 'Short.' } };
-// Until then there is no analysis yet.
+const TEXT = JSON.stringify(RESPONSE, null, 2);
+const WRONG = { ...RESPONSE, analysis: { ...RESPONSE.analysis, summaryUpdate: 'Short.' } };
+// The response without its analysis.
 const CUT = TEXT.slice(0, TEXT.indexOf('"analysis"'));
 
-// What aimock is told to say, and what is expected: `exit`, words on standard error, whether all of the response is
-// shown, whether it is kept.
+// The responses of aimock, and the expected results: `exit`, a part of standard error (`says`), the shown text, and whether
+// the response is stored.
 const CASES = [
-  { name: 'chat-analysis', response: { content: TEXT }, isKept: true },
-  { name: 'chat-analysis-in-ones', response: { content: TEXT }, options: { chunkSize: 1 }, isKept: true },
-  { name: 'chat-analysis-in-one-piece', response: { content: TEXT }, options: { chunkSize: 1e5 }, isKept: true },
+  { name: 'chat-analysis', response: { content: TEXT }, isStored: true },
+  { name: 'chat-analysis-in-ones', response: { content: TEXT }, options: { chunkSize: 1 }, isStored: true },
+  { name: 'chat-analysis-in-one-piece', response: { content: TEXT }, options: { chunkSize: 1e5 }, isStored: true },
   {
     name: 'chat-analysis-wrong',
     response: { content: JSON.stringify(WRONG) },
@@ -38,7 +38,7 @@ const CASES = [
     says: 'schema_violation: fewer characters than minLength 10: has 6 (at /analysis/summaryUpdate)',
   },
   {
-    // aimock ends it with `stop` in Ollama's shape.
+    // In Ollama's format, aimock always ends with `stop`.
     name: 'chat-analysis-cut',
     response: { content: CUT, finishReason: 'length' },
     exit: 1,
@@ -66,9 +66,9 @@ export async function checkChatAnalysis(program, directory, report) {
     await report(`chat-analysis ${SLOW.name}`, async () => {
       const { firstAt, endedAt, out } = await ask({ program, directory, aimock }, SLOW);
       const ahead = endedAt - firstAt;
-      const differences = out === `${ANSWER.response}\n` ? [] : [`output: ${show(out)}`];
-      // The analysis is more than half of the answer.
-      if (!(ahead > 300)) differences.push(`the first of the response came ${ahead} ms before the end`);
+      const differences = out === `${RESPONSE.response}\n` ? [] : [`output: ${show(out)}`];
+      // The analysis is more than half of the response.
+      if (!(ahead > 300)) differences.push(`the first text came ${ahead} ms before the end`);
       return { differences, note: `${Math.round(ahead)} ms ahead` };
     });
   } finally {
@@ -94,27 +94,28 @@ async function ask({ program, directory, aimock }, { name }) {
 }
 
 async function checkCase(setup, one) {
-  const { exit = 0, says, isKept = false, shown } = one;
+  const { exit = 0, says, isStored = false, shown } = one;
   const seen = await ask(setup, one);
   const differences = [];
-  const differ = (what, meant, is) => {
-    if (JSON.stringify(meant) !== JSON.stringify(is)) differences.push(`${what}: meant ${show(meant)}, is ${show(is)}`);
+  const differ = (name, expected, actual) => {
+    if (JSON.stringify(expected) === JSON.stringify(actual)) return;
+    differences.push(`${name}: expected ${show(expected)}, got ${show(actual)}`);
   };
   differ('exit', exit, seen.exit);
-  if (isKept || shown === undefined) differ('shown', ANSWER.response, seen.out.replace(/\n$/, ''));
+  if (isStored || shown === undefined) differ('shown', RESPONSE.response, seen.out.replace(/\n$/, ''));
   else if (shown !== null) differ('shown', shown, seen.out);
-  else if (!ANSWER.response.startsWith(seen.out)) differ('shown', 'a beginning', seen.out);
-  if (says && !seen.complaint.includes(says)) differ('said', says, seen.complaint);
-  if (!says) differ('said', '', seen.complaint);
+  else if (!RESPONSE.response.startsWith(seen.out)) differ('shown', 'a prefix', seen.out);
+  if (says && !seen.complaint.includes(says)) differ('standard error', says, seen.complaint);
+  if (!says) differ('standard error', '', seen.complaint);
   differ('requests', 1, seen.requests.length);
   const body = JSON.parse(Buffer.concat(seen.requests[0].pieces));
   differ('format', setup.schema, body.format);
   differ('temperature', 0, body.options.temperature);
   differ('stream', true, body.stream);
-  differ('kept', isKept, existsSync(seen.file));
-  if (isKept) {
+  differ('stored', isStored, existsSync(seen.file));
+  if (isStored) {
     const back = await chatAnalysis(setup.program, ['from-xml', seen.file]);
-    differ('as XML and back', ANSWER, JSON.parse(back.out));
+    differ('XML and back', RESPONSE, JSON.parse(back.out));
     if (!readFileSync(seen.file, 'utf8').startsWith('<llmResponse version="1.0.0"')) differences.push('no XML');
   }
   return { differences };

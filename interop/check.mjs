@@ -1,7 +1,7 @@
-// Holds tokenline against decoders and servers that others wrote. Usage:
+// Compares tokenline with third-party decoders and servers. Usage:
 //   node check.mjs [TOKENLINE [DIRECTORY]]
-// TOKENLINE is the program; DIRECTORY, if given, keeps the bodies that part 2 serves and the files that part 3 hands to
-// the program. One line for each case; exit code 1 if anything differs.
+// TOKENLINE is the program. DIRECTORY, if given, keeps the bodies that part 2 serves and the files that part 3 passes to
+// the program. Prints one line per case; exit code 1 if anything differs.
 
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,19 +16,19 @@ import { checkChatAnalysis } from './chat-analysis.mjs';
 const here = path.dirname(fileURLToPath(import.meta.url));
 const program = path.resolve(process.argv[2] ?? path.join(here, '../target/debug/tokenline'));
 if (!existsSync(program)) {
-  console.error(`there is no ${program}; build it with: cargo build -p tokenline-cli`);
+  console.error(`${program} does not exist; build it with: cargo build -p tokenline-cli`);
   process.exit(1);
 }
 
-// Nothing here takes long. Whatever hangs must not hang what waits for this.
-const LIMIT = 115;
+// A hanging case must not block the caller.
+const MAX_SECONDS = 115;
 setTimeout(() => {
-  console.error(`FAIL no end after ${LIMIT} seconds`);
+  console.error(`FAIL timeout after ${MAX_SECONDS} seconds`);
   process.exit(1);
-}, LIMIT * 1_000).unref();
+}, MAX_SECONDS * 1_000).unref();
 process.on('exit', killChildren);
 
-// Ollama's and Google's packages complain on the console about bodies that are broken on purpose.
+// Ollama's and Google's packages warn about bodies that are broken on purpose.
 console.warn = () => {};
 
 const kept = process.argv[3];

@@ -1,19 +1,19 @@
-// Holds tokenline's answer against an SDK's.
+// Compares tokenline's response with an SDK's.
 
 import { isDeepStrictEqual } from 'node:util';
 
 const DONE = ['stop', 'tool_calls'];
 
-/** Providers with whom a later call may be whole before an earlier one. */
-const OUT_OF_TURN = ['openai-responses', 'gemini'];
+/** Providers whose later calls may complete before earlier ones. */
+const OUT_OF_ORDER = ['openai-responses', 'gemini'];
 
-/** What tokenline may call an end that a provider calls so: many say the same for an answer and for calls. */
+/** The finish reasons of tokenline for a provider's: many providers have one reason for both text and calls. */
 const REASONS = {
   'openai-responses': {
     completed: DONE,
     max_output_tokens: ['length'],
     content_filter: ['content_filter'],
-    // Only aimock says so, and it says no more.
+    // Only aimock sends this.
     'completed incomplete': ['incomplete'],
   },
   anthropic: {
@@ -47,17 +47,17 @@ const REASONS = {
   ollama: { stop: DONE, length: ['length'] },
 };
 
-/** The names tokenline may give an SDK's reason: the same, if no other is known. */
+/** The expected finish reasons of tokenline for an SDK's; by default the same. */
 function reasons(provider, reason) {
   return REASONS[provider]?.[reason] ?? [reason];
 }
 
-/** Compares two answers; each difference is one line or a few, and begins with what differs. */
+/** Compares two responses. Each difference is a few lines that start with the name of the differing part. */
 export function compare(provider, sdk, own) {
   const differences = [];
-  const differ = (what, theirs, ours) => {
-    const at = parting(theirs, ours);
-    differences.push(`${what}:\n      SDK       ${show(theirs, at)}\n      tokenline ${show(ours, at)}`);
+  const differ = (name, theirs, ours) => {
+    const at = firstDifference(theirs, ours);
+    differences.push(`${name}:\n      SDK       ${show(theirs, at)}\n      tokenline ${show(ours, at)}`);
   };
   if (own.exit === 2) return [`tokenline: ${own.complaint.trim().split('\n')[0]}`];
   if (own.exit !== 0 && own.exit !== 3) return [`tokenline ended with ${own.exit}: ${own.complaint}`];
@@ -66,53 +66,53 @@ export function compare(provider, sdk, own) {
   if (sdk.ended && own.exit !== 0) differ('end', sdk.reason, `exit ${own.exit} ${own.complaint.trim()}`);
   if (!sdk.ended && own.exit !== 3) differ('broken off', sdk.error ?? 'no end', `exit ${own.exit}`);
 
-  // The SDK has calls as the model began them, tokenline as they became whole.
-  if (OUT_OF_TURN.includes(provider)) own = { ...own, calls: ordered(own.calls, sdk.calls) };
+  // The SDK lists calls as they began, tokenline as they completed.
+  if (OUT_OF_ORDER.includes(provider)) own = { ...own, calls: ordered(own.calls, sdk.calls) };
   if (isWhole && !isDeepStrictEqual(calls(sdk), calls(own, sdk)))
     differ('calls', calls(sdk), calls(own, sdk));
-  // What was cut may leave tokenline with fewer: it waits for proof that a call is whole. It never has others.
-  const strangers = calls(own, sdk).filter(
+  // After a cut, tokenline may have fewer calls, as it waits for confirmation that a call is complete; but no others.
+  const extra = calls(own, sdk).filter(
     (call) => !calls(sdk).some((theirs) => isDeepStrictEqual(theirs, call)),
   );
-  if (!isWhole && strangers.length > 0) differ('calls', calls(sdk), strangers);
+  if (!isWhole && extra.length > 0) differ('calls', calls(sdk), extra);
   if (isWhole && sdk.cut.length > own.rejected.length) differ('cut calls', sdk.cut, own.rejected);
 
-  for (const what of ['text', 'reasoning', 'refusal']) {
-    let [theirs, ours] = [sdk[what], own[what]];
-    const hasRecords = what === 'text' && (theirs.includes('{') || own.records.length > 0);
+  for (const name of ['text', 'reasoning', 'refusal']) {
+    let [theirs, ours] = [sdk[name], own[name]];
+    const hasRecords = name === 'text' && (theirs.includes('{') || own.records.length > 0);
     if (hasRecords) [theirs, ours] = withoutRecords(theirs, own);
-    // A break may cost either side the last of it, never what came before. So may a record that was cut.
+    // After a break or a truncated record, either side may miss the end of the text, but nothing before it.
     const isCut = !sdk.ended || (hasRecords && own.rejected.length > 0);
     const agree = isCut ? theirs.startsWith(ours) || ours.startsWith(theirs) : theirs === ours;
-    if (!agree) differ(what, theirs, ours);
+    if (!agree) differ(name, theirs, ours);
   }
   if (sdk.ended && sdk.opaque && !isDeepStrictEqual(sdk.opaque.toSorted(), own.opaque.toSorted()))
     differ('opaque', sdk.opaque, own.opaque);
   if (sdk.ended && !reasons(provider, sdk.reason).includes(own.reason))
     differ('reason', sdk.reason, own.reason);
-  // All zero is what a mock says that does not count.
+  // A mock that does not count tokens reports zeros.
   const hasUsage = sdk.ended && sdk.usage?.some(Boolean);
   if (hasUsage && !isDeepStrictEqual(sdk.usage, own.usage)) differ('usage', sdk.usage, own.usage);
   return differences;
 }
 
-/** Calls in the order in which their likes are among others, and the rest behind them. */
+/** Calls in the order of the equal calls among `others`, then the rest. */
 function ordered(some, others) {
-  const place = (call) => {
-    const found = others.findIndex(
+  const position = (call) => {
+    const index = others.findIndex(
       (other) =>
         (!other.id || other.id === call.id) &&
         other.name === call.name &&
         isDeepStrictEqual(other.arguments, call.arguments),
     );
-    return found < 0 ? others.length : found;
+    return index < 0 ? others.length : index;
   };
-  return some.toSorted((one, other) => place(one) - place(other));
+  return some.toSorted((one, other) => position(one) - position(other));
 }
 
-/** Calls as both sides can have them; ids count only where the SDK has one. */
-function calls(answer, other = answer) {
-  return answer.calls.map(({ id, name, arguments: values }, index) => ({
+/** Calls in a comparable form; ids count only if the SDK has one. */
+function calls(response, other = response) {
+  return response.calls.map(({ id, name, arguments: values }, index) => ({
     ...(other.calls[index]?.id && { id }),
     name,
     arguments: values,
@@ -120,25 +120,25 @@ function calls(answer, other = answer) {
 }
 
 /**
- * What is text on both sides once tokenline's records are taken out of the SDK's. White space, commas and fences do not
- * count: which of them belong to a record is tokenline's own affair. Nor does how a number is written.
+ * The texts of both sides, without tokenline's records in the SDK's. Ignores whitespace, commas and fences, of which
+ * tokenline counts some to a record, and the spelling of numbers.
  */
 function withoutRecords(text, own) {
-  let rest = squeeze(text);
+  let rest = normalized(text);
   for (const record of own.records) {
-    const piece = squeeze(JSON.stringify(record));
-    // A record that the text does not have stays to be seen.
-    rest = rest.includes(piece) ? rest.replace(piece, () => '') : `${rest} no text has ${piece}`;
+    const piece = normalized(JSON.stringify(record));
+    // A record that is not in the text stays visible.
+    rest = rest.includes(piece) ? rest.replace(piece, () => '') : `${rest} not in the text: ${piece}`;
   }
-  return [rest, squeeze(own.text)];
+  return [rest, normalized(own.text)];
 }
 
-function squeeze(text) {
+function normalized(text) {
   const numbers = text.replace(/-?\d+(\.\d+)?([eE][+-]?\d+)?/g, (number) => String(Number(number)));
   return numbers.replace(/```\w*|[\s,]+/g, '');
 }
 
-/** A value as JSON; of a long one only what is around `at`. */
+/** A value as JSON; for a long one, only the part around `at`. */
 export function show(value, at = 0) {
   const text = JSON.stringify(value) ?? 'nothing';
   if (text.length <= 300) return text;
@@ -146,8 +146,8 @@ export function show(value, at = 0) {
   return `(${text.length} long) ...${text.slice(from, from + 300)}...`;
 }
 
-/** Where two values begin to differ, as JSON. */
-function parting(one, other) {
+/** The first offset at which two values differ, as JSON. */
+function firstDifference(one, other) {
   const [a, b] = [JSON.stringify(one) ?? '', JSON.stringify(other) ?? ''];
   let at = 0;
   while (at < a.length && a[at] === b[at]) at += 1;

@@ -1,11 +1,10 @@
-// Fixtures that a provider's own SDK does not read as their server meant them: most are not its provider's, but those
-// of a compatible server or of a proxy. Each is still run, and the SDK must differ from tokenline in just what `differs`
-// says. Whatever else is here would hide a mistake.
+// Fixtures that a provider's own SDK misreads: most are from compatible servers or proxies. Each is still run, and the SDK
+// must differ from tokenline in exactly the parts that `differs` lists. Any other entry would hide a bug.
 
 const DIALECTS = {
   'openai-chat': [
     {
-      why: 'it takes `[DONE]` alone for no end',
+      why: 'it does not treat `[DONE]` alone as an end',
       differs: ['broken off'],
       fixtures: ['done-without-finish-reason'],
     },
@@ -26,7 +25,7 @@ const DIALECTS = {
       fixtures: ['mistral-content-parts'],
     },
     {
-      why: 'it passes over `native_finish_reason`',
+      why: 'it ignores `native_finish_reason`',
       differs: ['reason'],
       fixtures: ['openrouter-cut-arguments-called-tool-calls'],
     },
@@ -137,7 +136,7 @@ const DIALECTS = {
       differs: ['calls'],
       fixtures: ['arguments-as-text', 'arguments-that-are-no-object', 'call-with-null-arguments'],
     },
-    { why: 'it takes `error: null` for an error', differs: ['broken off'], fixtures: ['error-null-is-none'] },
+    { why: 'it treats `error: null` as an error', differs: ['broken off'], fixtures: ['error-null-is-none'] },
     {
       why: 'servers of early 2024 gave no reason, and it has none',
       differs: ['reason'],
@@ -153,12 +152,12 @@ const DIALECTS = {
   ],
 };
 
-/** What is known of a fixture, if its SDK does not read it: `{ why, differs }`. */
+/** The entry of a fixture, if there is one: `{ why, differs }`. */
 export function dialect(provider, name) {
   return DIALECTS[provider].find(({ fixtures }) => fixtures.includes(name));
 }
 
-/** The names of all of a provider. */
+/** The names of a provider's entries. */
 export function dialectNames(provider) {
   return DIALECTS[provider].flatMap(({ fixtures }) => fixtures);
 }

@@ -1,5 +1,5 @@
-// Answers that repeat the key of the request, as some servers and proxies do. Each is { answer, out?, says?, codes? }:
-// `answer` gives status, headers and body for a provider, the rest is what is expected of the program (see `extract.mjs`).
+// Responses that repeat the key of the request, as some servers and proxies do. Each is { respond, out?, says?, codes? }:
+// `respond` returns status, headers and body for a provider; the rest is expected of the program (see `extract.mjs`).
 
 import { KEY } from './tokenline.mjs';
 
@@ -11,7 +11,7 @@ const streamType = (provider) => ({
   'content-type': provider === 'ollama' ? 'application/x-ndjson' : 'text/event-stream',
 });
 
-// A record, and then an error that repeats the key wherever it can.
+// A record, then an error that repeats the key in every member.
 const RECORD = '{"n":1}';
 const event = (value) => `event: ${value.type}\ndata: ${JSON.stringify(value)}\n\n`;
 const data = (value) => `data: ${JSON.stringify(value)}\n\n`;
@@ -41,7 +41,7 @@ const STREAMS = {
 
 export const ECHOES = {
   'as JSON': {
-    answer: () => [
+    respond: () => [
       401,
       JSON_TYPE,
       JSON.stringify({ error: { message: said, type: KEY, code: KEY }, key: KEY }),
@@ -49,21 +49,21 @@ export const ECHOES = {
     says: ['401', MASKED],
   },
   'as a JSON text': {
-    answer: () => [401, JSON_TYPE, JSON.stringify({ error: said })],
+    respond: () => [401, JSON_TYPE, JSON.stringify({ error: said })],
     says: ['401', MASKED],
   },
-  'as text': { answer: () => [403, { 'content-type': 'text/plain' }, said], says: ['403', MASKED] },
+  'as text': { respond: () => [403, { 'content-type': 'text/plain' }, said], says: ['403', MASKED] },
   'as a page': {
-    answer: () => [401, { 'content-type': 'text/html' }, `<!doctype html><title>${KEY}</title>${said}`],
+    respond: () => [401, { 'content-type': 'text/html' }, `<!doctype html><title>${KEY}</title>${said}`],
     says: ['401'],
   },
   'at length': {
-    // It is cut off where half of the key is over.
-    answer: () => [401, { 'content-type': 'text/plain' }, `${'.'.repeat(485)}${KEY}`],
+    // The program cuts this off in the middle of the key.
+    respond: () => [401, { 'content-type': 'text/plain' }, `${'.'.repeat(485)}${KEY}`],
     says: ['401'],
   },
   'in headers': {
-    answer: () => [
+    respond: () => [
       401,
       {
         'x-request-id': KEY,
@@ -77,12 +77,12 @@ export const ECHOES = {
     says: ['401'],
   },
   'in a redirect': {
-    answer: () => [302, { location: `https://elsewhere.invalid/${KEY}?key=${KEY}#${KEY}` }, said],
+    respond: () => [302, { location: `https://elsewhere.invalid/${KEY}?key=${KEY}#${KEY}` }, said],
     says: ['302'],
   },
-  'in a 200': { answer: () => [200, { 'content-type': `text/html; ${KEY}` }, said] },
+  'in a 200': { respond: () => [200, { 'content-type': `text/html; ${KEY}` }, said] },
   'in a stream': {
-    answer: (provider) => [200, streamType(provider), STREAMS[provider]],
+    respond: (provider) => [200, streamType(provider), STREAMS[provider]],
     out: [RECORD],
     codes: ['provider_error'],
     says: ['provider_error', MASKED],

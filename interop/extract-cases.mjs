@@ -1,4 +1,4 @@
-// What `tokenline extract` is asked, told by aimock, and expected to make of it.
+// The cases of `tokenline extract`: responses of aimock, and the expected results.
 
 import { KEY } from './tokenline.mjs';
 
@@ -8,7 +8,7 @@ export const RECORDS = [
   '{"big":12345678901234567890,"spaced": [ true , false ],"n":3}',
 ];
 const TEXT = RECORDS.join('\n');
-// Each is a piece of nine characters, with the end of its line.
+// Each is one chunk of nine characters, including its line feed.
 export const SHORT = Array.from({ length: 40 }, (_, at) => `{"n":${10 + at}}`);
 export const SCHEMA = { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] };
 
@@ -18,8 +18,8 @@ const CALLS = [
   call('get_weather', { city: 'Lima', days: 2 }, 'call_b'),
   call('list_files', {}, 'call_c'),
 ];
-// Its tool wants a city.
-const UNFIT = call('get_weather', { days: 2 }, 'call_d');
+// Its tool requires a city.
+const INVALID = call('get_weather', { days: 2 }, 'call_d');
 const blocks = (calls) => calls.map((one) => ({ type: 'toolCall', ...one }));
 
 /** Calls as the program writes them; Ollama's have no ids. */
@@ -29,8 +29,8 @@ export const written = (calls) => (provider) =>
     return JSON.stringify(provider === 'ollama' ? { name, parameters } : { name, parameters, call_id: id });
   });
 
-/** An error of the provider's, which repeats the key. */
-const refusal = (status, more) => ({
+/** An error of the provider that repeats the key. */
+const errorResponse = (status, more) => ({
   error: { message: `Incorrect API key provided: ${KEY}`, type: 'some_error', code: 'some_code' },
   status,
   ...more,
@@ -42,17 +42,17 @@ const asCalls = ({ tools }) => ['--emit', 'tool-calls', '--tools', tools];
 const withSchema = ({ schema }) => ['--schema', schema];
 const cut = { content: `${TEXT}\n{"n":4,"entity":"Se`, finishReason: 'length' };
 
-// What aimock is told to say, `response` or `turns` of it, and what is expected of the program:
-//   args     more arguments, or a function of the files that are there
-//   exit     its exit code, 0 if absent
-//   out      the lines on standard output, or a function of the provider; `received` are those that the bytes have
-//   least    how many of these there must be
-//   codes    what is reported, none if absent, or a function of the provider; null is whatever it may be
-//   says     words on standard error
-//   requests how many, 1 if absent; `journaled` if aimock counts otherwise
-//   waits    milliseconds that lie between two of them at least
-// Whatever the case, the key is nowhere, and the report agrees with the rest.
-export const ANSWERS = [
+// The response of aimock, `response` or `turns`, and the expectations:
+//   args      additional arguments, or a function of the files
+//   exit      the exit code; default 0
+//   out       the lines on standard output, or a function of the provider; `received` are those in the received bytes
+//   least     the minimum number of lines
+//   codes     the reported codes, or a function of the provider; default none; null allows any
+//   says      parts of standard error
+//   requests  the number of requests; default 1; `journaled` if aimock's count differs
+//   waits     the minimum milliseconds between requests
+// In every case, the key appears nowhere, and the report is consistent.
+export const RESPONSES = [
   { name: 'records', response: { content: TEXT }, out: RECORDS },
   { name: 'records-in-ones', response: { content: TEXT }, options: { chunkSize: 1 }, out: RECORDS },
   {
@@ -106,20 +106,20 @@ export const ANSWERS = [
   },
   {
     name: 'calls-unfit',
-    response: { toolCalls: [CALLS[0], UNFIT, CALLS[2]] },
+    response: { toolCalls: [CALLS[0], INVALID, CALLS[2]] },
     args: asCalls,
     out: written([CALLS[0], CALLS[2]]),
     codes: ['invalid_parameters'],
   },
   {
     name: 'calls-unfit-deny',
-    response: { toolCalls: [CALLS[0], UNFIT, CALLS[2]] },
+    response: { toolCalls: [CALLS[0], INVALID, CALLS[2]] },
     args: (files) => [...asCalls(files), '--deny'],
     exit: 1,
     out: written([CALLS[0], CALLS[2]]),
     codes: ['invalid_parameters'],
   },
-  // As Ollama, aimock says `stop` here, too; the record is cut all the same.
+  // For Ollama, aimock sends `stop` here, too, but the record is truncated all the same.
   { name: 'length', response: cut, out: RECORDS, codes: ['truncated'], says: ['truncated'] },
   {
     name: 'length-deny',
@@ -132,15 +132,15 @@ export const ANSWERS = [
   },
   {
     name: 'length-cuts-call',
-    response: { toolCalls: [CALLS[0], { ...UNFIT, arguments: '{"city":"Os' }], finishReason: 'length' },
+    response: { toolCalls: [CALLS[0], { ...INVALID, arguments: '{"city":"Os' }], finishReason: 'length' },
     args: asCalls,
     out: written([CALLS[0]]),
     codes: ['truncated'],
-    only: OPENAI, // the others' builders send `{}` for what is no JSON
+    only: OPENAI, // for the others, aimock sends `{}` if arguments are not JSON
   },
 ];
 
-// Unless a case says otherwise the program may repeat a request twice.
+// By default, the program retries a request up to twice.
 export const FAILURES = [
   { name: 'disconnect', response: { content: TEXT }, options: { chaos: { disconnectRate: 1 } }, exit: 3 },
   {
@@ -164,7 +164,7 @@ export const FAILURES = [
     response: { content: SHORT.join('\n') },
     options: { chunkSize: 9, latency: 22, disconnectAfterMs: 200 },
     exit: 3,
-    out: 'received', // how many, the clock decides
+    out: 'received', // their number depends on timing
     codes: null,
   },
   {
@@ -186,8 +186,8 @@ export const FAILURES = [
   {
     name: '429-twice-then-records',
     turns: [
-      { response: refusal(429, AT_ONCE) },
-      { response: refusal(429, AT_ONCE) },
+      { response: errorResponse(429, AT_ONCE) },
+      { response: errorResponse(429, AT_ONCE) },
       { response: { content: TEXT } },
     ],
     out: RECORDS,
@@ -195,21 +195,21 @@ export const FAILURES = [
   },
   {
     name: '429-once-too-often',
-    response: refusal(429, AT_ONCE),
+    response: errorResponse(429, AT_ONCE),
     exit: 3,
     says: ['429', '3 attempts'],
     requests: 3,
   },
   {
     name: '429-for-too-long',
-    response: refusal(429, { retryAfter: 61 }),
+    response: errorResponse(429, { retryAfter: 61 }),
     exit: 3,
     says: ['429', 'try again after 61 s'],
   },
   {
     name: '429-without-money',
     response: {
-      ...refusal(429, AT_ONCE),
+      ...errorResponse(429, AT_ONCE),
       error: { message: 'insufficient_quota', code: 'insufficient_quota' },
     },
     exit: 3,
@@ -218,7 +218,7 @@ export const FAILURES = [
   {
     name: '429-then-reset-in-text',
     turns: [
-      { response: refusal(429, AT_ONCE) },
+      { response: errorResponse(429, AT_ONCE) },
       {
         response: { content: SHORT.join('\n') },
         options: { chunkSize: 9, latency: 4, truncateAfterChunks: 10 },
@@ -230,22 +230,22 @@ export const FAILURES = [
     codes: null,
     requests: 2,
   },
-  // What waiting does not mend, and what the model may still be at.
+  // Errors that a retry does not resolve, and a timeout during which the model may still be working.
   ...[400, 401, 403, 404, 504].map((status) => ({
     name: `status-${status}`,
-    response: refusal(status),
+    response: errorResponse(status),
     exit: 3,
     says: [String(status)],
   })),
 ];
 
-/** These take a second or more, most of it waiting; they are run side by side. */
+/** These take a second or more, mostly waiting; they run concurrently. */
 export const WAITING = [
   {
     name: 'drop-then-503-then-records',
     turns: [
       { response: { content: TEXT }, options: { chaos: { dropRate: 1 } } },
-      { response: refusal(503) },
+      { response: errorResponse(503) },
       { response: { content: TEXT } },
     ],
     out: RECORDS,
@@ -254,14 +254,14 @@ export const WAITING = [
   },
   {
     name: '500-once-too-often',
-    turns: [500, 503].map((status) => ({ response: refusal(status) })),
+    turns: [500, 503].map((status) => ({ response: errorResponse(status) })),
     args: ['--retries', '1'],
     exit: 3,
     says: ['503', '2 attempts'],
     requests: 2,
   },
   {
-    // The program's own wait would be shorter.
+    // The program's default wait would be shorter.
     name: '429-to-be-waited-for',
     turns: [
       { response: { content: TEXT }, options: { chaos: { rateLimitRate: 1 } } },
@@ -278,7 +278,7 @@ export const WAITING = [
     args: ['--read-timeout', '1'],
     exit: 3,
     says: ['no answer from', 'within 1 s'],
-    journaled: 0, // by aimock, which takes note when it answers
+    journaled: 0, // aimock counts a request when it responds
   },
   {
     name: 'silence-in-text',
@@ -296,17 +296,17 @@ export const WAITING = [
   },
 ];
 
-// While these are on their way, for half a second or more, time is taken.
+// Timing is measured while these are streaming, for half a second or more.
 const PACE = { chunkSize: 9, latency: 20 };
 export const SLOW = {
   records: { name: 'slow-records', response: { content: SHORT.slice(0, 25).join('\n') }, options: PACE },
   calls: {
     name: 'slow-calls',
     response: { blocks: blocks([...CALLS, call('list_files', { path: 'x'.repeat(150) }, 'call_e')]) },
-    // These two have a call in one piece.
+    // These two send a call in one chunk.
     options: (provider) => (['gemini', 'ollama'].includes(provider) ? { latency: 120 } : PACE),
     args: asCalls,
-    only: ['openai-responses', 'anthropic', 'gemini', 'ollama'], // a chat's calls are whole at its end
+    only: ['openai-responses', 'anthropic', 'gemini', 'ollama'], // calls of chat completions are complete only at the end
   },
   interrupted: { name: 'interrupted', response: { content: SHORT.join('\n') }, options: PACE },
 };

@@ -1,17 +1,17 @@
-// Part 3: `tokenline extract` asks for itself. aimock answers, a proxy counts and keeps what is sent.
+// Part 3: `tokenline extract` sends requests to aimock, through a proxy that counts and keeps them.
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import { show } from './compare.mjs';
 import { ECHOES } from './echoes.mjs';
-import { ANSWERS, FAILURES, RECORDS, SCHEMA, SHORT, SLOW, WAITING, written } from './extract-cases.mjs';
+import { RESPONSES, FAILURES, RECORDS, SCHEMA, SHORT, SLOW, WAITING, written } from './extract-cases.mjs';
 import { REQUEST_CASES, TOOLS, checkRequests } from './requests.mjs';
 import { SDKS } from './sdks/index.mjs';
 import { startAimock, startServer, startTee } from './servers.mjs';
 import { KEY, KEY_VARIABLES, extract, parse } from './tokenline.mjs';
 
-/** Every provider for itself, side by side: they mostly wait, for each other's pieces and between two tries. */
+/** Checks the providers concurrently: most of the time is spent waiting for chunks and between retries. */
 export async function checkExtract(program, directory, report) {
   await Promise.all(
     SDKS.map((sdk) => checkProvider({ program, sdk, provider: sdk.provider, directory }, report)),
@@ -22,9 +22,9 @@ async function checkProvider({ directory, ...rest }, report) {
   const { provider } = rest;
   const own = path.join(directory, `extract-${provider}`);
   mkdirSync(own, { recursive: true });
-  const suits = ({ only }) => only?.includes(provider) ?? true;
-  const quick = [...ANSWERS, ...FAILURES].filter(suits);
-  const all = [...quick, ...WAITING, ...Object.values(SLOW).filter(suits)];
+  const isFor = ({ only }) => only?.includes(provider) ?? true;
+  const quick = [...RESPONSES, ...FAILURES].filter(isFor);
+  const all = [...quick, ...WAITING, ...Object.values(SLOW).filter(isFor)];
   const aimock = await startAimock([...all.flatMap((one) => fixtures(one, provider)), ...REQUEST_CASES]);
   const setup = { ...rest, directory: own, aimock, files: { tools: TOOLS, schema: SCHEMA } };
   for (const [name, value] of Object.entries(setup.files)) {
@@ -37,28 +37,28 @@ async function checkProvider({ directory, ...rest }, report) {
     await checkRequests(setup, report);
     for (const one of quick) await check(one);
     await waiting;
-    for (const one of [SLOW.records, SLOW.calls].filter(suits)) {
+    for (const one of [SLOW.records, SLOW.calls].filter(isFor)) {
       await report(`extract ${provider} ${one.name}`, () => checkSlow(setup, one));
     }
     await report(`extract ${provider} ${SLOW.interrupted.name}`, () =>
       checkInterrupted(setup, SLOW.interrupted),
     );
-    await report(`extract ${provider} nobody-there`, () => checkNobody(setup));
+    await report(`extract ${provider} no-server`, () => checkNoServer(setup));
     await checkKeys(setup, report);
   } finally {
     await aimock.close();
   }
 }
 
-/** What aimock is to say: once, or turn by turn. */
+/** The responses of aimock: one, or one per turn. */
 function fixtures({ name, turns, response, options }, provider) {
   if (turns) return turns.map((one, turn) => ({ name, turn, ...one }));
   return [{ name, response, options: typeof options === 'function' ? options(provider) : options }];
 }
 
 /**
- * Asks aimock through a proxy. Beside what `extract` gives, `requests` has what was sent, `answer` the last response,
- * `journaled` how many requests aimock counts.
+ * Runs `extract` with aimock through a proxy. Adds to its result the sent `requests`, the last `response`, and the number of
+ * requests that aimock counts, `journaled`.
  */
 async function ask(setup, one, { onOutput } = {}) {
   const { provider, aimock, files } = setup;
@@ -66,10 +66,10 @@ async function ask(setup, one, { onOutput } = {}) {
   const tee = await startTee(aimock.url);
   const startedAt = performance.now();
   try {
-    const said = ['--model', `mock-${provider}`, '--prompt', one.name, ...args];
-    const seen = await extract(setup, tee.url, said, { onOutput });
+    const all = ['--model', `mock-${provider}`, '--prompt', one.name, ...args];
+    const seen = await extract(setup, tee.url, all, { onOutput });
     const journaled = aimock.journal(one.name).length;
-    return { ...seen, startedAt, requests: tee.requests, journaled, answer: await tee.taken() };
+    return { ...seen, startedAt, requests: tee.requests, journaled, response: await tee.taken() };
   } finally {
     tee.close();
   }
@@ -78,98 +78,99 @@ async function ask(setup, one, { onOutput } = {}) {
 async function checkCase(setup, one) {
   const seen = await ask(setup, one);
   const out = one.out === 'received' ? await received(setup, seen) : one.out;
-  const differences = [...unmeant(setup, seen, { ...one, out }), ...hasty(seen, one.waits ?? [])];
+  const differences = [...mismatches(setup, seen, { ...one, out }), ...earlyRetries(seen, one.waits ?? [])];
   const { journaled = seen.requests.length } = one;
   if (seen.journaled !== journaled) differences.push(`aimock counts ${seen.journaled} requests`);
-  if (out?.length < one.least) differences.push(`${out.length} lines, meant ${one.least} at least`);
+  if (out?.length < one.least) differences.push(`expected at least ${one.least} lines, got ${out.length}`);
   return { differences, note: note(seen) };
 }
 
-/** The records in the bytes that came, as `tokenline parse` has them, which part 1 holds against the SDKs. */
-async function received({ program, provider }, { answer }) {
-  const { records } = await parse(program, provider, answer.body);
+/** The records that `tokenline parse` finds in the received bytes. Part 1 compares it with the SDKs. */
+async function received({ program, provider }, { response }) {
+  const { records } = await parse(program, provider, response.body);
   return records.map((record) => JSON.stringify(record));
 }
 
-/** What a run has that is not as it was meant, or that disagrees with itself. `codes` of null are not looked at. */
-function unmeant({ provider }, seen, { exit = 0, out = [], codes = [], says = [], requests = 1 }) {
+/** The unexpected or inconsistent parts of a run. Codes are not checked if `codes` is null. */
+function mismatches({ provider }, seen, { exit = 0, out = [], codes = [], says = [], requests = 1 }) {
   const differences = seen.leaks.map((place) => `the key is in ${place}`);
-  const differ = (what, meant, is) => {
-    if (!isDeepStrictEqual(meant, is)) differences.push(`${what}: meant ${show(meant)}, is ${show(is)}`);
+  const differ = (name, expected, actual) => {
+    if (isDeepStrictEqual(expected, actual)) return;
+    differences.push(`${name}: expected ${show(expected)}, got ${show(actual)}`);
   };
-  const here = (value) => (typeof value === 'function' ? value(provider) : value);
-  const lines = here(out);
+  const resolved = (value) => (typeof value === 'function' ? value(provider) : value);
+  const lines = resolved(out);
   differ('exit', exit, seen.exit);
   differ('output', lines.map((line) => `${line}\n`).join(''), seen.out);
   differ('requests', requests, seen.requests.length);
   const { complete, records, tool_calls: calls, diagnostics } = seen.report || { diagnostics: [] };
-  // Records beside calls are counted, but not written.
+  // Records next to calls are counted, but not written.
   differ('counted', lines.length, calls || records);
   differ('complete', exit < 2, complete);
-  const found = diagnostics.map(({ code }) => code);
-  if (codes) differ('codes', here(codes), found);
-  for (const words of says) if (!seen.complaint.includes(words)) differ('said', words, seen.complaint);
-  if (exit === 3 && !seen.complaint.includes('tokenline: ')) differ('said', 'why', seen.complaint);
+  const reported = diagnostics.map(({ code }) => code);
+  if (codes) differ('codes', resolved(codes), reported);
+  for (const words of says) if (!seen.complaint.includes(words)) differ('standard error', words, seen.complaint);
+  if (exit === 3 && !seen.complaint.includes('tokenline: ')) differ('standard error', 'a reason', seen.complaint);
   if (differences.length > 0) differences.push(`standard error: ${seen.complaint.trim()}`);
   return differences;
 }
 
-/** Requests that came before it was time. */
-function hasty({ requests }, waits) {
+/** Retries that came too early. */
+function earlyRetries({ requests }, waits) {
   const waited = requests.slice(1).map(({ at }, index) => at - requests[index].at);
-  // Two clocks, two roundings.
-  const isHasty = waits.some((wait, index) => !(waited[index] >= wait - 5));
-  return isHasty ? [`waited for ${waited.map(Math.round)} ms, not ${waits} at least`] : [];
+  // Allow for the rounding of two clocks.
+  const isEarly = waits.some((wait, index) => !(waited[index] >= wait - 5));
+  return isEarly ? [`waited for ${waited.map(Math.round)} ms, expected at least ${waits}`] : [];
 }
 
-/** What of standard error is told in a case's line. */
+/** The part of standard error to print in a case's line. */
 function note({ complaint, exit }) {
   const last = complaint.trim().split('\n').at(-1);
   return exit === 3 ? last.replace(/ \(.*|^tokenline: /g, '') : '';
 }
 
-/** The first line must be out while the server is far from its end. */
+/** The first line must be written long before the server has sent everything. */
 async function checkSlow(setup, one) {
   const seen = await ask(setup, one);
   const out = one.response.content?.split('\n') ?? written(one.response.blocks);
-  const differences = unmeant(setup, seen, { out });
+  const differences = mismatches(setup, seen, { out });
   const [first, end] = [seen.firstAt - seen.startedAt, seen.endedAt - seen.startedAt].map(Math.round);
-  const rest = seen.answer.endedAt - seen.firstAt;
+  const rest = seen.response.endedAt - seen.firstAt;
   if (!(rest > 150))
     differences.push(`the first line came ${Math.round(rest)} ms before the server's last byte`);
   return { differences, note: `first line after ${first} ms, end after ${end} ms` };
 }
 
-/** Ctrl-C in the middle: what is complete was written, the connection is closed, nothing is asked again. */
+/** Ctrl-C in the middle: complete records are written, the connection is closed, nothing is retried. */
 async function checkInterrupted(setup, one) {
   let pieces = 0;
   const onOutput = (child) => (pieces += 1) === 3 && child.kill('SIGINT');
   const seen = await ask(setup, one, { onOutput });
   const count = seen.out.split('\n').length - 1;
-  const differences = unmeant(setup, seen, {
+  const differences = mismatches(setup, seen, {
     exit: 3,
     out: SHORT.slice(0, count),
     codes: null,
     says: ['interrupted'],
   });
   if (count < 3 || count === SHORT.length) differences.push(`${count} lines`);
-  if (!seen.requests[0]?.left) differences.push('the server was not left');
+  if (!seen.requests[0]?.left) differences.push('the connection was not closed');
   return { differences, note: `${count} of ${SHORT.length} lines` };
 }
 
-/** Where nothing listens, connecting is tried again. */
-async function checkNobody(setup) {
+/** A failed connection is retried. */
+async function checkNoServer(setup) {
   const gone = await startServer(() => {});
   gone.close();
   const seen = await extract(setup, gone.url, ['--model', 'none', '--prompt', 'none', '--retries', '1']);
   const says = ['cannot connect to', '2 attempts'];
   return {
-    differences: unmeant(setup, { ...seen, requests: [] }, { exit: 3, says, requests: 0 }),
+    differences: mismatches(setup, { ...seen, requests: [] }, { exit: 3, says, requests: 0 }),
     note: note(seen),
   };
 }
 
-/** The header in which each provider wants its key. */
+/** The header in which each provider expects its key. */
 const KEY_HEADERS = {
   'openai-chat': ['authorization', `Bearer ${KEY}`],
   'openai-responses': ['authorization', `Bearer ${KEY}`],
@@ -178,7 +179,7 @@ const KEY_HEADERS = {
   ollama: ['authorization', `Bearer ${KEY}`],
 };
 
-/** The key goes to the server, in its header alone, and comes back from nowhere. */
+/** The key is sent only in its header, and appears in no output. */
 async function checkKeys(setup, report) {
   const { provider } = setup;
   const given = KEY_VARIABLES[provider].map((variable) => ({
@@ -198,12 +199,13 @@ async function checkKeys(setup, report) {
 async function checkKey(setup, { variable, args, sent }) {
   const tee = await startTee(setup.aimock.url);
   try {
-    const said = ['--model', `mock-${setup.provider}`, '--prompt', 'records', ...args];
-    const seen = await extract(setup, tee.url, said, { variable });
+    const all = ['--model', `mock-${setup.provider}`, '--prompt', 'records', ...args];
+    const seen = await extract(setup, tee.url, all, { variable });
     const [{ headers, path: to, pieces }] = tee.requests;
-    const found = Object.entries(headers).filter(([, value]) => value.includes(KEY));
-    const differences = unmeant(setup, { ...seen, requests: tee.requests }, { out: RECORDS });
-    if (!isDeepStrictEqual(found, sent)) differences.push(`headers: meant ${show(sent)}, are ${show(found)}`);
+    const received = Object.entries(headers).filter(([, value]) => value.includes(KEY));
+    const differences = mismatches(setup, { ...seen, requests: tee.requests }, { out: RECORDS });
+    if (!isDeepStrictEqual(received, sent))
+      differences.push(`headers: expected ${show(sent)}, got ${show(received)}`);
     if (`${to}${Buffer.concat(pieces)}`.includes(KEY)) differences.push('the key is in the URL or the body');
     return { differences };
   } finally {
@@ -211,21 +213,21 @@ async function checkKey(setup, { variable, args, sent }) {
   }
 }
 
-/** A server that says the key again: `echo` gives its status, headers and body. */
-async function checkEcho(setup, { answer, out = [], says = [], codes }) {
+/** A server that repeats the key: `respond` returns its status, headers and body. */
+async function checkEcho(setup, { respond, out = [], says = [], codes }) {
   const requests = [];
   const server = await startServer((request, response) => {
     requests.push(request.url);
     request.resume();
-    const [status, headers, body] = answer(setup.provider);
+    const [status, headers, body] = respond(setup.provider);
     response.writeHead(status, headers).end(body);
   });
   try {
-    // Everything there is to be seen is asked for.
+    // Check both kinds of output.
     const args = ['--model', 'none', '--prompt', 'none'];
     const seen = await extract(setup, server.url, args);
     const events = await extract(setup, server.url, [...args, '--emit', 'events']);
-    const differences = unmeant(setup, { ...seen, requests }, { exit: 3, out, says, codes, requests: 2 });
+    const differences = mismatches(setup, { ...seen, requests }, { exit: 3, out, says, codes, requests: 2 });
     differences.push(...events.leaks.map((place) => `the key is in ${place} of the events`));
     if (events.exit !== 3) differences.push(`events: exit ${events.exit}`);
     return { differences, note: note(seen) };

@@ -1,4 +1,4 @@
-// Part 2: `tokenline replay` serves recorded bodies, the SDK and tokenline read them.
+// Part 2: the SDK and tokenline read recorded bodies, which `tokenline replay` serves.
 
 import { readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -13,24 +13,24 @@ import { parse } from './tokenline.mjs';
 
 const FIXTURES = fileURLToPath(new URL('../crates/tokenline-llm/fixtures/', import.meta.url));
 
-// Of what aimock said, these bodies are served again.
+// The bodies of aimock that are served again.
 const AGAIN = ['text', 'call', 'calls-parallel', 'text-and-call', 'reasoning-and-text'];
-// Of these, also what is left when the body ends early, cleanly, as far as HTTP can tell.
+// These are also served with an early end, which is clean as far as HTTP can tell.
 const CUT_SHORT = ['calls-parallel', 'text-and-call'];
 
-/** How a body is cut and paced: by `tokenline replay`, which needs no program of ours to be believed. */
+/** How `tokenline replay` splits and paces a body. */
 const PACES = [
   { name: 'in sevens', options: ['--chunk-size', '7'] },
   { name: 'by events', options: ['--delay-ms', '1'] },
 ];
 
-/** Serves everything to every SDK. Bodies are written to `directory`, which is there. */
+/** Serves all bodies to every SDK. Writes them to the existing `directory`. */
 export async function checkReplay(program, bodies, directory, report) {
   for (const sdk of REPLAYED) {
     await report(`replay ${sdk.provider} dialects are fixtures`, () => {
       const names = fixtures(sdk).map((file) => path.parse(file).name);
-      const strangers = dialectNames(sdk.provider).filter((name) => !names.includes(name));
-      return { differences: strangers.map((name) => `dialect: there is no fixture ${name}`) };
+      const unknown = dialectNames(sdk.provider).filter((name) => !names.includes(name));
+      return { differences: unknown.map((name) => `dialect: no fixture ${name}`) };
     });
     const files = [
       ...recorded(
@@ -59,17 +59,17 @@ export async function checkReplay(program, bodies, directory, report) {
 
 async function ask(program, sdk, url, model, file) {
   const signal = AbortSignal.timeout(15_000);
-  const answer = await sdk.ask({ url, model, prompt: 'anything', signal });
+  const response = await sdk.ask({ url, model, prompt: 'anything', signal });
   const own = await parse(program, sdk.provider, readFileSync(file));
-  const differences = compare(sdk.provider, answer, own);
+  const differences = compare(sdk.provider, response, own);
   const isFixture = sdk.encode || path.dirname(file).startsWith(FIXTURES);
   const known = isFixture && dialect(sdk.provider, model.replace(`${sdk.provider}.`, ''));
-  if (!known) return { differences, note: answer.error ?? answer.reason };
-  // What the SDK does not read as the server meant it must differ in just that.
-  const found = differences.map((difference) => difference.slice(0, difference.indexOf(':')));
-  if (isDeepStrictEqual(found, known.differs)) return { differences: [], note: `not its SDK's: ${known.why}` };
-  const meant = `dialect: meant to differ in ${known.differs.join(', ')}, does in ${found.join(', ')}`;
-  return { differences: [meant, ...differences] };
+  if (!known) return { differences, note: response.error ?? response.reason };
+  // For a fixture that the SDK misreads, the differences must be exactly the known ones.
+  const actual = differences.map((difference) => difference.slice(0, difference.indexOf(':')));
+  if (isDeepStrictEqual(actual, known.differs)) return { differences: [], note: `SDK misreads it: ${known.why}` };
+  const summary = `dialect: expected to differ in ${known.differs.join(', ')}, differs in ${actual.join(', ')}`;
+  return { differences: [summary, ...differences] };
 }
 
 function recorded(bodies, { extension }, directory) {
@@ -83,7 +83,7 @@ function recorded(bodies, { extension }, directory) {
     if (AGAIN.includes(name)) keep(provider, name, body);
     if (!CUT_SHORT.includes(name)) continue;
     const places = [1, 2, 3, 4, 5, 6].map((part) => Math.floor((body.length * part) / 7));
-    // Not in the blank line behind the last event: tokenline takes an event whose JSON is whole, the SDKs do not.
+    // Not in the blank line after the last event: tokenline accepts an event with complete JSON, the SDKs do not.
     for (const place of [...places, body.toString('latin1').trimEnd().length - 1])
       keep(provider, `${name}-cut-at-${place}`, body.subarray(0, place));
   }
@@ -98,7 +98,7 @@ function handwritten({ provider, extension }, directory) {
   });
 }
 
-/** The fixture as it is sent; one that lists messages is written as bytes first. */
+/** The file to serve for a fixture; one that lists messages is encoded first. */
 function encoded({ provider, encode }, file, directory) {
   if (!encode) return file;
   const bytes = path.join(directory, `${provider}.${path.basename(file)}`);
@@ -107,8 +107,8 @@ function encoded({ provider, encode }, file, directory) {
 }
 
 /**
- * The project's own fixtures: what servers really send, most of which aimock does not. Gemini's body without `alt=sse`,
- * a JSON array in `*.json`, is left out: its SDK always asks for events and reads nothing else.
+ * The project's own fixtures: real responses, most of which aimock cannot produce. Omits Gemini's body without `alt=sse`, a
+ * JSON array in `*.json`: its SDK always requests events and reads nothing else.
  */
 function fixtures({ provider, extension }) {
   return readdirSync(path.join(FIXTURES, provider), { recursive: true })

@@ -1,4 +1,4 @@
-// Part 3, what is sent: told the same, `tokenline extract` and the provider's SDK must send the same.
+// Part 3, requests: with the same input, `tokenline extract` and the provider's SDK must send the same request.
 
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { show } from './compare.mjs';
 import { startTee } from './servers.mjs';
 import { KEY, extract } from './tokenline.mjs';
 
-/** Tools as the program reads them. */
+/** Tools in the program's format. */
 export const TOOLS = [
   {
     name: 'get_weather',
@@ -25,7 +25,7 @@ export const TOOLS = [
   { name: 'list_files', parameters: { type: 'object', properties: {} } },
 ];
 
-// Strict in OpenAI's sense, and its members in no order of the alphabet: models write them as they stand.
+// Strict in OpenAI's sense, with members not in alphabetical order: models write them in the order of the schema.
 const SCHEMA = {
   type: 'object',
   properties: {
@@ -50,7 +50,7 @@ const assistant = (content, ...calls) => ({
 });
 const result = (tool_call_id, content) => ({ role: 'tool', tool_call_id, content });
 
-// Messages and tools as OpenAI's chat has them, which is what the program reads.
+// Messages and tools in OpenAI's chat format, which the program reads.
 const REQUESTS = [
   { name: 'request-plain', request: { messages: [user('request-plain')] } },
   {
@@ -100,21 +100,21 @@ const REQUESTS = [
   },
 ];
 
-/** What aimock answers to them; it fits the schema, and does not matter. */
-const ANSWER = '{"word":"ok","about":[]}';
-export const REQUEST_CASES = REQUESTS.map(({ name }) => ({ name, response: { content: ANSWER } }));
+/** The response of aimock to all of them; it satisfies the schema. */
+const RESPONSE = '{"word":"ok","about":[]}';
+export const REQUEST_CASES = REQUESTS.map(({ name }) => ({ name, response: { content: RESPONSE } }));
 
-// Where the SDK sends something else, and must.
-const OTHERWISE = {
+// The known differences of the SDK's requests.
+const KNOWN_DIFFERENCES = {
   anthropic: [
     {
-      why: 'tokenline asks for the version of the API that has a temperature',
+      why: 'tokenline requests the API version that supports a temperature',
       where: ['version'],
       sdk: '2026-10-21',
       own: '2023-06-01',
     },
     {
-      why: 'the API takes either',
+      why: 'the API accepts either',
       where: ['key'],
       sdk: [['authorization', `Bearer ${KEY}`]],
       own: [['x-api-key', KEY]],
@@ -134,24 +134,24 @@ const OTHERWISE = {
 /** Sends every request both ways. `setup` is as in `extract.mjs`. */
 export async function checkRequests(setup, report) {
   const { provider, sdk } = setup;
-  const known = new Set(OTHERWISE[provider]);
+  const known = new Set(KNOWN_DIFFERENCES[provider]);
   for (const { name, request } of REQUESTS) {
     await report(`extract ${provider} ${name}`, async () => {
-      const asked = { model: `mock-${provider}`, ...request };
-      const own = await sent(setup, name, (url) => askTokenline(setup, url, asked));
+      const input = { model: `mock-${provider}`, ...request };
+      const own = await sent(setup, name, (url) => runTokenline(setup, url, input));
       const signal = AbortSignal.timeout(15_000);
-      const theirs = await sent(setup, name, (url) => sdk.send({ url, key: KEY, request: asked, signal }));
-      for (const one of OTHERWISE[provider] ?? []) if (replace(theirs.wire, one)) known.delete(one);
-      return { differences: [...own.differences, ...unlike(theirs, own), ...unsaid(asked, own)] };
+      const theirs = await sent(setup, name, (url) => sdk.send({ url, key: KEY, request: input, signal }));
+      for (const one of KNOWN_DIFFERENCES[provider] ?? []) if (replace(theirs.wire, one)) known.delete(one);
+      return { differences: [...own.differences, ...requestDifferences(theirs, own), ...missing(input, own)] };
     });
   }
-  // The list must not grow stale.
-  await report(`extract ${provider} what its SDK sends otherwise`, () => ({
-    differences: [...known].map(({ why }) => `no longer so: ${why}`),
+  // The list must stay current.
+  await report(`extract ${provider} known differences of its SDK`, () => ({
+    differences: [...known].map(({ why }) => `no longer a difference: ${why}`),
   }));
 }
 
-/** Puts what tokenline sends where the SDK sends what is known; says whether it does. */
+/** Replaces a known difference in the SDK's request by what tokenline sends. Returns whether it was there. */
 function replace(wire, { where, sdk, own }) {
   const last = where.at(-1);
   const parent = where.slice(0, -1).reduce((value, name) => value?.[name], wire);
@@ -161,12 +161,12 @@ function replace(wire, { where, sdk, own }) {
   return true;
 }
 
-/** What the server is sent while `ask` runs: `wire` is the request as it came, `read` what aimock makes of it. */
-async function sent({ aimock }, name, ask) {
+/** The request that `send` sends: `wire` as received, `read` as aimock reads it. */
+async function sent({ aimock }, name, send) {
   const before = aimock.journal(name).length;
   const tee = await startTee(aimock.url);
   try {
-    const differences = (await ask(tee.url)) ?? [];
+    const differences = (await send(tee.url)) ?? [];
     const read = aimock.journal(name).slice(before);
     if (read.length !== 1 || tee.requests.length !== 1)
       differences.push(`${tee.requests.length} requests, not 1`);
@@ -177,19 +177,19 @@ async function sent({ aimock }, name, ask) {
   }
 }
 
-async function askTokenline(setup, url, request) {
+async function runTokenline(setup, url, request) {
   const { exit, out, complaint, leaks } = await extract(setup, url, args(setup, request));
   const differences = leaks.map((place) => `the key is in ${place}`);
-  if (exit !== 0 || out !== `${ANSWER}\n`) differences.push(`exit ${exit}, ${show(out)}, ${complaint}`);
+  if (exit !== 0 || out !== `${RESPONSE}\n`) differences.push(`exit ${exit}, ${show(out)}, ${complaint}`);
   return differences;
 }
 
-/** The same on the command line. */
+/** The same request as command-line arguments. */
 function args({ provider, directory }, { model, system, messages, tools, schema, maxTokens, temperature }) {
   const file = (name, value) => {
-    const its = path.join(directory, `${provider}.${name}.json`);
-    writeFileSync(its, JSON.stringify(value));
-    return its;
+    const target = path.join(directory, `${provider}.${name}.json`);
+    writeFileSync(target, JSON.stringify(value));
+    return target;
   };
   const prompt = messages.at(-1).role === 'user' ? messages.at(-1).content : undefined;
   const before = prompt === undefined ? messages : messages.slice(0, -1);
@@ -206,7 +206,7 @@ function args({ provider, directory }, { model, system, messages, tools, schema,
   ].flatMap(([option, value]) => (value === undefined ? [] : [option, String(value)]));
 }
 
-/** What counts of a request: how it is sent, with the headers that a provider asks for, and its body. */
+/** The relevant parts of a request: method, path, the headers that a provider requires, and the body. */
 function wire({ method, path: to, headers }, text) {
   return {
     method,
@@ -218,34 +218,34 @@ function wire({ method, path: to, headers }, text) {
   };
 }
 
-/** A request as aimock reads it: the same members for every provider. */
+/** A request as aimock reads it, with the same members for every provider. */
 function reading({ method, path: to, body }) {
   return JSON.parse(JSON.stringify({ method, path: to, body }));
 }
 
-function unlike(theirs, own) {
-  const differing = ['wire', 'read'].filter((what) => !isDeepStrictEqual(theirs[what], own[what]));
+function requestDifferences(theirs, own) {
+  const differing = ['wire', 'read'].filter((part) => !isDeepStrictEqual(theirs[part], own[part]));
   const line = (side, value) => `\n      ${side} ${JSON.stringify(value)}`;
-  return differing.map((what) => `${what}:${line('SDK      ', theirs[what])}${line('tokenline', own[what])}`);
+  return differing.map((part) => `${part}:${line('SDK      ', theirs[part])}${line('tokenline', own[part])}`);
 }
 
-/** What aimock does not find in the request: without this, two sides that both left it out would agree. */
-function unsaid({ model, system, messages, tools, schema, maxTokens, temperature }, { text, read }) {
+/** The parts that aimock does not find in the request: without this check, two sides that omit a part would agree. */
+function missing({ model, system, messages, tools, schema, maxTokens, temperature }, { text, read }) {
   const { body } = read;
   const spoken = system ? [{ role: 'system', content: system }, ...messages] : messages;
-  const meant = { model, stream: true, temperature, said: items(spoken), tools: tools?.map(named) };
-  const found = {
+  const expected = { model, stream: true, temperature, said: items(spoken), tools: tools?.map(named) };
+  const actual = {
     model: body.model,
     stream: body.stream,
     temperature: body.temperature,
     said: items(body.messages),
     tools: body.tools?.map((tool) => named(tool.function)),
   };
-  const differences = Object.keys(meant)
-    .filter((what) => !isDeepStrictEqual(meant[what], found[what]))
-    .map((what) => `${what}: meant ${show(meant[what])}, aimock reads ${show(found[what])}`);
+  const differences = Object.keys(expected)
+    .filter((part) => !isDeepStrictEqual(expected[part], actual[part]))
+    .map((part) => `${part}: expected ${show(expected[part])}, aimock reads ${show(actual[part])}`);
   if (maxTokens && body.max_tokens !== maxTokens) differences.push(`max_tokens: ${body.max_tokens}`);
-  // Byte by byte: models write members in the order in which a schema has them.
+  // Byte by byte: models write members in the order of the schema.
   for (const one of [schema, ...(tools ?? []).map(({ parameters }) => parameters)]) {
     if (one && !text.includes(JSON.stringify(one)))
       differences.push(`not in the body: ${JSON.stringify(one)}`);
@@ -253,12 +253,12 @@ function unsaid({ model, system, messages, tools, schema, maxTokens, temperature
   return differences;
 }
 
-/** Of Gemini's tools aimock reads names and descriptions only. */
+/** aimock reads only names and descriptions of Gemini's tools. */
 function named({ name, description = '' }) {
   return { name, description };
 }
 
-/** What is said in messages, whoever puts how much of it into one: texts, calls and results. */
+/** The texts, calls and results of messages, however they are grouped into messages. */
 function items(messages) {
   return messages.flatMap(({ role, content, tool_calls: calls = [] }) => {
     if (role === 'tool') return [{ result: bare(content) }];
@@ -271,7 +271,7 @@ function items(messages) {
   });
 }
 
-/** Gemini's results are objects: what is none is the `output` of one. */
+/** Gemini's results are objects: any other result is the `output` of one. */
 function bare(content) {
   if (!content.startsWith('{')) return content;
   const value = JSON.parse(content);

@@ -1,4 +1,4 @@
-// The servers on this machine: aimock, a proxy that writes down what it sent, and `tokenline replay`.
+// The local servers: aimock, a recording proxy, and `tokenline replay`.
 
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -8,8 +8,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LLMock } from '@copilotkit/aimock';
 
 /**
- * Starts aimock with the cases as fixtures: a request gets the case its prompt names. Cases of one name with a `turn`
- * follow each other, from 0. `journal(name)` is what aimock has been asked for a case so far, as it reads it.
+ * Starts aimock with the cases as fixtures: the prompt of a request names its case. Cases with the same name and a `turn`
+ * follow each other, from 0. `journal(name)` returns the requests for a case so far, as aimock reads them.
  */
 export async function startAimock(cases) {
   const mock = new LLMock({ port: 0, host: '127.0.0.1', logLevel: 'silent' });
@@ -23,9 +23,9 @@ export async function startAimock(cases) {
   return { url: mock.url, journal, close: () => mock.stop() };
 }
 
-/** Starts a server on a free port, `answer` deals with each request. */
-export async function startServer(answer) {
-  const server = http.createServer(answer);
+/** Starts a server on a free port that handles requests with `handler`. */
+export async function startServer(handler) {
+  const server = http.createServer(handler);
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
   return {
@@ -38,8 +38,8 @@ export async function startServer(answer) {
 }
 
 /**
- * Starts a proxy that passes every byte on as it comes, also where either side breaks off. It keeps the requests,
- * `requests`, and the last response: `taken()` is { status, body, broken, endedAt }.
+ * Starts a proxy that forwards every byte as it comes, and broken connections, too. It keeps the `requests` and the last
+ * response: `taken()` resolves to { status, body, broken, endedAt }.
  */
 export async function startTee(target) {
   let taken;
@@ -64,7 +64,7 @@ export async function startTee(target) {
     const breakOff = async () => {
       broken = true;
       end();
-      // A reset makes a client forget what it has not read yet; give it the time to read.
+      // A reset discards data that the client has not read yet; give it time to read.
       await sleep(25);
       response.destroy();
     };
@@ -81,7 +81,7 @@ export async function startTee(target) {
         end();
         response.end();
       });
-      incoming.on('error', breakOff); // a body that ends before its end is an error here
+      incoming.on('error', breakOff); // also emitted for a body that ends early
     });
     response.on('close', () => {
       if (broken || response.writableFinished) return;
@@ -94,8 +94,8 @@ export async function startTee(target) {
 }
 
 /**
- * A request as { method, path, headers, pieces, at, left }: `pieces` of its body are added as they come, `left` says that
- * its sender was gone before the answer was over.
+ * A request as { method, path, headers, pieces, at, left }: `pieces` of its body are added as they come; `left` is true if
+ * the client disconnected before the end of the response.
  */
 function noted(request) {
   const { method, url: path, headers } = request;
@@ -104,10 +104,10 @@ function noted(request) {
   return note;
 }
 
-/** The programs that run. */
+/** The running programs. */
 export const children = new Set();
 
-/** Starts `tokenline replay` on a free port; its first line of output is its address. */
+/** Starts `tokenline replay` on a free port. Its first line of output is its URL. */
 export async function startReplay(program, files, pace) {
   const child = spawn(program, ['replay', '--listen', '127.0.0.1:0', ...pace, ...files], {
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -137,7 +137,7 @@ export async function startReplay(program, files, pace) {
   };
 }
 
-/** Ends what is still running, when there is no time left to ask. */
+/** Kills the programs that are still running. */
 export function killChildren() {
   for (const child of children) child.kill('SIGKILL');
 }

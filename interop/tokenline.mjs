@@ -1,18 +1,18 @@
-// Runs `tokenline parse` and gathers its events into an answer, `tokenline extract`, and `tokenline chat-analysis`.
+// Runs `tokenline parse`, whose events it collects into a response, `tokenline extract` and `tokenline chat-analysis`.
 
 import { spawn } from 'node:child_process';
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import path from 'node:path';
 import { children } from './servers.mjs';
 
-/** Parses a body; the result is shaped like an SDK's answer, with `exit`, `records` and `rejected` beside it. */
+/** Parses a body. The result has the form of an SDK's response, with `exit`, `records` and `rejected` in addition. */
 export async function parse(program, provider, body, options = []) {
   const { exit, out, complaint } = await run(
     program,
     ['parse', '--from', provider, '--emit', 'events', ...options],
     { input: body },
   );
-  const answer = {
+  const response = {
     text: '',
     reasoning: '',
     refusal: '',
@@ -28,51 +28,51 @@ export async function parse(program, provider, body, options = []) {
   for (const line of out.split('\n')) {
     if (line === '') continue;
     const event = JSON.parse(line);
-    // The harness asks for one choice and compares one.
-    if ((event.choice ?? 0) === 0) add(answer, event);
+    // Only the first choice is requested and compared.
+    if ((event.choice ?? 0) === 0) add(response, event);
   }
-  return answer;
+  return response;
 }
 
-function add(answer, event) {
+function add(response, event) {
   switch (event.event) {
     case 'reasoning':
-      if (event.opaque !== undefined) answer.opaque.push(...opaqueTexts(event.opaque));
-      else answer.reasoning += event.text;
+      if (event.opaque !== undefined) response.opaque.push(...opaqueTexts(event.opaque));
+      else response.reasoning += event.text;
       break;
     case 'text':
     case 'refusal':
-      answer[event.event] += event.text;
+      response[event.event] += event.text;
       break;
     case 'tool_call': {
       const { name, parameters, call_id: id } = event.value;
-      answer.calls.push({ id, name, arguments: parameters });
+      response.calls.push({ id, name, arguments: parameters });
       break;
     }
     case 'record':
-      answer.records.push(event.value);
+      response.records.push(event.value);
       break;
     case 'rejected':
-      answer.rejected.push(event.code);
+      response.rejected.push(event.code);
       break;
     case 'finish':
-      answer.reason = event.reason;
+      response.reason = event.reason;
       break;
     case 'usage':
-      // Said more than once, the later one says more.
-      answer.usage = [event.input_tokens ?? answer.usage?.[0], event.output_tokens ?? answer.usage?.[1]];
+      // A later event has more counts.
+      response.usage = [event.input_tokens ?? response.usage?.[0], event.output_tokens ?? response.usage?.[1]];
       break;
-    default: // notes, and what is still in progress
+    default: // notes and other events
   }
 }
 
-/** What only the provider can read, of the members it attached to a part, or of the whole item. */
+/** The opaque strings among the members of reasoning data. */
 function opaqueTexts(attached) {
   const names = ['signature', 'data', 'thoughtSignature', 'encrypted_content', 'redactedContent'];
   return names.map((name) => attached[name]).filter((text) => typeof text === 'string');
 }
 
-/** The variable that gives a key, in each provider's own tools. */
+/** The environment variables for a key, as in each provider's own tools. */
 export const KEY_VARIABLES = {
   'openai-chat': ['OPENAI_API_KEY'],
   'openai-responses': ['OPENAI_API_KEY'],
@@ -81,15 +81,15 @@ export const KEY_VARIABLES = {
   ollama: ['OLLAMA_API_KEY'],
 };
 
-/** A key that nobody would mistake for another word, or for a real one. */
+/** A key that cannot be mistaken for another word or for a real key. */
 export const KEY = 'sk-fake-Zx81/+=_k3y-of-nobody';
-// Half of it is too much, too.
+// Parts of the key must not leak, either.
 const KEY_PARTS = Array.from({ length: KEY.length - 7 }, (_, at) => KEY.slice(at, at + 8));
 
 /**
- * Asks the server at `url`, with a key in `variable`. The result is { exit, out, complaint, report, leaks, firstAt,
- * endedAt }: `report` is that of `--report-json`, `leaks` says where the key, or some of it, can be read; the times are
- * on the clock of `performance.now()`. `onOutput` is called with the process for each piece of output.
+ * Runs `tokenline extract` with the server at `url` and a key in `variable`. The result is { exit, out, complaint, report,
+ * leaks, firstAt, endedAt }: `report` is that of `--report-json`, `leaks` lists the outputs that contain the key or a part
+ * of it; the times are those of `performance.now()`. `onOutput` is called with the process for each piece of output.
  */
 export async function extract({ program, provider, directory }, url, args, { variable, onOutput } = {}) {
   const folder = mkdtempSync(path.join(directory, 'report-'));
@@ -97,7 +97,7 @@ export async function extract({ program, provider, directory }, url, args, { var
   const ended = await run(
     program,
     ['extract', '--provider', provider, '--base-url', url, '--report-json', file, ...args],
-    // Nothing of this machine's: no key, no proxy. Whatever could be logged is.
+    // A clean environment, without keys and proxies, and with all logging on.
     {
       env: { [variable ?? KEY_VARIABLES[provider][0]]: KEY, RUST_LOG: 'trace', RUST_BACKTRACE: '1' },
       onOutput,
@@ -133,7 +133,7 @@ function run(program, args, { input, env, onOutput } = {}) {
       children.delete(child);
       resolve({ exit: code ?? signal, out, complaint, firstAt, endedAt: performance.now() });
     });
-    child.stdin.on('error', () => {}); // a program that refuses its arguments reads nothing
+    child.stdin.on('error', () => {}); // with bad arguments the program does not read its input
     child.stdin.end(input);
   });
 }

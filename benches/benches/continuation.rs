@@ -5,7 +5,7 @@ use tokenline_benches::contenders::continuation;
 use tokenline_benches::criterion_group;
 
 fn contenders(criterion: &mut Criterion) {
-    criterion_group::measure(criterion, &continuation::whole());
+    criterion_group::measure(criterion, &continuation::group());
     criterion_group::measure(criterion, &continuation::appended_group());
 }
 

@@ -1,7 +1,7 @@
-//! Memory of idle streams: 10,000 at once, each with half a line received. Prints a Markdown table.
+//! The memory of 10,000 idle streams that have each received half a line. Prints a Markdown table.
 //!
-//! What is counted is what the streams ask of the allocator, their own values included, and not
-//! what the allocator takes from the system for it.
+//! Counts the bytes requested from the allocator, including the stream values, not the memory that the allocator takes from
+//! the system.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -13,10 +13,10 @@ use tokenline_benches::corpora::{Corpus, Kind};
 #[global_allocator]
 static ALLOCATOR: Counting = Counting;
 
-/// Bytes allocated and not yet freed.
+/// The bytes allocated and not yet freed.
 static LIVE: AtomicUsize = AtomicUsize::new(0);
 
-/// The system's allocator, counted.
+/// The system allocator, with a byte count.
 struct Counting;
 
 // SAFETY: every call goes to `System` unchanged, and counting does not allocate.
@@ -29,7 +29,7 @@ unsafe impl GlobalAlloc for Counting {
 
     unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
         LIVE.fetch_sub(layout.size(), Relaxed);
-        // SAFETY: as above; `pointer` came from `System`, as all of ours do.
+        // SAFETY: as above; all our pointers come from `System`.
         unsafe { System.dealloc(pointer, layout) }
     }
 }
@@ -39,7 +39,7 @@ fn main() {
         let line = Corpus::generate(kind, 1).bytes;
         (kind.name(), line.slice(..line.len() / 2))
     });
-    println!("{STREAMS} streams that have received half a line, bytes a stream\n");
+    println!("{STREAMS} streams that have received half a line, bytes per stream\n");
     print!("| |");
     for (name, half) in &halves {
         print!(" {name}, {} B |", half.len());
@@ -48,13 +48,13 @@ fn main() {
     for contender in CONTENDERS {
         print!("| {} |", contender.name);
         for (_, half) in &halves {
-            print!(" {} |", bytes_a_stream(contender.open, half));
+            print!(" {} |", bytes_per_stream(contender.open, half));
         }
         println!();
     }
 }
 
-fn bytes_a_stream(open: fn(usize, &Bytes) -> Box<dyn std::any::Any>, received: &Bytes) -> usize {
+fn bytes_per_stream(open: fn(usize, &Bytes) -> Box<dyn std::any::Any>, received: &Bytes) -> usize {
     let before = LIVE.load(Relaxed);
     let streams = open(STREAMS, received);
     let bytes = LIVE.load(Relaxed) - before;

@@ -1,5 +1,5 @@
-//! Tokenline and its peers, one module a group. The criterion benches and the table run the same
-//! contenders over the same bytes.
+//! tokenline and its peers, one module per group. The criterion benches and the table run the same contenders over the
+//! same bytes.
 //!
 //! To add a contender, add one [`Contender`] to the `CONTENDERS` of its group.
 
@@ -23,13 +23,13 @@ use bytes::Bytes;
 
 use crate::corpora::Corpus;
 
-/// Size of the corpora that whole passes are made over, in bytes.
+/// The size of the corpora for complete passes, in bytes.
 pub const CORPUS_BYTES: usize = 4_000_000;
 
-/// Size of a chunk as a fast transport cuts it, in bytes.
+/// The size of a chunk from a fast transport, in bytes.
 pub const CHUNK_BYTES: usize = 64 * 1024;
 
-/// Size of a chunk that holds one token of a model, in bytes.
+/// The size of a chunk with one token of a model, in bytes.
 pub const TOKEN_BYTES: usize = 4;
 
 /// One way of doing what a group measures.
@@ -37,42 +37,41 @@ pub const TOKEN_BYTES: usize = 4;
 pub struct Contender {
     /// The name in tables and benchmark ids.
     pub name: &'static str,
-    /// Sets up, untimed, for a corpus; what it returns can be run any number of times.
+    /// Sets up a run for a corpus, untimed. The run can be repeated.
     pub prepare: for<'c> fn(&'c Corpus) -> Run<'c>,
 }
 
-/// Does the work once and answers how long its measured part took.
+/// Does the work once and returns the time of its measured part.
 ///
 /// # Panics
 ///
-/// If the work comes to another count of records than the corpus has: a contender that skips
-/// some is not one.
+/// If the number of records differs from that of the corpus: a contender must not skip any.
 pub type Run<'c> = Box<dyn FnMut() -> Duration + 'c>;
 
 /// Contenders that are compared with each other, and the corpora they are compared on.
 pub struct Group {
     /// The name in tables and benchmark ids.
     pub name: &'static str,
-    /// What is measured, in a few words.
+    /// A short description of the measurement.
     pub title: &'static str,
-    /// How a time is told in the table.
+    /// The unit of the table.
     pub unit: Unit,
-    /// The first is the one that the others are compared with.
+    /// The contenders. The others are compared with the first.
     pub contenders: &'static [Contender],
-    /// What each of them reads.
+    /// The corpora that each of them reads.
     pub corpora: Vec<Corpus>,
 }
 
-/// How the time of a run is told.
+/// The unit of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Millions of corpus bytes in a second.
+    /// Millions of corpus bytes per second.
     MegabytesPerSecond,
-    /// Nanoseconds for each chunk of [`TOKEN_BYTES`].
+    /// Nanoseconds per chunk of [`TOKEN_BYTES`].
     NanosecondsPerToken,
-    /// Nanoseconds for each server-sent event.
+    /// Nanoseconds per server-sent event.
     NanosecondsPerEvent,
-    /// Microseconds for the run.
+    /// Microseconds per run.
     Microseconds,
 }
 
@@ -85,7 +84,7 @@ pub fn groups(bytes: usize) -> Vec<Group> {
         tokens::group(bytes),
         latency::group(),
         partials::group(),
-        continuation::whole(),
+        continuation::group(),
         continuation::appended_group(),
         sse::calls(bytes),
         sse::records(bytes),
@@ -93,18 +92,16 @@ pub fn groups(bytes: usize) -> Vec<Group> {
     ]
 }
 
-/// A push machine: chunks in, validated records out.
+/// A push parser: chunks in, validated records out.
 pub trait Receiver {
-    /// Takes in the next chunk, `range` of `stream`, and answers how many validated records it
-    /// completed.
+    /// Parses the next chunk, `range` of `stream`, and returns the number of validated records that it completed.
     ///
-    /// The place is given rather than the bytes so that who takes `&[u8]` and who takes [`Bytes`]
-    /// both get theirs without a copy.
+    /// A range instead of bytes, so that contenders can take `&[u8]` or [`Bytes`] without a copy.
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize;
 }
 
-/// A run that times the whole of `pass`, which answers how many records it found.
-pub fn whole<'c>(corpus: &'c Corpus, mut pass: impl FnMut() -> usize + 'c) -> Run<'c> {
+/// A run that times `pass`, which returns its number of records.
+pub fn timed_pass<'c>(corpus: &'c Corpus, mut pass: impl FnMut() -> usize + 'c) -> Run<'c> {
     Box::new(move || {
         let start = Instant::now();
         let records = pass();
@@ -114,17 +111,17 @@ pub fn whole<'c>(corpus: &'c Corpus, mut pass: impl FnMut() -> usize + 'c) -> Ru
     })
 }
 
-/// A run that times `receiver` taking in the corpus in chunks of `size` bytes.
+/// A run that times `receiver` over the corpus in chunks of `size` bytes.
 pub fn in_chunks<'c>(corpus: &'c Corpus, size: usize, mut receiver: impl Receiver + 'c) -> Run<'c> {
-    whole(corpus, move || {
+    timed_pass(corpus, move || {
         chunks(0..corpus.bytes.len(), size).map(|chunk| receiver.receive(&corpus.bytes, chunk)).sum()
     })
 }
 
-/// A run that times what `receiver` does with the last [`TOKEN_BYTES`] of a corpus of one record;
-/// what came before them is taken in untimed, in chunks of the same size.
+/// A run that times `receiver` on the last [`TOKEN_BYTES`] of a corpus of one record. The bytes before are received untimed,
+/// in chunks of the same size.
 ///
-/// Short records are measured several times in a run, which answers the median.
+/// Short records are measured several times per run, which returns the median.
 pub fn last_chunk<'c>(corpus: &'c Corpus, mut receiver: impl Receiver + 'c) -> Run<'c> {
     let length = corpus.bytes.len();
     let head = length - TOKEN_BYTES;

@@ -1,7 +1,6 @@
-//! Deterministic corpora, the same bytes on every machine and in every year: JSON Lines, and answers of
-//! models as they come over the wire.
+//! Deterministic corpora, the same bytes on every machine: JSON Lines, and responses of models on the wire.
 
-mod chat_answers;
+mod chat_responses;
 mod conversations;
 mod definitions;
 mod mixed;
@@ -21,13 +20,13 @@ pub use sse::{Wire, openai_chat_sse};
 /// The kinds of lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// `{"entity", "definition"}`, some 130 bytes.
+    /// `{"entity", "definition"}`, about 130 bytes.
     Definitions,
-    /// A union of four record types told apart by `type`, some 190 bytes.
+    /// A union of four record types discriminated by `type`, about 190 bytes.
     Mixed,
-    /// `{"name", "parameters", "call_id"}` with nested parameters and escapes, some 290 bytes.
+    /// `{"name", "parameters", "call_id"}` with nested parameters and escapes, about 290 bytes.
     ToolCalls,
-    /// Conversations in the input contract's shape with text outside ASCII, some 2.7 KB.
+    /// Conversations with non-ASCII text, about 2.7 KB.
     Conversations,
 }
 
@@ -76,24 +75,23 @@ impl Kind {
     }
 }
 
-/// Lines of JSON, each ended by a line feed, all valid; or answers of a model in which such records,
-/// or tool calls, are to be found.
+/// Valid JSON Lines, each ended by a line feed; or responses of a model that contain such records, or tool calls.
 #[derive(Clone, Debug)]
 pub struct Corpus {
     /// The name in tables and benchmark ids.
     pub name: &'static str,
-    /// The lines, or the answers one after another.
+    /// The lines, or the responses one after another.
     pub bytes: Bytes,
-    /// How many records or calls there are: as many as lines.
+    /// The number of records or calls; for lines, the number of lines.
     pub records: usize,
     /// The JSON Schema that every record satisfies.
     pub schema: &'static str,
-    /// Of answers, what they are on the wire. Empty for lines.
+    /// The wire form of responses. Empty for lines.
     pub wire: Wire,
 }
 
 impl Corpus {
-    /// Lines of one kind: whole ones, as many as it takes to reach `bytes` bytes.
+    /// Complete lines of one kind, at least `bytes` bytes.
     #[must_use]
     pub fn generate(kind: Kind, bytes: usize) -> Self {
         let mut random = Random::new(kind.seed());
@@ -130,11 +128,10 @@ impl Corpus {
         }
     }
 
-    /// Chat answers with their analysis, as JSON on several lines: one as a model writes it, and the largest that
-    /// passes.
+    /// Chat responses with an analysis, as JSON on several lines: a typical one, and the largest valid one.
     #[must_use]
-    pub fn chat_answers() -> Vec<Self> {
-        chat_answers::all()
+    pub fn chat_responses() -> Vec<Self> {
+        chat_responses::all()
     }
 
     /// One document of about `bytes` bytes: an object with an array of records of this kind.
@@ -146,17 +143,15 @@ impl Corpus {
         Self { name, bytes, records: 1, schema: "{}", wire: Wire::default() }
     }
 
-    /// Answers of `bytes` bytes on the wire whose text is records, once for each way of cutting them
-    /// into chunks.
+    /// Responses of `bytes` bytes on the wire whose text is records, once per way to split them into chunks.
     #[must_use]
-    pub fn answers_of_records(bytes: usize) -> Vec<Self> {
+    pub fn responses_with_records(bytes: usize) -> Vec<Self> {
         sse::records(bytes)
     }
 
-    /// Answers of `bytes` bytes on the wire with native tool calls, once for each way of cutting them
-    /// into chunks.
+    /// Responses of `bytes` bytes on the wire with native tool calls, once per way to split them into chunks.
     #[must_use]
-    pub fn answers_of_calls(bytes: usize) -> Vec<Self> {
+    pub fn responses_with_calls(bytes: usize) -> Vec<Self> {
         sse::calls(bytes)
     }
 }
@@ -174,7 +169,7 @@ mod tests {
         })
     }
 
-    /// Figures are comparable over time only as long as these hold.
+    /// Figures are comparable over time only while these checksums hold.
     #[test]
     fn corpora_do_not_drift() {
         let expected = [
@@ -191,8 +186,8 @@ mod tests {
         }
         assert_eq!(checksum(&Corpus::record_of_size("64 KB", 65_536).bytes), 0xd709_7c59_d1cb_fcd2);
         assert_eq!(checksum(&openai_chat_sse("{\"a\": \"é🎉\"}\n", 4)), 0xc478_65e8_32ba_0146);
-        assert_eq!(checksum(&Corpus::answers_of_records(BYTES)[0].bytes), 0x9a1a_403d_e605_e8ff);
-        assert_eq!(checksum(&Corpus::answers_of_calls(BYTES)[0].bytes), 0xe227_d9a9_afe0_c3c9);
+        assert_eq!(checksum(&Corpus::responses_with_records(BYTES)[0].bytes), 0x9a1a_403d_e605_e8ff);
+        assert_eq!(checksum(&Corpus::responses_with_calls(BYTES)[0].bytes), 0xe227_d9a9_afe0_c3c9);
     }
 
     #[test]
@@ -205,7 +200,7 @@ mod tests {
         }
         for corpus in corpora {
             let schema = serde_json::from_str(corpus.schema).expect("the schema is JSON");
-            let validator = jsonschema::validator_for(&schema).expect("the schema is one");
+            let validator = jsonschema::validator_for(&schema).expect("a valid schema");
             let mut lines = 0;
             for line in std::str::from_utf8(&corpus.bytes).expect("UTF-8").lines() {
                 let value = serde_json::from_str(line).expect("each line is JSON");
@@ -233,19 +228,21 @@ mod tests {
     }
 
     #[test]
-    fn answers_are_cut_into_chunks() {
-        for corpora in [Corpus::answers_of_records(BYTES), Corpus::answers_of_calls(BYTES)] {
+    fn responses_are_split_into_chunks() {
+        for corpora in [Corpus::responses_with_records(BYTES), Corpus::responses_with_calls(BYTES)] {
             let names: Vec<_> = corpora.iter().map(|corpus| corpus.name).collect();
             assert_eq!(names, ["64 KiB", "one event", "16 bytes"]);
             for Corpus { bytes, wire, .. } in &corpora {
-                assert_eq!(wire.answers.concat().concat(), *bytes);
-                assert!(wire.answers.iter().all(|answer| answer.concat().ends_with(b"data: [DONE]\n\n")));
+                assert_eq!(wire.responses.concat().concat(), *bytes);
+                assert!(
+                    wire.responses.iter().all(|response| response.concat().ends_with(b"data: [DONE]\n\n"))
+                );
             }
-            let [large, events, small] = corpora.try_into().expect("three ways of cutting");
-            assert!(large.wire.answers.iter().flatten().all(|chunk| chunk.len() <= 65_536));
-            assert_eq!(events.wire.answers.concat().len(), events.wire.events);
-            assert!(events.wire.answers.iter().flatten().all(|chunk| chunk.ends_with(b"\n\n")));
-            assert!(small.wire.answers.iter().flatten().all(|chunk| chunk.len() <= 16));
+            let [large, events, small] = corpora.try_into().expect("three ways to split");
+            assert!(large.wire.responses.iter().flatten().all(|chunk| chunk.len() <= 65_536));
+            assert_eq!(events.wire.responses.concat().len(), events.wire.events);
+            assert!(events.wire.responses.iter().flatten().all(|chunk| chunk.ends_with(b"\n\n")));
+            assert!(small.wire.responses.iter().flatten().all(|chunk| chunk.len() <= 16));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A group of contenders under criterion.
+//! Runs a group of contenders with criterion.
 
 use std::time::Duration;
 

@@ -1,12 +1,11 @@
-//! What tokenline is measured on and against: deterministic corpora, the contenders (tokenline and
-//! its peers), and the two ways of running them.
+//! The benches of tokenline: deterministic corpora, the contenders (tokenline and its peers), and two ways to run them.
 //!
-//! - `cargo run --profile dist -p tokenline-benches --bin table` prints Markdown tables of medians:
-//!   interleaved rounds in one process, so that ratios hold on a machine whose clock wanders.
-//! - `cargo bench -p tokenline-benches` runs the same contenders under criterion; its `streams`
-//!   bench counts memory instead of time.
+//! - `cargo run --profile dist -p tokenline-benches --bin table` prints Markdown tables of medians over interleaved rounds in
+//!   one process, so that ratios hold on a machine of varying speed.
+//! - `cargo bench -p tokenline-benches` runs the same contenders with criterion; its `streams` bench measures memory instead
+//!   of time.
 //!
-//! Not published, and not a library for anything else.
+//! Not published; only for the benches of this workspace.
 
 pub mod contenders;
 pub mod corpora;

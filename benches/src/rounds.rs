@@ -1,23 +1,20 @@
-//! Interleaved rounds: each contender once in each round, so that a machine whose clock wanders
-//! wanders for all of them alike.
+//! Interleaved rounds: each contender once per round, so that changes of the machine's speed affect all of them alike.
 
 use std::time::Duration;
 
 use crate::contenders::{Group, TOKEN_BYTES, Unit};
 use crate::corpora::Corpus;
 
-/// What was measured of one contender on one corpus.
+/// The figures of one contender on one corpus.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
     /// Median over the rounds, in the group's unit.
     pub value: f64,
-    /// How many times as fast as the group's first contender: the median of the ratios within
-    /// each round.
+    /// The speed relative to the group's first contender: the median of the ratios within each round.
     pub ratio: f64,
 }
 
-/// Runs `rounds` rounds, and one before them that does not count. The answer has a row for each
-/// contender with a cell for each corpus.
+/// Runs `rounds` rounds after a warm-up round. Returns a row per contender with a cell per corpus.
 ///
 /// # Panics
 ///
@@ -38,7 +35,7 @@ pub fn measure(group: &Group, rounds: usize) -> Vec<Vec<Cell>> {
     table
 }
 
-/// Seconds of each contender in each round.
+/// The seconds of each contender in each round.
 fn times(group: &Group, corpus: &Corpus, rounds: usize) -> Vec<Vec<f64>> {
     let mut runs: Vec<_> = group.contenders.iter().map(|contender| (contender.prepare)(corpus)).collect();
     for run in &mut runs {
@@ -46,10 +43,10 @@ fn times(group: &Group, corpus: &Corpus, rounds: usize) -> Vec<Vec<f64>> {
     }
     let mut times = vec![Vec::with_capacity(rounds); runs.len()];
     for round in 0..rounds {
-        // Each round starts with another contender, so that none always follows the same one.
+        // Each round starts with a different contender, so that none always follows the same one.
         for step in 0..runs.len() {
             let index = (round + step) % runs.len();
-            // A clock too coarse to see a run must not make a ratio infinite.
+            // A coarse clock must not make a ratio infinite.
             let time = runs[index]().max(Duration::from_nanos(1));
             times[index].push(time.as_secs_f64());
         }
@@ -67,7 +64,7 @@ fn in_unit(unit: Unit, corpus: &Corpus, seconds: f64) -> f64 {
     }
 }
 
-/// The middle of the values; of an even count the upper one of the two in the middle.
+/// The median of the values; the upper one for an even number.
 fn median(values: impl Iterator<Item = f64>) -> f64 {
     let mut values: Vec<f64> = values.collect();
     values.sort_unstable_by(f64::total_cmp);
@@ -80,7 +77,7 @@ mod tests {
     use crate::contenders::parse;
 
     #[test]
-    fn a_row_for_each_contender_and_a_cell_for_each_corpus() {
+    fn a_row_per_contender_and_a_cell_per_corpus() {
         let group = parse::group(10_000);
         let table = measure(&group, 3);
         assert_eq!(table.len(), group.contenders.len());
@@ -92,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_one() {
+    fn median_of_odd_and_even_counts() {
         assert_eq!(median([3.0, 1.0, 2.0].into_iter()), 2.0);
         assert_eq!(median([4.0, 1.0, 2.0, 3.0].into_iter()), 3.0);
     }

@@ -33,22 +33,22 @@ fn agent(
 ) -> impl Stream<Item = Result<String, Failure>> {
     try_stream! {
         loop {
-            let asked = client.stream(&request)?.with_tools(tools.clone()).with_message();
-            let asked = asked.map_parser(|parser| parser.text_as(TextMode::Text).with_text_and_reasoning());
-            let mut response = asked.send().await?;
+            let turn = client.stream(&request)?.with_tools(tools.clone()).with_message();
+            let turn = turn.map_parser(|parser| parser.text_as(TextMode::Text).with_text_and_reasoning());
+            let mut response = turn.send().await?;
             let mut results = Vec::new();
             while let Some(event) = response.next().await {
                 match event? {
                     ResponseEvent::Text { text, .. } => yield text.to_string(),
                     ResponseEvent::ToolCall { call, .. } => results.push(tokio::spawn(search(call))),
-                    // Tell the model why, so that it can try again.
+                    // Tell the model the reason, so that it can try again.
                     ResponseEvent::RejectedCall { call, .. } => {
-                        results.extend(Message::rejected(&call).map(|(_, why)| tokio::spawn(async { why })));
+                        results.extend(Message::rejected(&call).map(|(_, message)| tokio::spawn(async { message })));
                     }
                     _ => {}
                 }
             }
-            // Includes the signatures of the reasoning, which some providers want back.
+            // Includes the signatures of the reasoning, which some providers expect back.
             request.messages.extend(response.into_message());
             if results.is_empty() {
                 break;

@@ -1,4 +1,4 @@
-//! The result file of a batch to rows of a table, on all cores.
+//! Converts the result file of a batch to rows of a table, on all cores.
 //!
 //! `cargo run -p tokenline-examples --example batch_rows RESULTS`, where RESULTS is an output file of OpenAI's batch API
 

@@ -1,4 +1,4 @@
-//! A response that a token limit cuts off: the rest is requested, and each record comes once.
+//! Continues a response that a token limit cuts off: requests the rest, and yields each record once.
 //!
 //! `cargo run -p tokenline-examples --example continued BASE_URL MODEL`
 

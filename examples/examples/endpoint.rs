@@ -1,4 +1,4 @@
-//! An HTTP endpoint that forwards validated records while the model writes: `/definitions` as NDJSON, `/definitions/events`
+//! An HTTP endpoint that forwards validated records while the model is writing: `/definitions` as NDJSON, `/definitions/events`
 //! as server-sent events. When the browser leaves, the connection to the model is closed.
 //!
 //! Start `tokenline replay`, then: `cargo run -p tokenline-examples --example endpoint [BASE_URL MODEL]`

@@ -1,4 +1,4 @@
-//! The tokio-util codec: typed records over anything that reads and writes.
+//! The tokio-util codec: typed records over any reader or writer.
 //!
 //! `cargo run -p tokenline-examples --example framed`
 

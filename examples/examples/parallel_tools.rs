@@ -1,4 +1,4 @@
-//! Tools in parallel: each call runs the moment it is complete, while the model still writes the next one.
+//! Parallel tools: each call runs the moment it is complete, while the model is writing the next one.
 //!
 //! Start `tokenline replay`, then: `cargo run -p tokenline-examples --example parallel_tools [BASE_URL MODEL]`
 
@@ -35,11 +35,11 @@ async fn main() -> Result<(), Box<dyn Error>> {
     let response = client
         .stream(&request)?
         .with_tools(tools)
-        // This model writes its calls into the text.
+        // This model writes its calls in the text.
         .map_parser(|parser| parser.text_as(TextMode::ToolCalls))
         .send()
         .await?;
-    // At most eight at once, in the order in which they finish.
+    // Up to eight run at once; results arrive in the order in which they finish.
     let mut results = response.tool_calls().map(|call| async { search(call?).await }).buffer_unordered(8);
     while let Some(result) = results.next().await {
         println!("{}", result?);

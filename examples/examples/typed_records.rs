@@ -1,4 +1,4 @@
-//! Typed records from a model, each as soon as it is complete, checked against the JSON Schema of its type.
+//! Typed records from a model, each as soon as it is complete, validated against the JSON Schema of its type.
 //!
 //! Start `tokenline replay`, then: `cargo run -p tokenline-examples --example typed_records [BASE_URL MODEL]`
 

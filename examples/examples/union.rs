@@ -1,4 +1,4 @@
-//! Records of several types in one stream: a union that the member `type` tells apart.
+//! Records of several types in one stream: a union discriminated by the member `type`.
 //!
 //! Start `tokenline replay`, then: `cargo run -p tokenline-examples --example union [BASE_URL MODEL]`
 

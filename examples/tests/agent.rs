@@ -1,4 +1,4 @@
-//! The agent against servers that refuse a turn without what they attached to the one before.
+//! The agent against servers that reject a turn without the opaque data of the previous one.
 
 #[path = "../../crates/tokenline-llm/tests/common/conversation.rs"]
 #[allow(unreachable_pub, reason = "a module shared by several test programs")]
@@ -11,7 +11,7 @@ use std::thread;
 
 use tokenline::llm::Provider;
 
-/// A request's body.
+/// Reads the body of a request.
 fn read(socket: &TcpStream) -> String {
     let mut socket = BufReader::new(socket);
     let (mut length, mut line) = (0, String::new());
@@ -28,8 +28,8 @@ fn read(socket: &TcpStream) -> String {
 }
 
 #[test]
-fn it_gets_through_three_turns_with_parallel_calls() {
-    // Beside the test programs, in the folder of the examples.
+fn completes_three_turns_with_parallel_calls() {
+    // In the examples directory, next to the test programs.
     let program = std::env::current_exe().expect("a program");
     let program = program.ancestors().nth(2).expect("a folder").join("examples/agent");
     for provider in [Provider::Anthropic, Provider::Gemini, Provider::OpenAiResponses] {

@@ -1,4 +1,4 @@
-//! Every example, against servers on this machine that replay recorded responses.
+//! Runs every example against local servers that replay recorded responses.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
@@ -10,7 +10,7 @@ use std::time::Duration;
 use tokenline::llm::replay::{self, Chunking, Gate, Pace, Recording, ReplayServer};
 use tokio::task::spawn_blocking;
 
-/// The program of an example, which `cargo test` builds beside the test programs.
+/// The program of an example, which `cargo test` builds.
 fn example(name: &str) -> Command {
     let program = std::env::current_exe().expect("a program");
     let folder: PathBuf = program.ancestors().nth(2).expect("a folder").join("examples");
@@ -25,7 +25,7 @@ async fn run(name: &str, args: &[&str]) -> Output {
     spawn_blocking(move || command.output().expect("the example starts")).await.expect("it ends")
 }
 
-fn told(output: &Output) -> (String, String) {
+fn output_text(output: &Output) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     (text(&output.stdout), text(&output.stderr))
 }
@@ -35,7 +35,7 @@ async fn serve(recordings: impl IntoIterator<Item = Recording>) -> ReplayServer 
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn examples_that_ask_a_model_print_what_it_sends() {
+async fn examples_with_a_model_print_its_records() {
     let server = serve(replay::builtin()).await;
     for (name, lines, says) in [
         ("typed_records", 8, "ribosome: The organelle that contains the ribosome."),
@@ -43,7 +43,7 @@ async fn examples_that_ask_a_model_print_what_it_sends() {
         ("parallel_tools", 4, "cell nucleus function: 2 results"),
     ] {
         let output = run(name, &[&server.url()]).await;
-        let (out, err) = told(&output);
+        let (out, err) = output_text(&output);
         assert!(output.status.success(), "{name}: {err}");
         assert_eq!((out.lines().count(), out.contains(says)), (lines, true), "{name}: {out}");
     }
@@ -83,7 +83,7 @@ async fn a_cut_off_response_is_continued() {
         }
     });
     let output = run("continued", &[&url, "m"]).await;
-    let (out, err) = told(&output);
+    let (out, err) = output_text(&output);
     assert_eq!(out, "Po\nRhine\n2 rivers in 2 requests\n", "{err}");
     server.join().expect("both requests were made");
 }
@@ -115,7 +115,7 @@ async fn files_are_validated_and_batches_are_read() {
     let expected = format!(
         "{records}:2:6: schema_validation_failed: expected type integer, found a string (at /n)\n1 valid lines, 1 errors\n"
     );
-    assert_eq!((output.status.code(), told(&output).0), (Some(1), expected));
+    assert_eq!((output.status.code(), output_text(&output).0), (Some(1), expected));
 
     let line = |id: usize, content: &str| {
         let content = serde_json::json!(content);
@@ -133,7 +133,7 @@ async fn files_are_validated_and_batches_are_read() {
     batch += "{\"custom_id\":\"late\",\"response\":null,\"error\":{\"message\":\"expired\"}}\n";
     batch += &line(100, "{\"entity\":1}");
     let output = run("batch_rows", &[&file("batch.jsonl", &batch)]).await;
-    let (out, err) = told(&output);
+    let (out, err) = output_text(&output);
     let expected: String = (0..100).map(|id| format!("{id}\tDNA\tgenes\n{id}\tRNA\tcopy\n")).collect();
     assert_eq!(out, expected);
     assert!(err.contains("late: expired\n") && err.contains("100: 1:"), "{err}");
@@ -141,12 +141,12 @@ async fn files_are_validated_and_batches_are_read() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_codec_reads_what_it_wrote() {
-    let (out, err) = told(&run("framed", &[]).await);
+    let (out, err) = output_text(&run("framed", &[]).await);
     assert_eq!(out.lines().count(), 3, "{out}{err}");
     assert!(out.contains("line 2: Point { x: -3.0, y: 0.0 }") && out.contains("rejected: 3:"), "{out}");
 }
 
-/// The example's server, ended with the test.
+/// The example's server, stopped on drop.
 struct Endpoint(std::process::Child, String);
 
 impl Endpoint {
@@ -191,7 +191,7 @@ async fn the_endpoint_forwards_records_in_both_formats() {
     .expect("it serves");
 }
 
-/// The model is not paid for what nobody reads.
+/// No tokens are paid for after the reader is gone.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_endpoint_stops_the_model_when_the_browser_leaves() {
     let gate = Gate::new();

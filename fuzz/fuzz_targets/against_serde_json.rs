@@ -1,4 +1,4 @@
-//! The parser accepts and reads what serde_json does, whole and in pieces.
+//! The parser accepts the same documents as serde_json and reads the same values, for any chunks.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

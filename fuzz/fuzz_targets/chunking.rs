@@ -1,20 +1,19 @@
-//! Any cut, same events: the input whole against the input in pieces whose sizes it chooses itself.
+//! The events do not depend on the chunks: the whole input against chunks whose sizes it determines itself.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::{CallFormat, Event, LentEvent, Limits, Options, RecordDecoder, Release};
 
-/// The events, apart from how the records grew.
-fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
-    // What follows a tag for thinking that nothing closes is looked at once more, and so is what is told of a growing
-    // record, or may be a call.
-    let most = if options.partials || options.looks_for_calls() { 6 } else { 4 };
+/// The events, except partials.
+fn decode<'a>(options: &Options, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+    // Text after an unclosed think tag is scanned once more, and so are partial records and possible calls.
+    let max_passes = if options.partials || options.looks_for_calls() { 6 } else { 4 };
     let mut decoder = RecordDecoder::new(options.clone());
     let mut seen = Vec::new();
     let mut bytes = 0;
-    for piece in pieces {
-        bytes += piece.len() as u64;
-        let mut rest = piece;
+    for chunk in chunks {
+        bytes += chunk.len() as u64;
+        let mut rest = chunk;
         loop {
             let decoded = decoder.decode(rest);
             let consumed = decoded.consumed;
@@ -30,7 +29,7 @@ fn decode<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> 
     while let Some(event) = decoder.finish() {
         seen.extend(describe(&event));
     }
-    assert!(decoder.examined() <= most * bytes, "linear work");
+    assert!(decoder.examined() <= max_passes * bytes, "linear work");
     seen
 }
 
@@ -69,14 +68,14 @@ fuzz_target!(|data: &[u8]| {
     let whole = decode(&options, [input]);
     let mut state = u32::from(*seed) + 1;
     let mut rest = input;
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     while !rest.is_empty() {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let size = (state >> 24) as usize % 9;
-        let (piece, left) = rest.split_at(size.min(rest.len()));
-        pieces.push(piece);
+        let (chunk, left) = rest.split_at(size.min(rest.len()));
+        chunks.push(chunk);
         rest = left;
     }
-    assert_eq!(decode(&options, pieces), whole);
+    assert_eq!(decode(&options, chunks), whole);
     assert_eq!(decode(&options, input.chunks(1)), whole);
 });

@@ -1,5 +1,5 @@
-//! A text in any pieces has the contexts of the whole; what is whole of it is JSON; a document that is cut
-//! anywhere and continued with the requested overlap is the document; and no merge spoils its base.
+//! The contexts of a text do not depend on its chunks; its complete part is JSON; a document that is cut off anywhere and
+//! continued with the requested overlap is restored; and a failed merge leaves its base unchanged.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -68,7 +68,7 @@ fuzz_target!(|data: &[u8]| {
         assert!(merged.text().starts_with(&before.0));
         assert!(!matches!(merged.status(), Status::Malformed(_)));
         if before.1 == Status::Open {
-            // The parser that went on has read what a new one reads.
+            // The resumed parser agrees with a new one.
             assert_eq!(merged.contexts(&options), Document::of(merged.text()).contexts(&options));
             assert_eq!(merged.text().len(), before.0.len() + report.added);
         }

@@ -1,11 +1,11 @@
-//! Any bytes, cut anywhere, give one report, and its counts add up.
+//! The report does not depend on the chunks or threads, and its counts add up.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tokenline_conversations::{ConversationValidator, ErrorCode, Profile, ValidationReport};
 use tokenline_core::Limits;
 
-/// Lines that fit, in place of one byte each, so that there are some.
+/// Replaces some bytes by parts of valid lines, so that there are valid lines.
 fn input(data: &[u8]) -> Vec<u8> {
     let mut input = Vec::new();
     for byte in data {
@@ -30,31 +30,31 @@ fuzz_target!(|data: &[u8]| {
         let limits = Limits { line_bytes, ..Limits::default() };
         ConversationValidator::new(profile).limits(limits).max_errors(max_errors)
     };
-    let mut told = 0;
+    let mut invalid_lines = 0;
     let mut whole = validator().on_invalid(|_| {
-        told += 1;
+        invalid_lines += 1;
         Ok(())
     });
-    whole.read("in", &*input).expect("it is read");
-    let whole = whole.finish().expect("it is told");
-    adds_up(&whole, told, max_errors);
+    whole.read("in", &*input).expect("readable");
+    let whole = whole.finish().expect("a report");
+    check_counts(&whole, invalid_lines, max_errors);
 
     let mut threads = validator().jobs(2);
-    threads.read("in", &*input).expect("it is read");
-    assert_eq!(threads.finish().expect("it is told"), whole);
+    threads.read("in", &*input).expect("readable");
+    assert_eq!(threads.finish().expect("a report"), whole);
 
     let mut pushed = validator();
     pushed.begin("in");
-    input.chunks(usize::from(*size).max(1)).for_each(|piece| pushed.push(piece));
-    assert_eq!(pushed.finish().expect("it is told"), whole);
+    input.chunks(usize::from(*size).max(1)).for_each(|chunk| pushed.push(chunk));
+    assert_eq!(pushed.finish().expect("a report"), whole);
 });
 
-fn adds_up(report: &ValidationReport, told: u64, max_errors: usize) {
+fn check_counts(report: &ValidationReport, invalid_lines: u64, max_errors: usize) {
     let is_empty = u64::from(report.non_empty_lines == 0);
     assert!(report.non_empty_lines <= report.total_lines);
     assert_eq!(report.valid_conversation_count + report.invalid_line_count, report.non_empty_lines);
-    assert_eq!(report.invalid_line_count, told);
-    assert_eq!(report.error_count, told + is_empty);
+    assert_eq!(report.invalid_line_count, invalid_lines);
+    assert_eq!(report.error_count, invalid_lines + is_empty);
     assert_eq!(report.errors.len() as u64 + report.dropped_error_count, report.error_count);
     assert!(report.errors.len() <= max_errors);
     assert_eq!(report.is_valid, report.error_count == 0);
@@ -62,10 +62,10 @@ fn adds_up(report: &ValidationReport, told: u64, max_errors: usize) {
     assert_eq!(report.summary.conversation_count, report.valid_conversation_count);
     assert!(report.summary.unique_user_count <= report.valid_conversation_count);
     assert!(report.errors.is_sorted_by(|one, next| one.line_number < next.line_number));
-    let of = |code| report.errors.iter().filter(|error| error.code == code).count() as u64;
-    assert!(of(ErrorCode::DuplicateConversationId) <= report.duplicate_conversation_id_count);
+    let count = |code| report.errors.iter().filter(|error| error.code == code).count() as u64;
+    assert!(count(ErrorCode::DuplicateConversationId) <= report.duplicate_conversation_id_count);
     if report.dropped_error_count == 0 {
-        assert_eq!(of(ErrorCode::DuplicateConversationId), report.duplicate_conversation_id_count);
-        assert_eq!(of(ErrorCode::EmptyDataset), is_empty);
+        assert_eq!(count(ErrorCode::DuplicateConversationId), report.duplicate_conversation_id_count);
+        assert_eq!(count(ErrorCode::EmptyDataset), is_empty);
     }
 }

@@ -1,15 +1,15 @@
-//! Server-sent events are the same however the bytes are cut.
+//! Server-sent events do not depend on the chunks.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
 use tokenline_core::Limits;
 use tokenline_core::sse::SseDecoder;
 
-fn decode<'a>(limits: Limits, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+fn decode<'a>(limits: Limits, chunks: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
     let mut decoder = SseDecoder::new(limits);
     let mut seen = Vec::new();
-    for piece in pieces {
-        let mut rest = piece;
+    for chunk in chunks {
+        let mut rest = chunk;
         loop {
             let decoded = decoder.decode(rest);
             let consumed = decoded.consumed;

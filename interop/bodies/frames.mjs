@@ -1,4 +1,4 @@
-// How bodies are written down.
+// Formats of bodies.
 
 export const sse = (events) => events.map((event) => `data: ${JSON.stringify(event)}\n\n`).join('');
 export const named = (events) =>

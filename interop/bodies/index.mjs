@@ -1,5 +1,5 @@
-// What aimock cannot say and the providers do: errors in the middle of a stream, pings, the real names of the
-// ends, CRLF, thinking under its real name. Written by hand, after the providers' documentation.
+// What providers send and aimock cannot: errors in the middle of a stream, pings, the real finish reasons, CRLF, thinking
+// under its real name. Written by hand from the providers' documentation.
 
 import { anthropic } from './anthropic.mjs';
 import { gemini } from './gemini.mjs';

@@ -24,7 +24,7 @@ const functionCall = (args, status) => ({
   arguments: args,
 });
 
-/** A message with one part, in two fragments; `status` as the item ends. */
+/** A message with one part, in two fragments, and the final `status` of the item. */
 function said(type, [one, two], status = 'completed') {
   const at = { item_id: 'msg_1', output_index: 0, content_index: 0 };
   const kind = type === 'refusal' ? 'refusal' : 'output_text';
@@ -51,7 +51,7 @@ export const openaiResponses = {
       }),
     },
   ]),
-  // Recorded like so: `.done` comes for arguments that are not, and only the item's status tells.
+  // As recorded: `.done` comes even for truncated arguments; only the item's status shows it.
   'length-in-call': named([
     created,
     { type: 'response.output_item.added', output_index: 0, item: functionCall('', 'in_progress') },

@@ -1,12 +1,12 @@
 // Anthropic messages, decoded by `@anthropic-ai/sdk`.
 
 import Anthropic from '@anthropic-ai/sdk';
-import { drain, failure } from './answer.mjs';
+import { drain, failure } from './response.mjs';
 
 export const provider = 'anthropic';
 export const extension = 'sse';
 
-/** Asks for a stream and gathers what the SDK makes of it. */
+/** Requests a stream, and collects what the SDK decodes. */
 export async function ask({ url, model, prompt, signal }) {
   const client = new Anthropic({
     baseURL: url,
@@ -28,7 +28,7 @@ export async function ask({ url, model, prompt, signal }) {
       seen.opened.push(event.content_block.name);
     }
   });
-  // The SDK shows partial input as an object too; only a block that has stopped is a whole call.
+  // The SDK shows partial input as an object, too; only a stopped block is a complete call.
   stream.on('contentBlock', (block) => {
     if (block.type !== 'tool_use') return;
     seen.calls.push({ id: block.id, name: block.name, arguments: structuredClone(block.input) });
@@ -60,26 +60,26 @@ function whole(seen) {
   const text = of('text').map((block) => block.text);
   const thinking = of('thinking').map((block) => block.thinking);
   const both = { text: text.join(''), reasoning: thinking.join('') };
-  // Only this reason says that the calls in the message are whole; otherwise the last one's input may be cut.
+  // Only with this reason are all calls complete; otherwise the input of the last one may be truncated.
   if (seen.message.stop_reason !== 'tool_use') return { ...broken(seen), ...both };
   const calls = of('tool_use').map(({ id, name, input }) => ({ id, name, arguments: structuredClone(input) }));
   return { ...both, calls, cut: [] };
 }
 
-/** What is read from the cache and written to it is not among Anthropic's `input_tokens`. */
+/** Anthropic's `input_tokens` exclude cache reads and writes. */
 function used(usage) {
   const { input_tokens, cache_creation_input_tokens: written, cache_read_input_tokens: read } = usage;
   return [input_tokens + (written ?? 0) + (read ?? 0), usage.output_tokens];
 }
 
-/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+/** Sends `request` (see `requests.mjs`) with the SDK; ignores the response. */
 export async function send({ url, key, request, signal }) {
   const { model, system, messages, tools, schema, maxTokens, temperature } = request;
   const client = new Anthropic({ baseURL: url, apiKey: key, authToken: null, maxRetries: 0, logLevel: 'off' });
   const stream = await client.messages.create(
     {
       model,
-      max_tokens: maxTokens ?? 8192, // must be there; this is tokenline's
+      max_tokens: maxTokens ?? 8192, // required; tokenline's default
       system,
       messages: turns(messages),
       tools: tools?.map(({ parameters, ...tool }) => ({ ...tool, input_schema: parameters })),
@@ -92,7 +92,7 @@ export async function send({ url, key, request, signal }) {
   await drain(stream);
 }
 
-/** Results are the user's, and what one side says is one message. */
+/** Results belong to the user; consecutive content of one role is one message. */
 function turns(messages) {
   const all = [];
   for (const message of messages) {

@@ -1,16 +1,17 @@
-// Amazon Bedrock's ConverseStream, decoded by `@aws-sdk/client-bedrock-runtime`. Only for part 2: aimock does not know it.
+// Amazon Bedrock's ConverseStream, decoded by `@aws-sdk/client-bedrock-runtime`. Only for part 2: aimock does not support
+// it.
 
 import { BedrockRuntimeClient, ConverseStreamCommand } from '@aws-sdk/client-bedrock-runtime';
 import { NodeHttpHandler } from '@smithy/node-http-handler';
-import { failure, parsedCalls } from './answer.mjs';
+import { failure, parsedCalls } from './response.mjs';
 import { eventStream } from './event-stream.mjs';
 
 export const provider = 'bedrock';
 export const extension = 'messages';
-/** Fixtures list messages; AWS's codec writes them. */
+/** Fixtures list messages, which AWS's codec encodes. */
 export const encode = eventStream;
 
-/** Asks for a stream and gathers what the SDK makes of it. */
+/** Requests a stream, and collects what the SDK decodes. */
 export async function ask({ url, model, prompt, signal }) {
   const client = new BedrockRuntimeClient({
     endpoint: url,
@@ -41,7 +42,7 @@ export async function ask({ url, model, prompt, signal }) {
 }
 
 function add(seen, { messageStart, contentBlockStart, contentBlockDelta, contentBlockStop, messageStop, metadata }) {
-  // A proxy that has tried again begins anew.
+  // A proxy that retries starts over.
   if (messageStart) seen.blocks.clear();
   const call = contentBlockStart?.start?.toolUse;
   if (call && call.type !== 'server_tool_use') {

@@ -10,9 +10,9 @@ const codec = new EventStreamCodec(
 const string = (value) => ({ type: 'string', value });
 
 /**
- * The messages that a fixture lists, a line each: `event NAME PAYLOAD`, `exception NAME PAYLOAD` or `error CODE MESSAGE`;
- * before that `corrupt` (its checksum is wrong), `lost` (the checksum of its lengths is wrong) or `cut N` (without its
- * last N bytes).
+ * Encodes the messages that a fixture lists, one per line: `event NAME PAYLOAD`, `exception NAME PAYLOAD` or `error CODE
+ * MESSAGE`; optionally after `corrupt` (wrong checksum), `lost` (wrong checksum of its lengths) or `cut N` (without its last
+ * N bytes).
  */
 export function eventStream(listed) {
   return Buffer.concat(listed.split('\n').filter(Boolean).map(message));

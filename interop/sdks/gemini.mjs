@@ -1,15 +1,15 @@
 // Gemini streamGenerateContent, decoded by `@google/genai`.
 
 import { GoogleGenAI } from '@google/genai';
-import { drain, failure } from './answer.mjs';
+import { drain, failure } from './response.mjs';
 
 export const provider = 'gemini';
 export const extension = 'sse';
 
-/** Asks for a stream and gathers what the SDK makes of it. */
+/** Requests a stream, and collects what the SDK decodes. */
 export async function ask({ url, model, prompt, signal }) {
   const client = new GoogleGenAI({ apiKey: 'none', vertexai: false, httpOptions: { baseUrl: url } });
-  const answer = {
+  const response = {
     text: '',
     reasoning: '',
     refusal: '',
@@ -28,29 +28,29 @@ export async function ask({ url, model, prompt, signal }) {
     for await (const chunk of chunks) {
       const { content, finishReason } = chunk.candidates?.find(({ index }) => !index) ?? {};
       for (const part of content?.parts ?? []) {
-        if (part.thoughtSignature) answer.opaque.push(part.thoughtSignature);
-        if (part.text) answer[part.thought ? 'reasoning' : 'text'] += part.text;
-        // What has no name is more of a call before it. The SDK hands it on, and leaves joining it to others.
+        if (part.thoughtSignature) response.opaque.push(part.thoughtSignature);
+        if (part.text) response[part.thought ? 'reasoning' : 'text'] += part.text;
+        // A part without a name continues the previous call. The SDK does not join them.
         if (part.functionCall?.name) raw.push(part.functionCall);
       }
       const { blockReason, blockReasonMessage } = chunk.promptFeedback ?? {};
-      answer.refusal += blockReasonMessage ?? '';
-      answer.reason = finishReason ?? blockReason ?? answer.reason;
-      if (chunk.usageMetadata) answer.usage = used(chunk.usageMetadata);
+      response.refusal += blockReasonMessage ?? '';
+      response.reason = finishReason ?? blockReason ?? response.reason;
+      if (chunk.usageMetadata) response.usage = used(chunk.usageMetadata);
     }
   } catch (thrown) {
-    answer.error = failure(thrown);
+    response.error = failure(thrown);
   }
-  // Nothing ends a stream of Gemini's but its last chunk, which says why it is the last.
-  const ended = !answer.error && answer.reason !== null;
-  return { ...answer, ...sorted(raw, ended && answer.reason !== 'MAX_TOKENS'), ended };
+  // The last chunk of a Gemini stream has the finish reason; there is no other end.
+  const ended = !response.error && response.reason !== null;
+  return { ...response, ...sorted(raw, ended && response.reason !== 'MAX_TOKENS'), ended };
 }
 
 function sorted(raw, isWhole) {
   const calls = [];
   const cut = [];
   for (const { id, name, args, partialArgs, willContinue } of raw) {
-    // No arguments at all are `{}`, but only the end proves that none were to follow.
+    // Empty arguments are `{}`, but only the end confirms that none follow.
     const none = isWhole && !partialArgs ? {} : undefined;
     if (!willContinue && (args ?? none)) calls.push({ id, name, arguments: args ?? none });
     else cut.push({ name });
@@ -58,14 +58,14 @@ function sorted(raw, isWhole) {
   return { calls, cut };
 }
 
-/** Thoughts are not among the candidates' tokens, nor what tools of the server said among the prompt's. */
+/** Gemini counts thoughts and the results of server tools separately. */
 function used(usage) {
   const { promptTokenCount, toolUsePromptTokenCount, candidatesTokenCount, thoughtsTokenCount } = usage;
   const sum = (one, other) => (one === undefined ? other : one + (other ?? 0));
   return [sum(promptTokenCount, toolUsePromptTokenCount), sum(candidatesTokenCount, thoughtsTokenCount)];
 }
 
-/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+/** Sends `request` (see `requests.mjs`) with the SDK; ignores the response. */
 export async function send({ url, key, request, signal }) {
   const { model, system, messages, tools, schema, maxTokens, temperature } = request;
   const client = new GoogleGenAI({ apiKey: key, vertexai: false, httpOptions: { baseUrl: url } });
@@ -89,9 +89,9 @@ export async function send({ url, key, request, signal }) {
   await drain(chunks);
 }
 
-/** Responses are the user's, and what one side says is one content. */
+/** Function responses belong to the user; consecutive parts of one role are one content. */
 function turns(messages) {
-  const names = new Map(); // of the functions that were called, by their calls' ids
+  const names = new Map(); // of the called functions, by call id
   const all = [];
   for (const { role, content, tool_calls: calls = [], tool_call_id: id } of messages) {
     for (const call of calls) names.set(call.id, call.function.name);
@@ -112,7 +112,7 @@ function functionCall({ id, function: { name, arguments: text } }) {
   return { functionCall: { id, name, args: JSON.parse(text) } };
 }
 
-/** A response is an object; what is none is its `output`. */
+/** A function response is an object; any other value is its `output`. */
 function responded(content) {
   return content.startsWith('{') ? JSON.parse(content) : { output: content };
 }

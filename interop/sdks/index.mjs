@@ -1,4 +1,4 @@
-// The providers, in the order they are checked.
+// The providers, in the order of the checks.
 
 import * as anthropic from './anthropic.mjs';
 import * as bedrock from './bedrock.mjs';
@@ -9,5 +9,5 @@ import * as openaiResponses from './openai-responses.mjs';
 
 export const SDKS = [openaiChat, openaiResponses, anthropic, gemini, ollama];
 
-/** Those that can be served: also what aimock does not know. */
+/** The providers that can be replayed, including those that aimock does not support. */
 export const REPLAYED = [...SDKS, bedrock];

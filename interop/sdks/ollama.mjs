@@ -1,17 +1,17 @@
 // Ollama /api/chat, decoded by the `ollama` package.
 
 import { Ollama } from 'ollama';
-import { drain, failure } from './answer.mjs';
+import { drain, failure } from './response.mjs';
 
 export const provider = 'ollama';
 export const extension = 'ndjson';
 
-/** Asks for a stream and gathers what the SDK makes of it. */
+/** Requests a stream, and collects what the SDK decodes. */
 export async function ask({ url, model, prompt, signal }) {
-  // `tokenline replay` has no `/api/generate`; it serves what was recorded there at `/api/chat`.
+  // `tokenline replay` has no `/api/generate`; it serves those recordings at `/api/chat`.
   const send = (to, init) => fetch(to.replace(/generate$/, 'chat'), { ...init, signal });
   const client = new Ollama({ host: url, fetch: send });
-  const answer = {
+  const response = {
     text: '',
     reasoning: '',
     refusal: '',
@@ -28,23 +28,23 @@ export async function ask({ url, model, prompt, signal }) {
     for await (const part of parts) {
       const { content, thinking, tool_calls: calls } =
         part.message ?? { content: part.response, thinking: part.thinking };
-      answer.text += content ?? '';
-      answer.reasoning += thinking ?? '';
+      response.text += content ?? '';
+      response.reasoning += thinking ?? '';
       for (const { id, function: call } of calls ?? []) {
-        answer.calls.push({ id, name: call.name, arguments: call.arguments });
+        response.calls.push({ id, name: call.name, arguments: call.arguments });
       }
       if (!part.done) continue;
-      answer.reason = part.done_reason ?? null;
-      answer.usage = [part.prompt_eval_count, part.eval_count];
+      response.reason = part.done_reason ?? null;
+      response.usage = [part.prompt_eval_count, part.eval_count];
     }
   } catch (thrown) {
-    answer.error = failure(thrown);
+    response.error = failure(thrown);
   }
-  // The SDK itself throws when no line said `done`.
-  return { ...answer, ended: !answer.error };
+  // The SDK throws if no line has `done`.
+  return { ...response, ended: !response.error };
 }
 
-/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+/** Sends `request` (see `requests.mjs`) with the SDK; ignores the response. */
 export async function send({ url, key, request, signal }) {
   const { model, system, messages, tools, schema, maxTokens, temperature } = request;
   const client = new Ollama({
@@ -65,7 +65,7 @@ export async function send({ url, key, request, signal }) {
   await drain(parts);
 }
 
-/** Without ids: a result is that of the tool it names. */
+/** Without ids: a result names its tool. */
 function inOllamas({ role, content, tool_calls: calls, tool_call_id: id }, messages) {
   const called = messages.flatMap((message) => message.tool_calls ?? []).find((call) => call.id === id);
   return {

@@ -1,12 +1,12 @@
 // OpenAI chat completions, decoded by the `openai` package.
 
 import OpenAI from 'openai';
-import { drain, failure, parsedCalls } from './answer.mjs';
+import { drain, failure, parsedCalls } from './response.mjs';
 
 export const provider = 'openai-chat';
 export const extension = 'sse';
 
-/** Asks for a stream and gathers what the SDK makes of it. */
+/** Requests a stream, and collects what the SDK decodes. */
 export async function ask({ url, model, prompt, signal }) {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0, logLevel: 'off' });
   const stream = client.chat.completions.stream(
@@ -16,11 +16,11 @@ export async function ask({ url, model, prompt, signal }) {
   const seen = { reasoning: '', message: {}, reason: null, usage: null };
   stream.on('chunk', (chunk, snapshot) => {
     const choice = snapshot.choices[0];
-    // The snapshot is dropped when the stream breaks, so what it held by then is kept here.
+    // The SDK drops its snapshot if the stream breaks, so keep a copy.
     seen.message = choice?.message ?? seen.message;
     seen.reason = choice?.finish_reason ?? seen.reason;
     seen.usage = chunk.usage ?? seen.usage;
-    // The SDK does not know reasoning: it keeps the last fragment only, so they are joined here.
+    // The SDK does not support reasoning: it keeps only the last fragment, so join them here.
     const delta = chunk.choices.find(({ index }) => index === 0)?.delta;
     seen.reasoning += delta?.reasoning_content ?? delta?.reasoning ?? '';
   });
@@ -48,7 +48,7 @@ export async function ask({ url, model, prompt, signal }) {
   };
 }
 
-/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+/** Sends `request` (see `requests.mjs`) with the SDK; ignores the response. */
 export async function send({ url, key, request, signal }) {
   const { model, system, messages, tools, schema, maxTokens, temperature } = request;
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, logLevel: 'off' });
@@ -61,7 +61,7 @@ export async function send({ url, key, request, signal }) {
         type: 'json_schema',
         json_schema: { name: 'answer', schema, strict: true },
       },
-      // Its new name, `max_completion_tokens`, is OpenAI's alone. Elsewhere it is the old one.
+      // Only OpenAI itself has the new name, `max_completion_tokens`.
       max_tokens: maxTokens,
       temperature,
       stream: true,

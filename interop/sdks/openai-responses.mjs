@@ -1,7 +1,7 @@
 // OpenAI responses, decoded by the `openai` package.
 
 import OpenAI from 'openai';
-import { drain, failure, parsedCalls } from './answer.mjs';
+import { drain, failure, parsedCalls } from './response.mjs';
 
 export const provider = 'openai-responses';
 export const extension = 'sse';
@@ -9,11 +9,11 @@ export const extension = 'sse';
 const CALLS = ['function_call', 'custom_tool_call'];
 const TERMINAL = ['response.completed', 'response.incomplete', 'response.failed'];
 
-/** Asks for a stream and gathers what the SDK makes of it. */
+/** Requests a stream, and collects what the SDK decodes. */
 export async function ask({ url, model, prompt, signal }) {
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: 'none', maxRetries: 0, logLevel: 'off' });
   const stream = client.responses.stream({ model, input: prompt }, { signal });
-  // Fragments count when the stream breaks: the SDK hands out its snapshot at the end only.
+  // Collect fragments in case the stream breaks: the SDK returns its snapshot only at the end.
   const fragments = { text: '', reasoning: '', refusal: '', calls: new Map() };
   let terminal = null;
   stream.on('event', (event) => {
@@ -39,7 +39,7 @@ export async function ask({ url, model, prompt, signal }) {
   } catch (thrown) {
     error = failure(thrown);
   }
-  // The SDK throws neither when there was no end nor when it was a failure.
+  // The SDK throws neither for a missing end nor for a failed response.
   if (!error && terminal === 'failed') error = `response.failed: ${response.error?.code}`;
   const ended = !error && terminal !== null;
   return { ...(ended ? whole(response, terminal, fragments) : broken(fragments)), ended, error };
@@ -52,7 +52,7 @@ function whole(response, terminal, { reasoning }) {
   const raw = response.output.filter(({ type }) => CALLS.includes(type)).map(rawCall);
   return {
     text: response.output_text,
-    // aimock does not repeat it.
+    // aimock does not repeat it at the end.
     reasoning: thoughts.map(({ text }) => text).join('') || reasoning,
     opaque: of('reasoning').flatMap((item) => item.encrypted_content ?? []),
     refusal: parts
@@ -60,13 +60,13 @@ function whole(response, terminal, { reasoning }) {
       .map(({ refusal }) => refusal)
       .join(''),
     ...parsedCalls(raw, terminal === 'completed'),
-    // aimock ends with the event `response.completed` and another status; that is told apart here.
+    // aimock ends with the event `response.completed` and a different status: include both.
     reason: response.incomplete_details?.reason ?? [...new Set([terminal, response.status])].join(' '),
     usage: response.usage ? [response.usage.input_tokens, response.usage.output_tokens] : null,
   };
 }
 
-/** The input of a custom tool, any text, is `{"input": "..."}` in tokenline. */
+/** tokenline represents the input of a custom tool, any text, as `{"input": "..."}`. */
 function rawCall({ type, call_id: id, name, input, arguments: text }) {
   return { id, name, text: type === 'custom_tool_call' ? JSON.stringify({ input }) : text };
 }
@@ -75,7 +75,7 @@ function broken({ text, reasoning, refusal, calls }) {
   return { text, reasoning, refusal, ...parsedCalls([...calls.values()], false), reason: null, usage: null };
 }
 
-/** Asks what `request` says (see `requests.mjs`) in the SDK's own words; what comes back is not looked at. */
+/** Sends `request` (see `requests.mjs`) with the SDK; ignores the response. */
 export async function send({ url, key, request, signal }) {
   const { model, system, messages, tools, schema, maxTokens, temperature } = request;
   const client = new OpenAI({ baseURL: `${url}/v1`, apiKey: key, maxRetries: 0, logLevel: 'off' });
@@ -95,7 +95,7 @@ export async function send({ url, key, request, signal }) {
   await drain(stream);
 }
 
-/** Every call is an item of its own. */
+/** Every call is a separate item. */
 function items({ role, content, tool_calls: calls = [], tool_call_id: id }) {
   if (role === 'tool') return [{ type: 'function_call_output', call_id: id, output: content }];
   const said = content ? [{ type: 'message', role, content }] : [];

@@ -1,5 +1,5 @@
-// What one writes in JavaScript to validate conversations: `node ajv.js FILE` prints how many are valid. A conversation
-// is valid if it fits the contract and its id is new. NODE_PATH names the folder of the packages.
+// Typical JavaScript code that validates conversations: `node ajv.js FILE` prints the number of valid ones. A conversation
+// is valid if it has the right format and a new id. NODE_PATH is the directory of the packages.
 const fs = require("node:fs");
 const readline = require("node:readline");
 const Ajv = require("ajv/dist/2020");

@@ -1,5 +1,5 @@
-# What one writes for jq to validate conversations: `jq -n -f contract.jq FILE` prints how many are valid. One is valid if
-# it has the contract's shape and its id is new.
+# Typical jq code that validates conversations: `jq -n -f contract.jq FILE` prints the number of valid ones. A conversation
+# is valid if it has the right format and a new id.
 def is_message:
   type == "object" and keys == ["content", "role"] and (.role | type) == "string" and (.content | type) == "string";
 

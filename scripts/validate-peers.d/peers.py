@@ -1,7 +1,7 @@
-"""What one writes in Python to validate conversations: `peers.py NAME FILE` prints how many are valid.
+"""Typical Python code that validates conversations: `peers.py NAME FILE` prints the number of valid ones.
 
-A conversation is valid if it fits the contract and its id is new. What is not valid is left out; the two table engines
-end with an error there instead.
+A conversation is valid if it has the right format and a new id. Invalid lines are skipped; the two table engines stop with
+an error instead.
 """
 import json
 import pathlib
@@ -12,7 +12,7 @@ def jsonschema(file):
     from jsonschema import Draft202012Validator
 
     schema = json.loads(pathlib.Path(__file__).with_name("contract.json").read_text())
-    # Of formats it asserts those whose package is installed: date-time needs rfc3339-validator.
+    # It asserts only formats whose package is installed: date-time needs rfc3339-validator.
     validator = Draft202012Validator(schema, format_checker=Draft202012Validator.FORMAT_CHECKER)
     ids = set()
     for line in file:

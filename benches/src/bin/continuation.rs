@@ -1,5 +1,5 @@
-//! `continuation`: Markdown tables on stdout of what tokenline and crates that repair JSON make of cut
-//! documents: how many cuts they close without inventing anything, and how many continuations they join.
+//! `continuation`: compares tokenline with crates that repair JSON, on cut-off documents: how many they close without
+//! inventing anything, and how many continuations they merge. Prints Markdown tables to standard output.
 
 use std::panic::catch_unwind;
 
@@ -7,9 +7,9 @@ use serde_json::Value;
 use tokenline_benches::corpora::{Corpus, Kind};
 use tokenline_continuation::{ContextOptions, Document, MergeOptions, merge_with};
 
-/// How much overlap is asked for, in bytes.
+/// The requested overlap in bytes.
 const OVERLAP: usize = 40;
-/// Every so many cuts one is continued.
+/// Continue one of this many cuts.
 const STEP: usize = 5;
 
 type Close = fn(&str) -> Option<String>;
@@ -31,11 +31,11 @@ const CLOSERS: &[(&str, Close)] = &[
 ];
 
 fn main() {
-    // Some of the peers panic on some of the cuts.
+    // Some peers panic on some cuts.
     std::panic::set_hook(Box::new(|_| {}));
     let documents = documents();
     close(&documents);
-    join(&documents);
+    merge(&documents);
 }
 
 /// A few records of each kind, compact and indented.
@@ -53,10 +53,10 @@ fn cuts(text: &str) -> impl Iterator<Item = usize> + '_ {
 
 fn close(documents: &[String]) {
     let all: usize = documents.iter().map(|text| cuts(text).count()).sum();
-    println!("{all} cuts, each closed\n\n| | valid JSON | and nothing invented | of the text, kept |");
+    println!("{all} cuts, each closed\n\n| | valid JSON | valid, nothing invented | text kept |");
     println!("|---|--:|--:|--:|");
     for (name, close) in CLOSERS {
-        let (mut valid, mut true_to, mut kept, mut length) = (0, 0, 0, 0);
+        let (mut valid, mut faithful, mut kept, mut length) = (0, 0, 0, 0);
         for text in documents {
             let whole: Value = serde_json::from_str(text).expect("the document is JSON");
             let compact: Vec<usize> = compact_lengths(text);
@@ -68,7 +68,7 @@ fn close(documents: &[String]) {
                 };
                 valid += 1;
                 if is_prefix(&part, &whole) {
-                    true_to += 1;
+                    faithful += 1;
                     kept += part.to_string().len().min(compact[at]);
                 }
             }
@@ -76,13 +76,13 @@ fn close(documents: &[String]) {
         println!(
             "| {name} | {} | {} | {} |",
             percent(valid, all),
-            percent(true_to, all),
+            percent(faithful, all),
             percent(kept, length)
         );
     }
 }
 
-/// For each place, how many bytes are before it, white space between tokens apart.
+/// For each offset, the number of bytes before it without whitespace between tokens.
 fn compact_lengths(text: &str) -> Vec<usize> {
     let (mut in_string, mut escaped, mut length) = (false, false, 0);
     let mut lengths = vec![0];
@@ -99,7 +99,7 @@ fn percent(part: usize, whole: usize) -> String {
     format!("{:.1}%", 100.0 * part as f64 / whole as f64)
 }
 
-/// Whether the one is the beginning of the other: of open containers and strings, not of numbers.
+/// Whether `part` is a prefix of `whole`: containers and strings may be shorter, numbers may not.
 fn is_prefix(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::String(part), Value::String(whole)) => whole.starts_with(part.as_str()),
@@ -122,13 +122,13 @@ fn is_prefix(part: &Value, whole: &Value) -> bool {
     }
 }
 
-/// How a model continues: the document, and where it was cut.
+/// A model's continuation of a document that was cut off at an offset.
 type Continue = fn(&str, usize) -> String;
 
 const WAYS: &[(&str, Continue)] = &[
-    ("as asked", |text, at| text[overlap(text, at)..].to_owned()),
-    ("nothing repeated", |text, at| text[at..].to_owned()),
-    ("in a fence", |text, at| format!("```json\n{}\n```", &text[overlap(text, at)..])),
+    ("as requested", |text, at| text[overlap(text, at)..].to_owned()),
+    ("no overlap", |text, at| text[at..].to_owned()),
+    ("in a code fence", |text, at| format!("```json\n{}\n```", &text[overlap(text, at)..])),
     ("after prose", |text, at| format!("Here is the rest:\n{}", &text[overlap(text, at)..])),
     ("started over", |text, _| text.to_owned()),
     ("started over, other spacing", |text, _| {
@@ -145,10 +145,10 @@ fn overlap(text: &str, at: usize) -> usize {
     from
 }
 
-fn join(documents: &[String]) {
+fn merge(documents: &[String]) {
     let places: Vec<(&String, usize)> =
         documents.iter().flat_map(|text| cuts(text).step_by(STEP).map(move |at| (text, at))).collect();
-    println!("\n{} cuts, continued by a model in several ways: the value came out\n", places.len());
+    println!("\n{} cuts, continued in several ways: the document was restored\n", places.len());
     print!("| |");
     for (way, _) in WAYS {
         print!(" {way} |");
@@ -157,27 +157,27 @@ fn join(documents: &[String]) {
     let options = MergeOptions { requested_overlap: Some(OVERLAP), ..MergeOptions::default() };
     print!("| tokenline-continuation, merged |");
     for (_, way) in WAYS {
-        let joined = places.iter().filter(|(text, at)| {
+        let restored = places.iter().filter(|(text, at)| {
             is_same(text, Some(merge_with(&text[..*at], &way(text, *at), &options).merged))
         });
-        print!(" {} |", percent(joined.count(), places.len()));
+        print!(" {} |", percent(restored.count(), places.len()));
     }
     println!();
-    // These do not merge: what can be done is to put the texts together and to repair that.
+    // The peers cannot merge: concatenate both texts, and repair the result.
     for (name, close) in &CLOSERS[1..] {
-        print!("| put together, {name} |");
+        print!("| concatenated, {name} |");
         for (_, way) in WAYS {
-            let joined = places.iter().filter(|(text, at)| {
+            let restored = places.iter().filter(|(text, at)| {
                 let both = text[..*at].to_owned() + &way(text, *at);
                 is_same(text, catch_unwind(|| close(&both)).ok().flatten())
             });
-            print!(" {} |", percent(joined.count(), places.len()));
+            print!(" {} |", percent(restored.count(), places.len()));
         }
         println!();
     }
 }
 
-fn is_same(text: &str, found: Option<String>) -> bool {
+fn is_same(text: &str, result: Option<String>) -> bool {
     let whole: Value = serde_json::from_str(text).expect("the document is JSON");
-    found.and_then(|found| serde_json::from_str::<Value>(&found).ok()).is_some_and(|found| found == whole)
+    result.and_then(|result| serde_json::from_str::<Value>(&result).ok()).is_some_and(|value| value == whole)
 }

@@ -1,7 +1,7 @@
-//! `conversations [MEGABYTES [ROUNDS]]`: validating a file of conversations, each way in a process of its own: MB/s, and
-//! the most memory it took. A Markdown table on stdout.
+//! `conversations [MEGABYTES [ROUNDS]]`: measures several ways to validate a file of conversations, each in a separate
+//! process: MB/s and peak memory. Prints a Markdown table to standard output.
 //!
-//! `conversations write MEGABYTES FILE` writes such a file, for other programs to be measured on.
+//! `conversations write MEGABYTES FILE` writes such a file, for measuring other programs.
 
 use std::collections::HashSet;
 use std::error::Error;
@@ -16,7 +16,7 @@ use tokenline_conversations::{ConversationValidator, Profile, RecordValidator, S
 
 const MEGABYTES: usize = 256;
 const ROUNDS: usize = 7;
-/// A file is written from a corpus of this size, again and again with other ids.
+/// The size of the corpus that a file repeats with different ids.
 const PART: usize = 4_000_000;
 
 type Way = fn(&Path) -> io::Result<u64>;
@@ -33,7 +33,7 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let number =
-        |at: usize, usual: usize| arguments.get(at).map_or(Some(usual), |number| number.parse().ok());
+        |at: usize, default: usize| arguments.get(at).map_or(Some(default), |number| number.parse().ok());
     let outcome = match (&*arguments, number(0, MEGABYTES), number(1, ROUNDS)) {
         (["run", way, file], ..) => run(way, Path::new(file)),
         (["write", megabytes, file], ..) => match megabytes.parse() {
@@ -57,7 +57,7 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Measures all ways, one after the other in each round.
+/// Measures all ways in interleaved rounds.
 fn table(megabytes: usize, rounds: usize) -> Result<(), Box<dyn Error>> {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("conversations.jsonl");
@@ -65,11 +65,11 @@ fn table(megabytes: usize, rounds: usize) -> Result<(), Box<dyn Error>> {
     let bytes = file.metadata()?.len();
     let mut times = vec![Vec::new(); WAYS.len()];
     let mut peaks = vec![0; WAYS.len()];
-    let mut found = HashSet::new();
+    let mut counts = HashSet::new();
     for round in 0..=rounds {
         eprintln!("round {round} of {rounds}");
         for (at, _) in WAYS.iter().enumerate() {
-            // In memory for all of them alike, whatever the system has evicted meanwhile.
+            // Read the file first, so that it is in memory for every way.
             io::copy(&mut File::open(&file)?, &mut io::sink())?;
             let output =
                 Command::new(std::env::current_exe()?).args(["run", &at.to_string()]).arg(&file).output()?;
@@ -77,7 +77,7 @@ fn table(megabytes: usize, rounds: usize) -> Result<(), Box<dyn Error>> {
             let [valid, seconds, peak] = &*line.split_whitespace().collect::<Vec<_>>() else {
                 return Err(format!("{}: {}", WAYS[at].0, String::from_utf8_lossy(&output.stderr)).into());
             };
-            found.insert((*valid).to_owned());
+            counts.insert((*valid).to_owned());
             // The first round is for warming up.
             if round > 0 {
                 times[at].push(seconds.parse::<f64>()?);
@@ -85,12 +85,12 @@ fn table(megabytes: usize, rounds: usize) -> Result<(), Box<dyn Error>> {
             }
         }
     }
-    if found.len() != 1 {
-        return Err(format!("they do not agree on how many are valid: {found:?}").into());
+    if counts.len() != 1 {
+        return Err(format!("the ways disagree on the number of valid conversations: {counts:?}").into());
     }
-    let valid = found.into_iter().next().unwrap_or_default();
+    let valid = counts.into_iter().next().unwrap_or_default();
     println!("{bytes} bytes, {valid} conversations, {rounds} interleaved rounds.\n");
-    println!("| | MB/s | times as fast | MB at the most |\n|---|--:|--:|--:|");
+    println!("| | MB/s | times as fast | peak MB |\n|---|--:|--:|--:|");
     for (at, (name, _)) in WAYS.iter().enumerate() {
         let ratio = median(times[0].iter().zip(&times[at]).map(|(first, own)| first / own));
         let speed = bytes as f64 / 1e6 / median(times[at].iter().copied());
@@ -105,7 +105,7 @@ fn median(values: impl Iterator<Item = f64>) -> f64 {
     values[values.len() / 2]
 }
 
-/// Goes one way, and prints what it found, the seconds that it took, and its peak of memory in kB.
+/// Runs one way, and prints the number of valid conversations, the seconds, and the peak memory in kB.
 fn run(way: &str, file: &Path) -> Result<(), Box<dyn Error>> {
     let (_, way) = way.parse().ok().and_then(|way: usize| WAYS.get(way)).ok_or("no such way")?;
     let start = Instant::now();
@@ -117,7 +117,7 @@ fn run(way: &str, file: &Path) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What one writes without tokenline. It has no summary, and names no errors.
+/// Typical code without tokenline. It has no summary, and reports no errors.
 fn straightforward(file: &Path) -> io::Result<u64> {
     let schema = tokenline_conversations::schema(Profile::Open);
     let validator = jsonschema::options().should_validate_formats(true).build(&schema).expect("a schema");
@@ -161,7 +161,7 @@ fn snapshot(file: &Path) -> io::Result<u64> {
     Ok(report.valid_conversation_count)
 }
 
-/// Writes conversations, each with an id of its own.
+/// Writes conversations with distinct ids.
 fn write(megabytes: usize, file: &Path) -> io::Result<()> {
     let corpus = Corpus::generate(Kind::Conversations, PART);
     let text = str::from_utf8(&corpus.bytes).expect("a corpus is UTF-8");
@@ -177,5 +177,5 @@ fn write(megabytes: usize, file: &Path) -> io::Result<()> {
             }
         }
     }
-    unreachable!("it goes on until there is enough")
+    unreachable!("returns once enough is written")
 }

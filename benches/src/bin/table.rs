@@ -1,5 +1,5 @@
-//! `table [ROUNDS [BYTES]] [GROUP]...`: Markdown tables of medians on stdout, of these groups or of all;
-//! progress on stderr.
+//! `table [ROUNDS [BYTES]] [GROUP]...`: measures these groups, or all. Prints Markdown tables of medians to standard output
+//! and progress to standard error.
 
 use std::process::ExitCode;
 
@@ -34,15 +34,15 @@ fn main() -> ExitCode {
 }
 
 fn usage() -> ExitCode {
-    eprintln!("usage: table [ROUNDS [BYTES]] [GROUP]..., the numbers above 0");
+    eprintln!("usage: table [ROUNDS [BYTES]] [GROUP]...; ROUNDS and BYTES must be positive");
     ExitCode::from(2)
 }
 
 fn print(group: &Group, table: &[Vec<Cell>]) {
     let unit = match group.unit {
         Unit::MegabytesPerSecond => "MB/s",
-        Unit::NanosecondsPerToken => "ns a chunk",
-        Unit::NanosecondsPerEvent => "ns an event",
+        Unit::NanosecondsPerToken => "ns per chunk",
+        Unit::NanosecondsPerEvent => "ns per event",
         Unit::Microseconds => "us",
     };
     println!("\n`{}`: {}, {unit} (times as fast as the first row)\n", group.name, group.title);
@@ -61,7 +61,7 @@ fn print(group: &Group, table: &[Vec<Cell>]) {
     }
 }
 
-/// The model of the processor where the system tells it, else the architecture.
+/// The processor model if the system reports it, else the architecture.
 fn processor() -> String {
     std::fs::read_to_string("/proc/cpuinfo")
         .ok()

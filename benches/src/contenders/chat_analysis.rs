@@ -1,4 +1,4 @@
-//! A chat answer with its analysis: JSON in, checked, XML out.
+//! A chat response with an analysis: from JSON to a checked response and XML.
 
 use std::hint::black_box;
 use std::time::Instant;
@@ -10,10 +10,10 @@ use tokenline::json::Parser;
 use super::{Contender, Group, Run, TOKEN_BYTES, Unit};
 use crate::corpora::Corpus;
 
-/// Each is run so often in a row that the clock sees it.
+/// Runs per measurement, so that the clock can resolve it.
 const REPEATS: u32 = 100;
 
-/// The steps of the work, and all of it.
+/// The steps of the work, and the whole.
 pub const CONTENDERS: &[Contender] = &[
     Contender { name: "serde_json + jsonschema, no XML", prepare: naive },
     Contender { name: "tokenline, parsing", prepare: parse },
@@ -21,30 +21,30 @@ pub const CONTENDERS: &[Contender] = &[
     Contender { name: "tokenline, `to_xml`", prepare: to_xml },
     Contender { name: "tokenline, `from_xml`, checked", prepare: from_xml },
     Contender { name: "tokenline, `check`, `to_xml`", prepare: all },
-    Contender { name: "tokenline, in pieces of 4 bytes, `to_xml`", prepare: in_pieces },
+    Contender { name: "tokenline, in chunks of 4 bytes, `to_xml`", prepare: in_small_chunks },
 ];
 
-/// The group over an answer as a model writes it, and the largest that passes.
+/// The group over a typical response, and the largest valid one.
 #[must_use]
 pub fn group() -> Group {
     Group {
         name: "chat_analysis",
-        title: "a chat answer to its checked analysis",
+        title: "from a chat response to its checked analysis",
         unit: Unit::Microseconds,
         contenders: CONTENDERS,
-        corpora: Corpus::chat_answers(),
+        corpora: Corpus::chat_responses(),
     }
 }
 
 fn text(corpus: &Corpus) -> &str {
-    str::from_utf8(&corpus.bytes).expect("an answer is UTF-8")
+    str::from_utf8(&corpus.bytes).expect("a response is UTF-8")
 }
 
-fn answer(corpus: &Corpus) -> LlmResponse {
-    check(text(corpus)).expect("the answer passes").response
+fn response(corpus: &Corpus) -> LlmResponse {
+    check(text(corpus)).expect("a valid response").response
 }
 
-/// A run of a step that gives something.
+/// A run of a step.
 fn repeated<'c, T>(mut step: impl FnMut() -> T + 'c) -> Run<'c> {
     Box::new(move || {
         let start = Instant::now();
@@ -62,7 +62,7 @@ fn naive(corpus: &Corpus) -> Run<'_> {
     repeated(move || {
         let value: serde_json::Value = serde_json::from_str(text).expect("JSON");
         assert!(validator.is_valid(&value));
-        serde_json::from_value::<LlmResponse>(value).expect("an answer")
+        serde_json::from_value::<LlmResponse>(value).expect("a response")
     })
 }
 
@@ -77,25 +77,25 @@ fn validate(corpus: &Corpus) -> Run<'_> {
     let text = text(corpus);
     Box::new(move || {
         let value = parser.parse(text).expect("JSON");
-        repeated(|| validator().validate(black_box(value)).expect("the answer passes"))()
+        repeated(|| validator().validate(black_box(value)).expect("a valid response"))()
     })
 }
 
 fn to_xml(corpus: &Corpus) -> Run<'_> {
-    let answer = answer(corpus);
-    repeated(move || answer.to_xml().expect("XML"))
+    let response = response(corpus);
+    repeated(move || response.to_xml().expect("XML"))
 }
 
 fn from_xml(corpus: &Corpus) -> Run<'_> {
-    let xml = answer(corpus).to_xml().expect("XML");
-    repeated(move || LlmResponse::from_xml(&xml).expect("an answer"))
+    let xml = response(corpus).to_xml().expect("XML");
+    repeated(move || LlmResponse::from_xml(&xml).expect("a response"))
 }
 
 fn all(corpus: &Corpus) -> Run<'_> {
-    repeated(|| check(text(corpus)).expect("the answer passes").response.to_xml().expect("XML"))
+    repeated(|| check(text(corpus)).expect("a valid response").response.to_xml().expect("XML"))
 }
 
-fn in_pieces(corpus: &Corpus) -> Run<'_> {
+fn in_small_chunks(corpus: &Corpus) -> Run<'_> {
     let text = text(corpus);
     repeated(move || {
         let mut reader = ResponseReader::new();
@@ -103,10 +103,10 @@ fn in_pieces(corpus: &Corpus) -> Run<'_> {
         let mut rest = text;
         while !rest.is_empty() {
             let size = (TOKEN_BYTES.min(rest.len())..=rest.len()).find(|at| rest.is_char_boundary(*at));
-            let (piece, after) = rest.split_at(size.unwrap_or(rest.len()));
-            shown += reader.push(piece).expect("no fault").len();
+            let (chunk, after) = rest.split_at(size.unwrap_or(rest.len()));
+            shown += reader.push(chunk).expect("valid so far").len();
             rest = after;
         }
-        (shown, reader.finish().expect("the answer passes").response.to_xml().expect("XML"))
+        (shown, reader.finish().expect("a valid response").response.to_xml().expect("XML"))
     })
 }

@@ -1,4 +1,4 @@
-//! Cut documents: their contexts, and going on with them.
+//! Cut-off documents: their contexts, and merging continuations.
 
 use std::time::Instant;
 
@@ -8,13 +8,12 @@ use tokenline_continuation::{ContextOptions, Document, Join, MergeOptions, Statu
 use super::{Contender, Group, Run, Unit};
 use crate::corpora::{Corpus, Kind};
 
-/// What a model is asked to repeat, in bytes.
+/// The requested overlap in bytes.
 const OVERLAP: usize = 200;
-/// What it then writes, in bytes.
+/// The size of a continuation in bytes.
 const FRAGMENT: usize = 4096;
 
-/// Passes over a document of 1 MB that is cut; of merging, base and fragment together have as many bytes
-/// and what is repeated.
+/// Passes over a cut-off document of 1 MB. For merging, base and fragment together have 1 MB plus the overlap.
 pub const WHOLE: &[Contender] = &[
     Contender {
         name: "the parser alone",
@@ -48,7 +47,7 @@ pub const WHOLE: &[Contender] = &[
     },
 ];
 
-/// A fragment of 4 KB, appended to a document that was read before.
+/// A fragment of 4 KB merged into a document that was parsed before.
 pub const APPENDED: &[Contender] = &[
     Contender { name: "overlap as requested", prepare: |corpus| appended(corpus, Some(OVERLAP)) },
     Contender { name: "no overlap requested", prepare: |corpus| appended(corpus, None) },
@@ -56,10 +55,10 @@ pub const APPENDED: &[Contender] = &[
 
 /// The group over documents of 1 MB of each kind of record.
 #[must_use]
-pub fn whole() -> Group {
+pub fn group() -> Group {
     Group {
         name: "continuation",
-        title: "a cut document of 1 MB, its contexts and merging with the rest",
+        title: "a cut-off document of 1 MB, its contexts, and merging with the rest",
         unit: Unit::MegabytesPerSecond,
         contenders: WHOLE,
         corpora: Kind::ALL.map(|kind| Corpus::document(kind.name(), kind, 1_000_000)).into(),
@@ -71,7 +70,7 @@ pub fn whole() -> Group {
 pub fn appended_group() -> Group {
     Group {
         name: "appended",
-        title: "4 KB merged into a document that was read before",
+        title: "4 KB merged into a document that was parsed before",
         unit: Unit::Microseconds,
         contenders: APPENDED,
         corpora: vec![
@@ -93,7 +92,7 @@ fn text(corpus: &Corpus) -> &str {
     std::str::from_utf8(&corpus.bytes).expect("the corpus is text")
 }
 
-/// The document without its last `bytes` bytes, or a few more.
+/// The document without at least its last `bytes` bytes.
 fn cut(corpus: &Corpus, bytes: usize) -> &str {
     let text = text(corpus);
     let mut end = text.len() - bytes;
@@ -121,7 +120,7 @@ fn merged(corpus: &Corpus, rest: usize, requested_overlap: Option<usize>) -> Run
     })
 }
 
-/// The document grows from run to run, by the same fragment each time.
+/// The document grows by the same fragment in each run.
 fn appended(corpus: &Corpus, requested_overlap: Option<usize>) -> Run<'_> {
     let rows = cut(corpus, 2);
     let first =

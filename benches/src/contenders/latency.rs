@@ -4,7 +4,7 @@ use super::naive::Naive;
 use super::{Contender, Group, Unit, last_chunk, tokenline};
 use crate::corpora::Corpus;
 
-/// What came before the last chunk, of 4 bytes, has been taken in already.
+/// Everything before the last chunk, of 4 bytes, has been received before.
 pub const CONTENDERS: &[Contender] = &[
     Contender {
         name: "`LinesCodec` + serde_json + jsonschema",

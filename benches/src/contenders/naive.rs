@@ -1,4 +1,4 @@
-//! What one writes without tokenline: `LinesCodec`, serde_json's `Value`, jsonschema's `is_valid`.
+//! Typical code without tokenline: `LinesCodec`, serde_json's `Value`, jsonschema's `is_valid`.
 
 use std::ops::Range;
 
@@ -13,15 +13,15 @@ use crate::corpora::Corpus;
 /// The compiled schema of a corpus.
 pub(super) fn validator(corpus: &Corpus) -> Validator {
     let schema = serde_json::from_str(corpus.schema).expect("a corpus's schema is JSON");
-    jsonschema::validator_for(&schema).expect("a corpus's schema is one")
+    jsonschema::validator_for(&schema).expect("a corpus's schema is valid")
 }
 
-/// The record on a line, if there is one and it is valid.
+/// The record on a line, if valid.
 pub(super) fn record(validator: &Validator, line: &str) -> Option<Value> {
     serde_json::from_str(line).ok().filter(|value| validator.is_valid(value))
 }
 
-/// A `LinesCodec` that is pushed to by hand; each line that it finds is parsed and validated whole.
+/// A `LinesCodec` used as a push parser; each complete line is parsed and validated.
 pub(super) struct Naive {
     codec: LinesCodec,
     buffer: BytesMut,
@@ -30,7 +30,7 @@ pub(super) struct Naive {
 }
 
 impl Naive {
-    /// With an empty buffer.
+    /// Creates one with an empty buffer.
     pub(super) fn new(corpus: &Corpus) -> Self {
         Self { codec: LinesCodec::new(), buffer: BytesMut::new(), validator: validator(corpus), record: None }
     }
@@ -38,7 +38,7 @@ impl Naive {
 
 impl Receiver for Naive {
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
-        // Freed now and not when it was delivered, because freeing is no part of its latency.
+        // Free the previous record here, so that freeing does not count as latency.
         self.record = None;
         self.buffer.extend_from_slice(&stream[range]);
         let mut records = 0;

@@ -5,11 +5,10 @@ use std::hint::black_box;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use simd_json::{Buffers, INPUT_PADDING, Tape};
 
-use super::{Contender, Group, Run, Unit, tokenline, whole};
+use super::{Contender, Group, Run, Unit, timed_pass, tokenline};
 use crate::corpora::Corpus;
 
-/// The peers take whole lines, which memchr finds; what they keep of them differs and is told by
-/// their names.
+/// The peers parse complete lines, found by memchr. Their names say what they build.
 pub const CONTENDERS: &[Contender] = &[
     Contender { name: "serde_json `Value`", prepare: serde_json::<serde_json::Value> },
     Contender { name: "serde_json `IgnoredAny`", prepare: serde_json::<IgnoredAny> },
@@ -31,10 +30,10 @@ pub fn group(bytes: usize) -> Group {
     }
 }
 
-/// `T` is `Value`, or `IgnoredAny`: everything is checked and nothing kept. UTF-8 is checked a line
-/// at a time, which is faster than `from_slice`, which does so a string at a time.
+/// `T` is `Value`, or `IgnoredAny`, which checks everything and builds nothing. UTF-8 is checked per line, which is faster
+/// than per string, as `from_slice` does.
 fn serde_json<T: DeserializeOwned>(corpus: &Corpus) -> Run<'_> {
-    whole(corpus, || {
+    timed_pass(corpus, || {
         lines(&corpus.bytes)
             .filter(|line| {
                 let line = str::from_utf8(line).expect("lines of UTF-8");
@@ -44,22 +43,22 @@ fn serde_json<T: DeserializeOwned>(corpus: &Corpus) -> Run<'_> {
     })
 }
 
-/// Uses the instructions that the compiler was told of; its README asks for `-C target-cpu=native`.
+/// Uses the instructions that the compiler may use; the crate's README recommends `-C target-cpu=native`.
 fn sonic_rs(corpus: &Corpus) -> Run<'_> {
-    whole(corpus, || {
+    timed_pass(corpus, || {
         lines(&corpus.bytes)
             .filter(|line| black_box(sonic_rs::from_slice::<sonic_rs::Value>(line)).is_ok())
             .count()
     })
 }
 
-/// Unescapes in place, so each line is copied first. The buffer it is copied to is padded, which
-/// spares simd-json a copy of its own; buffers and tape are reused.
+/// Unescapes in place, so each line is copied first, into a padded buffer, which saves simd-json its own copy. Buffers and
+/// tape are reused.
 fn simd_json(corpus: &Corpus) -> Run<'_> {
     let mut buffers = Buffers::new(0);
     let mut tape = Tape::null();
     let mut copy = Vec::new();
-    whole(corpus, move || {
+    timed_pass(corpus, move || {
         lines(&corpus.bytes)
             .filter(|line| {
                 copy.clear();

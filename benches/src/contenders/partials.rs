@@ -1,4 +1,4 @@
-//! One record in chunks of one token, and after each what is there of it.
+//! One record in chunks of one token, and its partial value after each.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -14,10 +14,9 @@ use serde::Deserialize;
 use super::{Contender, Group, Receiver, Run, TOKEN_BYTES, Unit, in_chunks, tokenline};
 use crate::corpora::Corpus;
 
-/// jiter parses all of the text at each token; the others go on from where they were. actson tells a
-/// string once it is whole.
+/// jiter parses the whole text again at each token; the others resume. actson reports a string once it is complete.
 pub const CONTENDERS: &[Contender] = &[
-    Contender { name: "`jiter` partial mode, the text so far", prepare: again_and_again },
+    Contender { name: "`jiter` partial mode, the text so far", prepare: jiter },
     Contender { name: "`actson` events", prepare: |corpus| in_chunks(corpus, TOKEN_BYTES, Actson::new()) },
     Contender {
         name: "tokenline, records alone",
@@ -42,7 +41,7 @@ pub const CONTENDERS: &[Contender] = &[
 pub fn group() -> Group {
     Group {
         name: "partials",
-        title: "one record in chunks of 4 bytes, what is there of it after each",
+        title: "one record in chunks of 4 bytes, its partial value after each",
         unit: Unit::NanosecondsPerToken,
         contenders: CONTENDERS,
         corpora: vec![
@@ -117,15 +116,15 @@ impl Receiver for Typed {
     }
 }
 
-/// How many bytes jiter may parse in a run. All tokens of 1 MB would take it 125 GB.
-const MOST_BYTES: usize = 64_000_000;
+/// The bytes that jiter may parse per run. All tokens of 1 MB would take 125 GB.
+const MAX_BYTES: usize = 64_000_000;
 
-/// jiter at each token. Where that is too much, at tokens that are evenly spaced, and the time is that
-/// of one token times all of them: what a token takes grows with the text before it, and evenly.
-fn again_and_again(corpus: &Corpus) -> Run<'_> {
+/// jiter at each token. If that takes too long, at evenly spaced tokens, scaled up to all of them: the time per token grows
+/// linearly with the text before it.
+fn jiter(corpus: &Corpus) -> Run<'_> {
     let bytes = &corpus.bytes[..];
     let tokens = bytes.len().div_ceil(TOKEN_BYTES);
-    let step = (tokens * bytes.len() / 2).div_ceil(MOST_BYTES).max(1);
+    let step = (tokens * bytes.len() / 2).div_ceil(MAX_BYTES).max(1);
     let ends: Vec<usize> =
         (step / 2..tokens).step_by(step).map(|token| bytes.len().min((token + 1) * TOKEN_BYTES)).collect();
     let mut scratch = JsonValueScratch::new();
@@ -141,7 +140,7 @@ fn again_and_again(corpus: &Corpus) -> Run<'_> {
     })
 }
 
-/// actson, with the text of strings and names, and numbers as text.
+/// actson, which yields strings, names and numbers as text.
 struct Actson {
     parser: JsonParser<PushJsonFeeder>,
     depth: usize,

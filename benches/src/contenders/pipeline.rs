@@ -6,10 +6,10 @@ use std::task::{Context, Poll, Waker};
 use futures_core::Stream;
 use tokio_util::codec::{FramedRead, LinesCodec};
 
-use super::{CHUNK_BYTES, Contender, Group, Run, Unit, in_chunks, naive, parse, tokenline, whole};
+use super::{CHUNK_BYTES, Contender, Group, Run, Unit, in_chunks, naive, parse, timed_pass, tokenline};
 use crate::corpora::Corpus;
 
-/// All from memory.
+/// All read from memory.
 pub const CONTENDERS: &[Contender] = &[
     Contender { name: "`FramedRead<LinesCodec>` + serde_json + jsonschema", prepare: framed_read },
     Contender { name: "memchr lines of the whole + serde_json + jsonschema", prepare: memchr_lines },
@@ -31,10 +31,10 @@ pub fn group(bytes: usize) -> Group {
     }
 }
 
-/// Polled by hand, without a runtime: a slice is always ready.
+/// Polled without a runtime: a slice is always ready.
 fn framed_read(corpus: &Corpus) -> Run<'_> {
     let validator = naive::validator(corpus);
-    whole(corpus, move || {
+    timed_pass(corpus, move || {
         let codec = LinesCodec::new();
         let mut frames = FramedRead::with_capacity(corpus.bytes.as_ref(), codec, CHUNK_BYTES);
         let mut context = Context::from_waker(Waker::noop());
@@ -52,10 +52,10 @@ fn framed_read(corpus: &Corpus) -> Run<'_> {
     })
 }
 
-/// The least that framing can cost: no chunks, no copy, no `String` per line.
+/// The minimum cost of framing: no chunks, no copies, no `String` per line.
 fn memchr_lines(corpus: &Corpus) -> Run<'_> {
     let validator = naive::validator(corpus);
-    whole(corpus, move || {
+    timed_pass(corpus, move || {
         parse::lines(&corpus.bytes)
             .filter(|line| {
                 let line = str::from_utf8(line).expect("lines of UTF-8");

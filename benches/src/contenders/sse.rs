@@ -1,4 +1,4 @@
-//! An answer's server-sent events, as OpenAI's servers send them, to tool calls or to records.
+//! The server-sent events of a response, as OpenAI's servers send them, to tool calls or records.
 
 mod naive;
 mod tokenline;
@@ -14,11 +14,11 @@ use eventsource_stream::EventStream;
 use futures_util::{Stream, stream};
 use sse_stream::SseByteStream;
 
-use super::{Contender, Group, Run, Unit, whole};
+use super::{Contender, Group, Run, Unit, timed_pass};
 use crate::corpora::Corpus;
 use naive::Reader;
 
-/// To native tool calls, arguments parsed.
+/// To native tool calls with parsed arguments.
 pub const CALLS: &[Contender] = &[
     Contender { name: "`eventsource-stream` + serde_json", prepare: eventsource_stream::<naive::Calls> },
     Contender { name: "`sse-stream` + serde_json", prepare: sse_stream::<naive::Calls> },
@@ -26,7 +26,7 @@ pub const CALLS: &[Contender] = &[
     Contender { name: "tokenline `ResponseStream`", prepare: tokenline::streamed_calls },
 ];
 
-/// To records of a type, out of the answers' text.
+/// To typed records in the text of responses.
 pub const RECORDS: &[Contender] = &[
     Contender { name: "`eventsource-stream` + serde_json", prepare: eventsource_stream::<naive::Records> },
     Contender { name: "`sse-stream` + serde_json", prepare: sse_stream::<naive::Records> },
@@ -34,44 +34,44 @@ pub const RECORDS: &[Contender] = &[
     Contender { name: "tokenline `ResponseStream`", prepare: tokenline::streamed_records },
 ];
 
-/// The group over answers of `bytes` bytes that call tools.
+/// The group over responses of `bytes` bytes that call tools.
 #[must_use]
 pub fn calls(bytes: usize) -> Group {
     Group {
         name: "sse_calls",
-        title: "an answer's events in chunks to native tool calls",
+        title: "the events of responses, in chunks, to native tool calls",
         unit: Unit::NanosecondsPerEvent,
         contenders: CALLS,
-        corpora: Corpus::answers_of_calls(bytes),
+        corpora: Corpus::responses_with_calls(bytes),
     }
 }
 
-/// The group over answers of `bytes` bytes whose text is records.
+/// The group over responses of `bytes` bytes whose text is records.
 #[must_use]
 pub fn records(bytes: usize) -> Group {
     Group {
         name: "sse_records",
-        title: "an answer's events in chunks to records of a type",
+        title: "the events of responses, in chunks, to typed records",
         unit: Unit::NanosecondsPerEvent,
         contenders: RECORDS,
-        corpora: Corpus::answers_of_records(bytes),
+        corpora: Corpus::responses_with_records(bytes),
     }
 }
 
-/// What a contender found: how many calls or records, and the bytes of their texts.
+/// The number of calls or records that a contender extracted, and the bytes of their strings.
 #[derive(Clone, Copy, Default)]
-struct Found {
+struct Extracted {
     items: usize,
     bytes: usize,
 }
 
-impl Found {
+impl Extracted {
     fn one(bytes: usize) -> Self {
         Self { items: 1, bytes }
     }
 }
 
-impl Add for Found {
+impl Add for Extracted {
     type Output = Self;
 
     fn add(self, other: Self) -> Self {
@@ -79,26 +79,26 @@ impl Add for Found {
     }
 }
 
-impl Sum for Found {
+impl Sum for Extracted {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::default(), Add::add)
     }
 }
 
 fn eventsource_stream<R: Reader>(corpus: &Corpus) -> Run<'_> {
-    answers(corpus, |answer| {
+    responses(corpus, |response| {
         let mut reader = R::default();
-        let events = EventStream::new(source(answer));
+        let events = EventStream::new(source(response));
         drive(events, |event| reader.read(&event.expect("an event stream").data));
         reader.finish()
     })
 }
 
-/// `SseByteStream` is what its documentation prefers for bytes.
+/// The crate's documentation recommends `SseByteStream` for bytes.
 fn sse_stream<R: Reader>(corpus: &Corpus) -> Run<'_> {
-    answers(corpus, |answer| {
+    responses(corpus, |response| {
         let mut reader = R::default();
-        let events = SseByteStream::new(source(answer));
+        let events = SseByteStream::new(source(response));
         drive(events, |event| {
             if let Some(data) = event.expect("an event stream").data {
                 reader.read(&data);
@@ -108,22 +108,22 @@ fn sse_stream<R: Reader>(corpus: &Corpus) -> Run<'_> {
     })
 }
 
-/// A run that times `read` taking in each answer in its chunks.
-fn answers<'c>(corpus: &'c Corpus, mut read: impl FnMut(&'c [Bytes]) -> Found + 'c) -> Run<'c> {
-    whole(corpus, move || {
-        let found: Found = corpus.wire.answers.iter().map(|answer| read(answer)).sum();
-        assert_eq!(found.bytes, corpus.wire.found_bytes, "bytes found in {}", corpus.name);
-        found.items
+/// A run that times `read` on the chunks of each response.
+fn responses<'c>(corpus: &'c Corpus, mut read: impl FnMut(&'c [Bytes]) -> Extracted + 'c) -> Run<'c> {
+    timed_pass(corpus, move || {
+        let extracted: Extracted = corpus.wire.responses.iter().map(|response| read(response)).sum();
+        assert_eq!(extracted.bytes, corpus.wire.item_bytes, "bytes extracted in {}", corpus.name);
+        extracted.items
     })
 }
 
-/// A body whose next chunk is always there. Chunks are lent, because to count references to them
-/// takes longer than to read 16 bytes.
-fn source(answer: &[Bytes]) -> impl Stream<Item = Result<&[u8], Infallible>> {
-    stream::iter(answer.iter().map(|chunk| Ok(&chunk[..])))
+/// A body whose next chunk is always ready. Chunks are borrowed, because counting references takes longer than reading
+/// 16 bytes.
+fn source(response: &[Bytes]) -> impl Stream<Item = Result<&[u8], Infallible>> {
+    stream::iter(response.iter().map(|chunk| Ok(&chunk[..])))
 }
 
-/// Polls by hand to the end, without a runtime. A stream that yields to other tasks has none here.
+/// Polls to the end without a runtime. There are no other tasks to yield to.
 fn drive<S: Stream>(stream: S, mut take: impl FnMut(S::Item)) {
     let mut stream = pin!(stream);
     let mut context = Context::from_waker(Waker::noop());

@@ -1,4 +1,4 @@
-//! Many streams at once, each of which has received half a line and waits.
+//! Many open streams, each waiting for the rest of a line.
 
 use std::any::Any;
 use std::io;
@@ -12,19 +12,19 @@ use tokenline::{JsonlCodec, JsonlStreamParser};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio_util::codec::{FramedRead, LinesCodec};
 
-/// How many streams are open at once.
+/// The number of open streams.
 pub const STREAMS: usize = 10_000;
 
-/// One way of waiting for the rest of a line.
+/// A kind of stream that waits for the rest of a line.
 #[derive(Clone, Copy)]
 pub struct Contender {
     /// The name in the table.
     pub name: &'static str,
-    /// Opens so many streams that have received these bytes. What it returns keeps them open.
+    /// Opens this number of streams that have received these bytes. They stay open until the return value is dropped.
     pub open: fn(usize, &Bytes) -> Box<dyn Any>,
 }
 
-/// The first is the one that the others are compared with.
+/// The others are compared with the first.
 pub const CONTENDERS: &[Contender] = &[
     Contender {
         name: "`FramedRead<_, LinesCodec>`",
@@ -42,11 +42,11 @@ pub const CONTENDERS: &[Contender] = &[
     },
 ];
 
-/// Opens `count` streams and polls each until it waits.
+/// Opens `count` streams, and polls each until it is pending.
 ///
 /// # Panics
 ///
-/// If one does not wait.
+/// If one is not pending.
 pub fn open<S: Stream + Unpin + 'static>(count: usize, stream: impl Fn() -> S) -> Box<dyn Any> {
     let mut context = Context::from_waker(Waker::noop());
     let mut streams = Vec::with_capacity(count);
@@ -58,7 +58,7 @@ pub fn open<S: Stream + Unpin + 'static>(count: usize, stream: impl Fn() -> S) -
     Box::new(streams)
 }
 
-/// A source that has these bytes and then waits for ever.
+/// A source that yields these bytes and then never becomes ready.
 pub struct Waiting {
     bytes: Bytes,
 }

@@ -1,4 +1,4 @@
-//! Tokenline itself: the record decoder over chunks, records validated on the tape.
+//! tokenline: the record decoder over chunks, with validation on the tape.
 
 use std::hint::black_box;
 use std::ops::Range;
@@ -8,10 +8,10 @@ use tokenline::json::{Parser, Step};
 use tokenline::schema::SchemaValidator;
 use tokenline::{Event, Options, RecordDecoder, Validate};
 
-use super::{CHUNK_BYTES, Receiver, Run, in_chunks, whole};
+use super::{CHUNK_BYTES, Receiver, Run, in_chunks, timed_pass};
 use crate::corpora::Corpus;
 
-/// Chunks to records, held against the corpus's schema if there is a validator.
+/// Chunks to records, validated if there is a validator.
 struct Tokenline {
     decoder: RecordDecoder,
     validator: Option<SchemaValidator>,
@@ -40,27 +40,27 @@ impl Receiver for Tokenline {
     }
 }
 
-/// The whole of it: framing, UTF-8, JSON and the schema.
+/// The complete pipeline: framing, UTF-8, JSON and the schema.
 pub(super) fn pipeline(corpus: &Corpus) -> impl Receiver + 'static {
     let schema: serde_json::Value = serde_json::from_str(corpus.schema).expect("a corpus's schema is JSON");
-    let validator = SchemaValidator::new(&schema).expect("a corpus's schema is one");
+    let validator = SchemaValidator::new(&schema).expect("a corpus's schema is valid");
     Tokenline { decoder: RecordDecoder::new(Options::lenient()), validator: Some(validator) }
 }
 
-/// Records, nothing validated.
+/// Records without validation.
 pub(super) fn records_alone() -> impl Receiver + 'static {
     Tokenline { decoder: RecordDecoder::new(Options::lenient()), validator: None }
 }
 
-/// Records in chunks of 64 KiB, nothing validated.
+/// Records from chunks of 64 KiB, without validation.
 pub(super) fn records(corpus: &Corpus) -> Run<'_> {
     in_chunks(corpus, CHUNK_BYTES, records_alone())
 }
 
-/// The parser alone over the whole text, which is UTF-8 checked first; it finds the ends itself.
+/// Only the parser, over the whole text after a UTF-8 check. It finds the ends of the records itself.
 pub(super) fn tape(corpus: &Corpus) -> Run<'_> {
     let mut parser = Parser::new();
-    whole(corpus, move || {
+    timed_pass(corpus, move || {
         let mut rest = str::from_utf8(&corpus.bytes).expect("lines of UTF-8");
         let mut records = 0;
         while !rest.is_empty() {
@@ -74,31 +74,31 @@ pub(super) fn tape(corpus: &Corpus) -> Run<'_> {
     })
 }
 
-/// How the record grows, with each chunk.
+/// The deltas of each chunk.
 pub(super) fn deltas() -> impl Receiver + 'static {
     Deltas(RecordDecoder::new(Options::lenient().partials(true)))
 }
 
-/// What there is of the record, after each chunk.
+/// A snapshot of the record after each chunk.
 pub(super) fn snapshots() -> impl Receiver + 'static {
     Snapshots(RecordDecoder::new(Options::lenient()))
 }
 
-/// Every delta is looked at, with its depth and key.
+/// Reads every delta with its depth and key.
 struct Deltas(RecordDecoder);
 
 impl Receiver for Deltas {
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
-        receive_whole(&mut self.0, &stream[range])
+        read_events(&mut self.0, &stream[range])
     }
 }
 
-/// A view of the record after each token.
+/// Takes a snapshot after each token.
 struct Snapshots(RecordDecoder);
 
 impl Receiver for Snapshots {
     fn receive(&mut self, stream: &Bytes, range: Range<usize>) -> usize {
-        let records = receive_whole(&mut self.0, &stream[range]);
+        let records = read_events(&mut self.0, &stream[range]);
         if let Some(snapshot) = self.0.snapshot() {
             black_box(snapshot.value.get("note"));
         }
@@ -106,9 +106,9 @@ impl Receiver for Snapshots {
     }
 }
 
-/// Looks at every event; counts the records.
+/// Reads every event, and counts the records.
 #[inline]
-fn receive_whole(decoder: &mut RecordDecoder, mut input: &[u8]) -> usize {
+fn read_events(decoder: &mut RecordDecoder, mut input: &[u8]) -> usize {
     let mut records = 0;
     loop {
         let decoded = decoder.decode(input);

@@ -4,7 +4,7 @@ use super::naive::Naive;
 use super::{Contender, Group, TOKEN_BYTES, Unit, in_chunks, tokenline};
 use crate::corpora::Corpus;
 
-/// The bytes and the work of `pipeline`, in the chunks in which a model produces them.
+/// The bytes and the work of `pipeline`, in chunks as a model produces them.
 pub const CONTENDERS: &[Contender] = &[
     Contender {
         name: "`LinesCodec` + serde_json + jsonschema",

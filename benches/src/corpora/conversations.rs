@@ -1,10 +1,10 @@
-//! Conversations between a user and an assistant, some 2.7 KB a line, in the input contract's shape.
+//! Conversations between a user and an assistant, about 2.7 KB per line.
 
 use super::random::Random;
 use super::words;
 use super::write::{Object, Spacing, Unicode};
 
-/// The JSON Schema of every line: the contract's canonical one.
+/// The JSON Schema of every line: the canonical one for conversations.
 pub(super) const SCHEMA: &str = r#"{
   "type": "object",
   "properties": {
@@ -52,7 +52,7 @@ pub(super) fn write(random: &mut Random, out: &mut String) {
         }
         message(messages, "user", &question(random));
         messages.push_str(", ");
-        message(messages, "assistant", &answer(random));
+        message(messages, "assistant", &reply(random));
     }
     messages.push(']');
     object.object("metadata", |metadata| {
@@ -85,7 +85,7 @@ fn question(random: &mut Random) -> String {
     out
 }
 
-fn answer(random: &mut Random) -> String {
+fn reply(random: &mut Random) -> String {
     let mut out = String::new();
     for _ in 0..random.between(1, 3) {
         out.push_str(&words::sentence(random));

@@ -1,4 +1,4 @@
-//! Entities and their definitions, some 130 bytes a line.
+//! Entities and their definitions, about 130 bytes per line.
 
 use super::random::Random;
 use super::words;

@@ -1,4 +1,4 @@
-//! A union of four record types told apart by `type`, some 190 bytes a line.
+//! A union of four record types discriminated by `type`, about 190 bytes per line.
 
 use super::random::Random;
 use super::words;

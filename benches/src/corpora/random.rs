@@ -1,10 +1,10 @@
-//! The generator behind every corpus.
+//! The random number generator of the corpora.
 
 /// SplitMix64 (Steele, Lea and Flood, 2014): integers only, so the same on every machine.
 pub(super) struct Random(u64);
 
 impl Random {
-    /// A generator whose whole sequence follows from `seed`.
+    /// A generator whose sequence is determined by `seed`.
     pub(super) fn new(seed: u64) -> Self {
         Self(seed)
     }

@@ -1,4 +1,4 @@
-//! One record of a wanted size, for what happens when its last chunk arrives.
+//! One record of a given size, to measure the work of its last chunk.
 
 use super::random::Random;
 use super::words;
@@ -33,14 +33,14 @@ pub(super) const SCHEMA: &str = r#"{
   "required": ["id", "items", "note"]
 }"#;
 
-/// What closes the record after its note, with the line feed.
+/// The end of the record after its note, with the line feed.
 const END: &str = "\"}\n";
 
 /// A line of exactly `bytes` bytes, line feed included.
 ///
 /// # Panics
 ///
-/// If `bytes` is below 256: there is no room for one item.
+/// If `bytes` is below 256, too few for one item.
 pub(super) fn line(random: &mut Random, bytes: usize) -> String {
     assert!(bytes >= 256, "a record takes at least 256 bytes");
     let mut out = String::with_capacity(bytes);

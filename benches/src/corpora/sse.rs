@@ -1,4 +1,4 @@
-//! Answers of a model as the event streams of OpenAI-style chat completions.
+//! Responses as event streams of OpenAI-style chat completions.
 
 use std::collections::BTreeMap;
 use std::{mem, slice};
@@ -10,77 +10,75 @@ use super::random::Random;
 use super::write::{Unicode, string};
 use super::{Corpus, Kind, tool_calls};
 
-/// What a corpus has beside its bytes if these are answers of a model rather than lines.
+/// The wire form of a corpus of responses.
 #[derive(Clone, Debug, Default)]
 pub struct Wire {
-    /// The answers, each in the chunks in which a transport hands it over.
-    pub answers: Vec<Vec<Bytes>>,
-    /// How many server-sent events the answers have.
+    /// The responses, each in the chunks that a transport delivers.
+    pub responses: Vec<Vec<Bytes>>,
+    /// The number of server-sent events in the responses.
     pub events: usize,
-    /// Bytes of what is to be found: of a record its strings, of a call its id, name and
-    /// parameters.
-    pub found_bytes: usize,
+    /// The bytes to extract: the strings of records, and the ids, names and parameters of calls.
+    pub item_bytes: usize,
 }
 
-/// Where a transport cuts an answer.
+/// Where a transport splits a response.
 #[derive(Clone, Copy)]
 enum Cut {
-    /// After so many bytes.
+    /// After this number of bytes.
     Bytes(usize),
     /// After each event.
     Event,
 }
 
-/// The ways in which an answer is cut, by their names in tables.
+/// The ways to split a response, by their names in tables.
 const CUTS: [(&str, Cut); 3] =
     [("64 KiB", Cut::Bytes(64 * 1024)), ("one event", Cut::Event), ("16 bytes", Cut::Bytes(16))];
 
-/// Bytes of the text in each event.
+/// The bytes of text per event.
 const TOKEN_BYTES: usize = 4;
-/// Bytes on the wire for a byte of the text, about.
+/// The approximate bytes on the wire per byte of text.
 const WIRE_BYTES: usize = 57;
 
-/// Definitions as the text of one answer whose wire has some `bytes` bytes: a corpus for each cut.
+/// Definitions as the text of one response of about `bytes` bytes on the wire: a corpus per way to split it.
 pub(super) fn records(bytes: usize) -> Vec<Corpus> {
     let lines = Corpus::generate(Kind::Definitions, bytes.div_ceil(WIRE_BYTES));
     let text = str::from_utf8(&lines.bytes).expect("lines of UTF-8");
-    let found_bytes = text.lines().map(bytes_of_strings).sum();
+    let item_bytes = text.lines().map(bytes_of_strings).sum();
     let wire = Bytes::from(openai_chat_sse(text, TOKEN_BYTES));
-    let found = Found { items: lines.records, bytes: found_bytes };
-    corpora(&wire, slice::from_ref(&wire), found, Kind::Definitions)
+    let extracted = Extracted { items: lines.records, bytes: item_bytes };
+    corpora(&wire, slice::from_ref(&wire), extracted, Kind::Definitions)
 }
 
-/// Answers of one or two native tool calls each, as many as it takes to reach `bytes` bytes on the
-/// wire: a corpus for each cut.
+/// Responses with one or two native tool calls each, up to `bytes` bytes on the wire: a corpus per way to split them.
 pub(super) fn calls(bytes: usize) -> Vec<Corpus> {
     let mut random = Random::new(6);
     let mut out = String::with_capacity(bytes + 64 * 1024);
     let mut ends = Vec::new();
-    let mut found = Found { items: 0, bytes: 0 };
+    let mut extracted = Extracted { items: 0, bytes: 0 };
     while out.len() < bytes {
-        Answer::new(&mut random, &mut out).write(&mut found);
+        Response::new(&mut random, &mut out).write(&mut extracted);
         ends.push(out.len());
     }
     let wire = Bytes::from(out);
     let mut start = 0;
-    let answers: Vec<_> =
+    let responses: Vec<_> =
         ends.into_iter().map(|end| wire.slice(mem::replace(&mut start, end)..end)).collect();
-    corpora(&wire, &answers, found, Kind::ToolCalls)
+    corpora(&wire, &responses, extracted, Kind::ToolCalls)
 }
 
-/// What there is to be found in the answers.
+/// The items to extract from the responses, and their bytes.
 #[derive(Clone, Copy)]
-struct Found {
+struct Extracted {
     items: usize,
     bytes: usize,
 }
 
-fn corpora(bytes: &Bytes, answers: &[Bytes], found: Found, kind: Kind) -> Vec<Corpus> {
+fn corpora(bytes: &Bytes, responses: &[Bytes], extracted: Extracted, kind: Kind) -> Vec<Corpus> {
     let events = memmem::find_iter(bytes, b"\n\n").count();
     let corpus = |(name, cut): (_, Cut)| {
-        let answers = answers.iter().map(|answer| cut.chunks(answer)).collect();
-        let wire = Wire { answers, events, found_bytes: found.bytes };
-        Corpus { name, bytes: bytes.clone(), records: found.items, schema: kind.schema(), wire }
+        let responses = responses.iter().map(|response| cut.chunks(response)).collect();
+        let wire = Wire { responses, events, item_bytes: extracted.bytes };
+        Corpus { name, bytes: bytes.clone(), records: extracted.items, schema: kind.schema(), wire }
     };
     CUTS.map(corpus).into()
 }
@@ -91,26 +89,26 @@ fn bytes_of_strings(line: &str) -> usize {
 }
 
 impl Cut {
-    fn chunks(self, answer: &Bytes) -> Vec<Bytes> {
+    fn chunks(self, response: &Bytes) -> Vec<Bytes> {
         match self {
             Self::Bytes(size) => {
-                let ends = (0..answer.len()).step_by(size);
-                ends.map(|start| answer.slice(start..answer.len().min(start + size))).collect()
+                let ends = (0..response.len()).step_by(size);
+                ends.map(|start| response.slice(start..response.len().min(start + size))).collect()
             }
             Self::Event => {
                 let mut start = 0;
-                let ends = memmem::find_iter(answer, b"\n\n").map(|blank| blank + 2);
-                ends.map(|end| answer.slice(mem::replace(&mut start, end)..end)).collect()
+                let ends = memmem::find_iter(response, b"\n\n").map(|blank| blank + 2);
+                ends.map(|end| response.slice(mem::replace(&mut start, end)..end)).collect()
             }
         }
     }
 }
 
-/// `text` as the body of a streamed chat completion, cut into pieces of at least `token_bytes` bytes
-/// (the last may be shorter; none ends inside a character).
+/// `text` as the body of a streamed chat completion, in deltas of at least `token_bytes` bytes (the last may be shorter;
+/// none ends inside a character).
 ///
-/// One `chat.completion.chunk` event with the role, one for each piece, one with `finish_reason`
-/// `stop`, then `[DONE]`: the order of the provider's API reference.
+/// One `chat.completion.chunk` event with the role, one per delta, one with the `finish_reason` `stop`, then `[DONE]`: the
+/// order of the provider's API reference.
 ///
 /// # Panics
 ///
@@ -152,24 +150,24 @@ fn event(out: &mut String, delta: &str, finish_reason: &str) {
     out.push_str("}]}\n\n");
 }
 
-/// An answer that calls tools, as OpenAI's servers send it when they are asked for the usage.
-struct Answer<'a> {
+/// A response that calls tools, as OpenAI's servers send it if usage was requested.
+struct Response<'a> {
     random: &'a mut Random,
     out: &'a mut String,
     id: String,
 }
 
-impl<'a> Answer<'a> {
+impl<'a> Response<'a> {
     fn new(random: &'a mut Random, out: &'a mut String) -> Self {
         let id = letters(random, 29);
         Self { random, out, id }
     }
 
-    /// Writes the role, one call or two, the reason and the usage, then `[DONE]`.
-    fn write(mut self, found: &mut Found) {
+    /// Writes the role, one or two calls, the finish reason and the usage, then `[DONE]`.
+    fn write(mut self, extracted: &mut Extracted) {
         self.delta("{\"role\":\"assistant\",\"content\":null,\"refusal\":null}", "null", 0);
         for index in 0..self.random.between(1, 2) {
-            self.call(index, found);
+            self.call(index, extracted);
         }
         self.delta("{}", "\"tool_calls\"", 6);
         let (input, output) = (self.random.between(200, 900), self.random.between(20, 200));
@@ -184,12 +182,12 @@ impl<'a> Answer<'a> {
         self.out.push_str("data: [DONE]\n\n");
     }
 
-    /// A call: its header, then its arguments a token at a time.
-    fn call(&mut self, index: u64, found: &mut Found) {
+    /// Writes a call: its header, then its arguments token by token.
+    fn call(&mut self, index: u64, extracted: &mut Extracted) {
         let (name, parameters) = tool_calls::name_and_parameters(self.random);
         let id = format!("call_{}", letters(self.random, 24));
-        found.items += 1;
-        found.bytes += id.len() + name.len() + parameters.len();
+        extracted.items += 1;
+        extracted.bytes += id.len() + name.len() + parameters.len();
         let header = format!(
             "{{\"tool_calls\":[{{\"index\":{index},\"id\":\"{id}\",\"type\":\"function\",\
              \"function\":{{\"name\":\"{name}\",\"arguments\":\"\"}}}}]}}"
@@ -197,7 +195,7 @@ impl<'a> Answer<'a> {
         self.delta(&header, "null", 0);
         let mut rest = parameters.as_str();
         while !rest.is_empty() {
-            // Four bytes are what a token has on average. The parameters are ASCII.
+            // A token has four bytes on average. The parameters are ASCII.
             let cut = usize::try_from(self.random.between(1, 7)).expect("at most 7");
             let (token, after) = rest.split_at(cut.min(rest.len()));
             let mut delta = format!("{{\"tool_calls\":[{{\"index\":{index},\"function\":{{\"arguments\":");
@@ -210,7 +208,7 @@ impl<'a> Answer<'a> {
         }
     }
 
-    /// An event with a delta that shows so many bytes of the model's output.
+    /// Writes an event whose delta has `shown` bytes of the model's output.
     fn delta(&mut self, delta: &str, reason: &str, shown: usize) {
         let choice =
             format!("{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{reason}}}");
@@ -218,7 +216,7 @@ impl<'a> Answer<'a> {
     }
 
     fn event(&mut self, choices: &str, usage: &str, shown: usize) {
-        // What the length of a token would tell, its padding hides.
+        // The padding hides the length of the token.
         let obfuscation = letters(self.random, 10_usize.saturating_sub(shown).max(1));
         self.out.push_str(&format!(
             "data: {{\"id\":\"chatcmpl-{}\",\"object\":\"chat.completion.chunk\",\"created\":1770933892,\

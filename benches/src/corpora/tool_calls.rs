@@ -1,4 +1,4 @@
-//! Tool calls with nested parameters and escaped text, some 290 bytes a line.
+//! Tool calls with nested parameters and escaped text, about 290 bytes per line.
 
 use super::random::Random;
 use super::words;
@@ -25,7 +25,7 @@ const PEOPLE: &[&str] = &[
     "rené", "zoë", "maya", "omar", "ingrid", "josé", "li-wei", "anna",
 ];
 
-/// Writes the parameters of a call into the object that is open for them.
+/// Writes the parameters of a call into their open object.
 type Parameters = fn(&mut Random, &mut Object<'_>);
 
 /// Appends one object.

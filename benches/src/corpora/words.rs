@@ -2,7 +2,7 @@
 
 use super::random::Random;
 
-/// Things a text is about: names of entities.
+/// Names of entities.
 #[rustfmt::skip]
 pub(super) const ENTITIES: &[&str] = &[
     "gradient descent", "DNA", "photosynthesis", "cell nucleus", "RNA polymerase", "Cornish pasty",
@@ -22,7 +22,7 @@ pub(super) const ENTITIES: &[&str] = &[
     "audit trail", "invoice", "subscription", "data warehouse", "star schema",
 ];
 
-/// Words that a definition opens with.
+/// Words that a definition starts with.
 #[rustfmt::skip]
 pub(super) const KINDS: &[&str] = &[
     "method", "process", "structure", "principle", "molecule", "agreement", "instrument", "pattern",
@@ -67,7 +67,7 @@ const OPENERS: &[&str] = &[
     "On the other hand", "To be precise", "After the update", "At the end of the month", "Once it is done",
 ];
 
-/// Sentences in other scripts and with characters of two, three and four bytes.
+/// Sentences in other scripts, with characters of two, three and four bytes.
 pub(super) const FOREIGN: &[&str] = &[
     "请问如何取消我的订阅?我已经在设置页面找了很久。",
     "谢谢您的帮助,问题已经解决了。",
@@ -92,7 +92,7 @@ fn phrase(random: &mut Random, out: &mut String) {
     out.push_str(random.pick(NOUNS));
 }
 
-/// A definition of some 80 bytes, without a full stop.
+/// A definition of about 80 bytes, without a full stop.
 pub(super) fn definition(random: &mut Random) -> String {
     let mut out = String::new();
     out.push_str(random.pick(&["One ", "The ", "Any "]));
@@ -117,7 +117,7 @@ pub(super) fn definition(random: &mut Random) -> String {
     out
 }
 
-/// A sentence of some 70 bytes with its full stop.
+/// A sentence of about 70 bytes with its full stop.
 pub(super) fn sentence(random: &mut Random) -> String {
     let mut out = String::new();
     if random.chance(30) {

@@ -1,6 +1,6 @@
-//! JSON written by hand, so that no library's formatting can change a corpus.
+//! Writes JSON by hand, so that no library's formatting can change a corpus.
 
-/// How text outside ASCII is written.
+/// How to write non-ASCII text.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Unicode {
     /// As UTF-8.
@@ -29,7 +29,7 @@ pub(super) fn string(out: &mut String, text: &str, unicode: Unicode) {
     out.push('"');
 }
 
-/// An object being written, member by member, to the end of a text.
+/// Writes an object, member by member, to the end of a text.
 pub(super) struct Object<'a> {
     out: &'a mut String,
     spacing: Spacing,
@@ -40,9 +40,9 @@ pub(super) struct Object<'a> {
 /// The space after `:` and `,`.
 #[derive(Clone, Copy)]
 pub(super) enum Spacing {
-    /// None, as `JSON.stringify` writes.
+    /// None, as from `JSON.stringify`.
     Compact,
-    /// One, as `json.dumps` and most models write.
+    /// One, as from `json.dumps` and most models.
     Spaced,
 }
 
@@ -53,7 +53,7 @@ impl<'a> Object<'a> {
         Self { out, spacing, unicode, empty: true }
     }
 
-    /// Writes the name of a member; its value is to be appended to what this returns.
+    /// Writes the name of a member, and returns the text to append its value to.
     pub(super) fn name(&mut self, name: &str) -> &mut String {
         let (comma, colon) = match self.spacing {
             Spacing::Compact => (",", ":"),
@@ -75,13 +75,13 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Writes a member whose value is JSON already: a number, a literal, an array.
+    /// Writes a member whose value is given as JSON: a number, a literal, an array.
     pub(super) fn raw(&mut self, name: &str, value: &str) -> &mut Self {
         self.name(name).push_str(value);
         self
     }
 
-    /// Writes a member whose value is the object that `members` fills.
+    /// Writes a member whose value is an object that `members` fills.
     pub(super) fn object(&mut self, name: &str, members: impl FnOnce(&mut Object<'_>)) -> &mut Self {
         let (spacing, unicode) = (self.spacing, self.unicode);
         let mut inner = Object::open(self.name(name), spacing, unicode);

@@ -1,5 +1,5 @@
-//! What one writes without tokenline: the chunk as a type for serde_json, borrowed where it can be,
-//! and the pieces put together by hand.
+//! Typical code without tokenline: serde_json deserializes each chunk into a type, borrowed if possible, and fragments are
+//! joined by hand.
 
 use std::borrow::Cow;
 use std::hint::black_box;
@@ -8,30 +8,29 @@ use memchr::memchr;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::Found;
+use super::Extracted;
 
-/// Puts together what the events of one answer hold.
+/// Joins the data of the events of one response.
 pub(super) trait Reader: Default {
-    /// Takes in the data of an event.
+    /// Reads the data of an event.
     fn read(&mut self, data: &str);
 
-    /// Ends the answer.
-    fn finish(self) -> Found;
+    /// Ends the response.
+    fn finish(self) -> Extracted;
 }
 
-/// The native tool calls. Their arguments are checked to be JSON, as a `RawValue` checks them, and
-/// kept as text.
+/// The native tool calls. Their arguments are checked to be JSON, as by `RawValue`, and kept as text.
 #[derive(Default)]
 pub(super) struct Calls {
     open: Vec<Call>,
-    found: Found,
+    extracted: Extracted,
 }
 
-/// The records of the text, a line each.
+/// The records of the text, one per line.
 #[derive(Default)]
 pub(super) struct Records {
     line: String,
-    found: Found,
+    extracted: Extracted,
 }
 
 struct Call {
@@ -41,7 +40,7 @@ struct Call {
     arguments: String,
 }
 
-/// A record of the text, as all contenders read it.
+/// A record of the text, for all contenders.
 #[derive(Deserialize)]
 pub(super) struct Definition {
     entity: String,
@@ -89,9 +88,9 @@ struct Function<'a> {
 struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl Definition {
-    pub(super) fn found(self) -> Found {
+    pub(super) fn extracted(self) -> Extracted {
         let Self { entity, definition } = black_box(self);
-        Found::one(entity.len() + definition.len())
+        Extracted::one(entity.len() + definition.len())
     }
 }
 
@@ -102,13 +101,14 @@ impl Reader for Calls {
                 self.push(delta);
             }
             if choice.finish_reason.is_some() {
-                self.found = self.open.drain(..).map(Call::found).fold(self.found, |all, its| all + its);
+                self.extracted =
+                    self.open.drain(..).map(Call::extracted).fold(self.extracted, |all, one| all + one);
             }
         }
     }
 
-    fn finish(self) -> Found {
-        self.found
+    fn finish(self) -> Extracted {
+        self.extracted
     }
 }
 
@@ -127,10 +127,10 @@ impl Calls {
 }
 
 impl Call {
-    fn found(self) -> Found {
+    fn extracted(self) -> Extracted {
         let Self { id, name, arguments, .. } = black_box(self);
         serde_json::from_str::<IgnoredAny>(&arguments).expect("arguments are JSON");
-        Found::one(id.len() + name.len() + arguments.len())
+        Extracted::one(id.len() + name.len() + arguments.len())
     }
 }
 
@@ -143,9 +143,9 @@ impl Reader for Records {
         }
     }
 
-    fn finish(self) -> Found {
+    fn finish(self) -> Extracted {
         assert!(self.line.is_empty(), "a line feed ends the text");
-        self.found
+        self.extracted
     }
 }
 
@@ -154,7 +154,7 @@ impl Records {
         while let Some(end) = memchr(b'\n', text.as_bytes()) {
             self.line.push_str(&text[..end]);
             let record: Definition = serde_json::from_str(&self.line).expect("a record of the type");
-            self.found = self.found + record.found();
+            self.extracted = self.extracted + record.extracted();
             self.line.clear();
             text = &text[end + 1..];
         }

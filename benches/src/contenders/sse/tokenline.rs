@@ -1,4 +1,4 @@
-//! Tokenline itself: the parser pushed to by hand, and the stream around it.
+//! tokenline: the push parser, and the stream around it.
 
 use std::hint::black_box;
 
@@ -9,45 +9,47 @@ use tokenline::llm::{Provider, ResponseEvent, ResponseParser, ResponseStream};
 use tokenline::{Options, ToolCall};
 
 use super::naive::Definition;
-use super::{Found, answers, drive, source};
+use super::{Extracted, drive, responses, source};
 use crate::contenders::Run;
 use crate::corpora::Corpus;
 
 pub(super) fn parsed_calls(corpus: &Corpus) -> Run<'_> {
     let mut parser = parser::<Raw>();
-    answers(corpus, move |answer| {
-        parsed(&mut parser, answer, |event| match event {
-            ResponseEvent::ToolCall { call, .. } => found_call(call),
-            _ => Found::default(),
+    responses(corpus, move |response| {
+        parsed(&mut parser, response, |event| match event {
+            ResponseEvent::ToolCall { call, .. } => extracted_call(call),
+            _ => Extracted::default(),
         })
     })
 }
 
 pub(super) fn parsed_records(corpus: &Corpus) -> Run<'_> {
     let mut parser = parser::<Definition>();
-    answers(corpus, move |answer| {
-        parsed(&mut parser, answer, |event| match event {
-            ResponseEvent::Record { record, .. } => record.value.found(),
-            _ => Found::default(),
+    responses(corpus, move |response| {
+        parsed(&mut parser, response, |event| match event {
+            ResponseEvent::Record { record, .. } => record.value.extracted(),
+            _ => Extracted::default(),
         })
     })
 }
 
 pub(super) fn streamed_calls(corpus: &Corpus) -> Run<'_> {
-    answers(corpus, |answer| {
-        let mut found = Found::default();
-        let calls = ResponseStream::new(source(answer), parser::<Raw>()).tool_calls();
-        drive(calls, |call| found = found + found_call(call.expect("a whole answer")));
-        found
+    responses(corpus, |response| {
+        let mut extracted = Extracted::default();
+        let calls = ResponseStream::new(source(response), parser::<Raw>()).tool_calls();
+        drive(calls, |call| extracted = extracted + extracted_call(call.expect("a complete response")));
+        extracted
     })
 }
 
 pub(super) fn streamed_records(corpus: &Corpus) -> Run<'_> {
-    answers(corpus, |answer| {
-        let mut found = Found::default();
-        let records = ResponseStream::new(source(answer), parser::<Definition>()).records();
-        drive(records, |record| found = found + record.expect("a whole answer").value.found());
-        found
+    responses(corpus, |response| {
+        let mut extracted = Extracted::default();
+        let records = ResponseStream::new(source(response), parser::<Definition>()).records();
+        drive(records, |record| {
+            extracted = extracted + record.expect("a complete response").value.extracted()
+        });
+        extracted
     })
 }
 
@@ -55,27 +57,27 @@ fn parser<T>() -> ResponseParser<T> {
     ResponseParser::new(Provider::OpenAiChat, Options::lenient())
 }
 
-/// One answer pushed to the parser, which is then made ready for the next.
+/// Pushes one response to the parser, and resets the parser for the next.
 fn parsed<T: DeserializeOwned>(
     parser: &mut ResponseParser<T>,
-    answer: &[Bytes],
-    mut found_in: impl FnMut(ResponseEvent<T>) -> Found,
-) -> Found {
-    let mut found = Found::default();
-    for chunk in answer {
+    response: &[Bytes],
+    mut extract: impl FnMut(ResponseEvent<T>) -> Extracted,
+) -> Extracted {
+    let mut extracted = Extracted::default();
+    for chunk in response {
         parser.push(chunk);
         while let Some(event) = parser.next_event() {
-            found = found + found_in(event);
+            extracted = extracted + extract(event);
         }
     }
     parser.finish();
-    assert!(parser.next_event().is_none() && parser.is_complete(), "a whole answer");
+    assert!(parser.next_event().is_none() && parser.is_complete(), "a complete response");
     parser.reset();
-    found
+    extracted
 }
 
-fn found_call(call: ToolCall) -> Found {
+fn extracted_call(call: ToolCall) -> Extracted {
     let call = black_box(call);
     let id = call.call_id.as_ref().map_or(0, String::len);
-    Found::one(id + call.name.len() + call.parameters.as_str().len())
+    Extracted::one(id + call.name.len() + call.parameters.as_str().len())
 }

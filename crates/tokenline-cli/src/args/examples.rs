@@ -119,7 +119,7 @@ Examples:
 pub(super) const DEMO: &str = "\
 Examples:
   tokenline demo
-  tokenline demo --delay-ms 50 --chunk-size 7";
+  tokenline demo --delay-ms 20 --chunk-size 500";
 
 pub(super) const REPLAY: &str = "\
 Examples:

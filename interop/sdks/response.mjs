@@ -1,15 +1,16 @@
-// What the SDK modules share. Each can `ask`, which gathers one answer:
+// Shared code of the SDK modules. Each has `ask`, which collects one response:
 //   { text, reasoning, refusal, calls: [{ id, name, arguments }], cut: [{ name, text }],
 //     opaque, reason, usage: [input, output] | null, ended, error }
-// `calls` are those the SDK has whole, `cut` those whose arguments are not JSON (yet); `ended` says that the provider's
-// own end was seen, `error` is what the SDK threw, `opaque`, where a provider has it, is what goes back as it came. And each can `send` what `tokenline extract` sends.
+// `calls` are complete, `cut` are calls whose arguments are not JSON; `ended` is true if the provider's own end was seen;
+// `error` is what the SDK threw; `opaque` is the data to send back unchanged, if the provider has any. Each also has `send`,
+// which sends what `tokenline extract` sends.
 
-/** Sorts calls with arguments as text into whole ones and cut ones. */
+/** Parses the arguments of calls, and separates complete calls from truncated ones. */
 export function parsedCalls(raw, ended) {
   const calls = [];
   const cut = [];
   for (const { id, name, text } of raw) {
-    // No arguments at all are `{}`, but only the end proves that none were to follow.
+    // Empty arguments are `{}`, but only the end confirms that none follow.
     if (text === '' && ended) calls.push({ id, name, arguments: {} });
     else {
       try {
@@ -22,7 +23,7 @@ export function parsedCalls(raw, ended) {
   return { calls, cut };
 }
 
-/** One line that says what was thrown, with what is beneath it. */
+/** One line that describes an error and its cause. */
 export function failure(thrown) {
   const cause = thrown?.cause ? `: ${thrown.cause.code ?? thrown.cause.message}` : '';
   return `${thrown?.name ?? 'Error'}: ${thrown?.message ?? thrown}${cause}`

@@ -1,4 +1,4 @@
-//! An answer's events are the same however the bytes are cut, and whenever the events are taken.
+//! The events of a response do not depend on the chunks, nor on when the events are taken.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
@@ -6,11 +6,11 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Limits, Options, Release};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
-/// What the first byte chooses.
+/// A parser with settings chosen by the first byte.
 fn parser(mut settings: usize) -> ResponseParser<Raw> {
-    let mut choose = |among: usize| {
-        let choice = settings % among;
-        settings /= among;
+    let mut choose = |count: usize| {
+        let choice = settings % count;
+        settings /= count;
         choice
     };
     let provider = Provider::ALL[choose(Provider::ALL.len())];
@@ -26,15 +26,15 @@ fn parser(mut settings: usize) -> ResponseParser<Raw> {
     if has_fragments { parser.with_text_and_reasoning() } else { parser }
 }
 
-/// Takes the events after each piece, or all of them at the end.
+/// Takes the events after each chunk, or all of them at the end.
 fn decode<'a>(
     parser: &mut ResponseParser<Raw>,
-    pieces: impl IntoIterator<Item = &'a [u8]>,
+    chunks: impl IntoIterator<Item = &'a [u8]>,
     takes_at_once: bool,
 ) -> Vec<String> {
     let mut seen = Vec::new();
-    for piece in pieces {
-        parser.push(piece);
+    for chunk in chunks {
+        parser.push(chunk);
         if takes_at_once {
             take(parser, &mut seen);
         }
@@ -62,20 +62,20 @@ fuzz_target!(|data: &[u8]| {
     let mut whole_parser = parser(settings);
     let whole = decode(&mut whole_parser, [input], true);
 
-    // The pieces' sizes come of the input itself.
+    // The input itself determines the chunk sizes.
     let mut state =
         input.iter().fold(1_u32, |hash, byte| (hash ^ u32::from(*byte)).wrapping_mul(0x0100_0193));
-    let mut pieces = Vec::new();
+    let mut chunks = Vec::new();
     let mut rest = input;
     while !rest.is_empty() {
         state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
         let most = if state & 0x100 == 0 { 9 } else { 300 };
-        let (piece, left) = rest.split_at(((state >> 16) as usize % most).min(rest.len()));
-        pieces.push(piece);
+        let (chunk, left) = rest.split_at(((state >> 16) as usize % most).min(rest.len()));
+        chunks.push(chunk);
         rest = left;
     }
-    assert_eq!(decode(&mut parser(settings), pieces.iter().copied(), false), whole);
-    assert_eq!(decode(&mut parser(settings), pieces, true), whole);
+    assert_eq!(decode(&mut parser(settings), chunks.iter().copied(), false), whole);
+    assert_eq!(decode(&mut parser(settings), chunks, true), whole);
     assert_eq!(decode(&mut parser(settings), input.chunks(1), true), whole);
     whole_parser.reset();
     assert_eq!(decode(&mut whole_parser, [input], false), whole, "after a reset");
