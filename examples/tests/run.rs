@@ -54,7 +54,7 @@ async fn the_form_fills_live() {
     let pace = Pace::from(Chunking::Bytes(NonZeroUsize::new(100).expect("not zero")));
     let recording = replay::builtin().into_iter().find(|recording| recording.name() == "definitions");
     let server = serve([recording.expect("it is built in").pace(pace)]).await;
-    let (out, err) = told(&run("form", &[&server.url()]).await);
+    let (out, err) = output_text(&run("form", &[&server.url()]).await);
     let lines: Vec<&str> = out.lines().collect();
     assert_eq!(lines.len(), 8, "{out}{err}");
     let steps: Vec<&str> = lines[0].split("\r\u{1b}[2K").skip(1).collect();

@@ -6,7 +6,7 @@ use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
 
 use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
-use tokenline::json::{Raw, Value, ValueDelta};
+use tokenline::json::{OwnedDelta, Raw, Value};
 use tokenline::llm::{FinishReason, Usage};
 use tokenline::{Diagnostic, Limits, OpenRecord, Record, RejectedCall, Report, Severity, ToolCall};
 
@@ -155,8 +155,18 @@ impl Emitter {
     }
 
     /// Writes a step that builds the open record.
-    pub(crate) fn partial(&mut self, partial: &OpenRecord<ValueDelta<'_>>) -> Result<(), Failure> {
-        partial::write_line(&mut self.out, partial).map_err(Failure::output)
+    pub(crate) fn partial(
+        &mut self,
+        origin: EventOrigin,
+        partial: &OpenRecord<OwnedDelta>,
+    ) -> Result<(), Failure> {
+        match self.emit {
+            EmitKind::Partials => {
+                partial::write_line(&mut self.out, format_args!("{}{origin}", self.part.0), partial)
+                    .map_err(Failure::output)
+            }
+            EmitKind::Records | EmitKind::ToolCalls | EmitKind::Events => Ok(()),
+        }
     }
 
     /// Writes a tool call. `record` is its position, if it was a record in text.

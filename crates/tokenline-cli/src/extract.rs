@@ -10,7 +10,7 @@ use tokenline::llm::ResponseError;
 use tokenline::llm::client::StreamRequest;
 use tokenline::llm::request::{ChatRequest, JsonFormat, ResponseFormat};
 
-use crate::args::{ExtractArgs, Format, ModelArgs};
+use crate::args::{EmitKind, ExtractArgs, Format, ModelArgs};
 use crate::emit::Emitter;
 use crate::failure::{Failure, Verdict};
 use crate::interrupt::Interrupt;
@@ -22,9 +22,12 @@ use crate::{load, model, output_file, response};
 pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Check everything before sending anything.
     let rules = Rules::new(&args.reading)?;
-    rules.check_for_provider()?;
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {
         let message = "--continue supports records only: it cannot continue a response that calls tools";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    if args.continuations.is_some() && args.reading.emit == EmitKind::Partials {
+        let message = "--continue does not support --emit partials: use --emit events";
         return Err(Failure::Usage(message.to_owned()));
     }
     let request = request(args, &rules)?;

@@ -74,16 +74,6 @@ impl Rules {
         }
     }
 
-    /// Rejects options that a provider's response does not support.
-    pub(crate) fn check_for_provider(&self) -> Result<(), Failure> {
-        match self.emit {
-            EmitKind::Partials => Err(Failure::Usage(
-                "--emit partials needs --from text: from a provider, use --emit events".to_owned(),
-            )),
-            EmitKind::Records | EmitKind::ToolCalls | EmitKind::Events => Ok(()),
-        }
-    }
-
     /// Whether records are parsed as tool calls.
     pub(crate) fn wants_calls(&self) -> bool {
         match self.emit {
@@ -104,9 +94,6 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         }
         _ => None,
     };
-    if matches!(args.from, InputFormat::Response(_) | InputFormat::Batch(_)) {
-        rules.check_for_provider()?;
-    }
     let files = input::expand(&args.files)?;
     let read: Vec<&Path> = files.iter().map(PathBuf::as_path).chain(rule_files(&args.reading)).collect();
     output_file::reject_as_stdout(&read)?;
@@ -244,7 +231,9 @@ pub(crate) fn handle(rules: &Rules, event: LentEvent<'_>, emitter: &mut Emitter)
         Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
             emitter.diagnostic(EventOrigin::Input, &diagnostic)
         }
-        Event::Partial(partial) => emitter.partial(&partial),
+        Event::Partial(partial) => {
+            emitter.partial(EventOrigin::Input, &partial.map(|delta| delta.to_owned()))
+        }
         other => unreachable!("unexpected event: {other:?}"),
     }
 }

@@ -166,7 +166,7 @@ impl Options {
     /// assert_eq!(screen, "Forty|-two, they s|ay. [whole]||");
     /// ```
     ///
-    /// Only for borrowed records: streams of owned records have no partials.
+    /// For parsers of text and of responses. Streams have typed [partials](crate::partial) instead.
     #[must_use]
     pub fn partials(mut self, partials: bool) -> Self {
         self.partials = partials;

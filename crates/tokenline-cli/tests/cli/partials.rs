@@ -32,12 +32,33 @@ fn partials_precede_each_record_or_reject() {
     assert!(run.err.contains("1 record, 1 rejected"), "{}", run.err);
 }
 
+/// A provider's text in the same pieces gives the same lines, which also name the choice.
 #[test]
-fn a_providers_stream_has_no_partials() {
-    for from in ["openai-chat", "anthropic"] {
-        let run = tokenline(&["parse", "--emit", "partials", "--from", from], "");
-        assert_eq!((run.code, run.out.as_str()), (2, ""));
-        assert!(run.err.contains("--emit partials needs --from text"), "{}", run.err);
+fn partials_come_from_a_providers_stream_too() {
+    let text = "Here:\n{\"a\": \"caf\\u00e9\", \"n\":0.90}\n{\"b\":[true,NaN]}\n";
+    let pieces = text.as_bytes().chunks(4).map(|piece| str::from_utf8(piece).expect("ASCII"));
+    let pieces: Vec<Value> = pieces.map(Value::from).collect();
+    let chat = pieces.iter().map(|piece| {
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":{piece}}},\"finish_reason\":null}}]}}\n\n")
+    });
+    let chat = chat.collect::<String>()
+        + "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    let anthropic = pieces.iter().map(|piece| {
+        format!(
+            "data: {{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{{\"type\":\"text_delta\",\"text\":{piece}}}}}\n\n"
+        )
+    });
+    let anthropic = "data: {\"type\":\"content_block_start\",\"index\":0,\"content_block\":{\"type\":\"text\",\"text\":\"\"}}\n\n"
+        .to_owned()
+        + &anthropic.collect::<String>()
+        + "data: {\"type\":\"message_delta\",\"delta\":{\"stop_reason\":\"end_turn\"}}\n\ndata: {\"type\":\"message_stop\"}\n\n";
+    let plain = tokenline(&["parse", "--emit", "partials", "--chunk-size", "4"], text);
+    for (from, body) in [("openai-chat", chat), ("anthropic", anthropic)] {
+        let run = tokenline(&["parse", "--emit", "partials", "--from", from], &body);
+        assert_eq!(run.code, 0, "{}", run.err);
+        let lines = run.lines().into_iter().filter(|line| !line.contains("\"finish\""));
+        let lines: Vec<String> = lines.map(|line| line.replace("\"choice\":0,", "")).collect();
+        assert_eq!(lines, plain.lines(), "{from}");
     }
 }
 

@@ -5,6 +5,7 @@ mod cursor;
 use std::fmt;
 
 use super::pointer;
+use super::raw::Raw;
 use super::tape::Tape;
 use super::value::{Kind, Value};
 
@@ -189,6 +190,59 @@ impl<'a> ValueDelta<'a> {
         }
         pointer
     }
+}
+
+impl ValueDelta<'_> {
+    /// The same delta without borrows.
+    #[must_use]
+    pub fn to_owned(&self) -> OwnedDelta {
+        let change = match self.change {
+            Change::Open(kind) => OwnedChange::Open(kind),
+            Change::Append(text) => OwnedChange::Append(text.to_owned()),
+            Change::Set(value) => OwnedChange::Set(value.into()),
+            Change::Close => OwnedChange::Close,
+        };
+        let begins = matches!(self.change, Change::Open(_) | Change::Set(_));
+        let key = self.key.filter(|_| begins).map(|key| match key {
+            Key::Name(name) => OwnedKey::Name(name.to_owned()),
+            Key::Index(index) => OwnedKey::Index(index),
+        });
+        OwnedDelta { depth: self.depth, key, change }
+    }
+}
+
+/// A [`ValueDelta`] that borrows nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OwnedDelta {
+    /// The number of containers around the value: 0 for the root.
+    pub depth: usize,
+    /// The value's name or index in the container around it, where the value begins. A later delta at this depth has
+    /// none: names may be long.
+    pub key: Option<OwnedKey>,
+    /// What happens to the value.
+    pub change: OwnedChange,
+}
+
+/// A [`Change`] that borrows nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnedChange {
+    /// An object, array or string begins. It is empty.
+    Open(Kind),
+    /// More of the open string, its escapes decoded. Never empty.
+    Append(String),
+    /// A complete number, `true`, `false` or `null`.
+    Set(Raw),
+    /// The open object, array or string is complete.
+    Close,
+}
+
+/// A [`Key`] that borrows nothing.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OwnedKey {
+    /// The name of an object's member, its escapes decoded.
+    Name(String),
+    /// The index of an array's element, counted from 0.
+    Index(usize),
 }
 
 impl fmt::Debug for ValueDelta<'_> {

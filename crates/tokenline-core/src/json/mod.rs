@@ -39,7 +39,7 @@ mod unescape;
 mod value;
 
 pub use de::DeserializeError;
-pub use delta::{Change, Key, ValueDelta};
+pub use delta::{Change, Key, OwnedChange, OwnedDelta, OwnedKey, ValueDelta};
 pub use error::{Expected, SyntaxError, UnexpectedToken};
 pub use number::Number;
 pub use parser::{Cut, OpenContainer, OpenToken, Parser, Step};

@@ -1,8 +1,8 @@
 //! The events of a response, and the mode of reading its text.
 
 use tokenline_core::adapter::CountAs;
-use tokenline_core::json::Raw;
-use tokenline_core::{Code, Diagnostic, Record, RejectedCall, Severity, ToolCall};
+use tokenline_core::json::{OwnedDelta, Raw};
+use tokenline_core::{Code, Diagnostic, OpenRecord, Record, RejectedCall, Severity, ToolCall};
 
 use crate::{FinishReason, Usage};
 
@@ -34,6 +34,15 @@ pub enum ResponseEvent<T> {
         block: u64,
         /// The record.
         record: Record<T>,
+    },
+    /// The open record of a text has grown. Only with [`Options::partials`](tokenline_core::Options::partials).
+    Partial {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// The step by which it grows, and where the record starts in the text.
+        delta: OpenRecord<OwnedDelta>,
     },
     /// A complete tool call.
     ToolCall {
@@ -141,6 +150,7 @@ impl<T> ResponseEvent<T> {
             Self::Rejected { diagnostic, .. } | Self::Note { diagnostic, .. } => Some(diagnostic),
             Self::Record { .. }
             | Self::ToolCall { .. }
+            | Self::Partial { .. }
             | Self::ToolCallBegan { .. }
             | Self::ToolCallArguments { .. }
             | Self::Text { .. }

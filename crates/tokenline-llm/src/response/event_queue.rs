@@ -176,6 +176,10 @@ impl<T: DeserializeOwned> EventQueue<T> {
             Event::Text(span) => return TextRole::Text(span),
             Event::Markup(span) => return TextRole::Markup(span),
             Event::Note(diagnostic) => self.push_diagnostic(Some(choice), block, diagnostic),
+            Event::Partial(partial) => {
+                let delta = partial.map(|delta| delta.to_owned());
+                self.events.push_back(ResponseEvent::Partial { choice, block, delta });
+            }
             Event::Rejected(diagnostic) => {
                 if let Some((rejected, place)) = rejected
                     && let Some(event) = self.repaired(choice, block, rejected, place)

@@ -62,8 +62,7 @@ impl Place {
 impl Text {
     pub(super) fn new<T>(choice: u64, block: u64, options: Options, out: &EventQueue<T>) -> Self {
         let reads_calls = out.text_as == TextMode::ToolCalls;
-        // Responses emit complete values only.
-        let options = options.partials(false).text(reads_calls || out.wants_text);
+        let options = options.text(reads_calls || out.wants_text);
         let decoder = RecordDecoder::new(if reads_calls && !options.looks_for_calls() {
             options.calls(CallFormat::Auto)
         } else {
