@@ -133,6 +133,9 @@ pub(crate) struct ReadingArgs {
     /// JSON Schema that each record must satisfy, at most 16 MiB.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: Option<PathBuf>,
+    /// Directory of the JSON Schemas (*.json) that --schema refers to, by their path or `$id`. Nothing else is read.
+    #[arg(long, value_name = "DIR", requires = "schema")]
+    pub(crate) schema_dir: Option<PathBuf>,
     /// Tool definitions: a JSON array of {name, description?, parameters}, OpenAI's {type, function} or Anthropic's
     /// {name, input_schema}; at most 16 MiB. Calls of other tools or with invalid parameters are rejected.
     #[arg(long, value_name = "FILE")]

@@ -2,7 +2,7 @@
 
 mod continued;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::pin;
 
 use futures_util::StreamExt as _;
@@ -31,7 +31,9 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
         return Err(Failure::Usage(message.to_owned()));
     }
     let request = request(args, &rules)?;
-    let mut read: Vec<&Path> = rule_files(&args.reading).chain(args.messages.as_deref()).collect();
+    let rule_files = rule_files(&args.reading)?;
+    let mut read: Vec<&Path> =
+        rule_files.iter().map(PathBuf::as_path).chain(args.messages.as_deref()).collect();
     if args.prompt.as_deref() == Some("-") {
         read.push(Path::new("-"));
     }

@@ -1,13 +1,13 @@
 //! Reads whole files, each within a size limit.
 
 use std::fmt::Display;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tokenline::json::{Parser, Raw, Value};
 use tokenline::llm::request::Message;
-use tokenline::schema::{SchemaOptions, SchemaValidator, ToolSet};
+use tokenline::schema::{SchemaErrorKind, SchemaOptions, SchemaValidator, ToolSet};
 
 use crate::failure::Failure;
 
@@ -16,12 +16,64 @@ pub(crate) const MAX_RESPONSE: u64 = 64 << 20;
 /// The size limit of a configuration file (schema, tools, variable), in bytes.
 const MAX_CONFIGURATION: u64 = 16 << 20;
 
-/// Loads a JSON Schema.
-pub(crate) fn schema(path: &Path, shows_names: bool) -> Result<SchemaValidator, Failure> {
-    let text = text("the schema", path)?;
-    let schema =
-        SchemaOptions::default().build_str(&text).map_err(|error| invalid("schema", path, &error))?;
+/// Loads a JSON Schema, which may refer to those in a directory.
+pub(crate) fn schema(
+    path: &Path,
+    directory: Option<&Path>,
+    shows_names: bool,
+) -> Result<SchemaValidator, Failure> {
+    let main = text("the schema", path)?;
+    let mut options = SchemaOptions::default();
+    if let Some(directory) = directory {
+        for file in schema_files(directory)? {
+            let schema =
+                Raw::new(&text("the schema", &file)?).map_err(|error| invalid("schema", &file, &error))?;
+            for uri in schema_uris(path, directory, &file) {
+                options = options.resource(uri, &schema);
+            }
+        }
+    }
+    let schema = options.build_str(&main).map_err(|error| {
+        let is_alone = directory.is_none() && error.kind() == SchemaErrorKind::Reference;
+        let hint = if is_alone { ": to refer to other files, use --schema-dir" } else { "" };
+        Failure::Usage(format!("schema {}: {error}{hint}", path.display()))
+    })?;
     Ok(schema.show_names(shows_names))
+}
+
+/// The JSON files in a directory and those below it.
+pub(crate) fn schema_files(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let (mut files, mut open) = (Vec::new(), vec![directory.to_owned()]);
+    while let Some(directory) = open.pop() {
+        let unreadable = |error| Failure::unreadable(&directory, &error);
+        for entry in fs::read_dir(&directory).map_err(unreadable)? {
+            let entry = entry.map_err(unreadable)?;
+            let path = entry.path();
+            // Links to directories are not followed: they may lead back.
+            if entry.file_type().map_err(unreadable)?.is_dir() {
+                open.push(path);
+            } else if path.extension().is_some_and(|extension| extension == "json") {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// The URIs by which a schema refers to a file: relative to the schema, and absolute from the directory.
+fn schema_uris(schema: &Path, directory: &Path, file: &Path) -> Vec<String> {
+    let uri = |path: &Path| {
+        let parts = path.components().map(|part| part.as_os_str().to_string_lossy().into_owned());
+        parts.collect::<Vec<_>>().join("/")
+    };
+    let Ok(from_directory) = file.strip_prefix(directory).map(uri) else { return Vec::new() };
+    let parent = schema.canonicalize().ok().and_then(|schema| schema.parent().map(Path::to_owned));
+    let root = directory.canonicalize().ok();
+    let inside =
+        parent.zip(root).and_then(|(parent, root)| parent.strip_prefix(&root).ok().map(Path::to_owned));
+    let depth = inside.map_or(0, |inside| inside.components().count());
+    vec![format!("{}{from_directory}", "../".repeat(depth)), format!("/{from_directory}")]
 }
 
 /// Loads tool definitions.

@@ -47,7 +47,11 @@ impl Rules {
         }
         let mut rules = Self {
             options,
-            schema: args.schema.as_deref().map(|path| load::schema(path, args.show_names)).transpose()?,
+            schema: args
+                .schema
+                .as_deref()
+                .map(|path| load::schema(path, args.schema_dir.as_deref(), args.show_names))
+                .transpose()?,
             tools: tools.map(Arc::new),
             emit: args.emit,
         };
@@ -95,7 +99,8 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         _ => None,
     };
     let files = input::expand(&args.files)?;
-    let read: Vec<&Path> = files.iter().map(PathBuf::as_path).chain(rule_files(&args.reading)).collect();
+    let rule_files = rule_files(&args.reading)?;
+    let read: Vec<&Path> = files.iter().chain(&rule_files).map(PathBuf::as_path).collect();
     output_file::reject_as_stdout(&read)?;
     // Open a single input first, so that no output file is created if it cannot be read.
     let mut first = match &*files {
@@ -140,8 +145,10 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
 }
 
 /// The files that configure the rules.
-pub(crate) fn rule_files(args: &ReadingArgs) -> impl Iterator<Item = &Path> {
-    [&args.schema, &args.tools].into_iter().flatten().map(PathBuf::as_path)
+pub(crate) fn rule_files(args: &ReadingArgs) -> Result<Vec<PathBuf>, Failure> {
+    let mut files = args.schema_dir.as_deref().map(load::schema_files).transpose()?.unwrap_or_default();
+    files.extend([&args.schema, &args.tools].into_iter().flatten().cloned());
+    Ok(files)
 }
 
 /// Prepares the report and the reject file; neither may be one of `inputs`.

@@ -8,7 +8,7 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use jsonschema::{Registry, uri};
+use jsonschema::uri;
 use serde_json::Value;
 
 use crate::error::{SchemaError, SchemaErrorKind};
@@ -49,7 +49,7 @@ impl Costs {
 /// If the pointers of its parts take more than [`MAX_POINTERS`] bytes, or more than `max_paths` paths lead
 /// from one subschema to others that validate the same value.
 pub(crate) fn count(document: &Document, max_paths: u64) -> Result<Costs, SchemaError> {
-    if pointers(&document.schema) > MAX_POINTERS {
+    if document.schemas().map(pointers).fold(0, usize::saturating_add) > MAX_POINTERS {
         let limit = MAX_POINTERS >> 20;
         let reason =
             format!("the pointers of its parts take more than {limit} MiB in total; shorten the names");
@@ -125,14 +125,12 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
     walk(&document.schema, |value| {
         references += REFERENCES.iter().filter(|keyword| value.get(keyword).is_some()).count();
     });
-    if references < 2 {
+    if references < 2 && document.resources.is_empty() {
         return None;
     }
     let draft = document.draft;
-    let base = document.base_uri();
-    let resource = draft.create_resource_ref(&document.schema);
-    let registry = Registry::new().draft(draft).add(base.as_str(), resource).ok()?.prepare().ok()?;
-    let resolver = registry.resolver(uri::from_str(&base).ok()?);
+    let registry = document.registry()?;
+    let resolver = registry.resolver(uri::from_str(&document.base_uri()).ok()?);
 
     // The targets of dynamic references, by the anchor's name; those of recursive ones have an empty name.
     let mut anchors: HashMap<&str, Vec<_>> = HashMap::new();

@@ -59,6 +59,7 @@ mod names;
 mod number;
 mod place;
 mod pointer;
+mod resources;
 mod tape;
 mod text;
 mod tools;

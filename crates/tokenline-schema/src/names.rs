@@ -8,10 +8,10 @@ use tokenline_core::json::{Kind, Value};
 
 use crate::pointer;
 
-/// Every member name in the schema.
-pub(crate) fn names(schema: &Schema) -> HashSet<String> {
+/// Every member name in the schemas.
+pub(crate) fn names<'s>(schemas: impl IntoIterator<Item = &'s Schema>) -> HashSet<String> {
     let mut names = HashSet::new();
-    collect(schema, &mut names);
+    schemas.into_iter().for_each(|schema| collect(schema, &mut names));
     names
 }
 

@@ -1,16 +1,19 @@
 //! A schema document, and the places in it that a value is validated against.
 
-use jsonschema::Draft;
+use jsonschema::{Draft, Registry};
 use serde_json::{Map, Value};
 
 use crate::cost::Costs;
 use crate::pointer;
+use crate::resources::Resources;
 
 /// A schema as given, and its draft.
 #[derive(Debug)]
 pub(crate) struct Document {
     pub(crate) schema: Value,
     pub(crate) draft: Draft,
+    /// The other documents that it may refer to.
+    pub(crate) resources: Resources,
     /// The costs of the subschemas, by their addresses in `schema`.
     pub(crate) costs: Costs,
 }
@@ -35,6 +38,23 @@ const FACETS: usize = 64;
 const HOME: &str = "json-schema:///";
 
 impl Document {
+    /// A document without resources, whose costs are not known yet.
+    pub(crate) fn new(schema: Value, draft: Draft) -> Self {
+        Self { schema, draft, resources: Resources::default(), costs: Costs::default() }
+    }
+
+    /// The schema and its resources, in a registry with the document's [URI](Self::base_uri).
+    pub(crate) fn registry(&self) -> Option<Registry<'_>> {
+        let registry = Registry::new().draft(self.draft).retriever(self.resources.clone());
+        let resource = self.draft.create_resource_ref(&self.schema);
+        registry.add(self.base_uri(), resource).ok()?.prepare().ok()
+    }
+
+    /// The schema and its resources.
+    pub(crate) fn schemas(&self) -> impl Iterator<Item = &Value> {
+        [&self.schema].into_iter().chain(self.resources.schemas())
+    }
+
     /// The document's URI.
     pub(crate) fn base_uri(&self) -> String {
         let id = identifier(&self.schema, self.draft).map(|id| id.trim_end_matches('#')).unwrap_or_default();

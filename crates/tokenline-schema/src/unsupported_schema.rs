@@ -5,13 +5,14 @@ use jsonschema::error::{TypeKind, ValidationError, ValidationErrorKind};
 use serde_json::Value;
 
 use crate::error::{SchemaError, SchemaErrorKind};
+use crate::place::Document;
 use crate::pointer;
 use crate::text::{shorten, shorten_to};
 
-pub(crate) fn explain(schema: &Value, error: &ValidationError<'_>) -> SchemaError {
+pub(crate) fn explain(document: &Document, error: &ValidationError<'_>) -> SchemaError {
     let path = error.instance_path().as_str();
     match error.kind() {
-        ValidationErrorKind::Referencing(error) => unresolved(schema, error),
+        ValidationErrorKind::Referencing(error) => unresolved(document, error),
         ValidationErrorKind::Format { format } if format == "regex" => {
             let reason = "the pattern is malformed, too large, or has look-around or a back-reference, which cannot \
                           be matched in linear time";
@@ -57,11 +58,11 @@ fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
     closest
 }
 
-fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
+fn unresolved(document: &Document, error: &ReferencingError) -> SchemaError {
     let fragment = |reference: &str| {
         reference.split_once('#').and_then(|(_, fragment)| pointer::from_fragment(fragment))
     };
-    let find = |fits: &dyn Fn(&str) -> bool| find_reference(schema, fits).unwrap_or_default();
+    let find = |fits: &dyn Fn(&str) -> bool| find_reference(&document.schema, fits).unwrap_or_default();
     match error {
         ReferencingError::UnknownSpecification { specification } => {
             let reason = format!(
@@ -76,8 +77,9 @@ fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
                 let target = file(reference);
                 !target.is_empty() && file(uri).ends_with(target.trim_start_matches("./"))
             });
-            let reason =
-                format!("refers to {}, but nothing outside the schema is read", shorten(format!("{uri:?}")));
+            let and_resources = if document.resources.is_empty() { "" } else { " and its resources" };
+            let uri = shorten(format!("{uri:?}"));
+            let reason = format!("refers to {uri}, but nothing outside the schema{and_resources} is read");
             SchemaError::new(SchemaErrorKind::Reference, path, reason)
         }
         ReferencingError::PointerToNowhere { pointer } => {

@@ -10,11 +10,12 @@ use jsonschema::{Draft, PatternOptions, Validator};
 use tokenline_core::json::{Parser, Raw, Value};
 use tokenline_core::{Code, Validate, Violation};
 
-use crate::cost::{self, Costs};
+use crate::cost;
 use crate::error::{SchemaError, SchemaErrorKind};
 use crate::explain::{self, BrokenRule, SubschemaValidator};
 use crate::names;
 use crate::place::Document;
+use crate::resources::Resources;
 use crate::tape::Tape;
 use crate::unsupported_schema;
 
@@ -23,11 +24,14 @@ use crate::unsupported_schema;
 const PATTERN_SIZE: usize = 1 << 20;
 
 /// Options for compiling schemas and validating records.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SchemaOptions {
     assert_formats: bool,
     allow_duplicate_keys: bool,
     max_paths: u64,
+    /// By their URIs as given.
+    resources: Vec<(String, serde_json::Value)>,
+    unreadable: Option<SchemaError>,
 }
 
 impl Default for SchemaOptions {
@@ -40,7 +44,13 @@ impl SchemaOptions {
     /// Formats are asserted, records with duplicate keys are rejected.
     #[must_use]
     pub const fn new() -> Self {
-        Self { assert_formats: true, allow_duplicate_keys: false, max_paths: 4096 }
+        Self {
+            assert_formats: true,
+            allow_duplicate_keys: false,
+            max_paths: 4096,
+            resources: Vec::new(),
+            unreadable: None,
+        }
     }
 
     /// Whether a string that does not match its `format` breaks the schema; on by default. The drafts
@@ -69,21 +79,52 @@ impl SchemaOptions {
         self
     }
 
+    /// Adds a schema that others may refer to by this URI, or by the absolute `$id` that it declares. A relative URI is
+    /// resolved against the `$id` of the schema that is compiled. A schema to which nothing refers has no effect.
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use tokenline_core::json::Parser;
+    /// use tokenline_schema::SchemaOptions;
+    ///
+    /// let validator = SchemaOptions::new()
+    ///     .resource("city.json", &json!({"type":"string","minLength":1}))
+    ///     .build(&json!({"properties":{"from":{"$ref":"city.json"},"to":{"$ref":"city.json"}}}))?;
+    /// let mut parser = Parser::new();
+    /// let violations = validator.violations(parser.parse(r#"{"from":"Oslo","to":""}"#)?, 10);
+    /// assert_eq!((violations.len(), &*violations[0].instance_path), (1, "/to"));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    #[must_use]
+    pub fn resource(mut self, uri: impl Into<String>, schema: &impl AsSchema) -> Self {
+        match schema.as_schema() {
+            Ok(schema) => self.resources.push((uri.into(), schema.into_owned())),
+            Err(error) => self.unreadable = Some(error),
+        }
+        self
+    }
+
     /// Compiles a schema.
     ///
     /// # Errors
     ///
-    /// If it is not a valid schema of its draft, refers to something outside itself, has a pattern that
+    /// If it is not a valid schema of its draft, refers to something that is neither in it nor a
+    /// [resource](Self::resource), has a pattern that
     /// cannot be matched in linear time, could validate one value on more than [`max_paths`](Self::max_paths)
     /// paths, or its pointers take more than 128 MiB in all.
     pub fn build(self, schema: &impl AsSchema) -> Result<SchemaValidator, SchemaError> {
+        if let Some(error) = self.unreadable {
+            return Err(error);
+        }
         let schema = &*schema.as_schema()?;
         let draft = Draft::default().detect(schema);
-        let mut document = Document { schema: schema.clone(), draft, costs: Costs::default() };
+        let mut document = Document::new(schema.clone(), draft);
+        document.resources = Resources::new(&self.resources, &document.base_uri());
         // Before compiling it, which may also follow all paths.
         document.costs = cost::count(&document, self.max_paths)?;
+        let validator = self.for_tape(&document);
         let validator =
-            self.for_tape().build(schema).map_err(|error| unsupported_schema::explain(schema, &error))?;
+            validator.build(schema).map_err(|error| unsupported_schema::explain(&document, &error))?;
         let subschema_validator = OnceLock::new();
         let inner = Inner { validator, document, options: self, subschema_validator, names: OnceLock::new() };
         Ok(SchemaValidator { inner: Arc::new(inner), shows_names: false })
@@ -100,10 +141,11 @@ impl SchemaOptions {
         self.build(&to_schema(value)?).map_err(|error| place(error, value))
     }
 
-    fn for_tape(self) -> explain::Options<'static> {
+    fn for_tape(&self, document: &Document) -> explain::Options<'static> {
         let patterns = PatternOptions::regex().size_limit(PATTERN_SIZE).dfa_size_limit(PATTERN_SIZE);
         jsonschema::options_for::<Tape>()
-            .offline()
+            .with_retriever(document.resources.clone())
+            .with_base_uri(document.base_uri())
             .with_pattern_options(patterns)
             .should_validate_formats(self.assert_formats)
     }
@@ -159,7 +201,7 @@ pub(crate) fn place(error: SchemaError, schema: Value<'_>) -> SchemaError {
 /// Validates records against a JSON Schema. Cheap to clone.
 ///
 /// Supports drafts 4, 6, 7, 2019-09 and 2020-12, selected by `$schema`; the default is 2020-12. Nothing
-/// outside the schema is ever read, neither files nor URLs. Patterns are matched in linear time, so
+/// outside the schema and its [resources](SchemaOptions::resource) is ever read, neither files nor URLs. Patterns are matched in linear time, so
 /// look-around and back-references are rejected.
 #[derive(Clone)]
 pub struct SchemaValidator {
@@ -295,7 +337,7 @@ impl SchemaValidator {
         if self.shows_names {
             return violation;
         }
-        let names = self.inner.names.get_or_init(|| names::names(&self.inner.document.schema));
+        let names = self.inner.names.get_or_init(|| names::names(self.inner.document.schemas()));
         let path = names::shown(&violation.instance_path, value, names);
         violation.with_instance_path(path)
     }
@@ -313,7 +355,9 @@ impl SchemaValidator {
 
     fn subschema_validator(&self) -> Option<&SubschemaValidator> {
         let Inner { document, options, subschema_validator, .. } = &*self.inner;
-        subschema_validator.get_or_init(|| SubschemaValidator::new(document, options.for_tape())).as_ref()
+        subschema_validator
+            .get_or_init(|| SubschemaValidator::new(document, options.for_tape(document)))
+            .as_ref()
     }
 }
 

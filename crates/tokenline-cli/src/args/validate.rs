@@ -39,6 +39,9 @@ pub(crate) struct ValidateArgs {
     /// JSON Schema that each line must satisfy, at most 16 MiB. Each line must be an object.
     #[arg(long, value_name = "FILE")]
     pub(crate) schema: PathBuf,
+    /// Directory of the JSON Schemas (*.json) that --schema refers to, by their path or `$id`. Nothing else is read.
+    #[arg(long, value_name = "DIR")]
+    pub(crate) schema_dir: Option<PathBuf>,
     /// Show all member names in messages. Default: a name that is not in the schema is shown as `*`.
     #[arg(long)]
     pub(crate) show_names: bool,

@@ -26,7 +26,7 @@ use crate::output_file::{OutputFile, reject_as_stdout};
 use errors::{ErrorWriter, RejectFile};
 
 pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
-    let session = Session::new(&args.output, &args.input, None)?;
+    let session = Session::new(&args.output, &args.input, &[])?;
     let mut errors = session.errors();
     let mut rejects = session.rejects()?;
     let mut validator = ConversationValidator::new(args.profile.into())
@@ -39,8 +39,11 @@ pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure
 }
 
 pub(crate) fn records(args: &ValidateArgs) -> Result<Verdict, Failure> {
-    let schema = load::schema(&args.schema, args.show_names)?;
-    let session = Session::new(&args.output, &args.input, Some(&args.schema))?;
+    let schema = load::schema(&args.schema, args.schema_dir.as_deref(), args.show_names)?;
+    let mut schema_files =
+        args.schema_dir.as_deref().map(load::schema_files).transpose()?.unwrap_or_default();
+    schema_files.push(args.schema.clone());
+    let session = Session::new(&args.output, &args.input, &schema_files)?;
     let mut errors = session.errors();
     let mut rejects = session.rejects()?;
     let mut validator = RecordValidator::new(schema)
@@ -121,7 +124,7 @@ pub(crate) fn progress_bar(inputs: &[impl AsRef<Path>]) -> ProgressBar {
 struct Session<'a> {
     args: &'a ReportingArgs,
     inputs: Vec<PathBuf>,
-    /// The inputs and the schema.
+    /// The inputs and the schemas.
     sources: Vec<PathBuf>,
     report_file: Option<OutputFile>,
     bar: ProgressBar,
@@ -131,12 +134,12 @@ struct Session<'a> {
 
 impl<'a> Session<'a> {
     /// Checks the command before anything is read.
-    fn new(args: &'a ReportingArgs, inputs: &[PathBuf], schema: Option<&Path>) -> Result<Self, Failure> {
+    fn new(args: &'a ReportingArgs, inputs: &[PathBuf], schemas: &[PathBuf]) -> Result<Self, Failure> {
         let inputs = input::expand(inputs)?;
         if args.follow && inputs.len() > 1 {
             return Err(Failure::Usage("--follow supports one file only".to_owned()));
         }
-        let sources: Vec<_> = inputs.iter().cloned().chain(schema.map(Path::to_owned)).collect();
+        let sources: Vec<_> = inputs.iter().chain(schemas).cloned().collect();
         reject_as_stdout(&sources)?;
         let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &sources)?;
         let bar = if args.follow { ProgressBar::hidden() } else { progress_bar(&inputs) };

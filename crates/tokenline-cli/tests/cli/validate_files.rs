@@ -210,3 +210,51 @@ fn many_errors_are_reported_in_order() {
     }
     assert!(iter::zip(&reports, &reports[1..]).all(|(one, next)| one == next));
 }
+
+#[test]
+fn a_schema_refers_to_others_in_its_directory() {
+    let folder = folder();
+    let write = |name: &str, text: &str| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        std::fs::write(&path, text).expect("written");
+        path.to_str().expect("UTF-8").to_owned()
+    };
+    let main = write(
+        "schemas/orders/order.json",
+        r#"{"properties":{"to":{"$ref":"../people/person.json"},"from":{"$ref":"https://example.com/city"}}}"#,
+    );
+    write("schemas/people/person.json", r#"{"properties":{"name":{"$ref":"name.json#/$defs/name"}}}"#);
+    write("schemas/people/name.json", r#"{"$defs":{"name":{"type":"string","minLength":2}}}"#);
+    write("schemas/city.json", r#"{"$id":"https://example.com/city","enum":["Oslo","Rome"]}"#);
+    let schemas = folder.path().join("schemas");
+    let schemas = schemas.to_str().expect("UTF-8");
+
+    let records =
+        "{\"to\":{\"name\":\"Ada\"},\"from\":\"Oslo\"}\n{\"to\":{\"name\":\"A\"}}\n{\"from\":\"Bern\"}\n";
+    let run = tokenline(&["validate", "--schema", &main, "--schema-dir", schemas, "-"], records);
+    assert_eq!(run.code, 1, "{}", run.err);
+    let lines: Vec<&str> = run.out.lines().filter(|line| line.contains("schema_validation_failed")).collect();
+    assert_eq!(lines.len(), 2, "{}", run.out);
+    assert!(lines[0].contains(":2:") && lines[0].contains("/to"), "{}", run.err);
+    assert!(lines[1].contains(":3:") && lines[1].contains("/from"), "{}", run.err);
+
+    let alone = tokenline(&["validate", "--schema", &main, "-"], records);
+    assert_eq!(alone.code, 2);
+    assert!(
+        alone.err.contains("nothing outside the schema is read") && alone.err.contains("--schema-dir"),
+        "{}",
+        alone.err
+    );
+
+    // Not even a schema that is not used is overwritten.
+    let unused = write("schemas/unused.json", "{}");
+    let run =
+        tokenline(&["parse", "--schema", &main, "--schema-dir", schemas, "--report-json", &unused], records);
+    assert_eq!(
+        (run.code, std::fs::read_to_string(&unused).expect("it is there").as_str()),
+        (2, "{}"),
+        "{}",
+        run.err
+    );
+}

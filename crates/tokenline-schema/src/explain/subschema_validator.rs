@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use jsonschema::{Draft, Registry, Retrieve, ValidationOptions, Validator};
+use jsonschema::{Draft, Retrieve, ValidationOptions, Validator};
 use serde_json::{Map, Value as Owned, json};
 use tokenline_core::json::{Parser, Value};
 
@@ -58,8 +58,7 @@ impl SubschemaValidator {
     pub(crate) fn new(document: &Document, options: Options<'static>) -> Option<Self> {
         let draft = document.draft;
         let base = document.base_uri();
-        let resource = draft.create_resource_ref(&document.schema);
-        let registry = Registry::new().draft(draft).add(base.as_str(), resource).ok()?.prepare().ok()?;
+        let registry = document.registry()?;
         let schema = json!({ "$schema": dialect(draft), "properties": parts(document, &base) });
         let options = options.with_draft(draft).with_base_uri("json-schema:///tokenline/subschema_validator");
         let validator = options.with_registry(&registry).build(&schema).ok()?;

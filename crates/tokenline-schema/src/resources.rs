@@ -1,0 +1,49 @@
+//! The schemas that a schema may refer to, besides itself.
+
+use std::error::Error;
+use std::sync::Arc;
+
+use jsonschema::{Retrieve, Uri, uri};
+use serde_json::Value;
+
+/// Schemas by their absolute URI. Nothing else is ever read.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Resources(Arc<Vec<(String, Value)>>);
+
+impl Resources {
+    /// Resolves the URIs as given, and those that the schemas declare, against the URI of the schema that refers to them.
+    pub(crate) fn new(given: &[(String, Value)], base: &str) -> Self {
+        let base = uri::from_str(base).ok();
+        let absolute = |reference: &str| {
+            let base = base.as_ref()?;
+            let resolved = uri::resolve_against(&base.borrow(), reference.trim_end_matches('#')).ok()?;
+            Some(resolved.as_str().trim_end_matches('#').to_owned())
+        };
+        let mut resources = Vec::new();
+        for (reference, schema) in given {
+            let declared = ["$id", "id"].into_iter().find_map(|keyword| schema.get(keyword)?.as_str());
+            // Only an absolute one says where the schema is, whoever refers to it.
+            let declared = declared.filter(|id| id.contains(':'));
+            for reference in declared.into_iter().chain([reference.as_str()]) {
+                resources.extend(absolute(reference).map(|uri| (uri, schema.clone())));
+            }
+        }
+        Self(Arc::new(resources))
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    pub(crate) fn schemas(&self) -> impl Iterator<Item = &Value> {
+        self.0.iter().map(|(_, schema)| schema)
+    }
+}
+
+impl Retrieve for Resources {
+    fn retrieve(&self, uri: &Uri<String>) -> Result<Value, Box<dyn Error + Send + Sync>> {
+        let uri = uri.as_str().trim_end_matches('#');
+        let found = self.0.iter().find(|(resource, _)| resource == uri);
+        found.map(|(_, schema)| schema.clone()).ok_or_else(|| "it is not among the resources".into())
+    }
+}
