@@ -242,7 +242,7 @@ pub(crate) enum PromptCommand {
     /// List the prompts and their response types.
     #[command(after_help = examples::PROMPT_LIST)]
     List(ConfigArgs),
-    /// Print a rendered prompt, after its system prompt and an empty line if it has one.
+    /// Print a rendered prompt, preceded by its system prompt, if any.
     #[command(after_help = examples::PROMPT_RENDER)]
     Render(RenderArgs),
     /// Parse a response according to its prompt's response type.
@@ -437,7 +437,7 @@ pub(crate) enum EmitKind {
     /// finish reasons and usage.
     Events,
     /// All events, and the steps that build each record: `open`, `append`, `set` and `close`, described at the end of
-    /// `tokenline parse --help`.
+    /// `tokenline parse --help`. Not for responses of a provider.
     Partials,
 }
 

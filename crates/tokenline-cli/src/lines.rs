@@ -1,5 +1,6 @@
 //! `tokenline parse --from lines`: the records and tool calls of responses that are strings in JSON Lines.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use tokenline::json::{Kind, Value};
@@ -95,10 +96,9 @@ impl Responses<'_> {
 
     fn response(&mut self, line: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
         let id = self.pointers.id.as_deref().and_then(|id| line.value.pointer(id));
-        let id =
-            id.map(|id| id.as_str().map_or_else(|| id.to_single_line().into_owned(), |id| id.into_owned()));
+        let id = id.map(|id| id.as_str().map_or_else(|| id.to_single_line().into_owned(), Cow::into_owned));
         let id = id.unwrap_or_else(|| format!("line {}", line.line));
-        let Some(text) = line.value.pointer(&self.pointers.text).and_then(|text| text.as_str()) else {
+        let Some(text) = line.value.pointer(&self.pointers.text).and_then(Value::as_str) else {
             let actual =
                 line.value.pointer(&self.pointers.text).map_or("nothing", |value| match value.kind() {
                     Kind::Object => "an object",

@@ -59,7 +59,7 @@
 //! | `continuation` | [`continuation`]: continues JSON documents that a token limit cut off |
 //! | `conversations` | [`conversations`]: validates conversations and records in large files |
 //! | `chat-analysis` | [`chat_analysis`]: JSON responses that hold a chat reply and an analysis of the chat |
-//! | `reqwest-eventsource` | [`llm::event_source`]: responses from that crate's `EventSource` |
+//! | `reqwest-eventsource` | `llm::event_source`: responses from that crate's `EventSource` |
 //! | `tracing`, `metrics` | [`observe`]: spans, events and counters for every stream, without its content |
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]

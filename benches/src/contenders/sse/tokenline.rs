@@ -47,7 +47,7 @@ pub(super) fn streamed_records(corpus: &Corpus) -> Run<'_> {
         let mut extracted = Extracted::default();
         let records = ResponseStream::new(source(response), parser::<Definition>()).records();
         drive(records, |record| {
-            extracted = extracted + record.expect("a complete response").value.extracted()
+            extracted = extracted + record.expect("a complete response").value.extracted();
         });
         extracted
     })

@@ -40,7 +40,7 @@ pub(crate) struct ContextsArgs {
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct SizeArgs {
-    /// Maximum overlap in bytes: the model repeats this end of the document before it continues.
+    /// Maximum overlap in bytes: the part of the document's end that the model repeats first.
     #[arg(long, value_name = "BYTES", default_value = "200")]
     pub(crate) overlap: usize,
     /// Maximum number of bytes of the document to quote in a prompt.
