@@ -1,4 +1,4 @@
-//! A call that comes again, in the same answer or in one that begins anew.
+//! Calls that come again, in the same response or in one that starts anew.
 
 use tokenline_core::{CallDelta, CompletedBy, Options, Release, ToolCallAssembler};
 
@@ -15,7 +15,7 @@ fn a_call_that_comes_again_is_one_call() {
         check(&[whole, whole, Seal], &call);
         check(&[whole, whole, whole, piece(""), Seal, whole, Seal], &call);
         check(&[whole, Seal, whole, Seal, whole, Cut], &call);
-        // In pieces, with the header for itself, across the release, with white space around it.
+        // In fragments, with the header on its own, across the release, with white space around it.
         for cut in 0..=text.len() {
             let (left, right) = text.split_at(cut);
             let bare = |arguments| Wire::Delta(CallDelta { id: None, name: None, arguments, ..header });
@@ -48,14 +48,14 @@ fn a_call_that_comes_again_is_one_call() {
             &[whole, piece(r#"{"a":{}}, "b":1}"#), Seal],
             &["1:9: trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`"],
         );
-        // Sent to another tool, or by another id, it is another call.
+        // With another tool or another id, it is another call.
         let second = |id, name| CallDelta { id: Some(id), name: Some(name), arguments: "{}", ..header };
         assert_eq!(run(&[whole, Wire::Delta(second("c1", "g")), Seal]).len(), 2);
         assert_eq!(run(&[whole, Wire::Delta(second("c2", "f")), Seal, whole, Seal]).len(), 2);
     }
-    // The index tells calls apart as well.
+    // A different index also makes it another call.
     assert_eq!(run(&[at(0, "c1", "f", text), at(1, "c1", "f", text), Seal]).len(), 2);
-    // Eager.
+    // On balance.
     let mut calls = ToolCallAssembler::new(Options::default().release(Release::OnBalance));
     let wire = [at(0, "c1", "f", text), at(0, "c1", "f", ""), more(text), at(0, "c1", "f", text), Seal];
     assert_eq!(run_with(&mut calls, &wire), [r#"c1:f {"a":{}} balanced"#]);
@@ -72,7 +72,7 @@ fn arguments_may_come_at_once_or_once_more() {
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", "{ \"x\": 1 }"), stop], once);
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", ""), stop], once);
     check(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "a", "f", r#"{"x":1} "#), stop, Seal], once);
-    // The id may have changed meanwhile.
+    // The id may have changed.
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "b", "f", r#"{"x":1}"#), stop, Seal], once);
     for (before, after) in
         [(r#"{"x":1"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":1},"y":2}"#)]
@@ -90,7 +90,7 @@ fn arguments_may_come_at_once_or_once_more() {
 }
 
 #[test]
-fn what_was_rejected_may_come_again_in_an_answer_that_begins_anew() {
+fn rejected_calls_may_come_again_in_a_new_response() {
     let mut calls = ToolCallAssembler::new(Options::default());
     let push = |calls: &mut ToolCallAssembler, arguments| {
         calls.push(CallDelta {

@@ -1,4 +1,4 @@
-//! The fragments of one call: its header and its arguments, however they are cut.
+//! The fragments of one call: its header and its arguments, split anywhere.
 
 use tokenline_core::{
     CallDelta, Code, CompletedBy, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
@@ -25,7 +25,7 @@ fn a_header_may_come_in_parts_or_again() {
     check(&[at(0, "c1", "f", r#"{"a""#), at(0, "c1", "f", ":1}"), at(0, "c1", "f", ""), Seal], call);
     check(&[of("", "f", ""), of("c1", "", r#"{"a":1}"#), Seal], call);
     check(&[of("c1", "f", r#"{"a""#), of("c1", "", ":1"), of("", "f", "}"), Seal], call);
-    // An id synthetic for every fragment, as vLLM once did.
+    // A synthetic id for every fragment, as vLLM once did.
     check(
         &[at(0, "c1", "f", ""), at(0, "x", "", r#"{"a":"#), at(0, "y", "", "1}"), at(0, "z", "", ""), Seal],
         call,
@@ -33,7 +33,7 @@ fn a_header_may_come_in_parts_or_again() {
 }
 
 #[test]
-fn where_the_arguments_are_cut_makes_no_difference() {
+fn the_split_of_arguments_makes_no_difference() {
     for arguments in [
         " {\"query\": \"fj\u{f8}rd {}\", \"a\": [1, -0.5e3, true, {\"\\u00e9\\ud83d\\ude00\": null}]} \n",
         r#"{"query":"test"} , "limit": 10}"#,
@@ -81,7 +81,7 @@ fn arguments_may_come_as_values() {
         &[at(1, "", "f", "{\"x\""), part(1, "$.a", "x"), Seal],
         &["1:5: trailing_data: call 1 (`f`): the arguments come as text, and then as values"],
     );
-    // What is too much is refused, and all of it is given back.
+    // Too large a value is rejected, and all memory is released.
     let mut calls =
         ToolCallAssembler::new(Options::default().limits(Limits { line_bytes: 1000, ..Limits::default() }));
     for _ in 0..3 {

@@ -1,4 +1,4 @@
-//! Several calls in one answer, and what tells them apart.
+//! Several calls in one response, and how they are told apart.
 
 use tokenline_core::{CompletedBy, Options, Release, ToolCallAssembler};
 
@@ -7,7 +7,7 @@ use crate::{Seal, Wire, at, check, check_at_finish, more, of};
 #[test]
 fn parallel_calls() {
     let two = &[r#"a:f {"x":1} next_item"#, r#"b:g {"y":2} finish_reason"#];
-    // By index, by id, by name: the next call proves the one before.
+    // By index, by id, by name: the next call confirms the one before.
     let by_index = [at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Seal];
     check(&by_index, two);
     check_at_finish(&by_index, &[r#"a:f {"x":1} finish_reason"#, two[1]]);
@@ -16,7 +16,7 @@ fn parallel_calls() {
         &[of("", "f", r#"{"x":1}"#), of("", "g", r#"{"y""#), more(":2}"), Seal],
         &[r#"f {"x":1} next_item"#, r#"g {"y":2} finish_reason"#],
     );
-    // Interleaved: a call that is not balanced when the next begins waits for the end.
+    // Interleaved: a call that is not balanced when the next begins stays open until the end.
     check(
         &[
             at(0, "a", "f", ""),
@@ -57,13 +57,13 @@ fn parallel_calls_that_share_an_index() {
         &[at(0, "", "g", ""), at(0, "", "", "{}")],
         &[r#"f {"x":1} next_item"#, "g {} finish_reason"],
     );
-    // Without any name it is not known whose arguments they are.
+    // Without a name it is unknown which call the arguments belong to.
     let nameless = "1:1: missing_field: call 2: arguments follow without the name of a tool";
     let more_at = |arguments| at(0, "", "", arguments);
     same(first, &[more_at(r#"{"x":2}"#), more_at("{}")], &[r#"f {"x":1} next_item"#, nameless]);
     same(first, &[more(r#"{"x":2}"#), more("{}")], &[r#"f {"x":1} next_item"#, nameless]);
     same(at(0, "", "f", "{}{}{}{}"), &[], &["f {} next_item", nameless]);
-    // What a nameless or a broken call leaves behind does not hide the next one.
+    // A nameless or malformed call does not hide the next one.
     same(
         first,
         &[more_at("{"), at(0, "", "g", ""), more("{}")],

@@ -1,4 +1,4 @@
-//! What is no call, and what is said of it.
+//! Rejected calls, and their messages.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokenline_core::{
 use crate::{Cut, Seal, Wire, at, check, drain, more, of, run, run_with};
 
 #[test]
-fn what_is_no_call() {
+fn text_that_is_not_a_call() {
     for (arguments, expected) in [
         (r#"{"a":NaN}"#, "1:6: malformed_json: call 1 (`f`): expected a value, found a letter"),
         ("{\n \"a\":\n  01}", "3:4: malformed_json: call 1 (`f`): expected `,` or `}`, found a number"),
@@ -21,7 +21,7 @@ fn what_is_no_call() {
         ("call me", "1:1: malformed_json: call 1 (`f`): expected a value, found a letter"),
     ] {
         check(&[at(0, "", "f", arguments), at(0, "", "", "more"), Seal], &[expected]);
-        // This call alone.
+        // Only this call.
         let seen = run(&[at(0, "", "f", arguments), at(1, "", "g", "{}"), Seal]);
         assert_eq!(seen.len(), 2, "{seen:?}");
         assert!(
@@ -34,7 +34,7 @@ fn what_is_no_call() {
         &["1:1: missing_field: call 1: the name of the tool is missing"],
     );
     check(&[more(r#"{"a":1}"#), Seal], &["1:1: missing_field: call 1: the name of the tool is missing"]);
-    // Fragments that say nothing open nothing.
+    // Empty fragments open nothing.
     check(&[at(0, "", "", ""), more(" "), of("", "", ""), Seal], &[]);
 }
 
@@ -59,10 +59,10 @@ fn bytes_that_were_not_utf8() {
         |arguments| Wire::Delta(CallDelta { index: Some(0), arguments, lossy: true, ..CallDelta::default() });
     let bad = "1:6: invalid_utf8: call 1 (`f`): the arguments are not UTF-8";
     check(&[at(0, "", "f", r#"{"a":"#), lossy("\"\u{fffd}\"}"), Seal], &[bad]);
-    // The model may well write U+FFFD itself, and the bad byte may be elsewhere in the event.
+    // The model may write U+FFFD itself, and the invalid byte may be elsewhere in the event.
     check(&[at(0, "", "f", r#"{"a":"#), lossy("1}"), Seal], &[r#"f {"a":1} finish_reason"#]);
     check(&[at(0, "", "f", "{\"a\":\"\u{fffd}\"}"), Seal], &["f {\"a\":\"\u{fffd}\"} finish_reason"]);
-    // A name or an id that is not what was sent; whatever else comes of such a call.
+    // A corrupted name or id rejects the call, whatever follows.
     let header = |id, name, arguments| {
         Wire::Delta(CallDelta {
             index: Some(0),
@@ -79,7 +79,7 @@ fn bytes_that_were_not_utf8() {
     check(&[header("c1", "f\u{fffd}", "{}"), Seal], &[&bad.replace("`f`", "`f\u{fffd}`")]);
     check(&[header("c1", "f", "{}"), Seal], &["c1:f {} finish_reason"]);
     check(&[at(0, "c1", "f\u{fffd}", "{}"), Seal], &["c1:f\u{fffd} {} finish_reason"]);
-    // It proves nothing about the call before it.
+    // It does not confirm the call before it.
     check(
         &[at(0, "c1", "f", "{}"), header("c\u{fffd}", "f", "{}"), Cut],
         &[
@@ -111,7 +111,7 @@ impl ValidateCall for Weather {
 }
 
 #[test]
-fn calls_are_held_against_their_tools() {
+fn calls_are_validated() {
     let mut calls = ToolCallAssembler::new(Options::default()).with_tools(Arc::new(Weather));
     let wire = [
         at(0, "", "weather", r#"{"city":"Oslo"}"#),

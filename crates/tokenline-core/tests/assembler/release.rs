@@ -1,4 +1,4 @@
-//! What proves that a call is whole, and what happens without it.
+//! What confirms a call, and what happens otherwise.
 
 use tokenline_core::{Options, Release, ToolCallAssembler};
 
@@ -11,17 +11,17 @@ fn a_parsable_prefix_is_not_a_call() {
     check(&[first, at(0, "", "", r#", "limit": 10}"#), Seal], &[conflict]);
     check(&[first, more(" \n"), more(r#", "limit": 10}"#), Seal], &[conflict]);
     check(&[at(0, "c1", "search", r#"{"query":"test"}, "limit": 10}"#), Seal], &[conflict]);
-    // The calls beside it are not harmed.
+    // The calls around it are not affected.
     let next = at(1, "c2", "f", "{}");
     check(&[first, more(","), next, Seal], &[conflict, "c2:f {} finish_reason"]);
-    // The call of another index proves it whole, unless fragments may be interleaved.
+    // A call with another index confirms it, unless fragments may be interleaved.
     let rest = [at(0, "", "", r#", "limit": 10}"#), at(0, "", "", "}"), Seal];
     let late =
         "1:1: late_fragment: call 1 (`search`): the call was released, but its arguments go on with `,`";
     let wire = [&[first, next][..], &rest].concat();
     check(&wire, &[r#"c1:search {"query":"test"} next_item"#, late, "c2:f {} finish_reason"]);
     check_at_finish(&wire, &[conflict, "c2:f {} finish_reason"]);
-    // White space, and a header that comes again, are no arguments.
+    // White space and a repeated header are not arguments.
     let blank = [first, next, at(0, "c1", "search", ""), at(0, "", "", " \n"), Seal];
     check(&blank, &[r#"c1:search {"query":"test"} next_item"#, "c2:f {} finish_reason"]);
     // Too late to withhold: it was released at the end.
@@ -45,7 +45,7 @@ fn a_truncated_call_is_never_a_call() {
             "1:1: unsealed: call 1 (`write`): the arguments are balanced, but the response ended without evidence that they are complete",
         ],
     );
-    // What another call sealed before stays released, and what comes after is not.
+    // A call that another one confirmed stays released; what follows is not.
     let calls = [at(0, "a", "f", "{}"), at(0, "b", "g", r#"{"a"#), Cut, at(0, "", "", r#"":1}"#), Seal];
     check(
         &calls,
@@ -57,19 +57,19 @@ fn a_truncated_call_is_never_a_call() {
 }
 
 #[test]
-fn arguments_that_never_came() {
+fn missing_arguments() {
     let ended = ": truncated: call 1 (`now`): the response ended before the arguments began";
     for arguments in ["", " ", "\n"] {
         check(&[at(0, "c1", "now", ""), at(0, "", "", arguments), Seal], &["c1:now {} finish_reason"]);
         let seen = run(&[at(0, "c1", "now", ""), at(0, "", "", arguments), Cut]);
         assert!(seen[0].ends_with(ended), "{seen:?}");
     }
-    // That another call begins does not prove it, the clean end does.
+    // The next call does not confirm it, the clean end does.
     check(
         &[at(0, "a", "now", ""), at(1, "b", "f", "{}"), Seal],
         &["a:now {} finish_reason", "b:f {} finish_reason"],
     );
-    // A call that a limit cut off does not harm the one before.
+    // A call that is truncated by a limit does not affect the one before.
     check(
         &[at(0, "a", "f", "{}"), at(1, "b", "g", "{\"x"), Cut],
         &[
@@ -77,7 +77,7 @@ fn arguments_that_never_came() {
             "1:4: truncated: call 2 (`g`): expected the rest of the string, found the end of the input",
         ],
     );
-    // For a tool without parameters some servers send `null`.
+    // Some servers send `null` for a tool without parameters.
     for arguments in [&["null"][..], &["nu", "ll"], &["", "null", " "]] {
         let mut wire = vec![at(0, "c1", "now", "")];
         wire.extend(arguments.iter().map(|arguments| at(0, "", "", arguments)));
@@ -89,7 +89,7 @@ fn arguments_that_never_came() {
 }
 
 #[test]
-fn eager_calls_are_released_at_the_last_brace() {
+fn on_balance_calls_are_released_at_the_last_brace() {
     let eager = || ToolCallAssembler::new(Options::default().release(Release::OnBalance));
     let mut calls = eager();
     assert_eq!(run_with(&mut calls, &[at(0, "a", "f", r#"{"x":1"#)]), [""; 0]);
@@ -122,12 +122,12 @@ fn an_item_that_has_stopped_is_released() {
     let wire =
         [at(0, "a", "f", "{\"x\":"), at(1, "b", "g", "{}"), SealItem(1), at(0, "", "", "1}"), SealItem(0)];
     check(&wire, &["b:g {} item_stop", "a:f {\"x\":1} item_stop"]);
-    // Its end releases nothing twice.
+    // The end of the response does not release it again.
     check(
         &[&wire[..], &[Seal, SealItem(0), Cut]].concat(),
         &run(&wire).iter().map(|line| &**line).collect::<Vec<_>>(),
     );
-    // What was not balanced is truncated, whatever the item says.
+    // Unbalanced arguments are truncated, even if the item ended.
     check(
         &[at(0, "a", "f", "{\"x\":48151"), SealItem(0), Seal],
         &["1:11: truncated: call 1 (`f`): expected `,` or `}`, found the end of the input"],
@@ -138,7 +138,7 @@ fn an_item_that_has_stopped_is_released() {
             "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the response ended without evidence that they are complete",
         ],
     );
-    // Arguments that never came are left for the end of the answer to judge.
+    // Missing arguments are decided at the end of the response.
     let never = [at(0, "a", "f", ""), SealItem(0)];
     check(&never, &[]);
     check(&[&never[..], &[Seal]].concat(), &["a:f {} finish_reason"]);

@@ -1,4 +1,4 @@
-//! Tool calls are judged by the tools' definitions.
+//! Tool calls are validated against tool definitions.
 
 use serde_json::json;
 use tokenline_core::json::Parser;
@@ -25,7 +25,7 @@ fn report(tools: &ToolSet, name: &str, parameters: &str) -> String {
 }
 
 #[test]
-fn calls_are_judged() {
+fn calls_are_validated() {
     let tools = ToolSet::from_json_str(TOOLS).unwrap().show_names(true);
     for (name, parameters, expected) in [
         ("weather", r#"{"city":"Paris"}"#, "valid"),
@@ -161,7 +161,7 @@ fn kinds_are_changed_on_request() {
         (r#"{"a":["1",2, "3"]}"#, r#"{"a":[1,2, 3]} /a/0 string>number /a/2 string>number"#),
         (r#"{"o":{"i/j":"1"}}"#, r#"{"o":{"i/j":1}} /o/i~1j string>number"#),
         (r#"{"o":"{\"i/j\":null}"}"#, r#"{"o":{"i/j":null}} /o string>object"#),
-        // What fits neither way is wrong as it came.
+        // Parameters that fit neither way are reported in their original form.
         (r#"{"i":"3.0"}"#, "invalid_parameters /parameters/i"),
         (r#"{"i":" 3"}"#, "invalid_parameters /parameters/i"),
         (r#"{"i":"three"}"#, "invalid_parameters /parameters/i"),
