@@ -41,7 +41,7 @@ fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
     while let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
         closest.kind()
     {
-        let says = |error: &&ValidationError<'_>| {
+        let specificity = |error: &&ValidationError<'_>| {
             let is_other_type = matches!(
                 error.kind(),
                 ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) }
@@ -49,7 +49,8 @@ fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
             (error.instance_path().as_str().len(), !is_other_type)
         };
         // The first of the best.
-        let Some(best) = context.iter().filter_map(|errors| errors.first()).rev().max_by_key(says) else {
+        let Some(best) = context.iter().filter_map(|errors| errors.first()).rev().max_by_key(specificity)
+        else {
             break;
         };
         closest = best;
