@@ -204,7 +204,7 @@ fn nothing_of_the_input_is_logged() {
 
     #[derive(Debug, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code, reason = "it is there to be read into")]
+    #[allow(dead_code, reason = "only deserialized into")]
     struct Known {
         a: u64,
     }

@@ -250,14 +250,14 @@ fn a_balanced_brace_is_not_evidence() {
     let input = "{\"query\":\"test\"}, \"limit\": 10}\n{\"a\":1}\n";
     assert_eq!(lenient(input), ["trailing_data", "newline {\"a\":1}"]);
     assert_eq!(strict(input), ["trailing_data", "newline {\"a\":1}"]);
-    let eager = Options::lenient().release(Release::OnBalance);
+    let on_balance = Options::lenient().release(Release::OnBalance);
     assert_eq!(
-        summaries(eager, input),
+        summaries(on_balance, input),
         ["balanced {\"query\":\"test\"}", "trailing_data", "balanced {\"a\":1}"]
     );
-    let eager = Options::strict().release(Release::OnBalance);
+    let on_balance = Options::strict().release(Release::OnBalance);
     assert_eq!(
-        summaries(eager, "{\"a\":1} x\n5\n"),
+        summaries(on_balance, "{\"a\":1} x\n5\n"),
         ["balanced {\"a\":1}", "trailing_data", "not_an_object"]
     );
     // Nothing is released before there is evidence.
@@ -452,13 +452,13 @@ mod any_cut {
         #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn same_events(input in soup(), strict in prop::bool::weighted(0.2), eager in prop::bool::weighted(0.2), items in any::<bool>(), limit in prop::sample::select(vec![8usize, 21, 50, 8 << 20])) {
+        fn same_events(input in soup(), strict in prop::bool::weighted(0.2), on_balance in prop::bool::weighted(0.2), items in any::<bool>(), limit in prop::sample::select(vec![8usize, 21, 50, 8 << 20])) {
             let mut options = if strict { Options::strict() } else { Options::lenient() };
             options = options.limits(Limits { line_bytes: limit, ..Limits::default() });
             if items {
                 options = options.items("/items").unwrap();
             }
-            if eager {
+            if on_balance {
                 options = options.release(Release::OnBalance);
             }
             at_every_split(&options, &input);

@@ -29,7 +29,7 @@ fn reason(error: &ValidationError<'_>) -> String {
     let found = shorten(error.instance().to_string());
     if let ValidationErrorKind::Enum { options } = error.kind() {
         let options: Vec<_> = options.as_array().into_iter().flatten().map(Value::to_string).collect();
-        return format!("{found} is none of {}", options.join(", "));
+        return format!("{found} is not one of {}", options.join(", "));
     }
     error.masked_with(found).to_string()
 }
@@ -66,7 +66,7 @@ fn unresolved(schema: &Value, error: &ReferencingError) -> SchemaError {
     match error {
         ReferencingError::UnknownSpecification { specification } => {
             let reason = format!(
-                "{} is none of the drafts 4, 6, 7, 2019-09 and 2020-12",
+                "{} is not one of the drafts 4, 6, 7, 2019-09 and 2020-12",
                 shorten(format!("{specification:?}"))
             );
             SchemaError::new(SchemaErrorKind::Draft, "/$schema", reason)

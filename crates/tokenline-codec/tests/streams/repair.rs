@@ -223,8 +223,8 @@ fn every_reject_is_passed_to_the_hook_and_other_events_do_not_change() {
 fn released_records_are_not_delivered_twice() {
     let text = "{\"query\":\"x\"},\"limit\":10}\n{\"a\":NaN} {\"b\":1}\n";
     let fix = |rejected: &Rejected| Some(rejected.text.replacen("},", ",", 1).replace("NaN", "0"));
-    let eager = Options::lenient().release(Release::OnBalance);
-    let (events, asked, _) = repaired_with(&eager, text.as_bytes(), fix);
+    let on_balance = Options::lenient().release(Release::OnBalance);
+    let (events, asked, _) = repaired_with(&on_balance, text.as_bytes(), fix);
     assert_eq!(
         events,
         [

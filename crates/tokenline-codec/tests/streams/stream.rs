@@ -276,9 +276,9 @@ fn a_tool_call_at_a_source_error_is_unsealed() {
     // The evidence may come before the error; and on balance, none is needed.
     let sealed = format!("{CALLS}\n");
     assert_eq!(collect(JsonlStreamParser::new(failing([sealed])).tool_calls().infallible()).len(), 4);
-    let eager =
+    let on_balance =
         JsonlStreamParser::new(failing([CALLS])).with_options(Options::lenient().release(Release::OnBalance));
-    assert_eq!(collect(eager.tool_calls().infallible()).len(), 4);
+    assert_eq!(collect(on_balance.tool_calls().infallible()).len(), 4);
     // Other text is reported as such.
     let calls = JsonlStreamParser::new(failing(["{\"n\":1}"])).tool_call_events();
     let seen =

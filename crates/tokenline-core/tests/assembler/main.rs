@@ -17,12 +17,12 @@ use tokenline_core::{
 enum Wire {
     Delta(CallDelta<'static>),
     Partial(u64, PartialArgument<'static>),
-    SealItem(u64),
-    CutItem(u64),
-    Seal,
-    Cut,
+    FinishItem(u64),
+    AbortItem(u64),
+    Finish,
+    Abort,
 }
-use Wire::{Cut, CutItem, Seal, SealItem};
+use Wire::{Abort, AbortItem, Finish, FinishItem};
 
 /// A fragment of the call with this index.
 fn at(index: u64, id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
@@ -91,10 +91,10 @@ fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
                 bytes += 2 * (part.path.len() as u64 + 8);
                 calls.push_partial(Some(index), part, false);
             }
-            SealItem(index) => calls.finish_item(index, CompletedBy::ItemStop),
-            CutItem(index) => calls.abort_item(index),
-            Seal => calls.finish(CompletedBy::FinishReason),
-            Cut => calls.abort(),
+            FinishItem(index) => calls.finish_item(index, CompletedBy::ItemStop),
+            AbortItem(index) => calls.abort_item(index),
+            Finish => calls.finish(CompletedBy::FinishReason),
+            Abort => calls.abort(),
         }
     }
     // Missing arguments are parsed as `{}`.

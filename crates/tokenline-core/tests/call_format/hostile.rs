@@ -1,5 +1,5 @@
 //! Texts designed to cost time or memory.
-#![expect(clippy::disallowed_types, reason = "what takes too long is told by the clock")]
+#![expect(clippy::disallowed_types, reason = "slow code is detected by its run time")]
 
 use std::time::{Duration, Instant};
 

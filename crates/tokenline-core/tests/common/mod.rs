@@ -162,8 +162,8 @@ fn covers_the_input((seen, segments): &(Vec<Seen>, Vec<Segment>), input: &[u8]) 
     assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "twice: {}", context());
     if !seen.iter().any(|event| matches!(event, Seen::Rejected(_))) {
         let mark = if input.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-        let told: u64 = spans.iter().map(|span| span.end - span.start).sum();
-        assert!(told + mark >= input.len() as u64, "not all: {}", context());
+        let covered: u64 = spans.iter().map(|span| span.end - span.start).sum();
+        assert!(covered + mark >= input.len() as u64, "not all: {}", context());
     }
 }
 
@@ -200,9 +200,9 @@ pub fn at_every_split(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> 
 /// Checks that text and markup do not change the events, with the input at once and in chunks.
 pub fn text_at_every_split(options: impl Borrow<Options>, input: &[u8], whole: &[Seen]) {
     let options = options.borrow();
-    let told = decode_with_text(options, [input]);
-    assert_eq!(told.0, whole, "with text: {}", String::from_utf8_lossy(input));
-    covers_the_input(&told, input);
+    let expected = decode_with_text(options, [input]);
+    assert_eq!(expected.0, whole, "with text: {}", String::from_utf8_lossy(input));
+    covers_the_input(&expected, input);
     // Not everything beyond a limit is kept.
     let is_large = |event: &Seen| match event {
         Seen::Rejected(its) => matches!(its.code, Code::RecordTooLarge | Code::LineTooLong),
@@ -212,8 +212,8 @@ pub fn text_at_every_split(options: impl Borrow<Options>, input: &[u8], whole: &
         let pieces = decode_with_text(options, input.chunks(size));
         assert_eq!(
             shown(&pieces, input),
-            shown(&told, input),
-            "text in pieces of {size}: {}",
+            shown(&expected, input),
+            "text in chunks of {size}: {}",
             String::from_utf8_lossy(input)
         );
     }

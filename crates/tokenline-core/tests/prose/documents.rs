@@ -11,7 +11,7 @@ use crate::text::{is_open_at_end, lines};
 fn settings() -> [(&'static str, Options); 4] {
     [
         ("lenient", Options::lenient()),
-        ("eager", Options::lenient().release(Release::OnBalance)),
+        ("on balance", Options::lenient().release(Release::OnBalance)),
         ("items", Options::lenient().items("/items").expect("a pointer")),
         ("calls", Options::lenient().calls(CallFormat::Auto)),
     ]

@@ -45,7 +45,7 @@ fn each_rule_has_its_message() {
             ),
             (
                 r#"{"whole":1.5}"#,
-                "/whole | /properties/whole/type | expected type integer, found a number that is no integer",
+                "/whole | /properties/whole/type | expected type integer, found a number that is not an integer",
             ),
             (r#"{"const":{"a":[2]}}"#, r#"/const | /properties/const/const | must be {"a":[1]}"#),
             (r#"{"enum":"blue"}"#, r#"/enum | /properties/enum/enum | must be one of "red", "green", null"#),

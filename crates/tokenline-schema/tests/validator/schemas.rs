@@ -16,14 +16,14 @@ fn the_place_and_the_reason_in_one_line() {
         (
             json!({"properties": {"a": {"type": "strin"}}}),
             Invalid,
-            format!(r#"/properties/a/type: "strin" is none of {types}"#),
+            format!(r#"/properties/a/type: "strin" is not one of {types}"#),
         ),
         (
             json!({"properties": {"a": {"type": ["string", "nul"]}}}),
             Invalid,
-            format!(r#"/properties/a/type/1: "nul" is none of {types}"#),
+            format!(r#"/properties/a/type/1: "nul" is not one of {types}"#),
         ),
-        (json!({"type": 5}), Invalid, format!("/type: 5 is none of {types}")),
+        (json!({"type": 5}), Invalid, format!("/type: 5 is not one of {types}")),
         (json!({"minLength": "x"}), Invalid, r#"/minLength: "x" is not of type "integer""#.to_owned()),
         (
             json!({"items": {"minItems": -1}}),
@@ -68,7 +68,7 @@ fn the_place_and_the_reason_in_one_line() {
         (
             json!({"$schema": "https://example.com/mine"}),
             Draft,
-            r#"/$schema: "https://example.com/mine" is none of the drafts 4, 6, 7, 2019-09 and 2020-12"#
+            r#"/$schema: "https://example.com/mine" is not one of the drafts 4, 6, 7, 2019-09 and 2020-12"#
                 .to_owned(),
         ),
     ];

@@ -30,7 +30,7 @@ fn calls_are_validated() {
     for (name, parameters, expected) in [
         ("weather", r#"{"city":"Paris"}"#, "valid"),
         ("now", r#"{"anything":1}"#, "valid"),
-        ("wether", "{}", "unknown_tool |  |  | no such tool; defined are `weather`, `now`"),
+        ("wether", "{}", "unknown_tool |  |  | no such tool; defined tools: `weather`, `now`"),
         ("weather", r#"{"days":1}"#, "invalid_parameters |  | /required | missing required member `city`"),
         (
             "weather",
@@ -48,7 +48,7 @@ fn calls_are_validated() {
     ] {
         assert_eq!(report(&tools, name, parameters), expected, "{name} {parameters}");
     }
-    assert_eq!(report(&ToolSet::default(), "x", "{}"), "unknown_tool |  |  | no such tool: none is defined");
+    assert_eq!(report(&ToolSet::default(), "x", "{}"), "unknown_tool |  |  | no such tool: no tools are defined");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn definitions_that_cannot_be_used() {
             "expected a name in double quotes or `}`, found the end of the input at line 1 column 3",
         ),
         ("{}", Tool, "expected an array of tool definitions at line 1 column 1"),
-        ("[\n  1]", Tool, "tool definition 0 is no object at line 2 column 3"),
+        ("[\n  1]", Tool, "tool definition 0 is not an object at line 2 column 3"),
         (
             r#"[{"name":"a"},{"parameters":{}}]"#,
             Tool,

@@ -200,7 +200,7 @@ mod derived {
     use tokenline_schema::SchemaValidator;
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only their schemas are looked at")]
+    #[expect(dead_code, reason = "only their schemas are used")]
     #[serde(tag = "type", rename_all = "snake_case")]
     enum Tagged {
         Definition { entity: String, definition: String },
@@ -209,7 +209,7 @@ mod derived {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only their schemas are looked at")]
+    #[expect(dead_code, reason = "only their schemas are used")]
     struct Relation {
         subject: String,
         weight: Option<f64>,
@@ -217,7 +217,7 @@ mod derived {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only their schemas are looked at")]
+    #[expect(dead_code, reason = "only their schemas are used")]
     enum External {
         Unit,
         Other,
