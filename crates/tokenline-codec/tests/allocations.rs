@@ -1,4 +1,4 @@
-//! No allocation per record, once warm.
+//! No allocation per record after warm-up.
 
 #[path = "common/allocator.rs"]
 mod allocator;
@@ -15,7 +15,7 @@ static COUNTING: allocator::Counting = allocator::Counting;
 
 const LINES: usize = 2_000;
 
-/// Lines of several lengths, the longest among the first: nested, escaped, not only ASCII.
+/// Lines of several lengths, a longest one among the first: nested, escaped, not only ASCII.
 fn lines() -> Vec<u8> {
     let mut text = String::new();
     for number in 0..LINES {
@@ -28,7 +28,7 @@ fn lines() -> Vec<u8> {
 }
 
 #[test]
-fn the_record_decoder_lends_without_allocating() {
+fn the_record_decoder_does_not_allocate() {
     let text = lines();
     for options in [Options::strict(), Options::lenient()] {
         for size in [1, 4, 61, 4096, 65_536] {
@@ -60,7 +60,7 @@ fn the_record_decoder_lends_without_allocating() {
 }
 
 #[test]
-fn the_push_parser_lends_without_allocating() {
+fn the_push_parser_does_not_allocate() {
     let text = Bytes::from(lines());
     for size in [1, 4, 61, 4096, 65_536] {
         let chunks: Vec<_> = (0..text.len()).step_by(size).map(|at| at..text.len().min(at + size)).collect();

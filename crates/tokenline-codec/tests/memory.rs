@@ -1,4 +1,4 @@
-//! Memory stays within the limits, whatever arrives.
+//! Memory stays within the limits for any input.
 
 #[path = "common/allocator.rs"]
 mod allocator;
@@ -57,7 +57,7 @@ fn a_long_line_is_one_diagnostic_within_the_limit() {
                 assert_eq!((&*seen[0], &*seen[2]), ("{\"a\":1}", "{\"b\":2}"));
                 let expected =
                     format!("line_too_long: the line is longer than {line_bytes} bytes ({length} bytes)");
-                // An array may be as long as it likes, its elements may not.
+                // An array may have any length, its elements may not.
                 let is_element = is_array && seen[1].starts_with("record_too_large");
                 let is_malformed = seen[1].starts_with("malformed_json");
                 assert!(seen[1] == expected || is_element || is_malformed, "{start}: {}", seen[1]);

@@ -1,4 +1,4 @@
-//! What streams count and tell, and what they never do.
+//! What streams count and log, and what they never log.
 
 #[path = "common/observed.rs"]
 mod observed;
@@ -17,7 +17,7 @@ use tracing::level_filters::LevelFilter;
 type Chunk = Result<&'static str, &'static str>;
 type Parser<T = Raw> = JsonlStreamParser<stream::Iter<std::vec::IntoIter<Chunk>>, T>;
 
-/// Something of everything: records, calls, rejects of several codes, notes.
+/// One of everything: records, calls, rejects of several codes, notes.
 const MIXED: &str = "Sure:\n{\"a\":1}\n{\"a\":NaN}\n[1]\n{\"name\":\"f\",\"parameters\":{}}\n{\"a\":2},\"b\":3}\n\
     {\"name\":\"g\",\"parameters\":{}}\n{\"a\":x}\nnull\nDone.\n{\"a\":3}\n{\"a\":";
 
@@ -30,12 +30,12 @@ fn mixed() -> Parser {
     parser(&[Ok(left), Ok(""), Ok(right)])
 }
 
-/// Takes the next there is.
+/// Takes the next item, if one is ready.
 fn next<S: Stream + Unpin>(stream: &mut S) -> Option<S::Item> {
     stream.next().now_or_never().expect("it does not wait")
 }
 
-/// Takes all there is, and says what the report says.
+/// Takes all items, and returns the report.
 fn drain<S: Stream + Reporting + Unpin>(mut stream: S) -> Report {
     while next(&mut stream).is_some() {}
     assert!(next(&mut stream).is_none());
@@ -66,7 +66,7 @@ fn the_counts_are_those_of_the_report_once_whatever_the_adaptor() {
 }
 
 #[test]
-fn a_reject_is_told_by_its_code_and_place() {
+fn a_reject_is_logged_with_its_code_and_position() {
     let (_, seen) = observed(|| drain(mixed().records()));
     let told = "DEBUG tokenline.stream{source=\"text\"}: tokenline: rejected code=\"malformed_json\" \
         origin=\"text\" line=3 column=6 start=14 end=23\n";
@@ -83,18 +83,18 @@ fn a_stream_ends_once() {
         ("failed", || drop(drain(parser(&[LINES, Err("reset"), LINES])))),
         ("failed", || drop(drain(parser(&[LINES, Err("reset")]).values().infallible()))),
         ("failed", || drop(next(&mut parser(&[Err("reset")]).strict()))),
-        // The error was not taken, nor anything else.
+        // Nothing was taken, not even the error.
         ("failed", || drop(next(&mut parser(&[Ok("{} [1"), Err("reset")]).skip(1)))),
         ("dropped", || drop(parser(&[LINES]))),
         ("dropped", || drop(parser(&[LINES]).tool_calls().strict().infallible())),
         ("dropped", || drop(next(&mut parser(&[LINES])))),
         ("dropped", || drop(next(&mut parser(&[LINES]).records().infallible()))),
         ("dropped", || drop(drain(parser(&[LINES]).strict()))),
-        // Enough of it.
+        // A quota was reached.
         ("dropped", || drop(drain(parser(&[LINES]).with_max_records(1)))),
         ("dropped", || drop(drain(parser(&[LINES]).with_max_records(0)))),
         ("dropped", || drop(drain(parser(&[LINES]).with_error_budget(0).records()))),
-        // All was read, but not taken.
+        // Everything was read, but not taken.
         ("dropped", || drop(next(&mut parser(&[Ok("{}")]).values()))),
     ];
     for (at, (outcome, run)) in cases.iter().enumerate() {
@@ -108,7 +108,7 @@ fn a_stream_ends_once() {
 }
 
 #[test]
-fn the_end_is_told_at_the_end_and_not_when_the_stream_is_dropped() {
+fn the_end_is_logged_at_the_end_and_not_when_the_stream_is_dropped() {
     let ((), seen) = observed(|| {
         let mut values = parser(&[Ok("[1]\n")]).values().strict();
         assert!(next(&mut values).is_some());
@@ -161,7 +161,7 @@ fn the_span_is_entered_while_the_stream_is_polled() {
 }
 
 #[test]
-fn at_info_only_what_went_wrong_is_told() {
+fn at_info_only_failures_are_logged() {
     let ((), seen) = observed_from(LevelFilter::INFO, || {
         drain(mixed().records());
         drain(parser(&[Ok("{}\n[1]\n"), Err("reset")]).records());
@@ -170,7 +170,7 @@ fn at_info_only_what_went_wrong_is_told() {
     assert_eq!(seen.metrics["tokenline_streams_total{source=text,outcome=complete}"], 1);
 }
 
-/// Says in its findings what it must not.
+/// Puts secrets in its violations.
 struct Blabs;
 
 impl Validate for Blabs {
@@ -192,7 +192,7 @@ impl ValidateCall for Blabs {
 }
 
 #[test]
-fn nothing_of_the_input_is_told() {
+fn nothing_of_the_input_is_logged() {
     const SECRETS: &str = "SECRET-VALUE: prose\n<think>SECRET-VALUE\n</think>\n```json SECRET-VALUE\n\
         {\"SECRET-VALUE\":\"SECRET-VALUE\"}\n\
         {\"a\":SECRET-VALUE}\n{\"a\":\"SECRET-VALUE\",\"b\":x}\n[\"SECRET-VALUE\"]\n\"SECRET-VALUE\"\n\
@@ -204,7 +204,7 @@ fn nothing_of_the_input_is_told() {
 
     #[derive(Debug, serde::Deserialize)]
     #[serde(deny_unknown_fields)]
-    #[allow(dead_code, reason = "it is there to be read into")]
+    #[allow(dead_code, reason = "only deserialized into")]
     struct Known {
         a: u64,
     }

@@ -1,14 +1,14 @@
-//! Tool calls in text, whatever they are written in, through the record decoder, at every cut.
+//! Tool calls in text, in every format, through the record decoder, split at every position.
 
 mod common;
 
-use common::{Seen, at_every_cut};
+use common::{Seen, at_every_split};
 use proptest::prelude::*;
 use tokenline_core::{CallFormat, Code, Limits, Options};
 
 fn calls(format: CallFormat, text: &str) -> Vec<String> {
-    let seen = at_every_cut(Options::lenient().calls(format), text.as_bytes());
-    // How the text lies beside the calls is for others to test.
+    let seen = at_every_split(Options::lenient().calls(format), text.as_bytes());
+    // Other tests check the text beside the calls.
     seen.iter().map(Seen::summary).filter(|summary| summary != "(prose)").collect()
 }
 
@@ -39,9 +39,9 @@ fn every_format_is_found_in_text() {
 }
 
 #[test]
-fn places_are_those_of_the_text() {
+fn positions_are_those_of_the_text() {
     let text = "So:\n  [a(),\n   b(x=1)] then\n{\"c\":NaN}\n";
-    let seen = at_every_cut(Options::lenient().calls(CallFormat::Auto), text.as_bytes());
+    let seen = at_every_split(Options::lenient().calls(CallFormat::Auto), text.as_bytes());
     let places: Vec<_> = seen
         .iter()
         .map(|event| match event {
@@ -55,21 +55,21 @@ fn places_are_those_of_the_text() {
 }
 
 #[test]
-fn what_was_found_first_decides() {
+fn the_first_call_decides() {
     let json = "{\"name\":\"a\",\"parameters\":{}}";
     let record = format!("newline {json}");
-    // Code in an answer whose calls are JSON.
+    // Code in a response whose calls are JSON.
     let text = format!("{json}\nUse [f(x=1)] or <function=f>{{}}</function>.\n{json}\n");
     assert_eq!(calls(CallFormat::Auto, &text)[0], record);
     assert_eq!(calls(CallFormat::Auto, &text).last(), Some(&record));
     assert_eq!(calls(CallFormat::Auto, &text).iter().filter(|found| found.contains("name")).count(), 2);
-    // JSON in an answer whose calls are in tags.
+    // JSON in a response whose calls are in tags.
     let text = format!("<function=f>{{}}</function>\n{json}\n<function=g>{{}}</function>\n");
     assert_eq!(
         calls(CallFormat::Auto, &text),
         ["text {\"name\":\"f\",\"parameters\":{}}", "text {\"name\":\"g\",\"parameters\":{}}"]
     );
-    // What was asked for.
+    // The format that was asked for.
     assert_eq!(
         calls(CallFormat::Hermes, &format!("{json}\n<tool_call>{json}</tool_call>\n")),
         [format!("text {json}")]
@@ -77,7 +77,7 @@ fn what_was_found_first_decides() {
 }
 
 #[test]
-fn markup_in_strings_is_none() {
+fn markup_in_strings_is_ignored() {
     let text = "{\"name\":\"a\",\"parameters\":{\"t\":\"<tool_call>[f()]</tool_call>\"}}\n";
     assert_eq!(calls(CallFormat::Auto, text), [format!("newline {}", text.trim())]);
     let text = "<tool_call>{\"name\":\"a\",\"arguments\":{\"t\":\"</tool_call>\"}}</tool_call>\n";
@@ -88,7 +88,7 @@ fn markup_in_strings_is_none() {
 }
 
 #[test]
-fn what_is_cut_is_no_call() {
+fn a_truncated_call_is_not_a_call() {
     for text in [
         "[a(), weather(city='Par",
         "[a()] <function=weather>{\"city\":\"Par",
@@ -102,24 +102,24 @@ fn what_is_cut_is_no_call() {
 }
 
 #[test]
-fn a_carriage_return_behind_a_cut_call_is_no_long_line() {
+fn a_carriage_return_after_a_truncated_call_is_not_a_long_line() {
     let limits = Limits { line_bytes: 9, ..Limits::default() };
     let options = Options::lenient().calls(CallFormat::Auto).limits(limits);
-    let seen = at_every_cut(options, b"\n[\re(0e\r");
+    let seen = at_every_split(options, b"\n[\re(0e\r");
     let [Seen::Rejected(cut)] = &seen[..] else { panic!("{seen:?}") };
     assert_eq!((cut.code, cut.span.start, cut.span.end), (Code::InvalidParameters, 3, 8));
 }
 
 #[test]
-fn a_bad_byte_behind_a_broken_call_is_a_fault_of_its_line() {
+fn an_invalid_byte_after_a_malformed_call_rejects_its_line() {
     let options = Options::lenient().calls(CallFormat::Auto);
-    let seen = at_every_cut(options, b"\n[\re(0e,}\xc6f\n{\"a\":1}\n");
+    let seen = at_every_split(options, b"\n[\re(0e,}\xc6f\n{\"a\":1}\n");
     let codes: Vec<_> = seen.iter().map(Seen::summary).collect();
     assert_eq!(codes, ["invalid_parameters", "invalid_utf8", "newline {\"a\":1}"]);
 }
 
 #[test]
-fn ordinary_text_stays_what_it_is() {
+fn ordinary_text_stays_text() {
     for text in [
         "[the docs](http://x) and <b>bold</b> [1] (x)\n{\"a\":1}\n",
         "- [x] done\n<think>\n{\"no\":1}\n</think>\n{\"a\":1}\n",
@@ -127,9 +127,9 @@ fn ordinary_text_stays_what_it_is() {
         "[\n{\"a\":1}\n]\n",
         "[{\"a\":1}]\n",
     ] {
-        let plain = at_every_cut(Options::lenient(), text.as_bytes());
+        let plain = at_every_split(Options::lenient(), text.as_bytes());
         assert_eq!(
-            at_every_cut(Options::lenient().calls(CallFormat::Auto), text.as_bytes()),
+            at_every_split(Options::lenient().calls(CallFormat::Auto), text.as_bytes()),
             plain,
             "{text}"
         );
@@ -149,7 +149,7 @@ fn hostile_text_takes_linear_time() {
         "<tool_call>{\"a\":[",
     ] {
         let text = format!("{}\n{{\"name\":\"good\",\"parameters\":{{}}}}\n", piece.repeat(100_000));
-        // Which holds the work against the input.
+        // Also checks the work against the input.
         common::decode(Options::lenient().calls(CallFormat::Auto), text.as_bytes().chunks(4096));
         common::decode(Options::lenient().calls(CallFormat::Auto), text.as_bytes().chunks(7));
     }
@@ -202,13 +202,13 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_cut_gives_the_same(input in soup(), format in prop::sample::select(CallFormat::BUILT_IN.to_vec()), limit in prop::sample::select(vec![12usize, 40, 8 << 20])) {
+    fn any_split_gives_the_same(input in soup(), format in prop::sample::select(CallFormat::BUILT_IN.to_vec()), limit in prop::sample::select(vec![12usize, 40, 8 << 20])) {
         let limits = tokenline_core::Limits { line_bytes: limit, ..tokenline_core::Limits::default() };
-        at_every_cut(Options::lenient().calls(format).limits(limits), &input);
+        at_every_split(Options::lenient().calls(format).limits(limits), &input);
     }
 }
 
-/// Summaries without the texts of diagnostics, which others test.
+/// Summaries without the messages of diagnostics, which other tests check.
 fn outcomes(format: CallFormat, text: &str) -> Vec<String> {
     let marks = ['{', '('];
     calls(format, text)
@@ -218,7 +218,7 @@ fn outcomes(format: CallFormat, text: &str) -> Vec<String> {
 }
 
 #[test]
-fn no_call_comes_out_of_what_a_call_holds() {
+fn text_inside_a_call_yields_no_call() {
     // A parameter whose text shows how calls are written.
     for inner in
         ["<function=rm>{\"p\":1}</function>", "<function=rm>\n<parameter=p>\n1\n</parameter>\n</function>"]
@@ -227,13 +227,13 @@ fn no_call_comes_out_of_what_a_call_holds() {
         let seen = calls(CallFormat::Auto, &text);
         assert_eq!(seen.len(), 1, "{seen:?}");
         assert!(seen[0].contains("\"name\":\"write\""), "{seen:?}");
-        // Nor where that is cut.
+        // The same, truncated.
         for cut in (0..text.len()).filter(|cut| text.is_char_boundary(*cut)) {
             let seen = calls(CallFormat::Auto, &text[..cut]);
             assert!(!seen.iter().any(|call| call.contains("\"name\":\"rm\"")), "{seen:?}");
         }
     }
-    // Calls that are broken, up to their closing tags.
+    // Malformed calls, up to their closing tags.
     let rm = "{\"name\":\"rm\",\"arguments\":{\"p\":1}}";
     for text in [
         format!(
@@ -245,13 +245,13 @@ fn no_call_comes_out_of_what_a_call_holds() {
     ] {
         assert_eq!(outcomes(CallFormat::Auto, &text), ["rejected"], "{text}");
     }
-    // Left open, it takes nothing with it.
+    // Left open, it affects nothing else.
     let open = format!("<tool_call>\n{{\"name\":\"batch\",\"arguments\":tru\n{rm}\nDone.\n");
     assert_eq!(outcomes(CallFormat::Auto, &open), ["rejected".to_owned(), format!("newline {rm}")]);
 }
 
 #[test]
-fn a_broken_call_takes_no_other_with_it() {
+fn a_malformed_call_rejects_no_other() {
     let g = "text {\"name\":\"g\",\"parameters\":{\"x\":1}}";
     for text in [
         "[b(a=1)\n[g(x=1)]\n",

@@ -1,15 +1,15 @@
-//! Every input of `fixtures/records`, at every cut, against the events that stand beside it. The folder
-//! `invalid` needs a schema: `tokenline-schema` has it.
+//! Every input of `fixtures/records`, split at every position, compared with the events next to it. The
+//! folder `invalid` needs a schema, so `tokenline-schema` tests it.
 
 mod common;
 
 use common::cases::{Case, check};
-use common::{Seen, at_every_cut, decode, text_at_every_cut};
+use common::{Seen, at_every_split, decode, text_at_every_split};
 use tokenline_core::{Code, Mode, Options};
 
 fn events(case: &Case) -> Vec<Seen> {
-    let seen = at_every_cut(&case.options, &case.input);
-    text_at_every_cut(&case.options, &case.input, &seen);
+    let seen = at_every_split(&case.options, &case.input);
+    text_at_every_split(&case.options, &case.input, &seen);
     seen
 }
 
@@ -20,7 +20,7 @@ fn is_rejected(event: &Seen) -> bool {
 #[test]
 fn valid() {
     check("valid", events, |case, seen| {
-        // What is JSON Lines to begin with is read alike in both modes.
+        // Both modes read plain JSON Lines alike.
         let mut strict = case.options.clone();
         strict.mode = Mode::Strict;
         seen == decode(&strict, [&case.input[..]])

@@ -1,9 +1,9 @@
-//! A string read by itself against the same string read by the parser.
+//! `RawStr` compared with the parser on the same strings.
 
 use proptest::prelude::*;
 use tokenline_core::json::{Parser, RawStr, Step};
 
-/// Reads what follows an opening quote both ways.
+/// Reads the text after an opening quote in both ways.
 fn check(rest: &str) {
     let document = format!("\"{rest}");
     let mut parser = Parser::new();

@@ -1,16 +1,16 @@
-//! Records, strict and lenient: what comes out, where, and why, at every cut.
+//! Records in the strict and the lenient mode: events, positions and messages, split at every position.
 
 mod common;
 
 use std::borrow::Borrow;
 
-use common::{Seen, at_every_cut, decode, text_at_every_cut};
+use common::{Seen, at_every_split, decode, text_at_every_split};
 use tokenline_core::{Code, Diagnostic, Limits, Options, Release};
 
 fn summaries(options: impl Borrow<Options>, input: impl AsRef<[u8]>) -> Vec<String> {
     let options = options.borrow();
-    let seen = at_every_cut(options, input.as_ref());
-    text_at_every_cut(options, input.as_ref(), &seen);
+    let seen = at_every_split(options, input.as_ref());
+    text_at_every_split(options, input.as_ref(), &seen);
     seen.iter().map(Seen::summary).collect()
 }
 
@@ -23,7 +23,7 @@ fn strict(input: impl AsRef<[u8]>) -> Vec<String> {
 }
 
 fn only_diagnostic(options: impl Borrow<Options>, input: impl AsRef<[u8]>) -> Diagnostic {
-    let mut found = at_every_cut(options, input.as_ref()).into_iter().filter_map(|event| match event {
+    let mut found = at_every_split(options, input.as_ref()).into_iter().filter_map(|event| match event {
         Seen::Rejected(diagnostic) | Seen::Note(diagnostic) => Some(diagnostic),
         Seen::Record { .. } => None,
     });
@@ -44,7 +44,7 @@ fn plain_json_lines() {
 
 #[test]
 fn places_are_exact() {
-    let seen = at_every_cut(Options::strict(), b"\xEF\xBB\xBF{\"a\":1}\n\n  {\"b\":2}\n");
+    let seen = at_every_split(Options::strict(), b"\xEF\xBB\xBF{\"a\":1}\n\n  {\"b\":2}\n");
     let places: Vec<_> = seen
         .iter()
         .map(|event| match event {
@@ -65,7 +65,7 @@ fn places_are_exact() {
 }
 
 #[test]
-fn only_line_feeds_split() {
+fn only_newlines_split() {
     let input = "{\"a\":\"x\u{2028}\u{2029}\u{85}y\"}\r\n{\"b\":1}";
     assert_eq!(strict(input), ["newline {\"a\":\"x\u{2028}\u{2029}\u{85}y\"}", "end_of_input {\"b\":1}"]);
     assert_eq!(strict("{\"a\":1}\r{\"b\":1}\n"), ["trailing_data"]);
@@ -79,7 +79,7 @@ fn a_byte_order_mark_is_dropped_at_the_start_only() {
     assert_eq!(strict("\u{feff}\u{feff}{\"b\":1}\n"), ["malformed_json"]);
     let d = only_diagnostic(Options::lenient(), b"abc\xE2\x82");
     assert_eq!((d.span.start, d.span.end, d.column), (0, 5, 4));
-    // Characters that start like it.
+    // Other characters that begin with the same bytes.
     assert_eq!(lenient("\u{ff46}ine\n"), ["(prose)"]);
     assert_eq!(strict(b"\xEF\xBB"), ["invalid_utf8"]);
 }
@@ -110,7 +110,7 @@ fn strict_takes_one_object_a_line_and_nothing_else() {
 }
 
 #[test]
-fn lenient_understands_what_models_write() {
+fn lenient_recovers_what_models_write() {
     let records =
         |input: &str| lenient(input).into_iter().filter(|event| !event.starts_with('(')).collect::<Vec<_>>();
     let ab = ["newline {\"a\":1}", "newline {\"b\":2}"];
@@ -150,7 +150,7 @@ fn a_line_without_a_record_is_one_diagnostic() {
 }
 
 #[test]
-fn each_value_that_is_lost_is_told_of_before_what_stands_behind_it() {
+fn each_rejected_value_is_reported_before_what_follows() {
     assert_eq!(lenient("{\"a\":NaN} {\"b\":2}\n"), ["malformed_json", "newline {\"b\":2}"]);
     assert_eq!(
         lenient("{\"e\":NaN},{\"e\":2},{\"e\":NaN} and {x},{\"e\":\"cut"),
@@ -167,7 +167,7 @@ fn each_value_that_is_lost_is_told_of_before_what_stands_behind_it() {
             "truncated"
         ]
     );
-    // In the order of the text, and the cut is told once.
+    // In the order of the text, with one diagnostic for the truncation.
     assert_eq!(
         lenient("[{\"e\":1},\n {\"e\":2},\n {\"e\":\"cut\n"),
         ["array_element {\"e\":1}", "array_element {\"e\":2}", "malformed_json", "truncated"]
@@ -176,7 +176,7 @@ fn each_value_that_is_lost_is_told_of_before_what_stands_behind_it() {
 }
 
 #[test]
-fn inner_objects_of_a_broken_line_are_not_records() {
+fn inner_objects_of_a_malformed_line_are_not_records() {
     for line in [
         "{\"a\":NaN,\"b\":{\"c\":1}}",
         "{\"a\":{\"b\":tru,\"x\":{\"c\":1}}}",
@@ -204,37 +204,37 @@ fn lines_of_a_value_left_open_are_not_records() {
     // It ends at the first line that is not indented deeper.
     assert_eq!(lenient("{\"a\":1\n{\"b\":2}\n"), ["malformed_json", "newline {\"b\":2}"]);
     assert_eq!(lenient("text {\"a\":\n {\"b\":2}\n"), ["truncated"]);
-    // A string that is left open hides no line of text, unless its value stands on several.
+    // An unclosed string hides no line of text, unless its value has several lines.
     assert_eq!(lenient("I use {\"z\nHere: {\"a\":1}\n"), ["(prose)", "newline {\"a\":1}"]);
     let seen = lenient("{\n  \"a\": \"first\nsecond\",\n  \"b\": {\"c\": 1}\n}\n{\"good\":1}\n");
     assert_eq!(seen, ["malformed_json", "newline {\"good\":1}"]);
-    // Nor where nothing is indented.
+    // The same without indentation.
     let flat = "{\n\"a\": NaN,\n\"b\": {\"c\":1},\n\"d\": [\n{\"e\":1}\n]\n}\n{\"good\":1}\n";
     assert_eq!(
         lenient(flat),
         ["malformed_json", "newline {\"e\":1}", "(prose)", "(prose)", "newline {\"good\":1}"]
     );
-    // Braces of prose open none.
+    // Braces in prose open nothing.
     assert_eq!(lenient("as in [the list:\n  {\"b\":2}\n"), ["(prose)", "newline {\"b\":2}"]);
 }
 
-/// Inputs that a generator found, with what they have in common.
+/// Inputs that a generator found, grouped by what they have in common.
 #[test]
-fn what_is_over_the_limit_or_not_utf8_at_its_end_is_lost_as_a_whole() {
+fn values_over_the_limit_or_not_utf8_are_rejected_completely() {
     let limited = |line_bytes| Options::lenient().limits(Limits { line_bytes, ..Limits::default() });
     let input = "  {\n    \"items\": 1\n  }\n{\"a\":1}\n";
     assert_eq!(summaries(limited(19), input), ["record_too_large", "newline {\"a\":1}"]);
-    at_every_cut(limited(21), b"  {\n    \"items\": 1\n  }\n{");
+    at_every_split(limited(21), b"  {\n    \"items\": 1\n  }\n{");
     assert_eq!(
         summaries(limited(14), "[{\"a\":1},{\"b\":\"123456\"},{\"c\":1}]\n{\"d\":1}\n"),
         ["array_element {\"a\":1}", "record_too_large", "array_element {\"c\":1}", "newline {\"d\":1}"]
     );
     assert_eq!(lenient(b"[{\"\":\"\xFF\",\"\":{}}\n"), ["invalid_utf8"]);
-    at_every_cut(Options::lenient(), b"<think></th\xE2ink>\n{\"a\":1}\n");
+    at_every_split(Options::lenient(), b"<think></th\xE2ink>\n{\"a\":1}\n");
 }
 
 #[test]
-fn surplus_brackets_of_what_is_lost_let_nothing_out() {
+fn surplus_brackets_of_rejects_release_nothing() {
     for input in [
         &b"{\n \"x\": []],\n \"y\": {\"inner\":1}\n}\n"[..],
         b"{\n  \xFFa\": {\n    \"a\": 1\n  },\n  \"e\": {\"\": 1}\n}\n",
@@ -250,17 +250,17 @@ fn a_balanced_brace_is_not_evidence() {
     let input = "{\"query\":\"test\"}, \"limit\": 10}\n{\"a\":1}\n";
     assert_eq!(lenient(input), ["trailing_data", "newline {\"a\":1}"]);
     assert_eq!(strict(input), ["trailing_data", "newline {\"a\":1}"]);
-    let eager = Options::lenient().release(Release::OnBalance);
+    let on_balance = Options::lenient().release(Release::OnBalance);
     assert_eq!(
-        summaries(eager, input),
+        summaries(on_balance, input),
         ["balanced {\"query\":\"test\"}", "trailing_data", "balanced {\"a\":1}"]
     );
-    let eager = Options::strict().release(Release::OnBalance);
+    let on_balance = Options::strict().release(Release::OnBalance);
     assert_eq!(
-        summaries(eager, "{\"a\":1} x\n5\n"),
+        summaries(on_balance, "{\"a\":1} x\n5\n"),
         ["balanced {\"a\":1}", "trailing_data", "not_an_object"]
     );
-    // Nothing is released before the evidence.
+    // Nothing is released before there is evidence.
     let mut decoder = tokenline_core::RecordDecoder::new(Options::lenient());
     assert!(decoder.decode(b"{\"query\":\"test\"}").event.is_none());
     assert!(decoder.decode(b" ,").event.is_none());
@@ -269,7 +269,7 @@ fn a_balanced_brace_is_not_evidence() {
 }
 
 #[test]
-fn a_cut_tail_is_reported_and_not_invented() {
+fn a_truncated_tail_is_reported_and_not_completed() {
     for tail in ["{\"a\":1", "{\"a\":tr", "{\"a\":\"x\\", "{\"a\":\"\\ud83d", "{", "{\"a\":-", "{\"a\":[1,2]"]
     {
         let input = format!("{{\"good\":1}}\n{tail}");
@@ -282,7 +282,7 @@ fn a_cut_tail_is_reported_and_not_invented() {
 }
 
 #[test]
-fn a_bad_byte_rejects_its_line_only() {
+fn an_invalid_byte_rejects_its_line_only() {
     for line in [
         &b"{\"a\":\"\xFF\"}"[..],
         b"{\"a\":\"\xE2\x82\"}",
@@ -302,7 +302,7 @@ fn a_bad_byte_rejects_its_line_only() {
     }
     assert_eq!(lenient(b"text \xE2\x82\n{\"a\":1}\n"), ["invalid_utf8", "newline {\"a\":1}"]);
     assert_eq!(lenient(b"{x \xFF} {\"a\":1}\n"), ["invalid_utf8"]);
-    // What was wrong first is what is said.
+    // The first fault is reported.
     assert_eq!(lenient(b"{\"a\":NaN,\"b\":\"\xFF\"}\n"), ["malformed_json"]);
 }
 
@@ -365,14 +365,14 @@ fn hostile_lines_are_one_diagnostic_each() {
 }
 
 #[test]
-fn positions_go_on_after_a_finish_with_several_events() {
+fn positions_continue_after_a_finish_with_several_events() {
     assert_eq!(lenient("{\"a\":1} {\"b\":"), ["next_item {\"a\":1}", "truncated"]);
     assert_eq!(lenient("{x} {\"b\":1}, \"c\":"), ["trailing_data"]);
 }
 
-/// Inputs that fuzzing found to depend on the cut, with what they have in common.
+/// Inputs that fuzzing found to depend on the split, grouped by what they have in common.
 #[test]
-fn what_was_wrong_first_is_what_is_said() {
+fn the_first_fault_is_reported() {
     let limits = Limits { line_bytes: 11, ..Limits::default() };
     let input = b"\"a]}\xD6\x84\xDF\xDF=$\" \n+3!=[![[2\n\xFC";
     let options = Options::strict().limits(limits);
@@ -381,7 +381,7 @@ fn what_was_wrong_first_is_what_is_said() {
 }
 
 #[test]
-fn what_comes_after_the_end_is_dropped() {
+fn input_after_the_end_is_dropped() {
     for before in [&b"{\"a\":1}"[..], b"{\"a\":1}\n\xE2"] {
         let mut decoder = tokenline_core::RecordDecoder::new(Options::lenient());
         assert!(decoder.decode(before).event.is_some() || decoder.finish().is_some());
@@ -452,22 +452,22 @@ mod any_cut {
         #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
 
         #[test]
-        fn same_events(input in soup(), strict in prop::bool::weighted(0.2), eager in prop::bool::weighted(0.2), items in any::<bool>(), limit in prop::sample::select(vec![8usize, 21, 50, 8 << 20])) {
+        fn same_events(input in soup(), strict in prop::bool::weighted(0.2), on_balance in prop::bool::weighted(0.2), items in any::<bool>(), limit in prop::sample::select(vec![8usize, 21, 50, 8 << 20])) {
             let mut options = if strict { Options::strict() } else { Options::lenient() };
             options = options.limits(Limits { line_bytes: limit, ..Limits::default() });
             if items {
                 options = options.items("/items").unwrap();
             }
-            if eager {
+            if on_balance {
                 options = options.release(Release::OnBalance);
             }
-            at_every_cut(&options, &input);
+            at_every_split(&options, &input);
         }
     }
 }
 
 #[test]
-fn a_line_of_an_array_that_is_not_utf8_is_one_finding() {
+fn a_line_of_an_array_that_is_not_utf8_is_one_diagnostic() {
     assert_eq!(
         lenient(b"[{\"a\":1}\xff{\"a\":2}]\nprose\n{\"a\":3}\n"),
         ["invalid_utf8", "(prose)", "newline {\"a\":3}"]

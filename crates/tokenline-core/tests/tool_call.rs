@@ -1,4 +1,4 @@
-//! Records read as tool calls: whatever the keys are called, and what is said of what is none.
+//! Records read as tool calls: all known keys, and the messages for invalid calls.
 
 use tokenline_core::json::{Kind, Raw, Value};
 use tokenline_core::{
@@ -91,7 +91,7 @@ fn keys_of_all_kinds() {
             r#"{"function":{"name":"now","args":{},"id":"c2"}}"#,
             r#"{"name":"now","parameters":{},"call_id":"c2"}"#,
         ),
-        // The first that is there, and not null, counts.
+        // The first key that is present and not null counts.
         (
             r#"{"tool_name":"d","function":"c","tool":"b","name":"now","args":{}}"#,
             r#"{"name":"now","parameters":{}}"#,
@@ -102,7 +102,7 @@ fn keys_of_all_kinds() {
             r#"{"name":"now","parameters":{},"call_id":"c2"}"#,
         ),
         (r#"{"name":"now","args":{},"id":7}"#, r#"{"name":"now","parameters":{},"call_id":"7"}"#),
-        // Two that mean the same.
+        // Two keys with the same meaning.
         (
             r#"{"name":"now","arguments":"{\"x\": [1]}","parameters":{"x":[1]}}"#,
             r#"{"name":"now","parameters":{"x":[1]}}"#,
@@ -117,7 +117,7 @@ fn keys_of_all_kinds() {
 }
 
 #[test]
-fn what_is_wrong_is_said_in_the_words_of_the_record() {
+fn faults_use_the_keys_of_the_record() {
     for (line, expected) in [
         (r#"{"parameters":{}}"#, "missing_field  at 1: a tool call needs a `name`"),
         (r#"{"tool":7,"args":{}}"#, "missing_field /tool at 9: the `tool` must be a string, found number"),
@@ -130,7 +130,7 @@ fn what_is_wrong_is_said_in_the_words_of_the_record() {
         ),
         (r#"{"tool":"wether","args":{}}"#, "unknown_tool /tool at 9: no such tool"),
         (r#"{"function":{"name":"wether","args":{}}}"#, "unknown_tool /function/name at 21: no such tool"),
-        // There is no call without parameters, and none is made up.
+        // A call without parameters is rejected, and none are made up.
         (r#"{"name":"now"}"#, "invalid_parameters  at 1: a tool call needs `parameters`"),
         (
             r#"{"function":{"name":"now"}}"#,
@@ -166,7 +166,7 @@ fn what_is_wrong_is_said_in_the_words_of_the_record() {
             "invalid_parameters /arguments/city at 39: a city is a string",
         ),
         (r#"{"name":"weather","args":{}}"#, "invalid_parameters /args at 26: a city is a string"),
-        // What stands in a string has the string's place.
+        // A fault inside a string has the string's position.
         (
             r#"{"function":{"name":"weather","arguments":"{\"city\":7}"}}"#,
             "invalid_parameters /function/arguments/city at 43: a city is a string",
@@ -188,7 +188,7 @@ fn what_is_wrong_is_said_in_the_words_of_the_record() {
 }
 
 #[test]
-fn the_definition_of_a_tool_is_no_call_of_it() {
+fn a_tool_definition_is_not_a_call() {
     let schema = r#"{"type":"object","properties":{"city":{"type":"string"}}}"#;
     for line in [
         format!(r#"{{"name":"now","description":"d","parameters":{schema}}}"#),
@@ -201,7 +201,7 @@ fn the_definition_of_a_tool_is_no_call_of_it() {
         assert_eq!(rejected.diagnostic.code, Code::InvalidParameters);
         assert!(rejected.diagnostic.message.contains("does not call it"), "{rejected:?}");
     }
-    // A tool may well take a schema.
+    // A tool may take a schema as a parameter.
     let line = format!(r#"{{"name":"now","parameters":{schema}}}"#);
     assert!(calls(&line, Some(&Tools))[0].is_ok());
 }
@@ -229,13 +229,13 @@ fn several_calls_in_one_record() {
     assert!(rejected.received.starts_with(r#"{"id":"c2""#) && rejected.received.ends_with("}}"));
 
     assert!(calls(r#"{"tool_calls":[]}"#, Some(&Tools)).is_empty());
-    // With a name it is a call of its own.
+    // With a name it is a call itself.
     let line = r#"{"name":"now","parameters":{},"tool_calls":[]}"#;
     assert_eq!(summaries(line, None), [r#"{"name":"now","parameters":{}}"#]);
 }
 
 #[test]
-fn a_repeated_name_harms_only_its_own_call() {
+fn a_repeated_name_affects_only_its_own_call() {
     let line = r#"{"tool_calls":[{"name":"now","args":{}},{"name":"now","args":{"x":1,"x":2}},{"name":"now","args":{"y":{"z":1,"z":2}}},{"name":"weather","args":{"city":1}}]}"#;
     assert_eq!(
         summaries(line, Some(&Unbending)),
@@ -270,7 +270,7 @@ fn one_call_of_a_list() {
 }
 
 #[test]
-fn what_does_not_fit_is_coerced_if_the_tools_say_so() {
+fn values_are_coerced_if_the_tools_allow_it() {
     for line in [
         r#"{"name":"weather","args":{"city":7}}"#,
         r#"{"name":"weather","args":"{\"city\":7}"}"#,

@@ -9,17 +9,17 @@ use tokenline_core::json::{Kind, Parser, Raw, Value};
 /// Looks only at `type`, and only below `properties` and `items`: references and alternatives are not
 /// followed.
 pub(crate) fn coerce(schema: &serde_json::Value, value: Value<'_>) -> Option<(Raw, Vec<Coercion>)> {
-    let mut found = Coerced { changes: Vec::new(), path: String::new() };
-    found.walk(schema, value);
-    if found.changes.is_empty() {
+    let mut coerced = Coerced { changes: Vec::new(), path: String::new() };
+    coerced.walk(schema, value);
+    if coerced.changes.is_empty() {
         return None;
     }
     let written = value.raw();
     let base = value.range().start;
     let mut text = String::with_capacity(written.len());
     let mut from = 0;
-    let mut coercions = Vec::with_capacity(found.changes.len());
-    for (place, replacement, coercion) in found.changes {
+    let mut coercions = Vec::with_capacity(coerced.changes.len());
+    for (place, replacement, coercion) in coerced.changes {
         text.push_str(&written[from..place.start - base]);
         text.push_str(&replacement);
         from = place.end - base;

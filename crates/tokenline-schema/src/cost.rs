@@ -147,9 +147,9 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
 
     let mut places = HashMap::from([(address(&document.schema), 0)]);
     // In the order of their indices.
-    let mut found = vec![(&document.schema, resolver)];
+    let mut queue = vec![(&document.schema, resolver)];
     let mut nodes = Vec::new();
-    while let Some((schema, outer)) = found.get(nodes.len()).cloned() {
+    while let Some((schema, outer)) = queue.get(nodes.len()).cloned() {
         let own = outer.in_subresource(draft.create_resource_ref(schema)).unwrap_or(outer);
         let mut targets = Vec::new();
         for keyword in REFERENCES {
@@ -165,8 +165,8 @@ fn graph(document: &Document) -> Option<Vec<Node>> {
         let applied = Applied::by(schema);
         let mut place = |(schema, resolver)| {
             *places.entry(address(schema)).or_insert_with(|| {
-                found.push((schema, resolver));
-                found.len() - 1
+                queue.push((schema, resolver));
+                queue.len() - 1
             })
         };
         let mut same: Vec<usize> = targets.into_iter().map(&mut place).collect();
@@ -288,27 +288,27 @@ fn walk<'s>(value: &'s Value, mut visit: impl FnMut(&'s Value)) {
 }
 
 /// The pointer of the value at this address in a document.
-fn path_of(document: &Document, sought: usize) -> String {
+fn path_of(document: &Document, target: usize) -> String {
     // Each with the index of its container, and its name there, so that only one pointer is built.
-    let mut found = vec![(&document.schema, 0, Cow::Borrowed(""))];
+    let mut queue = vec![(&document.schema, 0, Cow::Borrowed(""))];
     let mut at = 0;
-    while let Some((value, ..)) = found.get(at)
-        && address(value) != sought
+    while let Some((value, ..)) = queue.get(at)
+        && address(value) != target
     {
         match *value {
             Value::Object(object) => {
-                found.extend(object.iter().map(|(name, value)| (value, at, Cow::Borrowed(name.as_str()))));
+                queue.extend(object.iter().map(|(name, value)| (value, at, Cow::Borrowed(name.as_str()))));
             }
             Value::Array(array) => {
                 let numbered = array.iter().enumerate();
-                found.extend(numbered.map(|(index, value)| (value, at, Cow::Owned(index.to_string()))));
+                queue.extend(numbered.map(|(index, value)| (value, at, Cow::Owned(index.to_string()))));
             }
             _ => {}
         }
         at += 1;
     }
     let mut names = Vec::new();
-    while let Some((_, outer, name)) = found.get(at).filter(|_| at > 0) {
+    while let Some((_, outer, name)) = queue.get(at).filter(|_| at > 0) {
         names.push(name);
         at = *outer;
     }

@@ -88,7 +88,7 @@ impl ToolSet {
         let mut set = Self::default();
         for (at, value) in values.into_iter().enumerate() {
             if value.kind() != Kind::Object {
-                return Err(fault(value, &format!("tool definition {at} is no object")));
+                return Err(fault(value, &format!("tool definition {at} is not an object")));
             }
             let mut definition = value
                 .deserialize::<ToolDefinition>()
@@ -187,8 +187,8 @@ impl ToolSet {
     #[cold]
     fn unknown(&self, parameters: Value<'_>) -> Box<Violation> {
         let message = match self.definitions.iter().map(|tool| quoted(&tool.name)) {
-            names if names.len() == 0 => "no such tool: none is defined".to_owned(),
-            names => format!("no such tool; defined are {}", list(names)),
+            names if names.len() == 0 => "no such tool: no tools are defined".to_owned(),
+            names => format!("no such tool; defined tools: {}", list(names)),
         };
         Box::new(Violation::new(Code::UnknownTool, parameters.range().start, message))
     }

@@ -30,7 +30,7 @@ fn reason(error: &ValidationError<'_>) -> String {
     let found = shorten(error.instance().to_string());
     if let ValidationErrorKind::Enum { options } = error.kind() {
         let options: Vec<_> = options.as_array().into_iter().flatten().map(Value::to_string).collect();
-        return format!("{found} is none of {}", options.join(", "));
+        return format!("{found} is not one of {}", options.join(", "));
     }
     error.masked_with(found).to_string()
 }
@@ -42,7 +42,7 @@ fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
     while let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
         closest.kind()
     {
-        let says = |error: &&ValidationError<'_>| {
+        let specificity = |error: &&ValidationError<'_>| {
             let is_other_type = matches!(
                 error.kind(),
                 ValidationErrorKind::Type { kind: TypeKind::Single(_) | TypeKind::Multiple(_) }
@@ -50,7 +50,8 @@ fn closest<'e>(error: &'e ValidationError<'e>) -> &'e ValidationError<'e> {
             (error.instance_path().as_str().len(), !is_other_type)
         };
         // The first of the best.
-        let Some(best) = context.iter().filter_map(|errors| errors.first()).rev().max_by_key(says) else {
+        let Some(best) = context.iter().filter_map(|errors| errors.first()).rev().max_by_key(specificity)
+        else {
             break;
         };
         closest = best;
@@ -66,7 +67,7 @@ fn unresolved(document: &Document, error: &ReferencingError) -> SchemaError {
     match error {
         ReferencingError::UnknownSpecification { specification } => {
             let reason = format!(
-                "{} is none of the drafts 4, 6, 7, 2019-09 and 2020-12",
+                "{} is not one of the drafts 4, 6, 7, 2019-09 and 2020-12",
                 shorten(format!("{specification:?}"))
             );
             SchemaError::new(SchemaErrorKind::Draft, "/$schema", reason)

@@ -1,22 +1,22 @@
-//! The folder `invalid` of the core's `fixtures/records`: records that break the schema or the tools'
-//! definitions beside them.
+//! The folder `invalid` of the core's `fixtures/records`: records that break the schema or the tool
+//! definitions next to them.
 
 #[path = "../../tokenline-core/tests/common/mod.rs"]
 mod common;
 
 use common::cases::{Case, check};
-use common::{Seen, at_every_cut};
+use common::{Seen, at_every_split};
 use tokenline_core::json::Parser;
 use tokenline_core::{Diagnostic, Record, ToolCall};
 use tokenline_schema::{SchemaValidator, ToolSet};
 
-/// What judges the records of a case.
-enum Judge {
+/// The validator of a case.
+enum CaseValidator {
     Schema(Box<SchemaValidator>),
     Tools(ToolSet),
 }
 
-impl Judge {
+impl CaseValidator {
     fn of(case: &Case) -> Self {
         match (case.json("schema"), case.json("tools")) {
             (Some(schema), None) => Self::Schema(Box::new(schema.parse().expect("a schema"))),
@@ -25,7 +25,7 @@ impl Judge {
         }
     }
 
-    fn judge(&self, raw: &str, record: Record<()>) -> Result<(), Diagnostic> {
+    fn validate(&self, raw: &str, record: Record<()>) -> Result<(), Diagnostic> {
         let mut parser = Parser::new();
         let value = parser.parse(raw).expect("a record is JSON");
         let record = record.map(|()| value);
@@ -39,19 +39,19 @@ impl Judge {
     }
 }
 
-fn judged(case: &Case) -> Vec<Seen> {
-    let judge = Judge::of(case);
-    let judged = |event| match event {
-        Seen::Record { raw, record } => match judge.judge(&raw, record) {
+fn validated(case: &Case) -> Vec<Seen> {
+    let validator = CaseValidator::of(case);
+    let validate = |event| match event {
+        Seen::Record { raw, record } => match validator.validate(&raw, record) {
             Ok(()) => Seen::Record { raw, record },
             Err(diagnostic) => Seen::Rejected(diagnostic),
         },
         other => other,
     };
-    at_every_cut(&case.options, &case.input).into_iter().map(judged).collect()
+    at_every_split(&case.options, &case.input).into_iter().map(validate).collect()
 }
 
 #[test]
 fn invalid() {
-    check("invalid", judged, |_, seen| seen.iter().any(|event| matches!(event, Seen::Rejected(_))));
+    check("invalid", validated, |_, seen| seen.iter().any(|event| matches!(event, Seen::Rejected(_))));
 }

@@ -58,7 +58,7 @@ fn calls_are_parsed_in_every_format() {
         run.err.lines().collect::<Vec<_>>(),
         [
             "stdin:1:40: invalid_parameters: expected type string, found a number (at /parameters/city)",
-            "stdin:2:9: unknown_tool: no such tool; defined are `weather` (at /name)",
+            "stdin:2:9: unknown_tool: no such tool; defined tools: `weather` (at /name)",
             "stdin:4:9: truncated: expected a value, found the end of the input",
             "stdin: 1 tool call, 3 rejected",
         ]

@@ -19,7 +19,7 @@ const _: () = assert!(size_of::<Meter>() == 0 && size_of::<Start>() == 0);
 #[derive(Debug)]
 pub struct Metered<'a>(PhantomData<&'a mut Meter>);
 
-#[allow(missing_docs, reason = "said where there is something to say")]
+#[allow(missing_docs, reason = "documented in `meter`")]
 impl Start {
     #[inline]
     #[must_use]
@@ -28,7 +28,7 @@ impl Start {
     }
 }
 
-#[allow(missing_docs, reason = "said where there is something to say")]
+#[allow(missing_docs, reason = "documented in `meter`")]
 impl Meter {
     #[inline]
     #[must_use]
@@ -48,7 +48,7 @@ impl Meter {
     }
 }
 
-#[allow(missing_docs, reason = "said where there is something to say")]
+#[allow(missing_docs, reason = "documented in `meter`")]
 impl Metered<'_> {
     #[inline]
     pub fn chunk(&mut self, _chunk: &impl AsRef<[u8]>) {}

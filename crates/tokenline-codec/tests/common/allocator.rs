@@ -1,4 +1,4 @@
-//! An allocator that counts, for each thread by itself.
+//! An allocator that counts per thread.
 #![allow(dead_code, unreachable_pub, reason = "a module shared by several test programs")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -18,8 +18,8 @@ fn count(allocations: u64, bytes: i64) {
     PEAK.set(PEAK.get().max(HELD.get()));
 }
 
-// SAFETY: everything is left to the system's allocator; the counters are plain cells of the thread
-// that need no allocation and no destructor.
+// SAFETY: all work is left to the system's allocator; the counters are plain thread-local cells that need no
+// allocation and no destructor.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(1, layout.size() as i64);
@@ -42,14 +42,14 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// What a closure does to the heap on this thread.
+/// A closure's use of the heap on this thread.
 #[derive(Debug)]
 pub struct Usage {
     /// Allocations and reallocations.
     pub allocations: u64,
-    /// The most bytes held at once, beyond what was held before.
+    /// The peak of bytes held, beyond those held before.
     pub peak: u64,
-    /// Bytes held afterwards, beyond what was held before.
+    /// Bytes still held afterwards, beyond those held before.
     pub kept: i64,
 }
 

@@ -1,10 +1,10 @@
-//! Inputs, and the one helper that cuts them.
+//! Inputs, and the helper that splits them.
 #![allow(dead_code, unreachable_pub, reason = "a module shared by several test programs")]
 
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, LentEvent, Options, RecordDecoder};
 
-/// What models write, and what goes wrong with it.
+/// Typical model output, and typical faults.
 pub const INPUTS: &[&[u8]] = &[
     b"",
     b"\n\r\n \n",
@@ -18,7 +18,7 @@ pub const INPUTS: &[&[u8]] = &[
     b"{\"a\":1}\r{\"b\":1}\r\n{\"c\":\"\xE2\x80\xA8\"}\r\r\n{\"d\":1}}\n{\"e\":tru",
 ];
 
-/// The events of an input, as the core tells them.
+/// The events of an input, as decoded by the core.
 pub fn expected(options: Options, input: &[u8]) -> Vec<Event<Raw>> {
     let mut decoder = RecordDecoder::new(options);
     let mut events = Vec::new();
@@ -45,8 +45,8 @@ fn owned(event: LentEvent<'_>) -> Event<Raw> {
     }
 }
 
-/// Each input whole, byte by byte, in pieces of several sizes, with empty pieces, and in two at
-/// every cut.
+/// Each input at once, byte by byte, in chunks of several sizes, with empty chunks, and in two chunks split
+/// at every position.
 pub fn chunkings(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
     let mut all = vec![vec![input.to_vec()]];
     for size in [1, 2, 3, 7, 16] {
@@ -59,7 +59,7 @@ pub fn chunkings(input: &[u8]) -> Vec<Vec<Vec<u8>>> {
     all
 }
 
-/// A line for each event, to compare with.
+/// An event as a line, for comparison.
 pub fn summary<T: std::fmt::Display + std::fmt::Debug>(event: &Event<T>) -> String {
     match event {
         Event::Record(record) => format!("{} {}", record.completion.as_str(), record.value),

@@ -10,14 +10,14 @@ use tokenline_core::Report;
 use tracing::level_filters::LevelFilter;
 use tracing_subscriber::fmt::format::FmtSpan;
 
-/// What was seen.
+/// What was recorded.
 #[derive(Debug)]
 pub struct Observed {
-    /// Counters that are not 0, as `name{label=value,...}`; of histograms, how many samples.
+    /// Counters that are not 0, as `name{label=value,...}`; for histograms, the number of samples.
     pub metrics: BTreeMap<String, u64>,
     /// The samples of all histograms.
     pub samples: Vec<f64>,
-    /// What was logged, spans as they are made, entered, left and closed.
+    /// The log, including spans as they are created, entered, exited and closed.
     pub log: String,
 }
 
@@ -34,12 +34,12 @@ impl io::Write for Log {
     }
 }
 
-/// Runs this with everything switched on.
+/// Runs a closure with everything switched on.
 pub fn observed<R>(run: impl FnOnce() -> R) -> (R, Observed) {
     observed_from(LevelFilter::TRACE, run)
 }
 
-/// Runs this, and logs what is of this level or above.
+/// Runs a closure, and logs events of this level or above.
 pub fn observed_from<R>(level: LevelFilter, run: impl FnOnce() -> R) -> (R, Observed) {
     let recorder = DebuggingRecorder::new();
     let snapshotter = recorder.snapshotter();
@@ -75,7 +75,7 @@ pub fn observed_from<R>(level: LevelFilter, run: impl FnOnce() -> R) -> (R, Obse
 }
 
 impl Observed {
-    /// What was counted is what one stream reported, and nothing else.
+    /// Checks that the counts are what one stream reported, and nothing else.
     pub fn assert_is(&self, source: &str, outcome: &str, bytes: usize, events: u64, report: &Report) {
         let delivered = report.records() + report.tool_calls();
         let mut expected = BTreeMap::new();
@@ -103,7 +103,7 @@ impl Observed {
             report.rejected(),
         );
         assert_eq!(self.lines(&format!("}}: tokenline: ended {counts}")), 1, "{counts}: {}", self.log);
-        // A model's response has attributes of its own before the counts.
+        // A model's response has its own attributes before the counts.
         let span = if source == "text" { "tokenline.stream" } else { "chat" };
         let (span, end) = (format!("{span}{{source=\"{source}\" "), format!(" {counts}}}: tokenline: close"));
         let closed = self.log.lines().filter(|line| line.contains(&span) && line.ends_with(&end)).count();
@@ -112,12 +112,12 @@ impl Observed {
         assert_eq!(self.lines("tokenline: new"), 1);
     }
 
-    /// How many lines of the log hold this.
+    /// How many lines of the log contain this.
     pub fn lines(&self, text: &str) -> usize {
         self.log.lines().filter(|line| line.contains(text)).count()
     }
 
-    /// Where the log or a label holds this.
+    /// Where the log or a label contains this.
     pub fn find(&self, text: &str) -> Option<&str> {
         let metrics = self.metrics.keys().map(String::as_str);
         self.log.lines().chain(metrics).find(|line| line.to_lowercase().contains(&text.to_lowercase()))

@@ -1,4 +1,4 @@
-//! A source of chunks that tells whether it is still read.
+//! A source of chunks that shows whether it is still read.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -10,14 +10,14 @@ use futures_util::stream::{self, Stream, StreamExt};
 pub(crate) type Chunk = Result<Vec<u8>, &'static str>;
 pub(crate) type Source = Watched<stream::Iter<std::vec::IntoIter<Chunk>>>;
 
-/// Counts how often it is polled, and says when it is dropped.
+/// Counts how often it is polled, and notes when it is dropped.
 pub(crate) struct Watched<S> {
     inner: S,
     polled: Arc<AtomicUsize>,
     _alive: Arc<()>,
 }
 
-/// Who watches one.
+/// Watches a source.
 #[derive(Default)]
 pub(crate) struct Watch {
     polled: Arc<AtomicUsize>,

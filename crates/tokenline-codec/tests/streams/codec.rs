@@ -1,4 +1,4 @@
-//! `JsonlCodec`: the lines of `LinesCodec`, nothing lost at the end, and what it writes.
+//! `JsonlCodec`: the lines of `LinesCodec`, nothing lost at the end, and its encoder.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -15,7 +15,7 @@ use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Code, Event, Limits, Options, Validate, Violation};
 use tokio_util::codec::{Decoder, Encoder, FramedRead, FramedWrite, LinesCodec};
 
-/// The frames of an input that arrives in pieces, as `FramedRead` would ask for them.
+/// The frames of an input that arrives in chunks, as `FramedRead` would request them.
 fn frames<C: Decoder>(mut codec: C, pieces: impl IntoIterator<Item = Vec<u8>>) -> Vec<C::Item>
 where
     C::Error: std::fmt::Debug,
@@ -35,7 +35,7 @@ where
 }
 
 #[test]
-fn any_cut_gives_the_core_s_events() {
+fn any_split_gives_the_events_of_the_core() {
     for options in [Options::lenient(), Options::strict()] {
         for input in INPUTS {
             let expected = expected(options.clone(), input);
@@ -48,14 +48,14 @@ fn any_cut_gives_the_core_s_events() {
 }
 
 #[test]
-fn what_is_owned_is_whole() {
+fn owned_records_are_complete() {
     let input = b"{\"a\":1}\n{\"a\":";
     let codec = JsonlCodec::<Raw>::new().with_options(Options::lenient().partials(true));
     let pieces = input.chunks(2).map(<[u8]>::to_vec);
     assert_eq!(frames(codec, pieces), expected(Options::lenient(), input));
 }
 
-/// Text in which lines are often records, and often not.
+/// Text whose lines are often records, and often not.
 fn text() -> impl Strategy<Value = String> {
     const PARTS: &[&str] = &[
         "\n",
@@ -90,7 +90,7 @@ proptest! {
 
     #[test]
     fn the_lines_are_those_of_lines_codec(text in text(), size in 1_usize..20) {
-        // A byte order mark at the start is the one thing that reads differently.
+        // Only a byte order mark at the start is read differently.
         let text = text.trim_start_matches('\u{feff}');
         let pieces = || text.as_bytes().chunks(size).map(<[u8]>::to_vec);
         let lines = frames(LinesCodec::new(), pieces());
@@ -130,7 +130,7 @@ struct Definition {
 }
 
 #[tokio::test]
-async fn what_is_written_is_read() {
+async fn writing_and_reading_round_trip() {
     let definitions = [
         Definition { entity: "D\nN\r\nA".to_owned(), weight: 0.1 + 0.2, tags: vec![None] },
         Definition { entity: "\u{2028}🦀\u{0}\"\\".to_owned(), weight: -0.0, tags: vec![] },
@@ -151,7 +151,7 @@ async fn what_is_written_is_read() {
 }
 
 #[test]
-fn what_cannot_be_written_leaves_the_buffer_alone() {
+fn a_failed_write_leaves_the_buffer_unchanged() {
     struct Unwilling;
     impl Serialize for Unwilling {
         fn serialize<S: serde::Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
@@ -170,7 +170,7 @@ fn what_cannot_be_written_leaves_the_buffer_alone() {
 }
 
 #[test]
-fn what_is_pretty_printed_is_still_written_on_one_line() {
+fn pretty_printed_values_are_written_on_one_line() {
     let mut codec = JsonlCodec::<Raw>::new();
     let mut buffer = BytesMut::new();
     let pretty = "{\n  \"a\": \"x\\ny\"\n}";
@@ -188,7 +188,7 @@ async fn an_error_of_the_reader_is_the_only_error() {
         .build();
     let mut events = FramedRead::new(reader, JsonlCodec::<Raw>::new());
     let mut seen = Vec::new();
-    // `FramedRead` says `None` after an error, and goes on if it is asked again.
+    // `FramedRead` returns `None` after an error, and continues if it is polled again.
     for _ in 0..6 {
         seen.push(events.next().await.map(|event| event.map_err(|error| error.kind()).map(|e| summary(&e))));
     }
@@ -225,7 +225,7 @@ fn after_the_end_it_stays_ended_until_reset() {
 }
 
 #[tokio::test]
-async fn records_are_held_against_the_validator_and_the_type() {
+async fn records_are_checked_by_the_validator_and_the_type() {
     struct HasEntity;
     impl Validate for HasEntity {
         fn validate(&self, value: Value<'_>) -> Result<(), Box<Violation>> {

@@ -1,4 +1,4 @@
-//! `JsonlCodec` does what the stream does: tool calls, repair, quotas, a report.
+//! `JsonlCodec` behaves like the stream: tool calls, repair, quotas, a report.
 
 use crate::common::{INPUTS, chunkings, summary};
 use crate::repair::OnlyGood;
@@ -10,7 +10,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{EarlyEnd, Event, Options, Recovery, Rejected, Report, TooManyRejected};
 use tokio_util::codec::{Decoder, FramedRead};
 
-/// What `FramedRead` would get out of pieces: events, then the error if there is one.
+/// What `FramedRead` would get from chunks: events, then the error if there is one.
 fn frames<C: Decoder>(codec: &mut C, pieces: &[Vec<u8>]) -> (Vec<C::Item>, Option<C::Error>) {
     let mut buffer = BytesMut::new();
     let mut frames = Vec::new();
@@ -79,7 +79,7 @@ fn it_yields_what_the_stream_yields() {
 }
 
 #[test]
-fn it_reads_tool_calls_and_holds_them_against_the_tools() {
+fn it_reads_and_validates_tool_calls() {
     let text = "{\"name\":\"good\",\"parameters\":{\"n\":1}}\n{\"name\":\"bad\",\"parameters\":{}}\n\
         {\"tool_calls\":[{\"name\":\"good\",\"arguments\":{}},{\"name\":\"evil\",\"arguments\":{}}]}\n\
         {\"tool_calls\":[]}\n<tool_call>{\"name\":\"good\",\"arguments\":{}}</tool_call>\n";
@@ -117,7 +117,7 @@ fn after_the_last_record_it_reads_nothing_more() {
     }
     assert_eq!(seen, ["(prose)", "newline {\"a\":1}"]);
     for _ in 0..2 {
-        // What comes is dropped, so that the buffer of a `FramedRead` does not grow.
+        // Further bytes are dropped, so that the buffer of a `FramedRead` does not grow.
         assert!(buffer.is_empty());
         buffer.extend_from_slice(b"{\"a\":3}\n");
         assert_eq!(codec.decode_eof(&mut buffer).unwrap(), None);
@@ -142,7 +142,7 @@ async fn a_framed_reader_ends_with_the_error_of_one_reject_too_many() {
         let error = events.next().await.unwrap().unwrap_err();
         assert_eq!(error.to_string(), "the stream was ended: more than 1 rejected");
         assert!(events.next().await.is_none());
-        // Asked again it reads on, and yields nothing.
+        // Polled again it continues, and yields nothing.
         assert!(events.next().await.is_none());
         assert_eq!(events.decoder().report().ended_by(), Some(EarlyEnd::ErrorBudget));
     }

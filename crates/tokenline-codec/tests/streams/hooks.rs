@@ -1,4 +1,4 @@
-//! What ends a stream before its source does: as many records as were asked for, too many rejects.
+//! Ending a stream before its source: enough records, or too many rejects.
 
 use std::error::Error as _;
 
@@ -24,7 +24,7 @@ fn collect<S: Stream>(stream: S) -> Vec<S::Item> {
 
 const CALL: &str = "{\"name\":\"f\",\"parameters\":{}}\n";
 
-// At most so many records.
+// A maximum of records.
 
 #[test]
 fn the_source_is_dropped_with_the_last_record() {
@@ -58,7 +58,7 @@ fn the_source_is_dropped_with_the_last_record() {
     check(&watch, stream(&watch).tool_call_events(), "tool call events");
     let watch = Watch::default();
     check(&watch, stream(&watch).records().strict(), "strict");
-    // Of these the end shows only once it is asked for; the source is gone all the same.
+    // For these the end shows only at the next poll, but the source is already dropped.
     let watch = Watch::default();
     let mut values = stream(&watch).values().infallible();
     assert!(now(&mut values).is_some() && now(&mut values).is_some() && watch.is_dropped());
@@ -70,7 +70,7 @@ fn the_source_is_dropped_with_the_last_record() {
 }
 
 #[test]
-fn what_else_a_chunk_holds_is_not_delivered() {
+fn the_rest_of_the_chunk_is_not_delivered() {
     let watch = Watch::default();
     let chunk = "Sure:\n{\"a\":1}\n[1]\n{\"a\":2}, {\"a\":3} x\n{\"a\":4}\n{\"a\":";
     let mut events = JsonlStreamParser::<_, Raw>::new(watch.source([chunk])).with_max_records(2);
@@ -91,11 +91,11 @@ fn nothing_is_read_for_no_records() {
 }
 
 #[test]
-fn more_than_there_are_is_no_limit() {
+fn a_larger_maximum_is_no_limit() {
     let mut values = parse([CALL; 2]).with_max_records(3).with_error_budget(0).values();
     assert_eq!(collect(values.by_ref()).len(), 2);
     assert_eq!((values.report().ended_by(), values.report().is_complete()), (None, true));
-    // As many as there are is one, though: whether more would have come is not known.
+    // Exactly as many is a limit, because it is unknown whether more would have come.
     for text in ["{\"a\":1}\n{\"a\":2}\n", "{\"a\":1}\n{\"a\":2}"] {
         let mut values = parse([text]).with_max_records(2).values();
         assert_eq!(collect(values.by_ref()).len(), 2);
@@ -104,7 +104,7 @@ fn more_than_there_are_is_no_limit() {
     }
 }
 
-// At most so many rejects.
+// A maximum of rejects.
 
 const REJECTS: &str =
     "Prose\n{\"a\":1}\n[1]\nMore prose\n{\"a\":NaN}\n{\"a\":2}\n{\"b\"}\nProse\n{\"a\":3}\n";
@@ -185,7 +185,7 @@ fn strict_streams_end_at_their_first_reject_and_count_it_once() {
 }
 
 #[test]
-fn a_tail_beyond_the_budget_is_what_the_stream_ends_with() {
+fn a_tail_beyond_the_budget_ends_the_stream() {
     let failing = stream::iter([Ok("{\"a\":1}\n{\"a\":"), Err("reset")]);
     let mut values = JsonlStreamParser::<_, Raw>::new(failing).with_error_budget(0).values();
     assert!(matches!(now(&mut values), Some(Ok(_))));

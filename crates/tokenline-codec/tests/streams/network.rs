@@ -1,5 +1,4 @@
-//! Over real sockets: a reader that does not poll stops the writer, and one that is dropped closes
-//! the connection.
+//! Over real sockets: a reader that does not poll stops the writer, and dropping one closes the connection.
 
 use std::io;
 use std::net::Ipv4Addr;
@@ -26,7 +25,7 @@ struct Line {
     n: u64,
 }
 
-/// A server that writes `LINES` lines to whoever connects, and how many bytes it has written.
+/// A server that writes `LINES` lines to each client, and the number of bytes written.
 async fn server() -> (TcpStream, Arc<AtomicUsize>, JoinHandle<io::Result<()>>) {
     let listener = TcpSocket::new_v4().unwrap();
     listener.set_send_buffer_size(BUFFER).unwrap();
@@ -53,7 +52,7 @@ async fn server() -> (TcpStream, Arc<AtomicUsize>, JoinHandle<io::Result<()>>) {
     (client.connect(address).await.unwrap(), written, task)
 }
 
-/// How much was written once nothing is written any more.
+/// How much had been written when writing stopped.
 async fn stalled_at(written: &AtomicUsize) -> usize {
     let mut last = usize::MAX;
     for _ in 0..200 {

@@ -1,4 +1,4 @@
-//! When the source is polled, and when others get their turn.
+//! When the source is polled, and when other tasks run.
 
 use std::pin::Pin;
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn repeat(chunk: &'static [u8]) -> impl Stream<Item = Chunk> + Unpin {
 
 #[test]
 fn the_source_is_polled_only_when_no_event_is_ready() {
-    // One record a chunk, its seal in the same chunk or in the next one.
+    // One record per chunk, confirmed in the same chunk or in the next one.
     for (chunk, ahead) in [(&b"{\"a\":1}\n"[..], 0), (b"\n{\"a\":1}", 1)] {
         let (source, polled) = counting(repeat(chunk));
         let mut values = JsonlStreamParser::<_, Raw>::new(source).values().infallible();
@@ -68,7 +68,7 @@ fn the_source_is_polled_only_when_no_event_is_ready() {
 }
 
 #[test]
-fn what_a_cut_line_holds_comes_before_the_next_poll() {
+fn events_of_a_split_line_come_before_the_next_poll() {
     let chunks = ["{\"a\":1", "},{\"a\":2} {\"a\":3} {\"a\":NaN}\n"].map(|chunk| Ok(chunk.as_bytes()));
     let (source, polled) = counting(stream::iter(chunks));
     let mut events = JsonlStreamParser::<_, Raw>::new(source);
@@ -94,7 +94,7 @@ fn the_source_is_not_polled_after_its_end() {
 
 type Source = Pin<Box<dyn Stream<Item = Chunk>>>;
 
-/// Sources without a single record, always ready.
+/// Sources without a single record that are always ready.
 fn barren() -> Vec<(&'static str, Source)> {
     let blank: &'static [u8] = b"\n \r\n".repeat(2 << 20).leak();
     let prose: &'static [u8] = b"x\n".repeat(1 << 20).leak();
@@ -208,7 +208,7 @@ async fn dropping_next_loses_nothing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_comes_as_soon_as_it_is_sealed() {
+async fn an_item_comes_as_soon_as_it_is_confirmed() {
     let tick = Duration::from_secs(1);
     let mock = StreamMockBuilder::new()
         .next(Ok::<_, ()>("{\"a\":"))

@@ -1,4 +1,4 @@
-//! A second chance for what was rejected.
+//! Repair of rejects.
 
 use std::fmt::{Debug, Display};
 use std::future::poll_fn;
@@ -27,7 +27,7 @@ fn collect<S: Stream>(stream: S) -> Vec<S::Item> {
     tokio_test::block_on(stream.collect())
 }
 
-/// Notes what a hook was given.
+/// Notes what a hook received.
 #[derive(Clone, Default)]
 struct Asked(Arc<Mutex<Vec<Rejected>>>);
 
@@ -45,8 +45,8 @@ impl Asked {
     }
 }
 
-/// An event as a line: place, completion, value, marks.
-fn told<T: Display + Debug>(event: &Event<T>) -> String {
+/// An event as a line: position, completion, value, recoveries.
+fn line<T: Display + Debug>(event: &Event<T>) -> String {
     match event {
         Event::Record(record) => {
             let marks: String = record.recovered.iter().map(|mark| format!(" {mark}")).collect();
@@ -59,7 +59,7 @@ fn told<T: Display + Debug>(event: &Event<T>) -> String {
     }
 }
 
-/// What a text comes to with a hook, in any chunks, whether the hook answers at once or later.
+/// The events of a text with a hook, in any chunks, whether the hook replies at once or later.
 fn repaired_with(
     options: &Options,
     text: &[u8],
@@ -88,7 +88,7 @@ fn repaired_with(
                 })
             };
             let events_seen =
-                collect(events.by_ref()).into_iter().map(|event| told(&event.unwrap())).collect();
+                collect(events.by_ref()).into_iter().map(|event| line(&event.unwrap())).collect();
             all.push((events_seen, asked.texts(), events.report().clone()));
         }
     }
@@ -104,7 +104,7 @@ fn repaired(text: &str, fix: fn(&Rejected) -> Option<String>) -> (Vec<String>, V
 }
 
 #[test]
-fn a_replacement_comes_in_place_of_what_was_lost() {
+fn a_replacement_takes_the_place_of_the_reject() {
     let text = "\u{feff}{\"a\":NaN}\r\nSure, {\"b\":1} and {\"b\":[NaN]} too\n{\"c\":2}\n[NaN]\n{\"d\":NaN";
     let (events, asked, report) = repaired(text, |rejected| {
         let end = if rejected.diagnostic.span.start > 60 { "}" } else { "" };
@@ -128,7 +128,7 @@ fn a_replacement_comes_in_place_of_what_was_lost() {
 }
 
 #[test]
-fn everything_but_one_object_leaves_the_first_finding() {
+fn anything_but_one_object_keeps_the_reject() {
     let first = "1:6: malformed_json: expected a value, found a letter";
     for replacement in [
         "",
@@ -150,18 +150,18 @@ fn everything_but_one_object_leaves_the_first_finding() {
             noted.note(&rejected);
             Some(replacement.to_owned())
         });
-        let seen: Vec<_> = collect(events.by_ref()).into_iter().map(|event| told(&event.unwrap())).collect();
+        let seen: Vec<_> = collect(events.by_ref()).into_iter().map(|event| line(&event.unwrap())).collect();
         assert_eq!(seen, [first, "2:1 10..17 newline {\"a\":2}"], "{replacement:?}");
         assert_eq!(asked.all().len(), 1, "{replacement:?}: it is not asked again");
         assert_eq!((events.report().rejected(), events.report().repaired()), (1, 0));
     }
-    // White space around it, and line feeds in it, are fine.
+    // White space around it, and newlines in it, are fine.
     let (events, ..) = repaired("{\"a\":NaN}\n", |_| Some(" \n{\"a\":\n1}\r\n".to_owned()));
     assert_eq!(events, ["1:1 0..9 newline {\"a\":\n1} repaired"]);
 }
 
 #[test]
-fn a_tail_that_was_cut_off_is_given_as_it_is() {
+fn a_truncated_tail_is_passed_unchanged() {
     let (events, asked, report) =
         repaired("{\"a\":1}\n{\"a\":{\"b\":\"c", |rejected| Some(format!("{}\"}}}}", rejected.text)));
     assert_eq!(
@@ -173,7 +173,7 @@ fn a_tail_that_was_cut_off_is_given_as_it_is() {
 }
 
 #[test]
-fn a_line_that_is_not_utf8_is_given_with_its_bytes() {
+fn a_line_that_is_not_utf8_is_passed_with_its_bytes() {
     let latin1 = |rejected: &Rejected| {
         assert_eq!(rejected.text.matches('\u{fffd}').count(), 1);
         Some(rejected.bytes().iter().copied().map(char::from).collect())
@@ -192,14 +192,14 @@ fn a_line_that_is_not_utf8_is_given_with_its_bytes() {
 }
 
 #[test]
-fn every_reject_of_every_input_is_asked_about_and_the_rest_is_as_without_a_hook() {
+fn every_reject_is_passed_to_the_hook_and_other_events_do_not_change() {
     for options in [Options::lenient(), Options::strict(), Options::lenient().release(Release::OnBalance)] {
         for input in INPUTS {
             let plain = expected(options.clone(), input);
             let (events, asked, report) = repaired_with(&options, input, |_| None);
-            assert_eq!(events, plain.iter().map(told).collect::<Vec<_>>());
+            assert_eq!(events, plain.iter().map(line).collect::<Vec<_>>());
             assert_eq!(report.repaired(), 0);
-            // Each time the bytes of the finding's span, unless a part of them was released.
+            // Each time the bytes of the diagnostic's span, unless a part of them was released.
             let mut texts = Vec::new();
             let mut released = 0..0;
             for event in &plain {
@@ -220,11 +220,11 @@ fn every_reject_of_every_input_is_asked_about_and_the_rest_is_as_without_a_hook(
 }
 
 #[test]
-fn what_was_released_is_not_delivered_twice() {
+fn released_records_are_not_delivered_twice() {
     let text = "{\"query\":\"x\"},\"limit\":10}\n{\"a\":NaN} {\"b\":1}\n";
     let fix = |rejected: &Rejected| Some(rejected.text.replacen("},", ",", 1).replace("NaN", "0"));
-    let eager = Options::lenient().release(Release::OnBalance);
-    let (events, asked, _) = repaired_with(&eager, text.as_bytes(), fix);
+    let on_balance = Options::lenient().release(Release::OnBalance);
+    let (events, asked, _) = repaired_with(&on_balance, text.as_bytes(), fix);
     assert_eq!(
         events,
         [
@@ -240,7 +240,7 @@ fn what_was_released_is_not_delivered_twice() {
 }
 
 #[test]
-fn prose_and_lines_that_are_too_long_are_not_asked_about() {
+fn prose_and_lines_that_are_too_long_are_not_passed_to_the_hook() {
     let limits = Limits { line_bytes: 30, ..Limits::default() };
     let options = Options::lenient().limits(limits);
     let text = format!("Prose\n{{\"a\":\"{}\"}}\n{{\"a\":NaN}}\n", "x".repeat(40));
@@ -248,7 +248,7 @@ fn prose_and_lines_that_are_too_long_are_not_asked_about() {
     let (events, asked, _) = repaired_with(&options, text.as_bytes(), fix);
     assert_eq!(events.len(), 3);
     assert_eq!(asked, ["malformed_json {\"a\":NaN}"]);
-    // Nor may a replacement be.
+    // Nor may a replacement be too long.
     let too_long = |_: &Rejected| Some(format!("{{\"a\":\"{}\"}}", "x".repeat(40)));
     let (events, ..) = repaired_with(&options, text.as_bytes(), too_long);
     assert_eq!(events[2], "3:6: malformed_json: expected a value, found a letter");
@@ -273,7 +273,7 @@ impl Validate for Adult {
 }
 
 #[test]
-fn a_replacement_is_held_against_the_schema_and_the_type() {
+fn a_replacement_is_checked_by_the_schema_and_the_type() {
     let text = [
         "{\"entity\":\"a\",\"age\":7} {\"entity\":\"b\",\"age\":20}\n",
         "{\"entity\":\"c\",\"age\":8}\n{\"entity\":\"d\",\"age\":300}\n{\"entity\":\"e\",\"age\":301}\n",
@@ -286,7 +286,7 @@ fn a_replacement_is_held_against_the_schema_and_the_type() {
             .with_repair(move |rejected| {
                 noted.note(&rejected);
                 let text = &rejected.text;
-                // The second replacement is too young as well, the last one no `u8`.
+                // The second replacement also breaks the schema, the last one is not a `u8`.
                 Some(
                     text.replace(":7}", ":18}")
                         .replace(":8}", ":9}")
@@ -317,7 +317,7 @@ fn a_replacement_is_held_against_the_schema_and_the_type() {
     }
 }
 
-/// A catalog whose one tool is `good`.
+/// A catalog whose only tool is `good`.
 pub(crate) struct OnlyGood;
 
 impl ValidateCall for OnlyGood {
@@ -330,7 +330,7 @@ impl ValidateCall for OnlyGood {
 }
 
 #[test]
-fn tool_calls_are_repaired_and_held_against_the_tools() {
+fn tool_calls_are_repaired_and_validated() {
     let text = "{\"name\":\"bad\",\"parameters\":{}}\n{\"name\":\"evil\",\"parameters\":{}}\n{\"parameters\":{}}\n{\"name\":\"good\",\"parameters\":{";
     let failing = source([text]).chain(stream::iter([Err("reset")]));
     let mut calls = JsonlStreamParser::new(failing)
@@ -349,7 +349,7 @@ fn tool_calls_are_repaired_and_held_against_the_tools() {
     assert_eq!(seen, ["good"; 3]);
     assert_eq!((calls.report().repaired(), calls.report().rejected()), (3, 1));
 
-    // A call that is whole but not known to be is none for a hook.
+    // A complete call without proof is not repairable.
     let failing = source([CALL]).chain(stream::iter([Err("reset")]));
     let mut calls = JsonlStreamParser::new(failing).with_repair(|_| panic!("asked")).tool_calls();
     assert!(matches!(calls.next().now_or_never(), Some(Some(Err(_)))));
@@ -359,7 +359,7 @@ fn tool_calls_are_repaired_and_held_against_the_tools() {
 const CALL: &str = "{\"name\":\"f\",\"parameters\":{}}";
 
 #[test]
-fn what_was_repaired_counts_as_delivered_and_not_as_rejected() {
+fn repaired_records_count_as_delivered_and_not_as_rejected() {
     let text = "{\"a\":NaN}\n{\"a\":x}\n{\"a\":NaN}\n{\"a\":4}\n";
     let parser = || {
         JsonlStreamParser::<_, Raw>::new(source([text]))
@@ -402,7 +402,7 @@ fn a_future_is_awaited_in_its_place_and_its_waker_is_honoured() {
         assert_pending!(values.poll_next(), "it is awaited before what follows");
         assert!(!values.is_woken());
     }
-    // A future of `next` that is dropped meanwhile loses nothing.
+    // Dropping the future of `next` meanwhile loses nothing.
     drop(values.next());
     assert_pending!(values.poll_next());
     assert_eq!(*polled.lock().unwrap(), 1, "nothing is read meanwhile");

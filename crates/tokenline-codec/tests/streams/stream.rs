@@ -1,4 +1,4 @@
-//! `JsonlStreamParser` and its adaptors: what comes out, in which order, and how it ends.
+//! `JsonlStreamParser` and its adaptors: events, their order, and the end.
 
 use std::error::Error as _;
 use std::io;
@@ -21,7 +21,7 @@ fn source(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> impl Stream<Ite
     stream::iter(chunks)
 }
 
-/// As `source`, with an error at the end.
+/// Like `source`, with an error at the end.
 fn failing(chunks: impl IntoIterator<Item = impl AsRef<[u8]>>) -> impl Stream<Item = Chunk> + Unpin {
     source(chunks).chain(stream::iter([Err(io::ErrorKind::ConnectionReset), Ok(b"{\"never\":1}\n".to_vec())]))
 }
@@ -31,7 +31,7 @@ fn collect<S: Stream>(stream: S) -> Vec<S::Item> {
 }
 
 #[test]
-fn any_cut_gives_the_core_s_events() {
+fn any_split_gives_the_events_of_the_core() {
     for options in [Options::lenient(), Options::strict(), Options::lenient().release(Release::OnBalance)] {
         for input in INPUTS {
             let expected = expected(options.clone(), input);
@@ -45,7 +45,7 @@ fn any_cut_gives_the_core_s_events() {
 }
 
 #[test]
-fn chunks_may_be_anything_that_lends_bytes() {
+fn chunks_may_be_any_bytes() {
     let records = |events: Vec<Result<Record<Raw>, StreamError<()>>>| events.len();
     let text = "{\"a\":1}\n{\"a\":2}\n";
     let strs = stream::iter([Ok(text)]);
@@ -58,7 +58,7 @@ fn chunks_may_be_anything_that_lends_bytes() {
 
 #[test]
 fn an_error_comes_after_what_was_complete_and_once() {
-    // Held in one chunk with the error right behind; one line open, balanced or not.
+    // Complete records in one chunk, directly before the error; one open line, balanced or not.
     for (tail, last) in [
         ("", None),
         ("{\"b\":2}", Some("end_of_input {\"b\":2}")),
@@ -153,7 +153,7 @@ struct Definition {
 }
 
 #[test]
-fn what_does_not_fit_the_type_is_rejected_without_quoting_it() {
+fn a_record_that_does_not_fit_the_type_is_rejected_without_quoting_it() {
     let text = "{\"entity\":\"DNA\"}\n{\"entity\":12345}\n{\"Entity\":\"secret\"}\n\
                 {\"entity\":\"RNA\",\"weight\":777}\n{\"entity\":\"RNA\",\"weight\":7}\n";
     let mut values = JsonlStreamParser::<_, Definition>::new(source([text])).values().infallible();
@@ -171,7 +171,7 @@ fn what_does_not_fit_the_type_is_rejected_without_quoting_it() {
 }
 
 #[test]
-fn values_are_the_records_without_their_places() {
+fn values_are_the_records_without_their_positions() {
     let text = "{\"entity\":\"DNA\"}\n\n {\"entity\":\"RNA\"}\n";
     let records = collect(JsonlStreamParser::<_, Definition>::new(source([text])).records());
     let places: Vec<_> = records.iter().flatten().map(|r| (r.line, r.column, r.completion)).collect();
@@ -181,7 +181,7 @@ fn values_are_the_records_without_their_places() {
     assert_eq!(values, of_records);
 }
 
-/// Allows `{"n": 1}` and its kin, and the tool `add` with an `x`.
+/// Allows objects such as `{"n": 1}`, and the tool `add` with an `x`.
 struct Rules;
 
 impl Validate for Rules {
@@ -217,7 +217,7 @@ fn a_validator_rejects_records() {
     assert_eq!((first.line, first.column, first.span.start), (2, 1, 8));
     assert_eq!((second.line, second.column), (3, 7));
     assert_eq!(second.schema_path.as_deref(), Some("/properties/n/type"));
-    // What is shared is as good.
+    // A shared validator works as well.
     let shared: Arc<dyn Validate + Send + Sync> = Arc::new(Rules);
     let values = JsonlStreamParser::<_, Raw>::new(source([text])).with_validator(shared).values();
     assert_eq!(collect(values).len(), 2);
@@ -228,7 +228,7 @@ const CALLS: &str = "{\"name\":\"add\",\"parameters\":{\"x\":1}}\n{\"name\":\"su
                      {\"name\":\"add\",\"parameters\":{\"x\":0.20}}";
 
 #[test]
-fn tool_calls_are_held_against_the_tools() {
+fn tool_calls_are_validated() {
     let mut calls = JsonlStreamParser::new(source([CALLS])).with_tools(Rules).tool_calls();
     let parameters: Vec<_> =
         collect(calls.by_ref()).into_iter().map(|call| call.unwrap().parameters.to_string()).collect();
@@ -237,7 +237,7 @@ fn tool_calls_are_held_against_the_tools() {
     assert_eq!(codes, [Code::UnknownTool, Code::MissingField, Code::InvalidParameters]);
     assert_eq!((calls.report().tool_calls(), calls.report().records()), (2, 0));
 
-    // Without tools any name will do.
+    // Without tools any name is accepted.
     let calls = JsonlStreamParser::new(source([CALLS])).tool_calls();
     assert_eq!(collect(calls.infallible()).len(), 4);
 
@@ -257,7 +257,7 @@ fn one_record_may_hold_several_calls_or_none() {
         assert_eq!(names, ["a", "b", "c"]);
         let report = calls.report();
         assert_eq!((report.tool_calls(), report.rejected(), report.is_complete()), (3, 1, true));
-        // Past the first reject there is nothing more, also of the same record.
+        // After the first reject nothing follows, not even from the same record.
         let strict = JsonlStreamParser::new(source(&chunks)).tool_calls().strict();
         assert_eq!(collect(strict.infallible()).len(), 1);
     }
@@ -273,13 +273,13 @@ fn a_tool_call_at_a_source_error_is_unsealed() {
         assert_eq!((last.code, last.line, last.column), (Code::Unsealed, 5, 1));
         assert_eq!(last.span.end, CALLS.len() as u64);
     }
-    // What proves it whole may come before the error; and eager is the user's own choice.
+    // The evidence may come before the error; and on balance, none is needed.
     let sealed = format!("{CALLS}\n");
     assert_eq!(collect(JsonlStreamParser::new(failing([sealed])).tool_calls().infallible()).len(), 4);
-    let eager =
+    let on_balance =
         JsonlStreamParser::new(failing([CALLS])).with_options(Options::lenient().release(Release::OnBalance));
-    assert_eq!(collect(eager.tool_calls().infallible()).len(), 4);
-    // What is no call is told as that.
+    assert_eq!(collect(on_balance.tool_calls().infallible()).len(), 4);
+    // Other text is reported as such.
     let calls = JsonlStreamParser::new(failing(["{\"n\":1}"])).tool_call_events();
     let seen =
         collect(calls.map_ok(|event| matches!(event, Event::Rejected(d) if d.code == Code::MissingField)));
@@ -287,7 +287,7 @@ fn a_tool_call_at_a_source_error_is_unsealed() {
 }
 
 #[test]
-fn strict_ends_at_the_first_reject_and_lets_go_of_the_source() {
+fn strict_ends_at_the_first_reject_and_drops_the_source() {
     let text = "Sure:\n{\"a\":1}\n[1]\n{\"a\":2}\n";
     let alive = Arc::new(());
     let held = alive.clone();
@@ -335,7 +335,7 @@ fn every_stream_is_unpin_and_send_if_its_source_is() {
     let calls: ToolCalls<_> = parser().tool_calls();
     check(&calls);
     check(&calls.infallible());
-    // Also around a source that cannot move.
+    // Also with a source that cannot move.
     let pinned = stream::once(async { Ok::<_, io::Error>("{}") });
     let values = std::pin::pin!(JsonlStreamParser::<_, Raw>::new(pinned).values());
     assert_eq!(collect(values).len(), 1);

@@ -60,20 +60,22 @@ impl ToolCallAssembler {
 
     /// Takes the complete arguments of a call.
     pub(super) fn feed_complete(&mut self, at: usize, delta: &CallDelta<'_>) {
-        let whole = delta.arguments;
-        let is_none = trim(whole).is_empty() || (trim(whole) == "null" && !self.calls[at].is_open());
+        let complete = delta.arguments;
+        let is_none = trim(complete).is_empty() || (trim(complete) == "null" && !self.calls[at].is_open());
         if is_none {
             return;
         }
         match &self.calls[at].state {
             State::Open(arguments) if arguments.partial.is_none() => {
-                match whole.strip_prefix(&*arguments.text) {
+                match complete.strip_prefix(&*arguments.text) {
                     Some(rest) => self.feed(at, &CallDelta { arguments: rest, ..*delta }),
                     None => self.reject_changed(at),
                 }
             }
-            State::Balanced(arguments) if !is_same_json(&arguments.text, whole) => self.reject_changed(at),
-            State::Released(digest) if *digest != Digest::default() && *digest != Digest::of(trim(whole)) => {
+            State::Balanced(arguments) if !is_same_json(&arguments.text, complete) => self.reject_changed(at),
+            State::Released(digest)
+                if *digest != Digest::default() && *digest != Digest::of(trim(complete)) =>
+            {
                 self.reject_changed(at);
             }
             _ => {}

@@ -85,10 +85,10 @@ impl Call {
             return None;
         }
         seen.add(part);
-        let is_whole = seen.len == len;
+        let is_complete = seen.len == len;
         self.after_arguments =
-            if is_whole { AfterArguments::Nothing } else { AfterArguments::Repetition(seen) };
-        let is_other = is_whole && digest.is_some_and(|digest| digest != seen);
+            if is_complete { AfterArguments::Nothing } else { AfterArguments::Repetition(seen) };
+        let is_other = is_complete && digest.is_some_and(|digest| digest != seen);
         (!is_other).then_some(rest)
     }
 }

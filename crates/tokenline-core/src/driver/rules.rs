@@ -59,7 +59,7 @@ impl Rules<ToolCall> {
         let mut calls = ToolCall::all_from_record(record, tools).map(|call| {
             let call = call.map_err(|call| Box::new(call.diagnostic))?;
             if end == SourceEnd::Failed && record.completion == CompletedBy::EndOfInput {
-                return Err(unsealed(record));
+                return Err(unconfirmed(record));
             }
             Ok(record.map(|_| call))
         });
@@ -70,7 +70,7 @@ impl Rules<ToolCall> {
 }
 
 #[cold]
-fn unsealed(record: &Record<Value<'_>>) -> Box<Diagnostic> {
+fn unconfirmed(record: &Record<Value<'_>>) -> Box<Diagnostic> {
     let message =
         "the tool call is balanced, but the source failed before there was evidence that it is complete";
     Box::new(Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message))

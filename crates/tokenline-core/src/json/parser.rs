@@ -235,7 +235,7 @@ impl Parser {
     /// If the text is not exactly one JSON value, apart from white space.
     pub fn parse<'a>(&'a mut self, document: &'a str) -> Result<Value<'a>, SyntaxError> {
         self.reset();
-        self.read_whole(document.as_bytes())?;
+        self.read_document(document.as_bytes())?;
         Ok(self.value(document))
     }
 
@@ -260,18 +260,18 @@ impl Parser {
     /// Those of [`parse`](Self::parse).
     pub fn parse_lossy<'a>(&'a mut self, document: &'a str) -> Result<Value<'a>, SyntaxError> {
         self.reset();
-        if let Err(error) = self.read_whole(document.as_bytes()) {
+        if let Err(error) = self.read_document(document.as_bytes()) {
             if !matches!(error.expected, Expected::LowSurrogate | Expected::Escape) {
                 return Err(error);
             }
             self.reset();
             self.tape.has_lone_surrogates = true;
-            self.read_whole(document.as_bytes())?;
+            self.read_document(document.as_bytes())?;
         }
         Ok(self.value(document))
     }
 
-    fn read_whole(&mut self, bytes: &[u8]) -> Result<(), SyntaxError> {
+    fn read_document(&mut self, bytes: &[u8]) -> Result<(), SyntaxError> {
         let fault = match self.finish_bytes(bytes) {
             RawStep::Complete { end } => {
                 let rest = &bytes[end..];

@@ -16,8 +16,8 @@ pub(super) struct Carry {
     /// Index of the first byte of the text not yet read.
     pub(super) at: usize,
     /// The first bytes of a character that the end of the last chunk splits.
-    cut: [u8; 4],
-    cut_len: usize,
+    incomplete: [u8; 4],
+    incomplete_len: usize,
     /// A byte that is not UTF-8 follows the text.
     pub(super) ends_bad: bool,
     active: bool,
@@ -35,21 +35,21 @@ impl Carry {
     /// Whether it is active, and all its text has been read.
     #[inline]
     pub(super) fn is_all_read(&self) -> bool {
-        self.active && self.at == self.text.len() && self.cut_len == 0 && !self.ends_bad
+        self.active && self.at == self.text.len() && self.incomplete_len == 0 && !self.ends_bad
     }
 
     /// The number of bytes of an incomplete character at the end.
-    pub(super) fn cut_character(&self) -> usize {
-        self.cut_len
+    pub(super) fn incomplete_len(&self) -> usize {
+        self.incomplete_len
     }
 
-    /// Starts to carry `open`, the checked bytes of the open record, and `cut`, the start of a character.
-    pub(super) fn start(&mut self, open: &str, base: u64, cut: &[u8]) {
+    /// Starts to carry `open`, the checked bytes of the open record, and `incomplete`, the start of a character.
+    pub(super) fn start(&mut self, open: &str, base: u64, incomplete: &[u8]) {
         self.text.push_str(open);
         self.base = base;
         self.at = open.len();
-        self.cut[..cut.len()].copy_from_slice(cut);
-        self.cut_len = cut.len();
+        self.incomplete[..incomplete.len()].copy_from_slice(incomplete);
+        self.incomplete_len = incomplete.len();
         self.active = true;
     }
 
@@ -74,11 +74,11 @@ impl Carry {
     /// Adds the bytes of the open line, including its newline. Returns how many bytes of the input it took;
     /// stops before a byte that is not UTF-8.
     pub(super) fn extend(&mut self, input: &[u8]) -> usize {
-        let Some(taken) = self.complete_cut_character(input) else {
+        let Some(taken) = self.complete_character(input) else {
             self.ends_bad = true;
             return 0;
         };
-        if self.cut_len > 0 {
+        if self.incomplete_len > 0 {
             return taken;
         }
         let rest = &input[taken..];
@@ -86,42 +86,42 @@ impl Carry {
             Some(at) => &rest[..=at],
             None => rest,
         };
-        let cut = incomplete_suffix(piece);
-        let (whole, cut) = piece.split_at(piece.len() - cut);
-        match simdutf8::compat::from_utf8(whole) {
+        let incomplete = incomplete_suffix(piece);
+        let (complete, incomplete) = piece.split_at(piece.len() - incomplete);
+        match simdutf8::compat::from_utf8(complete) {
             Ok(text) => self.text.push_str(text),
             Err(error) => {
                 let valid = error.valid_up_to();
-                self.text.push_str(simdutf8::basic::from_utf8(&whole[..valid]).unwrap_or_default());
+                self.text.push_str(simdutf8::basic::from_utf8(&complete[..valid]).unwrap_or_default());
                 self.ends_bad = true;
                 return taken + valid;
             }
         }
-        self.cut[..cut.len()].copy_from_slice(cut);
-        self.cut_len = cut.len();
+        self.incomplete[..incomplete.len()].copy_from_slice(incomplete);
+        self.incomplete_len = incomplete.len();
         taken + piece.len()
     }
 
     /// Completes the split character. `None` if the next bytes do not continue it.
-    fn complete_cut_character(&mut self, input: &[u8]) -> Option<usize> {
+    fn complete_character(&mut self, input: &[u8]) -> Option<usize> {
         let mut taken = 0;
-        while self.cut_len > 0 && self.cut_len < width(self.cut[0]) {
+        while self.incomplete_len > 0 && self.incomplete_len < width(self.incomplete[0]) {
             match input.get(taken) {
                 None => return Some(taken),
                 Some(&byte) if byte & 0xC0 == 0x80 => {
-                    self.cut[self.cut_len] = byte;
-                    self.cut_len += 1;
+                    self.incomplete[self.incomplete_len] = byte;
+                    self.incomplete_len += 1;
                     taken += 1;
                 }
                 Some(_) => return None,
             }
         }
-        if self.cut_len > 0 {
+        if self.incomplete_len > 0 {
             // The first bytes of the invalid character are no longer in the input, but its line is discarded
             // anyway.
-            let character = std::str::from_utf8(&self.cut[..self.cut_len]).ok()?;
+            let character = std::str::from_utf8(&self.incomplete[..self.incomplete_len]).ok()?;
             self.text.push_str(character);
-            self.cut_len = 0;
+            self.incomplete_len = 0;
         }
         Some(taken)
     }
@@ -161,14 +161,14 @@ impl Carry {
 
     /// Moves past the invalid bytes at the end of the text.
     pub(super) fn end_gap(&mut self) {
-        (self.cut_len, self.ends_bad) = (0, false);
+        (self.incomplete_len, self.ends_bad) = (0, false);
     }
 
     pub(super) fn clear(&mut self) {
         self.text.clear();
         self.text.shrink_to(KEEP);
         self.at = 0;
-        self.cut_len = 0;
+        self.incomplete_len = 0;
         self.ends_bad = false;
         self.active = false;
     }

@@ -314,12 +314,12 @@ impl RecordDecoder {
             let base = if self.carry.is_active() { self.carry.base } else { self.position };
             self.scanner.keep_from(base);
             let mut cursor = Cursor::checked(&text, base, text.len(), false);
-            let cut = self.carry.cut_character();
-            let found = self.scanner.finish(&mut cursor, completion, cut);
-            let (at, found) = (cursor.at, found.map(|found| found.map(carried)));
+            let incomplete = self.carry.incomplete_len();
+            let outcome = self.scanner.finish(&mut cursor, completion, incomplete);
+            let (at, outcome) = (cursor.at, outcome.map(|outcome| outcome.map(carried)));
             // If the input ends inside a value on several lines, its lines are scanned again.
             (self.carry.text, self.carry.at) = (text, at);
-            match found {
+            match outcome {
                 Ok(event) => return event,
                 Err(_) => {
                     if let Some(event) = self.read_carry() {
@@ -353,11 +353,11 @@ impl RecordDecoder {
     // `inline(always)`: returning the event by value costs a copy that shows with short chunks.
     #[inline(always)]
     fn read_input<'i>(&mut self, input: &'i [u8]) -> (usize, Option<UnlentEvent<'i>>) {
-        let (whole, cut) = input.split_at(input.len() - incomplete_suffix(input));
-        let mut cursor = Cursor::unchecked(whole, self.position);
-        let found = self.scanner.advance(&mut cursor);
+        let (complete, incomplete) = input.split_at(input.len() - incomplete_suffix(input));
+        let mut cursor = Cursor::unchecked(complete, self.position);
+        let outcome = self.scanner.advance(&mut cursor);
         let mut at = cursor.at;
-        match found {
+        match outcome {
             Some(Outcome::Record) => {
                 let start = (self.scanner.record().span.start - self.position) as usize;
                 self.position += at as u64;
@@ -368,7 +368,7 @@ impl RecordDecoder {
                 if let Some(start) = self.scanner.open_start() {
                     at = at.min((start - self.position) as usize);
                 } else if let Some(start) = self.scanner.held_from() {
-                    let held = &whole[(start - self.position) as usize..at];
+                    let held = &complete[(start - self.position) as usize..at];
                     let held = simdutf8::basic::from_utf8(held).expect("it was read");
                     self.carry.start(held, start, &[]);
                 }
@@ -382,14 +382,14 @@ impl RecordDecoder {
                 (at, None)
             }
             None => {
-                if !cut.is_empty() {
-                    self.scanner.pass_cut();
+                if !incomplete.is_empty() {
+                    self.scanner.pass_incomplete_character();
                 }
                 let open = self.scanner.held_from().map(|start| (start - self.position) as usize);
-                let open = open.unwrap_or(whole.len());
-                if open < whole.len() || !(cut.is_empty() || self.scanner.is_discarding()) {
-                    let text = simdutf8::basic::from_utf8(&whole[open..]).expect("the scanner checked it");
-                    self.carry.start(text, self.position + open as u64, cut);
+                let open = open.unwrap_or(complete.len());
+                if open < complete.len() || !(incomplete.is_empty() || self.scanner.is_discarding()) {
+                    let text = simdutf8::basic::from_utf8(&complete[open..]).expect("the scanner checked it");
+                    self.carry.start(text, self.position + open as u64, incomplete);
                 }
                 self.position += input.len() as u64;
                 (input.len(), None)
@@ -411,7 +411,7 @@ impl RecordDecoder {
         if event.is_none() {
             match self.held_from() {
                 Some(start) => self.carry.drop_before(start),
-                None if self.carry.cut_character() > 0 && !self.scanner.is_discarding() => {
+                None if self.carry.incomplete_len() > 0 && !self.scanner.is_discarding() => {
                     self.carry.drop_before(self.carry.end());
                 }
                 None => self.carry.clear(),
@@ -471,8 +471,8 @@ fn in_carry(event: UnlentEvent<'_>) -> UnlentEvent<'static> {
     }
 }
 
-fn carried(found: Outcome) -> UnlentEvent<'static> {
-    match found {
+fn carried(outcome: Outcome) -> UnlentEvent<'static> {
+    match outcome {
         Outcome::Record => UnlentEvent::InCarry,
         Outcome::Call => UnlentEvent::Call,
         Outcome::Diagnostic(diagnostic) => UnlentEvent::Diagnostic(diagnostic),

@@ -311,7 +311,7 @@ impl Scanner {
             if self.wants_carry() && !cursor.is_checked() {
                 return None;
             }
-            let found = match self.state {
+            let outcome = match self.state {
                 State::LineStart => self.line_start(cursor),
                 State::Fence { marker, count } => self.fence(cursor, marker, count),
                 State::Tag => self.tag(cursor),
@@ -332,15 +332,15 @@ impl Scanner {
             if is_scan {
                 self.scanned += cursor.at.saturating_sub(before) as u64;
             }
-            if found.is_some() {
+            if outcome.is_some() {
                 self.note_return(cursor);
-                return found;
+                return outcome;
             }
             if cursor.is_bad() {
                 if cursor.offset() - self.counted_from > self.limit && !self.is_unlimited() {
                     self.too_long(cursor);
-                } else if let Some(found) = self.bad_byte(cursor) {
-                    return Some(found);
+                } else if let Some(outcome) = self.bad_byte(cursor) {
+                    return Some(outcome);
                 }
                 if cursor.is_bad() && cursor.at == cursor.len() && self.passes_bad_bytes() {
                     return None;
@@ -373,7 +373,7 @@ impl Scanner {
         }
     }
 
-    /// Ends the input after these bytes, which are all read. `cut` is the number of bytes of an incomplete
+    /// Ends the input after these bytes, which are all read. `incomplete_len` is the number of bytes of an incomplete
     /// character after them.
     ///
     /// `Err` if some of the bytes must be read again.
@@ -381,10 +381,10 @@ impl Scanner {
         &mut self,
         cursor: &mut Cursor<'_>,
         completion: CompletedBy,
-        cut: usize,
+        incomplete_len: usize,
     ) -> Result<Step, ReadOn> {
         let end = cursor.offset_of(cursor.len());
-        let found = match self.state {
+        let outcome = match self.state {
             State::Ended => return Ok(self.end_region()),
             State::Think { .. } if self.unclosed_from().is_some() => {
                 self.read_unclosed(cursor);
@@ -392,7 +392,7 @@ impl Scanner {
             }
             State::Think { .. } => {
                 self.state = State::Ended;
-                return Ok(Some(self.unclosed_thinking(end + cut as u64)));
+                return Ok(Some(self.unclosed_thinking(end + incomplete_len as u64)));
             }
             State::Tag => {
                 self.not_a_tag(cursor);
@@ -402,8 +402,8 @@ impl Scanner {
             State::Call { start } => self.call(cursor, start, Some(completion)),
             _ => None,
         };
-        if found.is_some() {
-            return Ok(found);
+        if outcome.is_some() {
+            return Ok(outcome);
         }
         read_on(cursor)?;
         let is_cut_value = match self.state {
@@ -430,28 +430,28 @@ impl Scanner {
             },
             _ => false,
         };
-        if cut > 0
+        if incomplete_len > 0
             && !is_cut_value
             && !self.is_discarding()
-            && let Some(found) = self.bad_byte(cursor)
+            && let Some(outcome) = self.bad_byte(cursor)
         {
-            return Ok(Some(found));
+            return Ok(Some(outcome));
         }
         read_on(cursor)?;
         let content_end = self.check_length(cursor);
-        let content_end = if cut > 0 { end + cut as u64 } else { content_end };
+        let content_end = if incomplete_len > 0 { end + incomplete_len as u64 } else { content_end };
         if let State::Confirming { start, end: record_end, released: false, .. } = self.state {
             self.state = State::Text;
-            if let Some(found) = self.release(cursor, start, record_end, completion) {
-                return Ok(Some(found));
+            if let Some(outcome) = self.release(cursor, start, record_end, completion) {
+                return Ok(Some(outcome));
             }
             read_on(cursor)?;
         }
-        if let Some(found) = self.end_region_at_end() {
-            return Ok(Some(found));
+        if let Some(outcome) = self.end_region_at_end() {
+            return Ok(Some(outcome));
         }
         if self.array.as_ref().is_some_and(|array| array.held_from().is_some()) {
-            return self.read_held(cursor).map_or(Err(ReadOn), |found| Ok(Some(found)));
+            return self.read_held(cursor).map_or(Err(ReadOn), |outcome| Ok(Some(outcome)));
         }
         if let Some(array) = self.array.take().filter(|array| !array.is_damaged) {
             let message = error::describe(array.expected(), error::UnexpectedToken::EndOfInput);
@@ -462,11 +462,11 @@ impl Scanner {
         if let Some(region) = &mut self.region {
             region.reaches_end();
         }
-        let found = self.end_line_at(content_end, end).or_else(|| self.end_region());
+        let outcome = self.end_line_at(content_end, end).or_else(|| self.end_region());
         if let Some(segments) = &mut self.segments {
             segments.text(end);
         }
-        Ok(found)
+        Ok(outcome)
     }
 }
 

@@ -1,8 +1,8 @@
-//! A call that comes again, in the same answer or in one that begins anew.
+//! Calls that come again, in the same response or in one that starts anew.
 
 use tokenline_core::{CallDelta, CompletedBy, Options, Release, ToolCallAssembler};
 
-use crate::{Cut, Seal, SealItem, Wire, at, check, check_at_finish, drain, more, of, run, run_with, whole};
+use crate::{Abort, Finish, FinishItem, Wire, at, check, check_at_finish, drain, more, of, run, run_with, whole};
 
 #[test]
 fn a_call_that_comes_again_is_one_call() {
@@ -12,26 +12,26 @@ fn a_call_that_comes_again_is_one_call() {
         let Wire::Delta(header) = header else { unreachable!() };
         let piece = |arguments| Wire::Delta(CallDelta { arguments, ..header });
         let whole = piece(text);
-        check(&[whole, whole, Seal], &call);
-        check(&[whole, whole, whole, piece(""), Seal, whole, Seal], &call);
-        check(&[whole, Seal, whole, Seal, whole, Cut], &call);
-        // In pieces, with the header for itself, across the release, with white space around it.
+        check(&[whole, whole, Finish], &call);
+        check(&[whole, whole, whole, piece(""), Finish, whole, Finish], &call);
+        check(&[whole, Finish, whole, Finish, whole, Abort], &call);
+        // In fragments, with the header on its own, across the release, with white space around it.
         for cut in 0..=text.len() {
             let (left, right) = text.split_at(cut);
             let bare = |arguments| Wire::Delta(CallDelta { id: None, name: None, arguments, ..header });
-            check(&[whole, piece(left), bare(right), Seal], &call);
-            check(&[whole, piece(""), bare(left), bare(right), Seal], &call);
-            check(&[whole, piece(" \n"), bare(left), bare(right), bare(" "), Seal], &call);
-            check(&[whole, Seal, piece(left), bare(right), Seal], &call);
-            check(&[piece(left), bare(right), whole, Seal, whole, Seal], &call);
+            check(&[whole, piece(left), bare(right), Finish], &call);
+            check(&[whole, piece(""), bare(left), bare(right), Finish], &call);
+            check(&[whole, piece(" \n"), bare(left), bare(right), bare(" "), Finish], &call);
+            check(&[whole, Finish, piece(left), bare(right), Finish], &call);
+            check(&[piece(left), bare(right), whole, Finish, whole, Finish], &call);
             let next = of("c2", "g", "{}");
             check(
-                &[whole, piece(left), next, piece(right), Seal],
+                &[whole, piece(left), next, piece(right), Finish],
                 &[&call[0].replace("finish_reason", "next_item"), "c2:g {} finish_reason"],
             );
             if header.index.is_some() {
                 check_at_finish(
-                    &[whole, piece(left), next, piece(right), Seal],
+                    &[whole, piece(left), next, piece(right), Finish],
                     &[call[0], "c2:g {} finish_reason"],
                 );
             }
@@ -39,58 +39,58 @@ fn a_call_that_comes_again_is_one_call() {
         // With other arguments it contradicts itself, and stays rejected.
         let conflict = "1:9: trailing_data: call 1 (`f`): the call came again with other arguments";
         for other in [r#"{"a":[]}"#, "{}", r#"{"a":{} }"#, r#"{"é":1}"#] {
-            check(&[whole, piece(other), Seal], &[conflict]);
-            check(&[whole, piece(other), whole, Seal, whole, Seal], &[conflict]);
+            check(&[whole, piece(other), Finish], &[conflict]);
+            check(&[whole, piece(other), whole, Finish, whole, Finish], &[conflict]);
             let late = "1:1: late_fragment: call 1 (`f`): the call was released, but came again with other arguments";
-            check(&[whole, Seal, piece(other), Seal, whole, Seal], &[call[0], late]);
+            check(&[whole, Finish, piece(other), Finish, whole, Finish], &[call[0], late]);
         }
         check(
-            &[whole, piece(r#"{"a":{}}, "b":1}"#), Seal],
+            &[whole, piece(r#"{"a":{}}, "b":1}"#), Finish],
             &["1:9: trailing_data: call 1 (`f`): the arguments are balanced, but go on with `,`"],
         );
-        // Sent to another tool, or by another id, it is another call.
+        // With another tool or another id, it is another call.
         let second = |id, name| CallDelta { id: Some(id), name: Some(name), arguments: "{}", ..header };
-        assert_eq!(run(&[whole, Wire::Delta(second("c1", "g")), Seal]).len(), 2);
-        assert_eq!(run(&[whole, Wire::Delta(second("c2", "f")), Seal, whole, Seal]).len(), 2);
+        assert_eq!(run(&[whole, Wire::Delta(second("c1", "g")), Finish]).len(), 2);
+        assert_eq!(run(&[whole, Wire::Delta(second("c2", "f")), Finish, whole, Finish]).len(), 2);
     }
-    // The index tells calls apart as well.
-    assert_eq!(run(&[at(0, "c1", "f", text), at(1, "c1", "f", text), Seal]).len(), 2);
-    // Eager.
+    // A different index also makes it another call.
+    assert_eq!(run(&[at(0, "c1", "f", text), at(1, "c1", "f", text), Finish]).len(), 2);
+    // On balance.
     let mut calls = ToolCallAssembler::new(Options::default().release(Release::OnBalance));
-    let wire = [at(0, "c1", "f", text), at(0, "c1", "f", ""), more(text), at(0, "c1", "f", text), Seal];
+    let wire = [at(0, "c1", "f", text), at(0, "c1", "f", ""), more(text), at(0, "c1", "f", text), Finish];
     assert_eq!(run_with(&mut calls, &wire), [r#"c1:f {"a":{}} balanced"#]);
 }
 
 #[test]
 fn arguments_may_come_at_once_or_once_more() {
     let header = at(0, "a", "f", "");
-    let stop = SealItem(0);
+    let stop = FinishItem(0);
     let once = &["a:f {\"x\":1} item_stop"];
     check(&[whole(0, "a", "f", r#"{"x":1}"#), stop], once);
     check(&[header, whole(0, "", "", r#"{"x":1}"#), whole(0, "a", "f", r#"{"x":1}"#), stop], once);
     check(&[header, at(0, "", "", r#"{"x""#), whole(0, "", "", r#"{"x":1}"#), stop], once);
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", "{ \"x\": 1 }"), stop], once);
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", ""), stop], once);
-    check(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "a", "f", r#"{"x":1} "#), stop, Seal], once);
-    // The id may have changed meanwhile.
-    check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "b", "f", r#"{"x":1}"#), stop, Seal], once);
+    check(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "a", "f", r#"{"x":1} "#), stop, Finish], once);
+    // The id may have changed.
+    check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "b", "f", r#"{"x":1}"#), stop, Finish], once);
     for (before, after) in
         [(r#"{"x":1"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":2}"#), (r#"{"x":1}"#, r#"{"x":1},"y":2}"#)]
     {
-        let differs = run(&[header, at(0, "", "", before), whole(0, "", "", after), stop, Seal]);
+        let differs = run(&[header, at(0, "", "", before), whole(0, "", "", after), stop, Finish]);
         assert_eq!(differs.len(), 1);
         assert!(
             differs[0].ends_with("trailing_data: call 1 (`f`): the call came again with other arguments"),
             "{differs:?}"
         );
     }
-    let late = run(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "", "", r#"{"x":2}"#), Seal]);
+    let late = run(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "", "", r#"{"x":2}"#), Finish]);
     assert_eq!(late[0], once[0]);
     assert!(late[1].ends_with("the call was released, but came again with other arguments"), "{late:?}");
 }
 
 #[test]
-fn what_was_rejected_may_come_again_in_an_answer_that_begins_anew() {
+fn rejected_calls_may_come_again_in_a_new_response() {
     let mut calls = ToolCallAssembler::new(Options::default());
     let push = |calls: &mut ToolCallAssembler, arguments| {
         calls.push(CallDelta {

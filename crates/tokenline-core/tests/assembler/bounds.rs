@@ -1,4 +1,4 @@
-//! What is held at once, and that it is given back.
+//! Memory is bounded, and released.
 
 use tokenline_core::{
     CallDelta, Code, CompletedBy, Limits, Options, PartialArgument, PartialValue, ToolCallAssembler,
@@ -13,7 +13,7 @@ fn memory_is_bounded() {
     let push = |calls: &mut ToolCallAssembler, index, name, arguments: &str| {
         calls.push(CallDelta { index: Some(index), name: Some(name), arguments, ..CallDelta::default() });
     };
-    // One call beyond the limit, in pieces and at once.
+    // One call beyond the limit, in fragments and at once.
     push(&mut calls, 0, "f", "{\"a\":\"");
     for _ in 0..100 {
         push(&mut calls, 0, "", &"x".repeat(99));
@@ -25,7 +25,7 @@ fn memory_is_bounded() {
     );
     push(&mut calls, 1, "g", &format!("{{\"a\":\"{}\"}}", "x".repeat(1000)));
     assert_eq!(calls.next_event().unwrap().unwrap_err().diagnostic.code, Code::RecordTooLarge);
-    // Those around them are delivered.
+    // The calls around it are delivered.
     push(&mut calls, 2, "h", "{}");
     calls.finish(CompletedBy::FinishReason);
     assert_eq!(drain(&mut calls), ["h {} finish_reason"]);
@@ -58,9 +58,9 @@ fn many_calls_are_not_remembered_for_ever() {
 }
 
 #[test]
-fn what_is_held_is_given_back() {
+fn memory_is_released() {
     let mut calls = ToolCallAssembler::new(Options::default());
-    // White space, and then values, the last of which is cut.
+    // White space, and then values, the last of which is truncated.
     let blank = " ".repeat(50);
     calls.push(CallDelta { index: Some(1), name: Some("f"), arguments: &blank, ..CallDelta::default() });
     let part = PartialArgument { path: "$.a", value: PartialValue::Text("x"), has_more: true };
@@ -70,7 +70,7 @@ fn what_is_held_is_given_back() {
     calls.push(CallDelta { index: Some(2), name: Some("g"), arguments: "{}", ..CallDelta::default() });
     calls.finish_item(2, CompletedBy::ItemStop);
     assert!(calls.next_event().unwrap().is_ok());
-    // Values take more than their text: so much is counted.
+    // Values take more memory than their text, and count accordingly.
     let mut paths = (0..200_000).map(|name| format!("$.x{name}.a.a.a.a.a.a.a.a.a.a"));
     calls.push(CallDelta { index: Some(3), name: Some("h"), ..CallDelta::default() });
     let taken = paths.position(|path| {

@@ -1,4 +1,4 @@
-//! Native tool calls put together from their fragments.
+//! Native tool calls assembled from their fragments.
 
 mod again;
 mod bounds;
@@ -12,17 +12,17 @@ use tokenline_core::{
     ToolCallAssembler,
 };
 
-/// What a provider sends.
+/// An event from a provider.
 #[derive(Clone, Copy)]
 enum Wire {
     Delta(CallDelta<'static>),
     Partial(u64, PartialArgument<'static>),
-    SealItem(u64),
-    CutItem(u64),
-    Seal,
-    Cut,
+    FinishItem(u64),
+    AbortItem(u64),
+    Finish,
+    Abort,
 }
-use Wire::{Cut, CutItem, Seal, SealItem};
+use Wire::{Abort, AbortItem, Finish, FinishItem};
 
 /// A fragment of the call with this index.
 fn at(index: u64, id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
@@ -44,13 +44,13 @@ fn more(arguments: &'static str) -> Wire {
     Wire::Delta(CallDelta { arguments, ..CallDelta::default() })
 }
 
-/// All the arguments of the call with this index.
+/// The complete arguments of the call with this index.
 fn whole(index: u64, id: &'static str, name: &'static str, arguments: &'static str) -> Wire {
     let (index, id, name) = (Some(index), Some(id), Some(name));
     Wire::Delta(CallDelta { index, id, name, arguments, is_whole: true, lossy: false })
 }
 
-/// A text in the arguments, which goes on where it ends with `…`, or a literal after `#`.
+/// A text in the arguments, which continues if it ends with `…`, or a literal after `#`.
 fn part(index: u64, path: &'static str, value: &'static str) -> Wire {
     let text = value.strip_suffix('…');
     let has_more = text.is_some();
@@ -76,7 +76,7 @@ fn drain(calls: &mut ToolCallAssembler) -> Vec<String> {
     std::iter::from_fn(|| calls.next_event()).map(line).collect()
 }
 
-/// What comes of it; the arguments' bytes are looked at once.
+/// The calls and rejects. Checks that each byte of the arguments is examined once.
 fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
     let mut bytes = 0;
     let before = calls.examined();
@@ -87,17 +87,17 @@ fn run_with(calls: &mut ToolCallAssembler, wire: &[Wire]) -> Vec<String> {
                 calls.push(delta);
             }
             Wire::Partial(index, part) => {
-                // The text that they are put together as is parsed in the end.
+                // Values are assembled to a text, which is parsed at the end.
                 bytes += 2 * (part.path.len() as u64 + 8);
                 calls.push_partial(Some(index), part, false);
             }
-            SealItem(index) => calls.finish_item(index, CompletedBy::ItemStop),
-            CutItem(index) => calls.abort_item(index),
-            Seal => calls.finish(CompletedBy::FinishReason),
-            Cut => calls.abort(),
+            FinishItem(index) => calls.finish_item(index, CompletedBy::ItemStop),
+            AbortItem(index) => calls.abort_item(index),
+            Finish => calls.finish(CompletedBy::FinishReason),
+            Abort => calls.abort(),
         }
     }
-    // Arguments that never came are parsed as `{}`.
+    // Missing arguments are parsed as `{}`.
     assert!(calls.examined() - before <= bytes + 2);
     drain(calls)
 }
@@ -111,7 +111,7 @@ fn check(wire: &[Wire], expected: &[&str]) {
     assert_eq!(run(wire), expected);
 }
 
-/// Checks an assembler that releases parallel calls when the response ends.
+/// Checks an assembler with `Release::AtFinish`.
 #[track_caller]
 fn check_at_finish(wire: &[Wire], expected: &[&str]) {
     let options = Options::default().release(Release::AtFinish);

@@ -1,22 +1,22 @@
-//! Several calls in one answer, and what tells them apart.
+//! Several calls in one response, and how they are told apart.
 
 use tokenline_core::{CompletedBy, Options, Release, ToolCallAssembler};
 
-use crate::{Seal, Wire, at, check, check_at_finish, more, of};
+use crate::{Finish, Wire, at, check, check_at_finish, more, of};
 
 #[test]
 fn parallel_calls() {
     let two = &[r#"a:f {"x":1} next_item"#, r#"b:g {"y":2} finish_reason"#];
-    // By index, by id, by name: the next call proves the one before.
-    let by_index = [at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Seal];
+    // By index, by id, by name: the next call confirms the one before.
+    let by_index = [at(0, "a", "f", r#"{"x":1}"#), at(1, "b", "g", r#"{"y""#), at(1, "", "", ":2}"), Finish];
     check(&by_index, two);
     check_at_finish(&by_index, &[r#"a:f {"x":1} finish_reason"#, two[1]]);
-    check(&[of("a", "f", r#"{"x":1}"#), of("b", "g", r#"{"y""#), more(":2}"), Seal], two);
+    check(&[of("a", "f", r#"{"x":1}"#), of("b", "g", r#"{"y""#), more(":2}"), Finish], two);
     check(
-        &[of("", "f", r#"{"x":1}"#), of("", "g", r#"{"y""#), more(":2}"), Seal],
+        &[of("", "f", r#"{"x":1}"#), of("", "g", r#"{"y""#), more(":2}"), Finish],
         &[r#"f {"x":1} next_item"#, r#"g {"y":2} finish_reason"#],
     );
-    // Interleaved: a call that is not balanced when the next begins waits for the end.
+    // Interleaved: a call that is not balanced when the next begins stays open until the end.
     check(
         &[
             at(0, "a", "f", ""),
@@ -24,12 +24,12 @@ fn parallel_calls() {
             at(0, "", "", r#"{"x""#),
             at(1, "", "", r#"{"y":2}"#),
             at(0, "", "", ":1}"),
-            Seal,
+            Finish,
         ],
         &[r#"a:f {"x":1} finish_reason"#, r#"b:g {"y":2} finish_reason"#],
     );
     check(
-        &[of("a", "f", r#"{"x""#), of("b", "g", r#"{"y""#), of("a", "", ":1}"), of("b", "", ":2}"), Seal],
+        &[of("a", "f", r#"{"x""#), of("b", "g", r#"{"y""#), of("a", "", ":1}"), of("b", "", ":2}"), Finish],
         &[r#"a:f {"x":1} finish_reason"#, r#"b:g {"y":2} finish_reason"#],
     );
 }
@@ -37,7 +37,7 @@ fn parallel_calls() {
 #[test]
 fn parallel_calls_that_share_an_index() {
     let same =
-        |first: Wire, rest: &[Wire], expected: &[&str]| check(&[&[first], rest, &[Seal]].concat(), expected);
+        |first: Wire, rest: &[Wire], expected: &[&str]| check(&[&[first], rest, &[Finish]].concat(), expected);
     let first = at(0, "a", "f", r#"{"x":1}"#);
     let second = r#"f {"x":2} finish_reason"#;
     // By id.
@@ -57,13 +57,13 @@ fn parallel_calls_that_share_an_index() {
         &[at(0, "", "g", ""), at(0, "", "", "{}")],
         &[r#"f {"x":1} next_item"#, "g {} finish_reason"],
     );
-    // Without any name it is not known whose arguments they are.
+    // Without a name it is unknown which call the arguments belong to.
     let nameless = "1:1: missing_field: call 2: arguments follow without the name of a tool";
     let more_at = |arguments| at(0, "", "", arguments);
     same(first, &[more_at(r#"{"x":2}"#), more_at("{}")], &[r#"f {"x":1} next_item"#, nameless]);
     same(first, &[more(r#"{"x":2}"#), more("{}")], &[r#"f {"x":1} next_item"#, nameless]);
     same(at(0, "", "f", "{}{}{}{}"), &[], &["f {} next_item", nameless]);
-    // What a nameless or a broken call leaves behind does not hide the next one.
+    // A nameless or malformed call does not hide the next one.
     same(
         first,
         &[more_at("{"), at(0, "", "g", ""), more("{}")],
@@ -82,7 +82,7 @@ fn parallel_calls_that_share_an_index() {
 #[test]
 fn every_call_has_an_id() {
     let mut calls = ToolCallAssembler::new(Options::default().release(Release::AtFinish));
-    let wire = [at(0, "", "f", "{}"), at(1, "synthetic_1", "g", "{}"), at(2, "", "h", "{"), Seal];
+    let wire = [at(0, "", "f", "{}"), at(1, "synthetic_1", "g", "{}"), at(2, "", "h", "{"), Finish];
     for _ in 0..2 {
         for wire in wire {
             match wire {

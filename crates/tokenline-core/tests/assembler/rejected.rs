@@ -1,4 +1,4 @@
-//! What is no call, and what is said of it.
+//! Rejected calls, and their messages.
 
 use std::sync::Arc;
 
@@ -6,10 +6,10 @@ use tokenline_core::{
     CallDelta, Code, CompletedBy, Options, ToolCallAssembler, ValidateCall, Violation, json,
 };
 
-use crate::{Cut, Seal, Wire, at, check, drain, more, of, run, run_with};
+use crate::{Abort, Finish, Wire, at, check, drain, more, of, run, run_with};
 
 #[test]
-fn what_is_no_call() {
+fn text_that_is_not_a_call() {
     for (arguments, expected) in [
         (r#"{"a":NaN}"#, "1:6: malformed_json: call 1 (`f`): expected a value, found a letter"),
         ("{\n \"a\":\n  01}", "3:4: malformed_json: call 1 (`f`): expected `,` or `}`, found a number"),
@@ -20,9 +20,9 @@ fn what_is_no_call() {
         ("5 ", "1:1: invalid_parameters: call 1 (`f`): the arguments must be an object, found number"),
         ("call me", "1:1: malformed_json: call 1 (`f`): expected a value, found a letter"),
     ] {
-        check(&[at(0, "", "f", arguments), at(0, "", "", "more"), Seal], &[expected]);
-        // This call alone.
-        let seen = run(&[at(0, "", "f", arguments), at(1, "", "g", "{}"), Seal]);
+        check(&[at(0, "", "f", arguments), at(0, "", "", "more"), Finish], &[expected]);
+        // Only this call.
+        let seen = run(&[at(0, "", "f", arguments), at(1, "", "g", "{}"), Finish]);
         assert_eq!(seen.len(), 2, "{seen:?}");
         assert!(
             seen.contains(&expected.to_owned()) && seen.contains(&"g {} finish_reason".to_owned()),
@@ -30,12 +30,12 @@ fn what_is_no_call() {
         );
     }
     check(
-        &[at(0, "c1", "", r#"{"a":1}"#), Seal],
+        &[at(0, "c1", "", r#"{"a":1}"#), Finish],
         &["1:1: missing_field: call 1: the name of the tool is missing"],
     );
-    check(&[more(r#"{"a":1}"#), Seal], &["1:1: missing_field: call 1: the name of the tool is missing"]);
-    // Fragments that say nothing open nothing.
-    check(&[at(0, "", "", ""), more(" "), of("", "", ""), Seal], &[]);
+    check(&[more(r#"{"a":1}"#), Finish], &["1:1: missing_field: call 1: the name of the tool is missing"]);
+    // Empty fragments open nothing.
+    check(&[at(0, "", "", ""), more(" "), of("", "", ""), Finish], &[]);
 }
 
 #[test]
@@ -58,11 +58,11 @@ fn bytes_that_were_not_utf8() {
     let lossy =
         |arguments| Wire::Delta(CallDelta { index: Some(0), arguments, lossy: true, ..CallDelta::default() });
     let bad = "1:6: invalid_utf8: call 1 (`f`): the arguments are not UTF-8";
-    check(&[at(0, "", "f", r#"{"a":"#), lossy("\"\u{fffd}\"}"), Seal], &[bad]);
-    // The model may well write U+FFFD itself, and the bad byte may be elsewhere in the event.
-    check(&[at(0, "", "f", r#"{"a":"#), lossy("1}"), Seal], &[r#"f {"a":1} finish_reason"#]);
-    check(&[at(0, "", "f", "{\"a\":\"\u{fffd}\"}"), Seal], &["f {\"a\":\"\u{fffd}\"} finish_reason"]);
-    // A name or an id that is not what was sent; whatever else comes of such a call.
+    check(&[at(0, "", "f", r#"{"a":"#), lossy("\"\u{fffd}\"}"), Finish], &[bad]);
+    // The model may write U+FFFD itself, and the invalid byte may be elsewhere in the event.
+    check(&[at(0, "", "f", r#"{"a":"#), lossy("1}"), Finish], &[r#"f {"a":1} finish_reason"#]);
+    check(&[at(0, "", "f", "{\"a\":\"\u{fffd}\"}"), Finish], &["f {\"a\":\"\u{fffd}\"} finish_reason"]);
+    // A corrupted name or id rejects the call, whatever follows.
     let header = |id, name, arguments| {
         Wire::Delta(CallDelta {
             index: Some(0),
@@ -74,14 +74,14 @@ fn bytes_that_were_not_utf8() {
         })
     };
     let bad = "1:1: invalid_utf8: call 1 (`f`): the name or the id is not UTF-8";
-    check(&[header("c\u{fffd}", "f", "{}"), Seal], &[bad]);
-    check(&[header("c\u{fffd}", "f", ""), at(0, "", "", "{}"), more(" "), Seal], &[bad]);
-    check(&[header("c1", "f\u{fffd}", "{}"), Seal], &[&bad.replace("`f`", "`f\u{fffd}`")]);
-    check(&[header("c1", "f", "{}"), Seal], &["c1:f {} finish_reason"]);
-    check(&[at(0, "c1", "f\u{fffd}", "{}"), Seal], &["c1:f\u{fffd} {} finish_reason"]);
-    // It proves nothing about the call before it.
+    check(&[header("c\u{fffd}", "f", "{}"), Finish], &[bad]);
+    check(&[header("c\u{fffd}", "f", ""), at(0, "", "", "{}"), more(" "), Finish], &[bad]);
+    check(&[header("c1", "f\u{fffd}", "{}"), Finish], &[&bad.replace("`f`", "`f\u{fffd}`")]);
+    check(&[header("c1", "f", "{}"), Finish], &["c1:f {} finish_reason"]);
+    check(&[at(0, "c1", "f\u{fffd}", "{}"), Finish], &["c1:f\u{fffd} {} finish_reason"]);
+    // It does not confirm the call before it.
     check(
-        &[at(0, "c1", "f", "{}"), header("c\u{fffd}", "f", "{}"), Cut],
+        &[at(0, "c1", "f", "{}"), header("c\u{fffd}", "f", "{}"), Abort],
         &[
             &bad.replace("call 1", "call 2"),
             "1:1: unsealed: call 1 (`f`): the arguments are balanced, but the response ended without evidence that they are complete",
@@ -111,14 +111,14 @@ impl ValidateCall for Weather {
 }
 
 #[test]
-fn calls_are_held_against_their_tools() {
+fn calls_are_validated() {
     let mut calls = ToolCallAssembler::new(Options::default()).with_tools(Arc::new(Weather));
     let wire = [
         at(0, "", "weather", r#"{"city":"Oslo"}"#),
         at(1, "", "wether", r#"{"city":"Oslo"}"#),
         at(2, "", "weather", "{\"days\":3,\n \"city\":7}"),
         at(3, "", "weather", r#"{"city":"Oslo","city":"Rome"}"#),
-        Seal,
+        Finish,
     ];
     assert_eq!(
         run_with(&mut calls, &wire),

@@ -1,30 +1,29 @@
-//! A small driver of readers, as a decoder of text would be, for any cut.
+//! A small driver of call readers, like a decoder of text, for any split.
 
 use tokenline_core::call_format::{CallDetector, CallReader, CallStep, OpenerMatch};
 use tokenline_core::json::Parser;
 use tokenline_core::{CallFormat, Limits};
 
-/// What was found in a text, with its places.
+/// A call or fault in a text, with its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Call { json: String, written: String, start: usize, is_confirmed: bool },
     Fault { code: &'static str, start: usize, at: usize, end: usize, message: String },
 }
 
-/// Reads a text that arrives in pieces, without the records that a decoder would find in it.
+/// Reads calls from text that arrives in chunks, without a decoder's records.
 #[derive(Debug)]
 pub(crate) struct Driver {
     detector: CallDetector,
     limits: Limits,
-    /// What is kept of the text, and how far that is done with.
+    /// The text that is kept, and how far it has been read.
     held: String,
     done: usize,
-    /// Where the rest of it begins in the text, and whether only white space stands before that on its
-    /// line.
+    /// Where the kept text begins in the input, and whether only white space is before that on its line.
     base: usize,
     is_line_start: bool,
     open: Option<(usize, Box<dyn CallReader>)>,
-    /// The formats still to be tried for the text from here on.
+    /// The formats left to try for the text from here on.
     to_try: Vec<usize>,
     pub(crate) seen: Vec<Seen>,
 }
@@ -84,7 +83,7 @@ impl Driver {
         is_found
     }
 
-    /// Lets go of the text up to there.
+    /// Drops the text up to `at`.
     fn skip_to(&mut self, at: usize) {
         for byte in &self.held.as_bytes()[self.done..self.done + at] {
             self.is_line_start = *byte == b'\n' || (self.is_line_start && matches!(byte, b' ' | b'\t'));
@@ -137,7 +136,7 @@ impl Driver {
             CallStep::NotACall => {
                 self.open = None;
                 if self.to_try.is_empty() {
-                    // Another format may have an opener before this one's next.
+                    // Another format may have an opener before the next one of this format.
                     let at = text.chars().next().map_or(0, char::len_utf8);
                     self.skip_to(at);
                 }
@@ -156,8 +155,8 @@ pub(crate) fn read<'t>(detector: CallDetector, pieces: impl IntoIterator<Item = 
     driver.seen
 }
 
-/// Reads whole, at once and then ended, cut in two everywhere, and character by character: all the same.
-pub(crate) fn at_every_cut(detector: &CallDetector, text: &str) -> Vec<Seen> {
+/// Reads the text at once, in two chunks split at every position, and character by character; all must agree.
+pub(crate) fn at_every_split(detector: &CallDetector, text: &str) -> Vec<Seen> {
     let whole = read(detector.clone(), [text]);
     let characters = || text.char_indices().map(|(at, char)| &text[at..at + char.len_utf8()]);
     assert_eq!(read(detector.clone(), characters()), whole, "by characters: {text}");
@@ -185,12 +184,12 @@ impl Seen {
     }
 }
 
-/// What a format finds in a text, at every cut.
+/// The calls and faults that a format finds in a text, split at every position.
 pub(crate) fn found(format: &CallFormat, text: &str) -> Vec<String> {
-    at_every_cut(&format.detector(), text).iter().map(Seen::summary).collect()
+    at_every_split(&format.detector(), text).iter().map(Seen::summary).collect()
 }
 
-/// Checks a table of texts and what is found in them.
+/// Checks a table of texts with their calls and faults.
 pub(crate) fn check(format: &CallFormat, table: &[(&str, &[&str])]) {
     let differing: Vec<_> = table
         .iter()

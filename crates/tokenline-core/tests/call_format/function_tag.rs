@@ -1,6 +1,6 @@
 use tokenline_core::CallFormat;
 
-use crate::driver::{Seen, at_every_cut, check, found};
+use crate::driver::{Seen, at_every_split, check, found};
 
 #[test]
 fn json_in_tags() {
@@ -34,14 +34,14 @@ fn a_tag_for_each_parameter() {
                 "<tool_call>\n<function=weather>\n<parameter=city>\nParis\n</parameter>\n<parameter=days>\n3\n</parameter>\n</function>\n</tool_call>",
                 &[r#"{"name":"weather","parameters":{"city":"Paris","days":"3"}}"#],
             ),
-            // One line feed at either end is the template's, the others are the value's.
+            // One newline at either end is the template's, others belong to the value.
             (
                 "<function=write><parameter=text>\n\n  a \"b\" \\ <c>\r\n\n</parameter><parameter name=\"path\">x</parameter></function>",
                 &[r#"{"name":"write","parameters":{"text":"\n  a \"b\" \\ <c>\r\n","path":"x"}}"#],
             ),
             ("<function=now>\n</function>", &[r#"{"name":"now","parameters":{}}"#]),
             ("<function=a><parameter=x></parameter></function>", &[r#"{"name":"a","parameters":{"x":""}}"#]),
-            // Inside of a line, a tag is part of the value.
+            // Inside a line, a tag is part of the value.
             (
                 "<function=a>\n<parameter=x>\nsee </function> and <parameter=y>\n</parameter>\n</function>",
                 &[r#"{"name":"a","parameters":{"x":"see </function> and <parameter=y>"}}"#],
@@ -55,7 +55,7 @@ fn a_tag_for_each_parameter() {
 }
 
 #[test]
-fn what_is_no_call() {
+fn text_that_is_not_a_call() {
     check(
         &CallFormat::FunctionTag,
         &[
@@ -74,7 +74,7 @@ fn what_is_no_call() {
 }
 
 #[test]
-fn what_is_broken_harms_only_itself() {
+fn a_malformed_call_affects_only_itself() {
     check(
         &CallFormat::FunctionTag,
         &[
@@ -115,7 +115,7 @@ fn what_is_broken_harms_only_itself() {
                     r#"{"name":"b","parameters":{}}"#,
                 ],
             ),
-            // The line after a call without an end is not lost with it.
+            // The line after an unclosed call is still read.
             (
                 "<function=a>{\"x\": 1\n<function=b>{}</function>",
                 &[
@@ -123,7 +123,7 @@ fn what_is_broken_harms_only_itself() {
                     r#"{"name":"b","parameters":{}}"#,
                 ],
             ),
-            // A closing tag was forgotten; the next call's parameter is not swallowed.
+            // With a closing tag missing, the next call's parameter is not swallowed.
             (
                 "<function=a>\n<parameter=x>\n1\n</function>\n<function=b>\n<parameter=y>\n2\n</parameter>\n</function>",
                 &[
@@ -141,9 +141,9 @@ fn what_is_broken_harms_only_itself() {
             ),
         ],
     );
-    // Where lines begin anew.
+    // At the beginnings of lines.
     let text = "<function=a>{\"x\":NaN\n  \"y\": {\"name\":\"no\"}\n}\nText.\n<function=b>{}</function>";
-    let seen = at_every_cut(&CallFormat::FunctionTag.detector(), text);
+    let seen = at_every_split(&CallFormat::FunctionTag.detector(), text);
     let Seen::Fault { start: 0, end, .. } = &seen[0] else { panic!("{seen:?}") };
     assert!(text[*end..].starts_with("Text."), "{seen:?}");
     assert_eq!(seen.len(), 2);

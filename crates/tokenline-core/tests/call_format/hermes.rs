@@ -1,6 +1,6 @@
 use tokenline_core::CallFormat;
 
-use crate::driver::{Seen, at_every_cut, check};
+use crate::driver::{Seen, at_every_split, check};
 
 #[test]
 fn objects_in_tags() {
@@ -15,7 +15,7 @@ fn objects_in_tags() {
                 "<tool_call>{\"name\":\"a\",\"arguments\":{}}</tool_call><tool_call>{\"name\":\"b\",\"arguments\":{}}</tool_call>",
                 &[r#"{"name":"a","arguments":{}}"#, r#"{"name":"b","arguments":{}}"#],
             ),
-            // Tags inside of strings end nothing.
+            // Tags inside strings end nothing.
             (
                 r#"<tool_call>{"name":"a","arguments":{"x":"</tool_call> } \" <tool_call>"}}</tool_call>"#,
                 &[r#"{"name":"a","arguments":{"x":"</tool_call> } \" <tool_call>"}}"#],
@@ -29,7 +29,7 @@ fn objects_in_tags() {
                 "<tool_call>[{\"name\":\"a\"}, {\"name\":\"b\"}]</tool_call>",
                 &[r#"{"name":"a"}"#, r#"{"name":"b"}"#],
             ),
-            // The closing tag was taken for a stop sequence.
+            // The closing tag was used as a stop sequence.
             ("<tool_call>{\"name\":\"a\"}", &[r#"unsealed {"name":"a"}"#]),
             ("<tool_call>{\"name\":\"a\"}\n", &[r#"{"name":"a"}"#]),
             ("<tool_call>{\"name\":\"a\"}</tool", &[r#"{"name":"a"}"#]),
@@ -42,7 +42,7 @@ fn objects_in_tags() {
 }
 
 #[test]
-fn what_is_no_call() {
+fn text_that_is_not_a_call() {
     check(
         &CallFormat::Hermes,
         &[
@@ -58,7 +58,7 @@ fn what_is_no_call() {
 }
 
 #[test]
-fn what_is_broken_harms_only_itself() {
+fn a_malformed_call_affects_only_itself() {
     check(
         &CallFormat::Hermes,
         &[
@@ -71,7 +71,7 @@ fn what_is_broken_harms_only_itself() {
                 "<tool_call>{\"q\":\"x\"},\"limit\":10}</tool_call>\n<tool_call>{\"name\":\"b\"}</tool_call>",
                 &["trailing_data at 21: the object is balanced, but goes on with `\"`", r#"{"name":"b"}"#],
             ),
-            // A line feed in a string, and no closing tag.
+            // A newline in a string, and no closing tag.
             (
                 "<tool_call>{\"code\":\"a\nb\"}\n<tool_call>{\"name\":\"b\"}</tool_call>",
                 &[
@@ -79,7 +79,7 @@ fn what_is_broken_harms_only_itself() {
                     r#"{"name":"b"}"#,
                 ],
             ),
-            // What follows on a line of its own is not lost with it.
+            // Text on the next line is still read.
             (
                 "<tool_call>{\"name\":\"a\",\n<tool_call>{\"name\":\"b\"}</tool_call>",
                 &[
@@ -92,9 +92,9 @@ fn what_is_broken_harms_only_itself() {
 }
 
 #[test]
-fn places_are_those_of_the_objects() {
+fn positions_are_those_of_the_objects() {
     let text = "é <tool_call> {\"name\":\"a\"} </tool_call> <tool_call>{\"x\":}</tool_call>.";
-    let seen = at_every_cut(&CallFormat::Hermes.detector(), text);
+    let seen = at_every_split(&CallFormat::Hermes.detector(), text);
     let Seen::Call { start, written, .. } = &seen[0] else { panic!("{seen:?}") };
     assert_eq!((*start, written.as_str()), (15, r#"{"name":"a"}"#));
     let Seen::Fault { start, at, end, .. } = &seen[1] else { panic!("{seen:?}") };

@@ -1,5 +1,5 @@
-//! Texts that are made to cost time or memory.
-#![expect(clippy::disallowed_types, reason = "what takes too long is told by the clock")]
+//! Texts designed to cost time or memory.
+#![expect(clippy::disallowed_types, reason = "slow code is detected by its run time")]
 
 use std::time::{Duration, Instant};
 
@@ -7,12 +7,12 @@ use tokenline_core::{CallFormat, Limits};
 
 use crate::driver::{Driver, Seen, read};
 
-/// Reads it at once and in small pieces, in every format, and no slower than in proportion to its size.
+/// Reads the text at once and in small chunks, in every format. The time must be linear in its size.
 fn survive(text: &str) {
     for format in CallFormat::BUILT_IN {
         let begun = Instant::now();
         let whole = read(format.detector(), [text]);
-        // A megabyte takes milliseconds; what is quadratic takes hours.
+        // A megabyte takes milliseconds in linear time, hours in quadratic time.
         assert!(begun.elapsed() < Duration::from_secs(20), "{format}: {:?}", begun.elapsed());
         let mut driver = Driver::new(format.detector());
         for piece in text.as_bytes().chunks(7) {

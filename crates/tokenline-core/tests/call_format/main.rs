@@ -1,4 +1,4 @@
-//! Tool calls in a text that are no JSON objects: what each format reads, at every cut.
+//! Tool calls in text that are not JSON objects: each format, split at every position.
 
 mod driver;
 mod function_tag;

@@ -47,7 +47,7 @@ fn names_before_arguments() {
 }
 
 #[test]
-fn what_is_no_call() {
+fn text_that_is_not_a_call() {
     check(
         &CallFormat::Mistral,
         &[
@@ -64,7 +64,7 @@ fn what_is_no_call() {
 }
 
 #[test]
-fn what_is_broken_harms_only_itself() {
+fn a_malformed_call_affects_only_itself() {
     check(
         &CallFormat::Mistral,
         &[

@@ -5,7 +5,7 @@ use tokenline_core::{CallFormat, Limits};
 
 use crate::driver::check;
 
-/// `Action: name` and on the next line `Action Input: {...}`, as agents of the ReAct kind have it.
+/// `Action: name` and on the next line `Action Input: {...}`, as written by ReAct agents.
 #[derive(Debug)]
 struct ReAct;
 
@@ -61,7 +61,7 @@ impl CallReader for Reader {
 }
 
 #[test]
-fn a_format_of_ones_own() {
+fn custom_formats() {
     check(
         &CallFormat::Custom(Arc::new(ReAct)),
         &[

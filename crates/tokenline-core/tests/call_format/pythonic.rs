@@ -1,6 +1,6 @@
 use tokenline_core::CallFormat;
 
-use crate::driver::{Seen, at_every_cut, check};
+use crate::driver::{Seen, at_every_split, check};
 
 #[test]
 fn lists_of_calls() {
@@ -40,7 +40,7 @@ fn lists_of_calls() {
 }
 
 #[test]
-fn strings_are_pythons() {
+fn strings_follow_python() {
     check(
         &CallFormat::Pythonic,
         &[
@@ -109,7 +109,7 @@ fn one_call_that_is_a_line() {
 }
 
 #[test]
-fn what_is_no_call() {
+fn text_that_is_not_a_call() {
     check(
         &CallFormat::Pythonic,
         &[
@@ -125,7 +125,7 @@ fn what_is_no_call() {
 }
 
 #[test]
-fn what_is_broken_harms_only_itself() {
+fn a_malformed_call_affects_only_itself() {
     check(
         &CallFormat::Pythonic,
         &[
@@ -212,9 +212,9 @@ fn what_is_broken_harms_only_itself() {
 }
 
 #[test]
-fn places_are_those_of_the_calls() {
+fn positions_are_those_of_the_calls() {
     let text = "é [a(x=1), b(\"(\", y), c()]";
-    let seen = at_every_cut(&CallFormat::Pythonic.detector(), text);
+    let seen = at_every_split(&CallFormat::Pythonic.detector(), text);
     let Seen::Call { start, written, .. } = &seen[0] else { panic!("{seen:?}") };
     assert_eq!((*start, written.as_str()), (4, "a(x=1)"));
     let Seen::Fault { start, at, end, .. } = &seen[1] else { panic!("{seen:?}") };

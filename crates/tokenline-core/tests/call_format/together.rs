@@ -5,7 +5,7 @@ use tokenline_core::call_format::CallDetector;
 use tokenline_core::json::{Parser, Value};
 use tokenline_core::{CallFormat, Code, ValidateCall, Violation};
 
-use crate::driver::{Seen, at_every_cut, found, read};
+use crate::driver::{Seen, at_every_split, found, read};
 
 struct Weather;
 
@@ -27,11 +27,11 @@ fn with_tools() -> CallDetector {
 }
 
 fn summaries(detector: &CallDetector, text: &str) -> Vec<String> {
-    at_every_cut(detector, text).iter().map(Seen::summary).collect()
+    at_every_split(detector, text).iter().map(Seen::summary).collect()
 }
 
 #[test]
-fn the_first_whole_call_decides() {
+fn the_first_complete_call_decides() {
     let (a, b) = (r#"{"name":"a","parameters":{}}"#, r#"{"name":"b","parameters":{}}"#);
     for (text, expected) in [
         (
@@ -50,7 +50,7 @@ fn the_first_whole_call_decides() {
     ] {
         assert_eq!(summaries(&auto(), text), expected, "{text}");
     }
-    // Nor does a call that is broken.
+    // A malformed call proves nothing.
     let text = "<function=c>{\"x\":NaN}</function> [a(), b()]";
     assert_eq!(summaries(&auto(), text)[1..], [a, b]);
 }
@@ -69,7 +69,7 @@ fn a_list_of_code_is_a_call_only_of_a_known_tool_where_tools_are_defined() {
     let weather = r#"{"name":"weather","parameters":{"city":"Paris"}}"#;
     let plot = r#"{"name":"plot","parameters":{"x":1}}"#;
     let text = "[plot(x=1)]\n[weather(city='Paris'), plot(x=1)]\n";
-    // Once it is known that calls are written so, an unknown tool is one.
+    // Once the format is known, an unknown tool counts as well.
     assert_eq!(summaries(&with_tools(), text), [weather, plot]);
     assert_eq!(summaries(&auto(), text), [plot, weather, plot]);
 }
@@ -121,7 +121,7 @@ fn a_call_in_tags_makes_objects_text() {
     assert!(!detector.reads_objects() && !detector.admit_object(call));
 }
 
-/// Pieces of which texts are made, in and out of order.
+/// Parts of texts, in and out of order.
 fn pieces() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "<tool_call>",
@@ -188,7 +188,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 512, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_cut_gives_the_same(text in pieces(), cuts in prop::collection::vec(0_usize..200, 0..6)) {
+    fn any_split_gives_the_same(text in pieces(), cuts in prop::collection::vec(0_usize..200, 0..6)) {
         for format in CallFormat::BUILT_IN {
             let whole = read(format.detector(), [text.as_str()]);
             let mut cuts: Vec<usize> = cuts.iter().copied().filter(|at| text.is_char_boundary(*at)).collect();
@@ -201,14 +201,14 @@ proptest! {
             }
             prop_assert_eq!(read(format.detector(), pieces), whole);
             if text.len() < 60 {
-                at_every_cut(&format.detector(), &text);
+                at_every_split(&format.detector(), &text);
             }
         }
-        at_every_cut(&with_tools(), &text);
+        at_every_split(&with_tools(), &text);
     }
 
     #[test]
-    fn what_is_written_is_read(texts in prop::collection::vec(any::<String>(), 1..4), number in any::<f64>()) {
+    fn writing_and_reading_round_trip(texts in prop::collection::vec(any::<String>(), 1..4), number in any::<f64>()) {
         prop_assume!(number.is_finite());
         let json = |text: &str| serde_json::Value::from(text).to_string();
         let python = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'").replace('\n', "\\n"));

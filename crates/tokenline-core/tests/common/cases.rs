@@ -1,5 +1,5 @@
-//! The cases of `fixtures/records`: inputs, and below each the events that it comes to. The folder's
-//! README describes the format.
+//! The cases of `fixtures/records`: inputs, each with the expected events below it. The folder's README
+//! describes the format.
 #![allow(clippy::disallowed_methods, reason = "fixtures are files")]
 
 use std::collections::BTreeMap;
@@ -11,7 +11,7 @@ use tokenline_core::{Diagnostic, Limits, Mode, Options, Record, Recovery, Releas
 
 use super::Seen;
 
-/// An input and what is expected of it.
+/// An input with its expected events.
 pub struct Case {
     /// The file's name and the heading, as in `arrays.md: array-of-one`.
     pub name: String,
@@ -21,17 +21,17 @@ pub struct Case {
     json: BTreeMap<String, String>,
     options_line: String,
     expected: Vec<String>,
-    /// Where `expected` stands in the pack's lines.
+    /// The position of `expected` in the pack's lines.
     expected_at: Range<usize>,
 }
 
 impl Case {
-    /// The text of the block ```` ```json KIND ````, if the case has it.
+    /// The text of the block ```` ```json KIND ````, if the case has one.
     pub fn json(&self, kind: &str) -> Option<&str> {
         self.json.get(kind).map(String::as_str)
     }
 
-    /// What does not fit, if anything.
+    /// The differences, if any.
     fn compare(&self, seen: &[String], belongs: bool) -> Option<String> {
         let fits = seen.len() == self.expected.len()
             && self.expected.iter().zip(seen).all(|(expected, seen)| line_fits(expected, seen));
@@ -107,7 +107,7 @@ impl Pack {
     }
 }
 
-/// The bytes that the lines of an input stand for.
+/// The bytes of an input's lines.
 fn bytes(lines: &[String]) -> Vec<u8> {
     let text: String = lines.iter().flat_map(|line| [line, "\n"]).collect();
     let text = text.strip_suffix("⟨end⟩\n").unwrap_or(&text).replace('␍', "\r");
@@ -121,8 +121,8 @@ fn bytes(lines: &[String]) -> Vec<u8> {
     bytes
 }
 
-/// Holds each case of a verdict's folder against the events that `decode` makes of it, and these against
-/// what the verdict means. Reports all that differ at once. With `UPDATE_FIXTURES=1` the events are written instead.
+/// Compares each case of a verdict's folder with the events that `decode` returns, and these with the meaning
+/// of the verdict. Reports all differences at once. With `UPDATE_FIXTURES=1` it writes the events instead.
 #[track_caller]
 pub fn check(verdict: &str, decode: impl Fn(&Case) -> Vec<Seen>, belongs: impl Fn(&Case, &[Seen]) -> bool) {
     let mut count = 0;
@@ -143,14 +143,14 @@ pub fn check(verdict: &str, decode: impl Fn(&Case) -> Vec<Seen>, belongs: impl F
     assert!(faults.is_empty(), "{} of {count} cases:\n{}", faults.len(), faults.join("\n"));
 }
 
-/// Every case of every verdict.
+/// All cases of all verdicts.
 pub fn all() -> Vec<Case> {
     let verdicts = ["valid", "recovered", "malformed", "truncated", "invalid"];
     verdicts.into_iter().flat_map(packs).flat_map(|pack| pack.cases).collect()
 }
 
 fn packs(verdict: &str) -> Vec<Pack> {
-    // Seen from every crate of the workspace.
+    // A path that works from every crate of the workspace.
     let folder =
         Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-core/fixtures/records").join(verdict);
     let entries = fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -171,7 +171,7 @@ fn read_options(settings: &str) -> Options {
         match name {
             "strict" => options.mode = Mode::Strict,
             "whole" => options = options.whole_values(true),
-            "eager" => options.release = Release::OnBalance,
+            "on_balance" => options.release = Release::OnBalance,
             "items" => options = options.items(value).expect("a JSON Pointer"),
             "line_bytes" => options.limits = Limits { line_bytes: number(), ..options.limits },
             "depth" => options.limits = Limits { depth: number(), ..options.limits },
@@ -205,7 +205,7 @@ fn diagnostic_line(diagnostic: &Diagnostic) -> String {
     format!("{line}:{column} {code} {}..{} {message}{path}", span.start, span.end)
 }
 
-/// Whether an event's line is what is expected, where `?` stands for anything.
+/// Whether an event's line matches the expected one, in which `?` matches anything.
 fn line_fits(expected: &str, seen: &str) -> bool {
     let fields = if expected.starts_with("record ") { 6 } else { 5 };
     let (expected, seen) = (expected.splitn(fields, ' '), seen.splitn(fields, ' '));

@@ -1,4 +1,4 @@
-//! The one helper behind every fixture: any cut, same events.
+//! The helper behind all fixtures: the same events, however the input is split.
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs, each uses a part")]
 
 pub mod cases;
@@ -36,7 +36,7 @@ impl Seen {
     }
 }
 
-/// The events of an input that arrives in these pieces.
+/// The events of an input that arrives in these chunks.
 pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
     let mut decoder = RecordDecoder::new(options.borrow().clone());
     let mut seen = Vec::new();
@@ -64,7 +64,7 @@ pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item 
         seen.push(Seen::new(event));
     }
     assert_eq!(decoder.position(), bytes);
-    // Nothing but records on lines of their own.
+    // Only records on lines of their own.
     let is_clean = |event: &Seen| matches!(event, Seen::Record { record, .. } if record.recovered.is_empty());
     let lengths = seen.iter().map(|event| match event {
         Seen::Record { record, .. } => record.span.end - record.span.start,
@@ -83,10 +83,10 @@ pub fn decode<'a>(options: impl Borrow<Options>, pieces: impl IntoIterator<Item 
     seen
 }
 
-/// A part of the text that is no record: whether it is text for people or markup, and where it is.
+/// A part of the text that is not a record: text for people or markup, with its span.
 pub type Segment = (bool, Span);
 
-/// As [`decode`], with the text and markup beside the events: those that follow each other are joined.
+/// Like [`decode`], with the text and markup beside the events; adjacent spans are joined.
 pub fn decode_with_text<'a>(
     options: &Options,
     pieces: impl IntoIterator<Item = &'a [u8]>,
@@ -94,9 +94,9 @@ pub fn decode_with_text<'a>(
     let mut decoder = RecordDecoder::new(options.clone().text(true));
     let (mut seen, mut segments) = (Vec::new(), Vec::<Segment>::new());
     let mut input = Vec::new();
-    let mut take = |decoder: &RecordDecoder, event: Told, input: &[u8]| match event {
-        Told::Event(event) => seen.push(event),
-        Told::Segment(is_text, span) => {
+    let mut take = |decoder: &RecordDecoder, event: Yielded, input: &[u8]| match event {
+        Yielded::Event(event) => seen.push(event),
+        Yielded::Segment(is_text, span) => {
             let text = decoder.text(span);
             if is_text {
                 assert_eq!(text.as_bytes(), &input[span.start as usize..span.end as usize], "it is kept");
@@ -115,17 +115,17 @@ pub fn decode_with_text<'a>(
         loop {
             let decoded = decoder.decode(rest);
             rest = &rest[decoded.consumed..];
-            let Some(event) = decoded.event.map(Told::new) else { break };
+            let Some(event) = decoded.event.map(Yielded::new) else { break };
             take(&decoder, event, &input);
         }
     }
-    while let Some(event) = decoder.finish().map(Told::new) {
+    while let Some(event) = decoder.finish().map(Yielded::new) {
         take(&decoder, event, &input);
     }
     (seen, segments)
 }
 
-/// The events, and the text for people. White space around what is rejected need not be kept.
+/// The events, and the text for people. White space around rejected text need not be kept.
 fn shown<'a>((seen, segments): &'a (Vec<Seen>, Vec<Segment>), input: &[u8]) -> (&'a [Seen], Vec<Span>) {
     let without_space = |span: &Span| {
         let text = &input[span.start as usize..span.end as usize];
@@ -135,12 +135,12 @@ fn shown<'a>((seen, segments): &'a (Vec<Seen>, Vec<Segment>), input: &[u8]) -> (
     (seen, texts.filter(|span| span.start < span.end).collect())
 }
 
-enum Told {
+enum Yielded {
     Event(Seen),
     Segment(bool, Span),
 }
 
-impl Told {
+impl Yielded {
     fn new(event: LentEvent<'_>) -> Self {
         match event {
             Event::Text(span) => Self::Segment(true, span),
@@ -150,7 +150,7 @@ impl Told {
     }
 }
 
-/// Text, markup and records are parts of the input in its order; where nothing is rejected they are all of it.
+/// Text, markup and records are in input order; if nothing is rejected, they cover the input.
 fn covers_the_input((seen, segments): &(Vec<Seen>, Vec<Segment>), input: &[u8]) {
     let records = seen.iter().filter_map(|event| match event {
         Seen::Record { record, .. } => Some(record.span),
@@ -162,17 +162,17 @@ fn covers_the_input((seen, segments): &(Vec<Seen>, Vec<Segment>), input: &[u8]) 
     assert!(spans.windows(2).all(|pair| pair[0].end <= pair[1].start), "twice: {}", context());
     if !seen.iter().any(|event| matches!(event, Seen::Rejected(_))) {
         let mark = if input.starts_with("\u{feff}".as_bytes()) { 3 } else { 0 };
-        let told: u64 = spans.iter().map(|span| span.end - span.start).sum();
-        assert!(told + mark >= input.len() as u64, "not all: {}", context());
+        let covered: u64 = spans.iter().map(|span| span.end - span.start).sum();
+        assert!(covered + mark >= input.len() as u64, "not all: {}", context());
     }
 }
 
-/// What follows one that nothing closes is read again.
+/// Text after an unclosed tag is read again.
 const THINK_TAGS: [&[u8]; 5] = [b"<think>", b"<thinking>", b"<thought>", b"<reasoning>", b"[THINK]"];
 
-/// Decodes whole, byte by byte, in two at every cut, in pieces of several sizes, in pieces of random
-/// sizes, and through the push parser, drained or not; all must agree.
-pub fn at_every_cut(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
+/// Decodes the input at once, byte by byte, in two chunks split at every position, in chunks of several sizes
+/// and of random sizes, and through the push parser, drained or not; all must agree.
+pub fn at_every_split(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
     let options = options.borrow();
     let whole = decode(options, [input]);
     let check = |seen: Vec<Seen>, how: &str| {
@@ -197,13 +197,13 @@ pub fn at_every_cut(options: impl Borrow<Options>, input: &[u8]) -> Vec<Seen> {
     whole
 }
 
-/// Text and markup beside the events, which stay the same: whole and in pieces.
-pub fn text_at_every_cut(options: impl Borrow<Options>, input: &[u8], whole: &[Seen]) {
+/// Checks that text and markup do not change the events, with the input at once and in chunks.
+pub fn text_at_every_split(options: impl Borrow<Options>, input: &[u8], whole: &[Seen]) {
     let options = options.borrow();
-    let told = decode_with_text(options, [input]);
-    assert_eq!(told.0, whole, "with text: {}", String::from_utf8_lossy(input));
-    covers_the_input(&told, input);
-    // Of what is beyond a limit not everything is kept.
+    let expected = decode_with_text(options, [input]);
+    assert_eq!(expected.0, whole, "with text: {}", String::from_utf8_lossy(input));
+    covers_the_input(&expected, input);
+    // Not everything beyond a limit is kept.
     let is_large = |event: &Seen| match event {
         Seen::Rejected(its) => matches!(its.code, Code::RecordTooLarge | Code::LineTooLong),
         _ => false,
@@ -212,8 +212,8 @@ pub fn text_at_every_cut(options: impl Borrow<Options>, input: &[u8], whole: &[S
         let pieces = decode_with_text(options, input.chunks(size));
         assert_eq!(
             shown(&pieces, input),
-            shown(&told, input),
-            "text in pieces of {size}: {}",
+            shown(&expected, input),
+            "text in chunks of {size}: {}",
             String::from_utf8_lossy(input)
         );
     }
@@ -221,7 +221,7 @@ pub fn text_at_every_cut(options: impl Borrow<Options>, input: &[u8], whole: &[S
 
 const RANDOM_CHUNKINGS: u64 = 16;
 
-/// The input in pieces of random sizes, empty ones among them: the same from the same seed.
+/// The input in chunks of random sizes, some empty; the same for the same seed.
 fn random_pieces(seed: u64, input: &[u8]) -> Vec<&[u8]> {
     let mut state = seed ^ ((input.len() as u64) << 32);
     // SplitMix64.
@@ -232,7 +232,7 @@ fn random_pieces(seed: u64, input: &[u8]) -> Vec<&[u8]> {
         z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
         z ^ (z >> 31)
     };
-    // Tokens, packets, or all in two or three: each chunking has sizes of its own.
+    // Tokens, packets, or two or three large chunks: each split has its own sizes.
     let most = [4, 16, 64, input.len() as u64 + 1][seed as usize % 4];
     let mut rest = input;
     let mut pieces = Vec::new();
@@ -246,7 +246,7 @@ fn random_pieces(seed: u64, input: &[u8]) -> Vec<&[u8]> {
 
 fn push<'a>(options: &Options, pieces: impl IntoIterator<Item = &'a [u8]>, drain: bool) -> Vec<Seen> {
     let mut parser = JsonlParser::new(options.clone());
-    // A parser that was used before is as good as new.
+    // A parser that was used before must behave like a new one.
     parser.push("{\"left\":\"over");
     assert!(parser.next_event().is_none());
     parser.reset();

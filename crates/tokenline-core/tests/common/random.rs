@@ -1,4 +1,4 @@
-//! Random numbers, and what hostile texts are put together from; the same from the same seed.
+//! Random numbers, and parts of hostile texts; the same for the same seed.
 
 /// SplitMix64.
 pub(crate) struct Random(u64);
@@ -27,7 +27,7 @@ impl Random {
     }
 }
 
-/// Pieces of values, prose, fences and think tags.
+/// Parts of values, prose, fences and tags for thinking.
 #[allow(dead_code, reason = "a module shared by several test programs")]
 pub(crate) const VALUE_PARTS: [&str; 44] = [
     "{",

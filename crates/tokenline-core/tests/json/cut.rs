@@ -1,4 +1,4 @@
-//! Where a document stops that is not complete.
+//! Where an incomplete document stops.
 
 use tokenline_core::json::{Cut, Expected, Kind, OpenToken, Parser, Step};
 
@@ -6,7 +6,7 @@ fn cut(document: &str) -> Cut {
     let mut parser = Parser::new();
     assert_eq!(parser.resume(document), Step::NeedMore, "{document}");
     let whole = parser.cut().unwrap();
-    // Byte by byte, with a look at it in between: the same.
+    // Byte by byte, with calls in between: the same result.
     parser.reset();
     for end in (0..=document.len()).filter(|&end| document.is_char_boundary(end)) {
         let _ = parser.resume(&document[..end]);

@@ -1,4 +1,4 @@
-//! Documents made up at random, near JSON and in it.
+//! Random documents, valid and nearly valid.
 
 use proptest::prelude::*;
 
@@ -31,7 +31,7 @@ proptest! {
     }
 }
 
-/// Text that is near JSON: the pieces of the grammar in random order.
+/// Nearly valid JSON: the tokens of the grammar in random order.
 fn soup() -> impl Strategy<Value = String> {
     let piece = prop::sample::select(vec![
         "{",

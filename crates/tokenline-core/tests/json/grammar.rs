@@ -1,10 +1,10 @@
-//! What the grammar allows and what it does not, and what is said of an error.
+//! What the grammar allows, what it does not, and the error messages.
 
 use tokenline_core::json::Parser;
 
 use crate::check;
 
-/// From RFC 8259's grammar, with the cases that JSONTestSuite calls `y_`.
+/// From RFC 8259's grammar, with the `y_` cases of JSONTestSuite.
 const VALID: &[&str] = &[
     "[]",
     "[ ]",
@@ -99,7 +99,7 @@ const VALID: &[&str] = &[
     "{\"a\\n\":1,\"b\":{\"\\ud83d\\ude00\":2}}",
 ];
 
-/// The cases that JSONTestSuite calls `n_`, and their like.
+/// The `n_` cases of JSONTestSuite, and similar ones.
 const INVALID: &[&str] = &[
     "",
     " ",
@@ -302,7 +302,7 @@ fn nests_as_deep_as_serde_json() {
 }
 
 #[test]
-fn says_where_and_what_was_expected() {
+fn errors_say_where_and_what_was_expected() {
     let cases = [
         ("{\"a\":NaN}", "expected a value, found a letter at line 1 column 6"),
         ("{\n  \"a\" 1}", "expected `:` after the name, found a number at line 2 column 7"),

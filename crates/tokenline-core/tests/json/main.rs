@@ -1,4 +1,4 @@
-//! The JSON parser against serde_json: what it accepts, what it reads, at every cut.
+//! The JSON parser compared with serde_json: what it accepts and reads, split at every position.
 
 mod cut;
 mod generated;
@@ -8,8 +8,8 @@ mod typed;
 
 use tokenline_core::json::{Parser, Step};
 
-/// Parses whole, byte by byte and in two pieces at every cut, and checks that all agree with each
-/// other and with serde_json. The result is serde_json's view.
+/// Parses the text at once, byte by byte and in two chunks split at every position, and checks that all agree
+/// with each other and with serde_json. Returns serde_json's result.
 fn check(text: &str) -> Result<serde_json::Value, usize> {
     let mut parser = Parser::new();
     let whole = match parser.parse(text) {
@@ -20,7 +20,7 @@ fn check(text: &str) -> Result<serde_json::Value, usize> {
     match (&whole, &expected) {
         (Ok((Ok(value), _)), Ok(expected)) => assert_eq!(value, expected, "{text}"),
         (Err(_), Err(_)) => {}
-        // A number beyond f64 is kept as its literal and fails only who asks for an f64.
+        // A number beyond f64 is kept as its literal; only reading it as an f64 fails.
         (Ok((Err(error), _)), Err(expected)) => {
             assert_eq!(error, "number out of range");
             assert!(expected.to_string().contains("out of range"), "{text}: {expected}");

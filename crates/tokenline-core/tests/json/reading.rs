@@ -1,4 +1,4 @@
-//! What is read of a value: its members, its literals, its place.
+//! Reading values: members, literals, positions.
 
 use tokenline_core::json::{Kind, LoneSurrogates, Parser, Raw};
 
@@ -73,7 +73,7 @@ fn one_value_fits_on_one_line() {
 }
 
 #[test]
-fn a_number_beyond_f64_fails_only_who_asks() {
+fn a_number_beyond_f64_fails_only_as_f64() {
     let mut parser = Parser::new();
     let value = parser.parse(r#"{"a":1e400,"b":1}"#).unwrap();
     assert_eq!(value.get("a").unwrap().raw(), "1e400");
@@ -87,8 +87,8 @@ fn a_number_beyond_f64_fails_only_who_asks() {
 }
 
 #[test]
-fn reads_lone_surrogates_where_asked_to() {
-    // High and low halves, a backslash, and a character that stands for bad ones.
+fn reads_lone_surrogates_on_request() {
+    // High and low halves, a backslash, and a replacement character.
     const UNITS: [u16; 6] = [0xD83D, 0xDBFF, 0xDE00, 0xDC00, 0x5C, 0xFFFD];
     let mut parser = Parser::new();
     for number in 0..UNITS.len().pow(4) {

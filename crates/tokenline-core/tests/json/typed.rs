@@ -1,4 +1,4 @@
-//! Values read into types, as serde_json reads them.
+//! Values deserialized into types, compared with serde_json.
 
 use std::collections::BTreeMap;
 
@@ -33,7 +33,7 @@ struct Borrowed<'a> {
     f: (),
 }
 
-/// What the type makes of the text, compared with serde_json.
+/// Deserializes the text, and compares the result with serde_json's.
 fn both<'de, T: Deserialize<'de> + std::fmt::Debug + PartialEq>(
     parser: &'de mut Parser,
     text: &'de str,
@@ -86,7 +86,7 @@ fn reads_types_as_serde_json_does() {
 }
 
 #[test]
-fn errors_name_the_place_and_not_the_value() {
+fn errors_name_the_position_and_not_the_value() {
     #[derive(Debug, Deserialize)]
     #[serde(deny_unknown_fields)]
     struct Strict {
@@ -111,7 +111,7 @@ struct Node {
     children: Vec<Node>,
 }
 
-/// Reading recurses, so what the limit allows at most has to fit the stack of a spawned thread.
+/// Deserializing recurses, so the deepest nesting allowed must fit the stack of a spawned thread.
 #[test]
 fn no_limit_allows_more_depth_than_the_stack_holds() {
     let read = || {

@@ -1,12 +1,12 @@
-//! Applies deltas to plain data, as a user would, and checks that each is one that may come.
+//! Applies deltas to plain data, as a user would, and checks that each is valid.
 
 use serde_json::Value;
 use tokenline_core::json::{Change, Key, Kind, ValueDelta};
 
-/// A document that grows by its deltas.
+/// A document assembled from its deltas.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Told {
-    /// What there is of it.
+pub(crate) struct Assembled {
+    /// The document so far.
     pub(crate) value: Option<Value>,
     /// The deltas by their JSON Pointers, adjacent appends joined.
     pub(crate) deltas: Vec<(String, Step)>,
@@ -28,8 +28,8 @@ enum Token {
     Index(usize),
 }
 
-impl Told {
-    /// Applies a delta by its depth and key alone, and holds its pointer against what they come to.
+impl Assembled {
+    /// Applies a delta by its depth and key, and checks its pointer.
     pub(crate) fn apply(&mut self, delta: ValueDelta<'_>) {
         let depth = delta.depth;
         let key = delta.key.map(|key| match key {
@@ -83,12 +83,12 @@ impl Told {
         }
     }
 
-    /// Whether all that was opened is closed.
+    /// Whether everything opened has been closed.
     pub(crate) fn is_whole(&self) -> bool {
         self.open.is_empty() && self.value.is_some()
     }
 
-    /// One line a delta.
+    /// One line per delta.
     pub(crate) fn lines(&self) -> Vec<String> {
         let line = |(path, step): &(String, Step)| match step {
             Step::Open(kind) => format!("{path} {}", kind.as_str()),
@@ -137,7 +137,7 @@ impl Told {
     }
 }
 
-/// The pointer is the value's, and no other.
+/// Checks that a delta's pointer is this one.
 fn check_pointer(delta: &ValueDelta<'_>, pointer: &str) {
     assert_eq!(delta.pointer(), pointer);
     assert!(delta.is_at(pointer), "{pointer}");

@@ -1,42 +1,42 @@
-//! Deltas and snapshots of one document that grows.
+//! Deltas and snapshots of one growing document.
 
 use serde::Deserialize;
 use serde_json::{Value, json};
 use tokenline_core::json::{Kind, Parser, Raw, Step};
 
-use crate::apply::Told;
+use crate::apply::Assembled;
 
-/// Reads a document that grows to each of these lengths, and holds what is told against the snapshot
-/// each time. What was told of it, and the snapshots.
-pub(crate) fn grow(document: &str, ends: impl IntoIterator<Item = usize>) -> (Told, Vec<Value>) {
+/// Reads a document up to each of these lengths, and compares the deltas with the snapshot each time. Returns
+/// the deltas and the snapshots.
+pub(crate) fn grow(document: &str, ends: impl IntoIterator<Item = usize>) -> (Assembled, Vec<Value>) {
     let mut parser = Parser::new();
-    // A parser that was used before is as good as new.
+    // A parser that was used before must behave like a new one.
     let _ = parser.resume("[{\"left\":\"over");
     while parser.next_delta("[{\"left\":\"over").is_some() {}
     assert!(parser.snapshot("[{\"left\":\"over").is_some());
     parser.reset();
-    let mut told = Told::default();
+    let mut assembled = Assembled::default();
     let mut snapshots = Vec::new();
     for (turn, end) in ends.into_iter().enumerate() {
         let document = &document[..end];
         let step = parser.resume(document);
         assert!(!matches!(step, Step::Malformed(_)), "{step:?}: {document}");
-        // A snapshot changes nothing, wherever it comes.
+        // A snapshot changes nothing, whenever it is taken.
         if turn % 2 == 0 {
             let _ = parser.snapshot(document);
         }
         while let Some(delta) = parser.next_delta(document) {
-            told.apply(delta);
+            assembled.apply(delta);
         }
-        assert!(parser.next_delta(document).is_none(), "all is told");
+        assert!(parser.next_delta(document).is_none(), "no delta is left");
         let Some(snapshot) = parser.snapshot(document) else {
-            assert_eq!(told.value, None, "{document}");
+            assert_eq!(assembled.value, None, "{document}");
             continue;
         };
         let value = snapshot.to_value().unwrap();
-        assert_eq!(told.value.as_ref(), Some(&value), "{document}");
+        assert_eq!(assembled.value.as_ref(), Some(&value), "{document}");
         assert_eq!(snapshot.is_open(), step == Step::NeedMore);
-        // However it is read, it is the same.
+        // Any way of reading gives the same.
         assert_eq!(serde_json::to_value(snapshot).unwrap(), value, "{document}");
         assert_eq!(serde_json::from_str::<Value>(&snapshot.to_json()).unwrap(), value, "{document}");
         assert_eq!(serde_json::from_str::<Value>(&snapshot.to_single_line()).unwrap(), value, "{document}");
@@ -45,16 +45,16 @@ pub(crate) fn grow(document: &str, ends: impl IntoIterator<Item = usize>) -> (To
         assert_eq!(Raw::from(snapshot).to_value().unwrap(), value, "{document}");
         snapshots.push(value);
     }
-    (told, snapshots)
+    (assembled, snapshots)
 }
 
-/// Where a document may be cut.
+/// All positions to split a document at.
 pub(crate) fn cuts(document: &str) -> impl Iterator<Item = usize> {
     (0..=document.len()).filter(|at| document.is_char_boundary(*at))
 }
 
-/// What is told of a document, the same for every cut.
-fn told(document: &str) -> Vec<String> {
+/// The deltas of a document, the same for every split.
+fn delta_lines(document: &str) -> Vec<String> {
     let (whole, _) = grow(document, [document.len()]);
     assert!(whole.is_whole());
     assert_eq!(whole.value, Some(serde_json::from_str(document).unwrap()));
@@ -66,7 +66,7 @@ fn told(document: &str) -> Vec<String> {
     whole.lines()
 }
 
-/// The snapshot of a document that stops there.
+/// The snapshot of a truncated document.
 fn snapshot(document: &str) -> Option<Value> {
     let mut parser = Parser::new();
     assert_eq!(parser.resume(document), Step::NeedMore, "{document}");
@@ -76,7 +76,7 @@ fn snapshot(document: &str) -> Option<Value> {
 }
 
 #[test]
-fn what_grows_is_opened_and_closed() {
+fn growing_values_are_opened_and_closed() {
     let document = r#"{"a":"text","n":-1.50e1,"list":[true,[],{},"",null],"o":{"x":{"y":0}}}"#;
     let expected = [
         " object",
@@ -101,15 +101,15 @@ fn what_grows_is_opened_and_closed() {
         "/o .",
         " .",
     ];
-    assert_eq!(told(document), expected);
+    assert_eq!(delta_lines(document), expected);
 }
 
 #[test]
 fn any_value_may_be_the_root() {
-    assert_eq!(told("[1, 2 ]"), [" array", "/0 = 1", "/1 = 2", " ."]);
-    assert_eq!(told(" \"text\""), [" string", " + text", " ."]);
-    assert_eq!(told("null"), [" = null"]);
-    assert_eq!(told("[[[]]]"), [" array", "/0 array", "/0/0 array", "/0/0 .", "/0 .", " ."]);
+    assert_eq!(delta_lines("[1, 2 ]"), [" array", "/0 = 1", "/1 = 2", " ."]);
+    assert_eq!(delta_lines(" \"text\""), [" string", " + text", " ."]);
+    assert_eq!(delta_lines("null"), [" = null"]);
+    assert_eq!(delta_lines("[[[]]]"), [" array", "/0 array", "/0/0 array", "/0/0 .", "/0 .", " ."]);
 }
 
 #[test]
@@ -129,8 +129,8 @@ fn a_path_is_a_json_pointer() {
         "/~0~1 = 3",
         " .",
     ];
-    assert_eq!(told(document), expected);
-    // Each leads to what it is about, from where the document stops.
+    assert_eq!(delta_lines(document), expected);
+    // Each pointer leads to its value in the document so far.
     let mut parser = Parser::new();
     for end in cuts(document) {
         let _ = parser.resume(&document[..end]);
@@ -147,8 +147,8 @@ fn a_path_is_a_json_pointer() {
 #[test]
 fn an_index_may_have_any_number_of_digits() {
     let document = format!("[{}0]", "0,".repeat(1234));
-    let (told, _) = grow(&document, [document.len()]);
-    let paths: Vec<_> = told.deltas.iter().map(|(path, _)| path.clone()).collect();
+    let (assembled, _) = grow(&document, [document.len()]);
+    let paths: Vec<_> = assembled.deltas.iter().map(|(path, _)| path.clone()).collect();
     for index in [0, 9, 10, 99, 100, 101, 1000, 1234] {
         assert_eq!(paths[index + 1], format!("/{index}"));
     }
@@ -177,12 +177,12 @@ fn a_repeated_name_starts_over() {
         "/a = true",
         " .",
     ];
-    assert_eq!(told(document), expected);
+    assert_eq!(delta_lines(document), expected);
 }
 
 #[test]
-fn of_a_repeated_name_a_snapshot_has_the_last() {
-    // Of this many members, names are compared when the object ends.
+fn a_snapshot_has_the_last_of_repeated_names() {
+    // With this many members, names are compared when the object ends.
     let members: String = (0..40).map(|at| format!("\"n{at}\":{at},")).collect();
     let document = format!("{{{members}\"n7\":\"new");
     let mut parser = Parser::new();
@@ -193,8 +193,8 @@ fn of_a_repeated_name_a_snapshot_has_the_last() {
 }
 
 #[test]
-fn nothing_is_cut_in_two() {
-    for (document, told) in [
+fn nothing_is_split() {
+    for (document, expected) in [
         (r#"{"a":"#, json!({})),
         (r#"{"a":""#, json!({ "a": "" })),
         (r#"{"a":"x\"#, json!({ "a": "x" })),
@@ -228,7 +228,7 @@ fn nothing_is_cut_in_two() {
         (r#""x\u00"#, json!("x")),
         ("[", json!([])),
     ] {
-        assert_eq!(snapshot(document), Some(told), "{document}");
+        assert_eq!(snapshot(document), Some(expected), "{document}");
     }
     for document in ["", " ", "1", "-", "tr"] {
         assert_eq!(snapshot(document), None, "{document}");
@@ -236,7 +236,7 @@ fn nothing_is_cut_in_two() {
 }
 
 #[test]
-fn a_snapshot_tells_what_may_grow() {
+fn a_snapshot_marks_open_values() {
     let document = r#"{"whole":{"a":"b"},"list":[["x"],["é\t"#;
     let mut parser = Parser::new();
     let _ = parser.resume(document);
@@ -296,7 +296,7 @@ fn every_snapshot_has_an_identity_of_its_own() {
 }
 
 #[test]
-fn nothing_is_told_of_what_is_malformed() {
+fn malformed_documents_yield_no_deltas() {
     let document = r#"{"a":1,"b":nope}"#;
     let mut parser = Parser::new();
     let _ = parser.resume(&document[..8]);

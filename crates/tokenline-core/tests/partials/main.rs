@@ -1,4 +1,4 @@
-//! What is told of a document, or of a record, before it is whole.
+//! Deltas and snapshots of documents and records before they are complete.
 
 mod apply;
 mod documents;

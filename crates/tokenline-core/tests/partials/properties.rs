@@ -1,4 +1,4 @@
-//! Over generated objects: every cut and random pieces come to the same.
+//! Generated objects: all splits give the same result.
 
 use proptest::prelude::*;
 use serde_json::Value;
@@ -8,7 +8,7 @@ use tokenline_core::json::Parser;
 use crate::documents::{cuts, grow};
 use crate::records::{Seen, read};
 
-/// The text of a string, quotes and all.
+/// The text of a string, with its quotes.
 fn string() -> impl Strategy<Value = String> {
     let part = prop_oneof![
         3 => "[a-z ]{0,6}",
@@ -43,7 +43,7 @@ fn space() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec!["", "", "", " ", "\t", "  "])
 }
 
-/// Between these brackets, with space here and there.
+/// Puts values between brackets, with some white space.
 fn container(
     brackets: (char, char),
     member: impl Strategy<Value = String> + 'static,
@@ -91,12 +91,12 @@ fn object() -> impl Strategy<Value = String> {
     );
     prop_oneof![
         6 => container(('{', '}'), member(value()), 6),
-        // Names are compared in another way beyond 32 members.
+        // Beyond 32 members, names are compared in another way.
         1 => container(('{', '}'), many, 48),
     ]
 }
 
-/// Ascending ends of pieces, the last one the end of the text.
+/// Ascending ends of chunks; the last one is the end of the text.
 fn pieces(document: &str, sizes: &[usize]) -> Vec<usize> {
     let mut ends = Vec::new();
     let mut at = 0;
@@ -114,7 +114,7 @@ fn pieces(document: &str, sizes: &[usize]) -> Vec<usize> {
     ends
 }
 
-/// Whether the second is the first or more of it.
+/// Whether `after` equals or extends `before`.
 fn has_grown(before: &Value, after: &Value) -> bool {
     match (before, after) {
         (Value::String(before), Value::String(after)) => after.starts_with(before.as_str()),
@@ -153,7 +153,7 @@ proptest! {
     }
 
     #[test]
-    fn records_are_told_before_they_come(
+    fn deltas_come_before_their_record(
         objects in prop::collection::vec(object(), 1..4),
         sizes in prop::collection::vec(1_usize..20, 1..6),
         lenient: bool,

@@ -5,20 +5,20 @@ use tokenline_core::{
     Code, Event, JsonlParser, LentEvent, Limits, OpenRecord, Options, RecordDecoder, Release,
 };
 
-use crate::apply::{Step, Told};
+use crate::apply::{Assembled, Step};
 
-/// What came of a text: a record with its deltas, or a finding.
+/// An event of a text: a record with its deltas, or a diagnostic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Seen {
     Record { start: u64, deltas: Vec<(String, Step)>, raw: String },
     Finding(Code),
 }
 
-/// Collects what is told of the open record, and holds it against the record.
+/// Collects the deltas of the open record, and compares them with the record.
 #[derive(Default)]
 struct Reader {
     open: Option<(u64, u64, u64)>,
-    told: Told,
+    assembled: Assembled,
     seen: Vec<Seen>,
 }
 
@@ -27,21 +27,21 @@ impl Reader {
         match event {
             Event::Partial(partial) => {
                 if partial.value.depth == 0 && matches!(partial.value.change, Change::Open(_)) {
-                    self.told = Told::default();
+                    self.assembled = Assembled::default();
                     self.open = Some((partial.start, partial.line, partial.column));
                 }
                 assert_eq!(self.open, Some((partial.start, partial.line, partial.column)));
-                self.told.apply(partial.value);
+                self.assembled.apply(partial.value);
             }
             Event::Record(record) => {
                 assert_eq!(self.open.take(), Some((record.span.start, record.line, record.column)));
-                let told = std::mem::take(&mut self.told);
-                assert!(told.is_whole(), "all of it was told before");
-                assert_eq!(told.value, Some(record.value.to_value().unwrap()));
-                assert_eq!(told.value, Some(serde_json::from_str(record.value.raw()).unwrap()));
+                let assembled = std::mem::take(&mut self.assembled);
+                assert!(assembled.is_whole(), "all deltas come before the record");
+                assert_eq!(assembled.value, Some(record.value.to_value().unwrap()));
+                assert_eq!(assembled.value, Some(serde_json::from_str(record.value.raw()).unwrap()));
                 self.seen.push(Seen::Record {
                     start: record.span.start,
-                    deltas: told.deltas,
+                    deltas: assembled.deltas,
                     raw: record.value.raw().to_owned(),
                 });
             }
@@ -52,19 +52,19 @@ impl Reader {
         }
     }
 
-    /// What is there of the open record is what was told.
+    /// Compares the snapshot of the open record with its deltas.
     fn compare(&self, snapshot: Option<OpenRecord<Value<'_>>>) {
         let Some(snapshot) = snapshot else { return };
         assert_eq!(self.open, Some((snapshot.start, snapshot.line, snapshot.column)));
-        assert_eq!(self.told.value, Some(snapshot.value.to_value().unwrap()));
+        assert_eq!(self.assembled.value, Some(snapshot.value.to_value().unwrap()));
     }
 }
 
-/// Reads a text that comes in these pieces, through the decoder and through the parser.
+/// Reads a text that arrives in these chunks, through the decoder and the parser.
 pub(crate) fn read<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
     let options = options.partials(true);
     let (mut decoder, mut parser) = (RecordDecoder::new(options.clone()), JsonlParser::new(options));
-    // What was used before is as good as new.
+    // Decoders that were used before must behave like new ones.
     parser.push("{\"left\":\"over");
     while parser.next_event().is_some() {}
     parser.reset();
@@ -102,7 +102,7 @@ pub(crate) fn read<'a>(options: Options, pieces: impl IntoIterator<Item = &'a [u
     decoded.seen
 }
 
-/// A line for each event of a text in pieces, with `|` where a piece ends.
+/// A line for each event of a text in chunks, with `|` at the end of each chunk.
 fn log(options: Options, pieces: &[&str]) -> String {
     let mut parser = JsonlParser::new(options.partials(true));
     let mut lines = Vec::new();
@@ -148,12 +148,12 @@ fn deltas_come_with_each_piece_and_before_the_record() {
 }
 
 #[test]
-fn without_asking_there_are_none() {
+fn partials_are_off_by_default() {
     let mut parser = JsonlParser::new(Options::lenient());
     parser.push("{\"a\":\"x\"}\n{\"b\":[");
     assert!(matches!(parser.next_event(), Some(Event::Record(_))));
     assert!(parser.next_event().is_none());
-    // A snapshot may be had all the same.
+    // Snapshots are available anyway.
     let snapshot = parser.snapshot().unwrap();
     assert_eq!((snapshot.start, snapshot.line, snapshot.column), (10, 2, 1));
     assert_eq!(snapshot.value.to_json(), "{\"b\":[]}");
@@ -166,14 +166,14 @@ fn without_asking_there_are_none() {
 }
 
 #[test]
-fn an_eager_record_has_its_deltas_first() {
+fn an_on_balance_record_has_its_deltas_first() {
     let options = Options::lenient().release(Release::OnBalance);
     assert_eq!(log(options.clone(), &["{\"a\":", "1}"]), "0:object | 0/a=1 0. <balanced> |");
     assert_eq!(log(options, &["{\"a\":1} {}"]), "0:object 0/a=1 0. <balanced> 8:object 8. <balanced> |");
 }
 
 #[test]
-fn what_is_rejected_was_told_as_far_as_it_had_come() {
+fn a_reject_has_the_deltas_of_earlier_chunks() {
     let lenient = Options::lenient();
     assert_eq!(
         log(lenient.clone(), &["{\"a\":1", ",\"b\":NaN}\n"]),
@@ -188,7 +188,7 @@ fn what_is_rejected_was_told_as_far_as_it_had_come() {
         "0:object 0/a:string 0/a+x | \
         <rejected malformed_json> 8:object 8. <newline> |"
     );
-    // Nothing of a fault is told that comes in one piece with what it is in.
+    // A fault that arrives in one chunk with its value yields no deltas.
     assert_eq!(log(lenient.clone(), &["{\"a\":1,\"b\":NaN}\n"]), "<rejected malformed_json> |");
     // Braces in prose.
     assert_eq!(
@@ -203,21 +203,21 @@ fn what_is_rejected_was_told_as_far_as_it_had_come() {
 }
 
 #[test]
-fn only_objects_are_told() {
+fn only_objects_have_deltas() {
     let nothing = |log: String| assert!(!log.contains([':', '+', '=']), "{log}");
     nothing(log(Options::lenient(), &["see [1", ",2] and ", "[[\"x", "\"]]\n"]));
     nothing(log(Options::strict(), &["\"te", "xt\"\n12", "3\n[", "1]\n"]));
 }
 
 #[test]
-fn bytes_that_are_no_text_reject_the_line() {
+fn bytes_that_are_not_utf8_reject_the_line() {
     let seen = read(Options::lenient(), [&b"{\"a\":\"x"[..], b"\xC3", b"\xA9\xFF", b"\"}\n{}\n"]);
     assert_eq!(seen.len(), 2);
     assert_eq!(seen[0], Seen::Finding(Code::InvalidUtf8));
 }
 
 #[test]
-fn a_cut_character_waits() {
+fn a_split_character_waits() {
     let mut parser = JsonlParser::new(Options::strict().partials(true));
     let mut log = Vec::new();
     for piece in ["{\"a\":\"😀é".as_bytes(), b"\"}\n"].concat().chunks(1) {
@@ -230,7 +230,7 @@ fn a_cut_character_waits() {
 }
 
 #[test]
-fn places_are_those_of_the_record() {
+fn positions_are_those_of_the_record() {
     let mut parser = JsonlParser::new(Options::lenient().partials(true));
     parser.push("\u{feff}Sure:\n  1. {\"a\":");
     let mut places = Vec::new();
@@ -244,9 +244,9 @@ fn places_are_those_of_the_record() {
     assert_eq!((snapshot.start, snapshot.line, snapshot.column), (14, 2, 6));
 }
 
-/// What is not taken is not lost, and a record waits until all of it was told.
+/// Events not taken are not lost, and a record waits until all its deltas have been yielded.
 #[test]
-fn events_may_be_left_for_later() {
+fn events_may_be_taken_later() {
     let mut parser = JsonlParser::new(Options::lenient().partials(true));
     parser.push("{\"a\":1,");
     assert_eq!(parser.next_event().map(line).as_deref(), Some("0:object"));

@@ -5,7 +5,7 @@ use tokenline_core::{Event, JsonlParser, Options};
 
 const TOKEN: usize = 4;
 
-/// An order with many items, of at least so many bytes.
+/// An order with many items, of at least this many bytes.
 fn order(bytes: usize) -> String {
     let mut out = r#"{"id":"order_1","items":["#.to_owned();
     while out.len() < bytes {
@@ -21,7 +21,7 @@ fn order(bytes: usize) -> String {
     out + "\"}\n"
 }
 
-/// The most that is looked at for one token.
+/// The most bytes examined for one token.
 fn most_for_a_token(document: &str, with_snapshots: bool) -> u64 {
     let mut parser = Parser::new();
     let (mut most, mut before) = (0, 0);
@@ -39,18 +39,18 @@ fn most_for_a_token(document: &str, with_snapshots: bool) -> u64 {
 }
 
 #[test]
-fn a_push_costs_what_it_brings() {
+fn a_push_costs_its_new_bytes() {
     for with_snapshots in [false, true] {
         let small = most_for_a_token(&order(2_000), with_snapshots);
         let large = most_for_a_token(&order(500_000), with_snapshots);
         assert_eq!(large, small);
-        // Twice the token, the name that ends in it, and what is open.
+        // Twice the token, the name that ends in it, and the open containers.
         assert!(large <= 2 * TOKEN as u64 + 8 + 4 * u64::from(with_snapshots), "{large}");
     }
 }
 
 #[test]
-fn so_does_a_push_of_records() {
+fn a_push_of_records_costs_its_new_bytes() {
     let most = |bytes| {
         let mut parser = JsonlParser::new(Options::lenient().partials(true));
         let (mut most, mut before) = (0, 0);
@@ -68,10 +68,10 @@ fn so_does_a_push_of_records() {
     assert!(small <= 3 * TOKEN as u64 + 12, "{small}");
 }
 
-/// Records in which a model makes each value's path far longer than the value.
+/// Records with paths far longer than their values.
 fn long_paths() -> [String; 3] {
     let name = "name".repeat(5_000);
-    // Unequal to each other, so that each is looked at where names are compared.
+    // All different, so that each is examined when names are compared.
     let members: Vec<_> = (0..20_000).map(|member| format!("\"{member}\":0")).collect();
     let many = format!("{{\"{name}\":{{{}}}}}\n", members.join(","));
     let escaped = format!("{{\"\\n{name}\":[{}0]}}\n", "\"\\n\",".repeat(20_000));
@@ -80,7 +80,7 @@ fn long_paths() -> [String; 3] {
     [many, escaped, deep]
 }
 
-/// A name is looked at once, not with everything that is below it.
+/// A name is examined once, not for everything below it.
 #[test]
 fn the_work_does_not_grow_with_the_path() {
     for document in long_paths() {
@@ -89,7 +89,7 @@ fn the_work_does_not_grow_with_the_path() {
         for end in [document.len() / 3, document.len()] {
             let _ = parser.resume(&document[..end]);
             while let Some(delta) = parser.next_delta(&document[..end]) {
-                // Neither does a search for one place.
+                // Searching for one place does not grow either.
                 assert!(!delta.is_at("/name/0/tags"));
                 assert!(delta.depth < 128);
                 deltas += 1;
@@ -100,18 +100,18 @@ fn the_work_does_not_grow_with_the_path() {
     }
 }
 
-/// What a delta tells is new: names, text and literals come to no more than the document.
+/// Deltas contain only what is new: names, text and literals together are no longer than the document.
 #[test]
-fn deltas_come_to_no_more_than_the_document() {
+fn deltas_are_no_longer_than_the_document() {
     for document in long_paths() {
         for piece in [7, document.len()] {
             let mut parser = JsonlParser::new(Options::strict().partials(true));
-            let mut told = 0;
+            let mut yielded = 0;
             for piece in document.as_bytes().chunks(piece) {
                 parser.push(piece.to_vec());
                 while let Some(event) = parser.next_event() {
                     let Event::Partial(partial) = event else { continue };
-                    told += match (partial.value.change, partial.value.key) {
+                    yielded += match (partial.value.change, partial.value.key) {
                         (Change::Open(_), Some(Key::Name(name))) => name.len(),
                         (Change::Append(text), _) => text.len(),
                         (Change::Set(value), Some(Key::Name(name))) => name.len() + value.raw().len(),
@@ -120,7 +120,11 @@ fn deltas_come_to_no_more_than_the_document() {
                     };
                 }
             }
-            assert!(told > document.len() / 4 && told <= document.len(), "{told} of {}", document.len());
+            assert!(
+                yielded > document.len() / 4 && yielded <= document.len(),
+                "{yielded} of {}",
+                document.len()
+            );
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use tokenline_core::{CallFormat, Options, Release};
 
-use crate::common::{Seen, at_every_cut};
+use crate::common::{Seen, at_every_split};
 use crate::faults::{Faults, excerpt, guarded, records, rejects, run, shown};
 use crate::pool::{Document, blocks, documents};
 use crate::random::Random;
@@ -11,13 +11,13 @@ use crate::text::{is_open_at_end, lines};
 fn settings() -> [(&'static str, Options); 4] {
     [
         ("lenient", Options::lenient()),
-        ("eager", Options::lenient().release(Release::OnBalance)),
+        ("on balance", Options::lenient().release(Release::OnBalance)),
         ("items", Options::lenient().items("/items").expect("a pointer")),
         ("calls", Options::lenient().calls(CallFormat::Auto)),
     ]
 }
 
-/// What is found in a text in which nothing is to be found.
+/// Checks that a text of prose yields no records or rejects.
 pub(crate) fn expect_prose(faults: &mut Faults, place: &str, input: &str, seen: Result<Vec<Seen>, String>) {
     faults.checked();
     let seen = match seen {
@@ -34,10 +34,10 @@ pub(crate) fn expect_prose(faults: &mut Faults, place: &str, input: &str, seen: 
 }
 
 #[test]
-fn prose_is_not_a_broken_record() {
+fn prose_is_not_a_malformed_record() {
     let mut faults = Faults::default();
     for Document { name, text } in documents() {
-        // One setting is enough to be shown.
+        // One setting is enough to report.
         settings().iter().all(|(setting, options)| {
             let before = faults.count();
             expect_prose(&mut faults, &format!("{name}, {setting}"), &text, run(options, text.as_bytes()));
@@ -48,10 +48,10 @@ fn prose_is_not_a_broken_record() {
 }
 
 #[test]
-fn prose_at_every_cut() {
+fn prose_at_every_split() {
     let mut faults = Faults::default();
     for Document { name, text } in blocks() {
-        let seen = guarded(|| at_every_cut(Options::lenient(), text.as_bytes()));
+        let seen = guarded(|| at_every_split(Options::lenient(), text.as_bytes()));
         faults.checked();
         if let Err(message) = seen {
             faults.add("panic", &name, &excerpt(message.as_bytes(), 300));
@@ -60,7 +60,7 @@ fn prose_at_every_cut() {
     faults.report();
 }
 
-/// What each inserted record is, by its number.
+/// A record by its number.
 fn record(id: usize) -> String {
     match id % 5 {
         0 => format!(r#"{{"id":{id}}}"#),
@@ -73,8 +73,8 @@ fn record(id: usize) -> String {
     }
 }
 
-/// A document with records on lines of their own, and whether one of them stands behind an open bracket of
-/// the document, so that the two make an array or object that may be a broken one.
+/// A document with records on lines of their own, and whether one of them follows an open bracket of the
+/// document. The two may then form a malformed array or object.
 fn with_records(seed: u64, text: &str) -> (String, Vec<String>, bool) {
     let mut random = Random::new(seed);
     let starts = lines(text).into_iter().map(|line| line.start);
@@ -135,12 +135,12 @@ fn records_between_lines_of_prose_are_delivered() {
     faults.report();
 }
 
-/// What an empty object in running text comes to is what the test above is about.
+/// The test above covers empty objects in running text.
 fn is_empty(record: &str) -> bool {
     record.trim_start_matches('{').trim() == "}"
 }
 
-/// The first record that is lost or invented, or that all are there in another order.
+/// The first record that is missing or unexpected, or a difference in order.
 fn difference<'a>(found: &[&'a str], expected: &'a [String]) -> Option<(&'static str, &'a str)> {
     if found == expected {
         return None;
@@ -154,16 +154,16 @@ fn difference<'a>(found: &[&'a str], expected: &'a [String]) -> Option<(&'static
     })
 }
 
-/// The text around the first place where this stands.
+/// The text around the first occurrence.
 fn around(input: &str, what: &str) -> String {
     let at = input.find(what).unwrap_or(0);
     let from = (0..=at.saturating_sub(80)).rfind(|from| input.is_char_boundary(*from)).unwrap_or(0);
     excerpt(&input.as_bytes()[from..], 160)
 }
 
-/// A line whose brackets balance and in which no string is left open hides nothing that stands behind it.
+/// A line with balanced brackets and no unclosed string hides nothing that follows it.
 #[test]
-fn records_behind_prose_on_its_line_are_delivered() {
+fn records_after_prose_on_its_line_are_delivered() {
     let mut faults = Faults::default();
     let expected = ["{\"id\":1}".to_owned()];
     for Document { name, text } in blocks() {

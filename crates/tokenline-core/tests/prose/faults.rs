@@ -1,4 +1,4 @@
-//! What a test found wrong, all of it before it fails.
+//! Collects all faults that a test finds before it fails.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -29,7 +29,7 @@ impl Faults {
         self.counts.values().sum()
     }
 
-    /// Notes a fault of this kind, at this place, in a line or two.
+    /// Adds a fault of this kind at this place, described in a line or two.
     pub(crate) fn add(&mut self, kind: &'static str, place: &str, detail: &str) {
         *self.counts.entry(kind).or_default() += 1;
         let shown = self.shown.entry(kind).or_default();
@@ -38,13 +38,13 @@ impl Faults {
         }
     }
 
-    /// Fails if there are any.
+    /// Fails if there are any faults.
     #[track_caller]
     pub(crate) fn report(self) {
         assert!(self.checked > 0, "nothing was checked");
         let count = self.count();
         let (checked, counts, mut shown) = (self.checked, self.counts, self.shown);
-        // What weighs most comes first.
+        // The most frequent first.
         let first = ["panic", "lost", "invented"].into_iter().filter_map(|kind| shown.remove(kind));
         let shown: Vec<String> =
             first.collect::<Vec<_>>().into_iter().chain(shown.into_values()).flatten().collect();
@@ -53,13 +53,13 @@ impl Faults {
     }
 }
 
-/// The events of an input in one piece. What the decoder asserts, such as its bound on the bytes
+/// The events of an input in one chunk. A failed assertion of the decoder, such as its bound on the bytes
 /// examined, is a fault as well.
 pub(crate) fn run(options: &Options, input: &[u8]) -> Result<Vec<Seen>, String> {
     guarded(|| decode(options, [input]))
 }
 
-/// What this comes to, or the message of its panic.
+/// The events, or the message of a panic.
 pub(crate) fn guarded(decode: impl FnOnce() -> Vec<Seen>) -> Result<Vec<Seen>, String> {
     catch_unwind(AssertUnwindSafe(decode)).map_err(|panic| {
         let text = panic.downcast_ref::<String>().map(String::as_str);
@@ -83,14 +83,14 @@ pub(crate) fn records(seen: &[Seen]) -> impl Iterator<Item = &str> {
     })
 }
 
-/// A diagnostic and the line that it is about.
+/// A diagnostic with the line it refers to.
 pub(crate) fn shown(diagnostic: &Diagnostic, input: &[u8]) -> String {
     let line = input.split(|byte| *byte == b'\n').nth(diagnostic.line as usize - 1).unwrap_or_default();
     let span = diagnostic.span;
     format!("{diagnostic}, {}..{} in: {}", span.start, span.end, excerpt(line, 100))
 }
 
-/// Some bytes on one line, cut if they are many.
+/// Bytes on one line, shortened if there are many.
 pub(crate) fn excerpt(bytes: &[u8], most: usize) -> String {
     let mut text = String::new();
     let all = String::from_utf8_lossy(bytes);

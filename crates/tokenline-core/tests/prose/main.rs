@@ -1,4 +1,4 @@
-//! Prose is not a broken record, and what is broken swallows no record: articles, derivations, code and
+//! Prose is not a malformed record, and malformed text swallows no record: articles, derivations, code and
 //! logs, alone and with records between their lines; and records among lines of garbage.
 
 #[path = "../common/mod.rs"]

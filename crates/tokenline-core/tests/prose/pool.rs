@@ -1,7 +1,7 @@
-//! Documents of prose: the blocks of `fixtures/prose`, each alone and several together.
+//! Documents of prose: the blocks of `fixtures/prose`, alone and combined.
 
 use crate::random::Random;
-use crate::text::{is_meant, is_open_at_end, lines, openers, value_end};
+use crate::text::{is_intended, is_open_at_end, lines, openers, value_end};
 
 macro_rules! files {
     ($($name:literal),+) => {
@@ -23,7 +23,7 @@ pub(crate) struct Document {
     pub(crate) text: String,
 }
 
-/// Every block by itself.
+/// Every block on its own.
 pub(crate) fn blocks() -> Vec<Document> {
     let mut blocks = Vec::new();
     for (file, text) in FILES {
@@ -35,7 +35,7 @@ pub(crate) fn blocks() -> Vec<Document> {
     blocks
 }
 
-/// Every block by itself, then several together.
+/// Every block on its own, then several combined.
 pub(crate) fn documents() -> Vec<Document> {
     let mut documents = blocks();
     let generated: Vec<_> = (0..GENERATED).map(|seed| generate(seed, &documents)).collect();
@@ -76,8 +76,8 @@ fn generate(seed: u64, blocks: &[Document]) -> Document {
     Document { name: format!("generated {seed} ({})", names.join(", ")), text }
 }
 
-/// The pool is what the tests take it for: no whole object, nothing that was meant for a record outside the
-/// fences of other languages, no array alone on its lines, and nothing left open.
+/// Checks what the tests assume: no complete object, no attempt at a record outside the fences of other
+/// languages, no array alone on its lines, and nothing left open.
 #[test]
 fn every_block_is_prose() {
     let blocks = blocks();
@@ -103,7 +103,7 @@ fn every_block_is_prose() {
             if is_alone {
                 wrong.push(format!("{name}: a value alone on its lines: {}", line.text));
             }
-            if is_object && !line.in_fence && is_meant(text, at) {
+            if is_object && !line.in_fence && is_intended(text, at) {
                 wrong.push(format!("{name}: meant for a record: {}", line.text));
             }
         }

@@ -1,5 +1,5 @@
-//! Recorded reasoning and answers in prose. They are not part of this repository: `TOKENLINE_RECORDINGS` names
-//! the folder that has them.
+//! Recorded reasoning and responses in prose. They are not in this repository: `TOKENLINE_RECORDINGS` names
+//! their folder.
 #![allow(clippy::disallowed_methods, reason = "recordings are files")]
 
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use tokenline_core::Options;
 use crate::documents::expect_prose;
 use crate::faults::{Faults, run};
 
-/// The texts of a recording, one payload a line: reasoning, and what the response says beside it.
+/// The texts of a recording, one payload per line: reasoning, and the rest of the response.
 fn texts(payloads: &str) -> [String; 2] {
     let [mut reasoning, mut answer] = [String::new(), String::new()];
     for line in payloads.lines() {

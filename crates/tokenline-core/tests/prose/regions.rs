@@ -1,11 +1,11 @@
-//! What an open bracket takes with it, and what it does not; and a thinking block that nothing closes.
+//! What an open bracket rejects, and what it does not; and unclosed thinking blocks.
 
 use tokenline_core::{Code, Options, Release};
 
-use crate::common::{Seen, at_every_cut};
+use crate::common::{Seen, at_every_split};
 use crate::faults::{Faults, excerpt, guarded, records, rejects};
 
-/// An input, the records that it yields, and the codes of its rejects where these are certain.
+/// An input, its records, and the codes of its rejects if they are certain.
 type Row = (&'static str, &'static [&'static str], Option<&'static [Code]>);
 
 const NONE: Option<&[Code]> = Some(&[]);
@@ -19,7 +19,7 @@ fn check(options: &Options, rows: &[Row]) {
     for (input, expected, codes) in rows {
         faults.checked();
         let place = excerpt(input.as_bytes(), 200);
-        let seen = match guarded(|| at_every_cut(options, input.as_bytes())) {
+        let seen = match guarded(|| at_every_split(options, input.as_bytes())) {
             Ok(seen) => seen,
             Err(message) => {
                 faults.add("panic", &place, &message);
@@ -58,7 +58,7 @@ fn a_region_is_one_value_while_the_grammar_holds() {
 }
 
 #[test]
-fn what_was_closed_in_a_region_that_fails_is_delivered() {
+fn closed_values_of_a_failed_region_are_delivered() {
     check(
         &Options::lenient(),
         &[
@@ -89,9 +89,9 @@ fn what_was_closed_in_a_region_that_fails_is_delivered() {
     );
 }
 
-/// What was complete is delivered, also where the array of records itself is cut.
+/// Complete elements are delivered even if the array of records is truncated.
 #[test]
-fn the_last_element_of_a_root_array_that_is_cut() {
+fn the_last_element_of_a_truncated_root_array() {
     check(
         &Options::lenient(),
         &[
@@ -107,7 +107,7 @@ fn the_last_element_of_a_root_array_that_is_cut() {
     );
 }
 
-/// An array that is well formed is no reject either where the code of another language has it.
+/// A well-formed array in the code of another language is not a reject either.
 #[test]
 fn arrays_of_code() {
     check(
@@ -122,7 +122,7 @@ fn arrays_of_code() {
 }
 
 #[test]
-fn what_belongs_to_a_region_that_fails_is_no_record() {
+fn a_failed_region_yields_no_records() {
     check(
         &Options::lenient(),
         &[
@@ -172,7 +172,7 @@ fn arrays_without_objects() {
 }
 
 #[test]
-fn a_record_was_meant() {
+fn intended_records() {
     check(
         &Options::lenient(),
         &[
@@ -201,7 +201,7 @@ fn a_record_was_meant() {
 }
 
 #[test]
-fn items_likewise() {
+fn items_follow_the_same_rules() {
     check(
         &Options::lenient().items("/items").expect("a pointer"),
         &[
@@ -220,7 +220,7 @@ fn items_likewise() {
                 &["{\"id\":1}", "{\"id\":2}"],
                 None,
             ),
-            // A bad member harms itself, as on one line.
+            // A malformed member affects only itself, as on one line.
             (
                 "{\"n\":NaN,\n  \"items\":[{\"in\":1}]}\n{\"items\":[{\"id\":2}]}\n",
                 &["{\"in\":1}", "{\"id\":2}"],
@@ -231,7 +231,7 @@ fn items_likewise() {
     );
 }
 
-/// Released on balance or not, an empty object behind text is prose.
+/// On balance or not, an empty object after text is prose.
 #[test]
 fn prose_is_prose_when_records_are_released_on_balance() {
     check(
@@ -244,11 +244,11 @@ fn prose_is_prose_when_records_are_released_on_balance() {
 }
 
 #[test]
-fn a_thinking_block_that_nothing_closes() {
+fn an_unclosed_thinking_block() {
     check(
         &Options::lenient(),
         &[
-            // Behind text or records it hides nothing.
+            // After text or records it hides nothing.
             (
                 "Here they are:\n<think>\nhmm {x}\n{\"id\":1}\n{\"id\":2}\n",
                 &["{\"id\":1}", "{\"id\":2}"],
@@ -264,14 +264,14 @@ fn a_thinking_block_that_nothing_closes() {
             ("{\"id\":1}\n<think>\n{\"id\":2", &["{\"id\":1}"], None),
             ("<think>a {\"in\":1}</think>\ntext\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], None),
             ("text\n<think>\n<think>\n{\"id\":1}\n", &["{\"id\":1}"], None),
-            // One that is closed is reasoning wherever it stands.
+            // A closed block is reasoning anywhere.
             ("text\n<think>\n{\"in\":1}\n</think>\n{\"id\":1}\n", &["{\"id\":1}"], None),
         ],
     );
-    // One that opens the response is reasoning that was cut, and that is said.
+    // A block that opens the response is truncated reasoning, and reported.
     for input in ["<think>\nhmm\n{\"in\":1}\n", "\n  <think>{\"in\":1}", "<think>\n{\"in\":1}\n{\"in\":2}\n"]
     {
-        let seen = at_every_cut(Options::lenient(), input.as_bytes());
+        let seen = at_every_split(Options::lenient(), input.as_bytes());
         assert_eq!(records(&seen).count(), 0, "{input}");
         assert!(rejects(&seen).count() > 0, "{input}");
     }

@@ -1,4 +1,4 @@
-//! What a text's lines are: in a code fence or not, behind an open bracket or not.
+//! Classifies a text's lines: inside a code fence or not, after an open bracket or not.
 
 use tokenline_core::json::{Parser, Step};
 
@@ -8,11 +8,11 @@ pub(crate) struct Line<'a> {
     pub(crate) text: &'a str,
     /// Where it begins in the text.
     pub(crate) start: usize,
-    /// Whether it stands in a code fence, or begins or ends one.
+    /// Whether it is inside a code fence, or begins or ends one.
     pub(crate) in_fence: bool,
 }
 
-/// The lines, without their line ends.
+/// The lines, without their line endings.
 pub(crate) fn lines(text: &str) -> Vec<Line<'_>> {
     let mut open: Option<&str> = None;
     let mut start = 0;
@@ -38,7 +38,7 @@ pub(crate) fn openers(text: &str) -> impl Iterator<Item = usize> {
     text.bytes().enumerate().filter(|(_, byte)| matches!(byte, b'{' | b'[')).map(|(at, _)| at)
 }
 
-/// Where the JSON value that begins here ends, if there is a whole one.
+/// The end of the JSON value that begins here, if it is complete.
 pub(crate) fn value_end(text: &str, at: usize) -> Option<usize> {
     match Parser::new().resume(&text[at..]) {
         Step::Complete { end } => Some(at + end),
@@ -46,14 +46,14 @@ pub(crate) fn value_end(text: &str, at: usize) -> Option<usize> {
     }
 }
 
-/// Whether some bracket of the text is still open at its end, and nothing behind it breaks the grammar but
-/// for commas, which may be missing or doubled.
+/// Whether a bracket of the text is still open at its end, and the text after it fits the grammar, apart from
+/// missing or repeated commas.
 pub(crate) fn is_open_at_end(text: &str) -> bool {
     openers(text)
         .any(|at| matches!(Parser::new().resume(&text[at..]), Step::NeedMore) || ends_open(&text[at..]))
 }
 
-/// Whether this is a bracket and then nothing but scalars, commas and further brackets.
+/// Whether this is a bracket followed only by scalars, commas and brackets.
 fn ends_open(text: &str) -> bool {
     let inside = text[1..].trim();
     text.starts_with('[')
@@ -62,9 +62,9 @@ fn ends_open(text: &str) -> bool {
         })
 }
 
-/// Whether a record was meant by what begins at `at` with `{`: at the start of a line, list marks apart,
-/// a name in quotes, or a bare one and a colon; elsewhere a name in quotes and a colon.
-pub(crate) fn is_meant(text: &str, at: usize) -> bool {
+/// Whether the `{` at `at` begins an intended record: at the start of a line or after a list marker, a quoted
+/// name, or a bare one and a colon; elsewhere a quoted name and a colon.
+pub(crate) fn is_intended(text: &str, at: usize) -> bool {
     let before = text[..at].rsplit('\n').next().unwrap_or_default().trim();
     let is_mark = matches!(before, "" | "-" | "*" | "+" | "•")
         || before.strip_suffix(['.', ')']).is_some_and(|number| number.parse::<u32>().is_ok());

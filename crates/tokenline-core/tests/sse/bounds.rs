@@ -1,4 +1,4 @@
-//! Limits, and what decoding costs.
+//! Limits, and the cost of decoding.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::{decode_every_way, limits};
 // Limits.
 
 #[test]
-fn a_line_beyond_the_limit_costs_its_event_only() {
+fn a_line_beyond_the_limit_rejects_only_its_event() {
     let line = "data: 0123456789";
     for ending in ["\n", "\r", "\r\n"] {
         let input = format!("data: a\n\nevent: e\n{line}\nid: 9\ndata: b\n\ndata: c\n\n");
@@ -33,7 +33,7 @@ fn a_line_beyond_the_limit_costs_its_event_only() {
 }
 
 #[test]
-fn an_event_beyond_the_limit_costs_nothing_else() {
+fn an_event_beyond_the_limit_affects_nothing_else() {
     let input = "data: a\n\nid: 1\ndata: 0123\ndata: 5678\ndata: more\nid: 2\n\ndata: c\n\n";
     let all = decode_every_way(input.as_bytes(), limits(100, 14));
     assert_eq!(all.data(), ["a", "0123\n5678\nmore", "c"]);
@@ -86,7 +86,7 @@ fn an_endless_line_is_dropped_as_it_arrives() {
     for _ in 0..1024 {
         assert_eq!(decoder.decode(&chunk).item, None);
     }
-    // Its fields are private; what it holds is not.
+    // Its fields are private, so check the memory held.
     assert!(format!("{decoder:?}").contains("buffered: 0,"));
     let SseDecoded { consumed, item } = decoder.decode(b"\n\ndata: y\n\n");
     let Some(SseItem::Rejected(diagnostic)) = item else { panic!("{item:?}") };
@@ -125,9 +125,9 @@ fn a_warm_buffer_is_reused() {
     assert_eq!(places.len(), 1);
 }
 
-/// A decoder that looked at an open line again with each chunk would take many minutes here.
+/// A decoder that rescanned an open line with each chunk would take many minutes here.
 #[test]
-fn single_bytes_cost_what_they_weigh() {
+fn single_bytes_take_linear_time() {
     const SIZE: usize = 8 * 1024 * 1024;
     for input in [
         ["data: ", &"x".repeat(SIZE), "\n\n"].concat(),

@@ -1,4 +1,4 @@
-//! Random lines in random pieces, against the reference.
+//! Random lines in random chunks, compared with the reference.
 
 use proptest::prelude::*;
 use tokenline_core::Limits;

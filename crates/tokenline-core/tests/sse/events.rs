@@ -1,4 +1,4 @@
-//! What web-platform-tests leave open: line endings, bad bytes, places, and the end of the input.
+//! What web-platform-tests leave open: line endings, invalid bytes, positions, and the end of the input.
 
 use tokenline_core::sse::{SseDecoder, SseItem};
 use tokenline_core::{Code, Limits, Span};
@@ -14,7 +14,7 @@ fn every_line_ending_reads_the_same() {
         let decoded = decode_fixture(input.replace('\n', ending));
         assert_eq!(decoded.events(), expected, "{ending:?}");
     }
-    // LF CR is two line ends.
+    // LF CR is two line endings.
     assert_eq!(decode_fixture("data:1\n\rdata:2\n\n").data(), ["1", "2"]);
 }
 
@@ -121,7 +121,7 @@ fn the_end_inside_an_event_is_reported() {
 }
 
 #[test]
-fn a_truncated_event_is_a_diagnostic_for_who_wants_one() {
+fn a_truncated_event_is_a_diagnostic_on_request() {
     let mut decoder = SseDecoder::default();
     assert_eq!(decoder.decode(b": hi\n\ndata: x\n").item, None);
     let Some(SseItem::Incomplete(event)) = decoder.finish() else { panic!() };

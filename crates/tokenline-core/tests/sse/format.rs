@@ -1,4 +1,4 @@
-//! The cases of web-platform-tests' `eventsource/format-*`, by their names, and those next to them.
+//! The cases of web-platform-tests' `eventsource/format-*`, by their names, and similar ones.
 
 use std::time::Duration;
 
@@ -6,8 +6,8 @@ use tokenline_core::Span;
 
 use crate::{Item, decode_fixture};
 
-// Their server ends every message with a blank line, which is written out here. The `format-mime-*`
-// ones concern HTTP.
+// Their server ends every message with a blank line, which is explicit here. The `format-mime-*` cases
+// concern HTTP.
 
 #[test]
 fn format_bom() {
@@ -23,7 +23,7 @@ fn format_bom_2() {
 }
 
 #[test]
-fn a_partial_bom_is_no_bom() {
+fn a_partial_bom_is_not_a_bom() {
     for partial in [&b"\xEF"[..], b"\xEF\xBB"] {
         let decoded = decode_fixture([partial, b"data:1\n\ndata:2\n\n"].concat());
         assert_eq!(decoded.data(), ["2"]);

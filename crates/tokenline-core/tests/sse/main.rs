@@ -1,4 +1,4 @@
-//! Server-sent events: the standard's rules, the limits, and that no cut makes a difference.
+//! Server-sent events: the standard's rules, the limits, and the same events however the input is split.
 
 mod bounds;
 mod chunkings;
@@ -12,7 +12,7 @@ use reference::reference;
 use tokenline_core::sse::{SseDecoded, SseDecoder, SseEvent, SseItem};
 use tokenline_core::{Diagnostic, Limits, Span};
 
-// What a decoder says about a whole stream, owned.
+// The result of decoding a complete stream, owned.
 
 #[derive(Clone, Debug, PartialEq)]
 struct Owned {
@@ -88,7 +88,7 @@ impl Decoded {
     }
 }
 
-/// Decodes one stream, and holds the decoder to its contract on the way.
+/// Decodes one stream, and checks the decoder's contract.
 fn decode<'c>(decoder: &mut SseDecoder, chunks: impl IntoIterator<Item = &'c [u8]>) -> Decoded {
     let mut items = Vec::new();
     let mut offset = decoder.offset();
@@ -118,7 +118,7 @@ fn decode<'c>(decoder: &mut SseDecoder, chunks: impl IntoIterator<Item = &'c [u8
     }
 }
 
-/// Decodes whole, byte by byte and at every cut, on a fresh decoder and on a used one.
+/// Decodes the input at once, byte by byte and split at every position, with a new decoder and a used one.
 fn decode_every_way(input: &[u8], limits: Limits) -> Decoded {
     let whole = decode(&mut SseDecoder::new(limits), [input]);
     assert_eq!(whole, reference(input, limits), "whole, and by the book");

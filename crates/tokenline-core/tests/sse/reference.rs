@@ -1,4 +1,4 @@
-//! The standard once more, as plainly as possible: all of the input at once, and a copy of everything.
+//! The standard again, as simply as possible: all of the input at once, and a copy of everything.
 
 use std::time::Duration;
 

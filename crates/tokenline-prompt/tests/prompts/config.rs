@@ -182,7 +182,7 @@ fn a_fault_in_the_flat_shape_is_told_with_key_and_place() {
                 "{\"prompt\": \"p\", \"response-type\": \"json\",\n\"schema\": {\"properties\": {\"a\": {\"type\": \"strin\"}}}}",
             ),
             Schema,
-            "template.a: schema: /properties/a/type: \"strin\" is none of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\" at line 2, column 41 of the value",
+            "template.a: schema: /properties/a/type: \"strin\" is not one of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\" at line 2, column 41 of the value",
         ),
         (
             template(r#"{"prompt": "p", "response-type": "jsonl", "object-schema": {"$ref": "http://a/b"}}"#),
@@ -278,7 +278,7 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
             "{\"prompts\": {\"a\": {\"prompt\": \"p\", \"response-type\": \"json\", \"schema\": {\n\"type\": 7}}}}",
             Json,
             Schema,
-            "prompts.a: schema: /type: 7 is none of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\" at line 2, column 9 of the file",
+            "prompts.a: schema: /type: 7 is not one of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\" at line 2, column 9 of the file",
         ),
         (
             "{\"prompts\": {\"a\": {\"prompt\": \"{{\"}}}",
@@ -351,7 +351,7 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
             "[prompts.a]\nprompt = 'p'\nresponse-type = 'json'\nschema = { type = 'strin' }",
             Toml,
             Schema,
-            "prompts.a: schema: /type: \"strin\" is none of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\"",
+            "prompts.a: schema: /type: \"strin\" is not one of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\"",
         ),
     ];
     for (text, format, kind, expected) in cases {
@@ -376,7 +376,7 @@ fn a_fault_in_code_is_told_with_its_key() {
     let error = with(Prompt::json("p").with_schema(json!({"type": "strin"})));
     assert_eq!(
         error.to_string(),
-        "prompts.a: schema: /type: \"strin\" is none of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\""
+        "prompts.a: schema: /type: \"strin\" is not one of \"array\", \"boolean\", \"integer\", \"null\", \"number\", \"object\", \"string\""
     );
     assert_eq!((error.key(), error.member(), error.place()), ("prompts.a", Some("schema"), None));
     let error = with(Prompt::text("p").with_terms("text"));

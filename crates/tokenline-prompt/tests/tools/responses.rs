@@ -77,7 +77,7 @@ fn an_answer_that_is_json_is_no_bad_call() {
     let response = r#"{"choices": [{"message": {"content": "{\"temperature\": 20}\n{\"name\": \"wether\", \"args\": {}}", "tool_calls": []}, "finish_reason": "stop"}]}"#;
     let (calls, rejected) = told(&parser("function_calling").parse(response));
     assert!(calls.is_empty());
-    assert_eq!(rejected, ["2:10: unknown_tool: no such tool; defined are `weather`, `now` (at /name)"]);
+    assert_eq!(rejected, ["2:10: unknown_tool: no such tool; defined tools: `weather`, `now` (at /name)"]);
 }
 
 #[test]

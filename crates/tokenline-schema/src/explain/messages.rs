@@ -40,7 +40,7 @@ pub(super) fn rule(keyword: &str, demand: &Owned, value: Value<'_>) -> String {
 /// The message for a value that has none of these types.
 pub(super) fn wrong_kind(types: &[&str], value: Value<'_>) -> String {
     let found = match value.kind() {
-        Kind::Number if types.contains(&"integer") => "a number that is no integer",
+        Kind::Number if types.contains(&"integer") => "a number that is not an integer",
         kind => kind.with_article(),
     };
     match types {

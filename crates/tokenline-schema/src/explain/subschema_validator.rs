@@ -69,17 +69,17 @@ impl SubschemaValidator {
 
     /// Whether a value fits the schema at a place.
     pub(super) fn fits(&self, place: &Place<'_>, value: Value<'_>) -> bool {
-        self.ask(&whole(&place.pointer), value)
+        self.ask(&schema_name(&place.pointer), value)
     }
 
     /// Whether a value keeps one rule of the schema at a place.
     pub(super) fn keeps(&self, place: &Place<'_>, keyword: &str, value: Value<'_>) -> bool {
-        self.ask(&rule(&place.pointer, keyword), value)
+        self.ask(&rule_name(&place.pointer, keyword), value)
     }
 
     /// Whether a member's name matches a pattern of `patternProperties`.
     pub(super) fn matches(&self, regex: &str, name: Value<'_>) -> bool {
-        self.ask(&pattern(regex), name)
+        self.ask(&pattern_name(regex), name)
     }
 
     fn ask(&self, part: &str, value: Value<'_>) -> bool {
@@ -87,15 +87,15 @@ impl SubschemaValidator {
     }
 }
 
-fn whole(pointer: &str) -> String {
+fn schema_name(pointer: &str) -> String {
     format!("#{pointer}")
 }
 
-fn rule(pointer: &str, keyword: &str) -> String {
+fn rule_name(pointer: &str, keyword: &str) -> String {
     format!("={pointer}/{keyword}")
 }
 
-fn pattern(regex: &str) -> String {
+fn pattern_name(regex: &str) -> String {
     format!("~{regex}")
 }
 
@@ -119,14 +119,14 @@ fn parts(document: &Document, base: &str) -> Map<String, Owned> {
             continue;
         }
         let reference = format!("{base}#{}", pointer::to_fragment(&place.pointer));
-        parts.insert(whole(&place.pointer), json!({ "$ref": reference }));
+        parts.insert(schema_name(&place.pointer), json!({ "$ref": reference }));
         for keyword in RULES {
             if let Some(schema) = rule_alone(&place, keyword) {
-                parts.insert(rule(&place.pointer, keyword), schema);
+                parts.insert(rule_name(&place.pointer, keyword), schema);
             }
         }
         for regex in place.names("patternProperties") {
-            parts.insert(pattern(regex), json!({ "pattern": regex }));
+            parts.insert(pattern_name(regex), json!({ "pattern": regex }));
         }
         open.extend(place.children());
         open.extend(place.reference());

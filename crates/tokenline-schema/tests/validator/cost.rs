@@ -1,4 +1,4 @@
-//! Schemas whose references and combinators multiply: refused, or judged soon.
+//! Schemas whose references and combinators multiply: rejected, or validated quickly.
 
 use std::time::{Duration, Instant};
 
@@ -7,10 +7,10 @@ use tokenline_core::Validate;
 use tokenline_core::json::Parser;
 use tokenline_schema::{SchemaErrorKind, SchemaOptions, SchemaValidator, ToolSet};
 
-/// Far beyond what any of these takes, far below what going all the ways would.
+/// Far longer than any of these takes, far shorter than following all paths would.
 const SOON: Duration = Duration::from_secs(5);
 
-/// `$defs` of which each is made from a reference to the next.
+/// `$defs`, each made from a reference to the next.
 fn chain(length: usize, link: impl Fn(Value) -> Value, last: Value) -> Value {
     let reference = |at: usize| json!({"$ref": format!("#/$defs/n{at}")});
     let mut defs: serde_json::Map<_, _> =
@@ -21,7 +21,7 @@ fn chain(length: usize, link: impl Fn(Value) -> Value, last: Value) -> Value {
 
 type Link = fn(Value) -> Value;
 
-/// The ways in which a schema can lead on to two references.
+/// The ways in which a schema can lead to two references.
 fn links() -> Vec<(&'static str, Link)> {
     vec![
         ("anyOf", |next| json!({"anyOf": [next, next]})),
@@ -44,7 +44,7 @@ fn links() -> Vec<(&'static str, Link)> {
 }
 
 #[track_caller]
-fn refused(schema: &Value, what: &str) -> tokenline_schema::SchemaError {
+fn rejected(schema: &Value, what: &str) -> tokenline_schema::SchemaError {
     let start = Instant::now();
     let error = SchemaValidator::new(schema).expect_err(what);
     assert_eq!(error.kind(), SchemaErrorKind::Cost, "{what}: {error}");
@@ -53,23 +53,23 @@ fn refused(schema: &Value, what: &str) -> tokenline_schema::SchemaError {
 }
 
 #[test]
-fn what_multiplies_is_refused_at_once() {
+fn multiplying_schemas_are_rejected_at_once() {
     for (what, link) in links() {
-        let error = refused(&chain(30, link, json!({"type": "integer"})), what);
+        let error = rejected(&chain(30, link, json!({"type": "integer"})), what);
         assert!(error.to_string().contains("references and combinators multiply"), "{what}: {error}");
     }
-    let error = refused(&chain(30, links()[0].1, json!(true)), "anyOf");
+    let error = rejected(&chain(30, links()[0].1, json!(true)), "anyOf");
     assert_eq!(
         error.to_string(),
         "/$defs/n19: references and combinators multiply: one value could be validated on 8189 paths, more than 4096; \
          refer to a subschema once, not from several alternatives"
     );
-    // Far more ways than can be counted.
-    refused(&chain(20_000, links()[0].1, json!(true)), "a long chain");
+    // Far more paths than can be counted.
+    rejected(&chain(20_000, links()[0].1, json!(true)), "a long chain");
 }
 
 #[test]
-fn however_it_refers() {
+fn all_kinds_of_references_multiply() {
     let multiply = |reference: &dyn Fn(usize) -> Value, definition: &dyn Fn(usize, Value) -> Value| {
         let next = |at: usize| json!({"anyOf": [reference(at + 1), reference(at + 1)]});
         let defs: serde_json::Map<_, _> = (0..=30)
@@ -87,22 +87,22 @@ fn however_it_refers() {
     let name = |at: usize| format!("n{at}");
     let anchors =
         multiply(&|at| json!({"$ref": format!("#n{at}")}), &|at, its| with("$anchor", name(at), its));
-    refused(&anchors, "anchors");
+    rejected(&anchors, "anchors");
     let ids = multiply(&|at| json!({"$ref": format!("n{at}")}), &|at, its| with("$id", name(at), its));
-    refused(&ids, "identifiers");
+    rejected(&ids, "identifiers");
     let uris = multiply(&|at| json!({"$ref": format!("https://example.com/#/$defs/n{at}")}), &|_, its| its);
-    refused(&uris, "URIs");
+    rejected(&uris, "URIs");
     let dynamic = multiply(&|at| json!({"$dynamicRef": format!("#n{at}")}), &|at, its| {
         with("$dynamicAnchor", name(at), its)
     });
-    refused(&dynamic, "dynamic references");
+    rejected(&dynamic, "dynamic references");
 }
 
 #[test]
-fn what_is_not_refused_is_judged_soon() {
+fn accepted_schemas_validate_quickly() {
     for (what, link) in links() {
         for last in [json!({"type": "string"}), json!({"not": {"type": "string"}})] {
-            // As long as it may be.
+            // As long as allowed.
             let (validator, length) = (1..30)
                 .rev()
                 .find_map(|length| {
@@ -125,7 +125,7 @@ fn what_is_not_refused_is_judged_soon() {
 }
 
 #[test]
-fn what_does_not_multiply_passes() {
+fn schemas_that_do_not_multiply_pass() {
     // Many alternatives, and many references to one.
     let constants: Vec<_> = (0..20_000).map(|at| json!({"const": at})).collect();
     let codes = json!({"$ref": "#/$defs/code"});
@@ -142,17 +142,17 @@ fn what_does_not_multiply_passes() {
     let mut defs: serde_json::Map<_, _> = names.iter().map(node).collect();
     defs.insert("expression".to_owned(), json!({"oneOf": expression}));
     assert!(SchemaValidator::new(&json!({"$ref": "#/$defs/expression", "$defs": defs})).is_ok());
-    // Structs in structs, which meet in none of the record's members.
+    // Nested structs that share no member of the record.
     let wide =
         |next: Value| json!({"properties": {"a": next, "b": next, "c": next}, "additionalProperties": false});
     assert!(SchemaValidator::new(&chain(60, wide, json!(true))).is_ok());
-    // What refers to itself, and to the rules of its own draft.
+    // A schema that refers to itself, and to the rules of its own draft.
     let own = json!({"$ref": "https://json-schema.org/draft/2020-12/schema", "not": {"$ref": "#/not"}});
     assert!(SchemaValidator::new(&own).is_ok());
 }
 
 #[test]
-fn how_much_is_too_much_can_be_said() {
+fn the_limit_can_be_set() {
     let schema = chain(30, |next| json!({"allOf": [next, {"properties": {"a": next}}]}), json!(true));
     assert!(SchemaValidator::new(&schema).is_err());
     assert!(SchemaOptions::new().max_paths(1 << 40).build(&schema).is_ok());
@@ -164,7 +164,7 @@ fn how_much_is_too_much_can_be_said() {
 }
 
 #[test]
-fn a_tool_is_named() {
+fn the_error_names_the_tool() {
     let parameters = chain(30, links()[0].1, json!(true));
     let error =
         ToolSet::from_json_str(&json!([{"name": "get", "parameters": parameters}]).to_string()).unwrap_err();

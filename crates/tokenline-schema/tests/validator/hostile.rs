@@ -1,4 +1,4 @@
-//! Schemas and records made to cost time, memory or secrecy.
+//! Schemas and records designed to cost time or memory, or to leak values.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ use tokenline_core::Validate;
 use tokenline_core::json::Parser;
 use tokenline_schema::{SchemaErrorKind, SchemaValidator};
 
-/// Far beyond what any of these takes, far below what exponential work would.
+/// Far longer than any of these takes, far shorter than exponential work would.
 const SOON: Duration = Duration::from_secs(5);
 
 #[test]
@@ -26,7 +26,7 @@ fn recursive_alternatives_take_no_exponential_time() {
         );
         assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     }
-    // Where the alternatives can be told apart, the way leads all the way down.
+    // If the alternatives can be told apart, the report leads all the way down.
     let node = |kind: &str| json!({"type": "object", "properties": {"k": {"const": kind}, "a": {"$ref": "#/$defs/n"}}, "required": ["k", "a"]});
     let schema =
         json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [node("x"), node("y"), {"type": "null"}]}}});
@@ -40,7 +40,7 @@ fn recursive_alternatives_take_no_exponential_time() {
 }
 
 #[test]
-fn a_million_elements_are_no_trouble() {
+fn a_million_elements_take_little_time() {
     let schema = json!({"items": {"type": "string", "minLength": 1}});
     let bad = format!("[{}0]", "0,".repeat(1_000_000));
     let start = Instant::now();
@@ -62,8 +62,8 @@ fn a_million_elements_are_no_trouble() {
 }
 
 #[test]
-fn past_the_budget_the_report_is_plain() {
-    // Three hundred schemas on the way to the fault, each of which judges the whole megabyte.
+fn beyond_the_budget_the_report_is_short() {
+    // Three hundred schemas on the path to the fault, each of which validates the whole megabyte.
     let schema = (0..300).fold(json!({"items": {"maximum": 0}}), |schema, _| json!({"allOf": [schema]}));
     let schema: Value = schema;
     let text = format!("[{}1]", "0,".repeat(500_000));
@@ -112,7 +112,7 @@ fn a_long_name_with_much_below_it_takes_little_memory() {
 }
 
 #[test]
-fn circles_of_references_end() {
+fn circular_references_end() {
     let schema = json!({"$ref": "#/$defs/a", "$defs": {
         "a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"$ref": "#/$defs/a", "not": {"$ref": "#/$defs/b"}},
     }});
@@ -123,7 +123,7 @@ fn circles_of_references_end() {
 
 #[test]
 fn messages_never_hold_the_records_values() {
-    // Strings, numbers and names of the record that no schema here has.
+    // Strings, numbers and names of the record that are in none of these schemas.
     const SECRET: &str = "s3cr3t";
     let mut random = Random(11);
     let mut parser = Parser::new();

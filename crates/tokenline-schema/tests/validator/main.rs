@@ -1,4 +1,4 @@
-//! The validator: its verdicts, its reports, and what is made to break it.
+//! The validator: verdicts, reports, and hostile input.
 
 mod cost;
 mod hostile;

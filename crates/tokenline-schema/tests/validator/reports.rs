@@ -1,10 +1,10 @@
-//! What is reported of invalid records: the rule, the two paths, the offset, the words.
+//! Reports of invalid records: the rule, the two paths, the offset, the message.
 
 use crate::support::check;
 use serde_json::json;
 
 #[test]
-fn each_rule_has_its_words() {
+fn each_rule_has_its_message() {
     let schema = json!({"properties": {
         "type": {"type": "string"},
         "types": {"type": ["string", "null", "integer"]},
@@ -45,7 +45,7 @@ fn each_rule_has_its_words() {
             ),
             (
                 r#"{"whole":1.5}"#,
-                "/whole | /properties/whole/type | expected type integer, found a number that is no integer",
+                "/whole | /properties/whole/type | expected type integer, found a number that is not an integer",
             ),
             (r#"{"const":{"a":[2]}}"#, r#"/const | /properties/const/const | must be {"a":[1]}"#),
             (r#"{"enum":"blue"}"#, r#"/enum | /properties/enum/enum | must be one of "red", "green", null"#),
@@ -163,7 +163,7 @@ fn each_rule_has_its_words() {
 #[test]
 fn places_behind_references() {
     let cases = [
-        // Anchors, identifiers and resources of their own.
+        // Anchors, identifiers and nested resources.
         (
             json!({"items": {"$ref": "#x"}, "$defs": {"a": {"$anchor": "x", "type": "null"}}}),
             "/0 | /$defs/a/type | expected type null, found a number",
@@ -184,7 +184,7 @@ fn places_behind_references() {
             json!({"$id": "https://example.com/a", "items": {"$id": "b", "$ref": "#/$defs/a", "$defs": {"a": {"type": "null"}}}, "$defs": {"a": true}}),
             "/0 | /items/$defs/a/type | expected type null, found a number",
         ),
-        // Not followed, but blamed when all else fits.
+        // Not followed, but reported if everything else fits.
         (
             json!({"$id": "https://example.com/a", "items": {"$ref": "b"}, "$defs": {"a": {"$id": "b", "type": "null"}}}),
             "/0 | /items/$ref | does not match the schema referred to",
@@ -193,7 +193,7 @@ fn places_behind_references() {
             json!({"items": {"$dynamicRef": "#x"}, "$defs": {"a": {"$dynamicAnchor": "x", "type": "null"}}}),
             "/0 | /items/$dynamicRef | does not match the schema referred to",
         ),
-        // Nothing counts beside `$ref` in older drafts.
+        // In older drafts `$ref` disables its siblings.
         (
             json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": {"$ref": "#/definitions/a", "type": "string"}, "definitions": {"a": {"maximum": 0}}}),
             "/0 | /definitions/a/maximum | more than the maximum 0",
@@ -212,7 +212,7 @@ fn places_behind_references() {
     }
 }
 
-/// Only names that the schema contains are shown; the offset and the rule still lead to the place.
+/// Only names in the schema are shown; the offset and the rule still identify the place.
 #[test]
 fn names_that_the_schema_does_not_contain_are_hidden() {
     use tokenline_core::Validate as _;

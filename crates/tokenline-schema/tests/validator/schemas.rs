@@ -1,9 +1,9 @@
-//! Schemas that cannot be used, and what is said of them.
+//! Unusable schemas, and their errors.
 
 use serde_json::{Value, json};
 use tokenline_schema::{SchemaError, SchemaErrorKind, SchemaValidator};
 
-fn refuse(schema: &Value) -> SchemaError {
+fn error_of(schema: &Value) -> SchemaError {
     SchemaValidator::new(schema).expect_err("refused")
 }
 
@@ -16,14 +16,14 @@ fn the_place_and_the_reason_in_one_line() {
         (
             json!({"properties": {"a": {"type": "strin"}}}),
             Invalid,
-            format!(r#"/properties/a/type: "strin" is none of {types}"#),
+            format!(r#"/properties/a/type: "strin" is not one of {types}"#),
         ),
         (
             json!({"properties": {"a": {"type": ["string", "nul"]}}}),
             Invalid,
-            format!(r#"/properties/a/type/1: "nul" is none of {types}"#),
+            format!(r#"/properties/a/type/1: "nul" is not one of {types}"#),
         ),
-        (json!({"type": 5}), Invalid, format!("/type: 5 is none of {types}")),
+        (json!({"type": 5}), Invalid, format!("/type: 5 is not one of {types}")),
         (json!({"minLength": "x"}), Invalid, r#"/minLength: "x" is not of type "integer""#.to_owned()),
         (
             json!({"items": {"minItems": -1}}),
@@ -68,28 +68,28 @@ fn the_place_and_the_reason_in_one_line() {
         (
             json!({"$schema": "https://example.com/mine"}),
             Draft,
-            r#"/$schema: "https://example.com/mine" is none of the drafts 4, 6, 7, 2019-09 and 2020-12"#
+            r#"/$schema: "https://example.com/mine" is not one of the drafts 4, 6, 7, 2019-09 and 2020-12"#
                 .to_owned(),
         ),
     ];
     for (schema, kind, expected) in cases {
-        let error = refuse(&schema);
+        let error = error_of(&schema);
         assert_eq!((error.kind(), error.to_string()), (kind, expected), "{schema}");
         assert!(schema.pointer(error.path()).is_some(), "{schema}: {error}");
     }
 }
 
 #[test]
-fn older_drafts_are_judged_by_their_own_rules() {
+fn older_drafts_are_validated_by_their_own_rules() {
     let four = json!({"$schema": "http://json-schema.org/draft-04/schema#", "exclusiveMinimum": 5});
-    assert_eq!(refuse(&four).to_string(), r#"/exclusiveMinimum: 5 is not of type "boolean""#);
+    assert_eq!(error_of(&four).to_string(), r#"/exclusiveMinimum: 5 is not of type "boolean""#);
     let seven = json!({"$schema": "http://json-schema.org/draft-07/schema#", "items": [{"type": "any"}]});
-    assert_eq!(refuse(&seven).path(), "/items/0/type");
+    assert_eq!(error_of(&seven).path(), "/items/0/type");
     // Recursive `anyOf` in the draft's own rules, deep inside the schema.
     let deep = (0..50).fold(json!({"type": "any"}), |schema, _| json!({"items": schema}));
     let mut deep = deep;
     deep["$schema"] = "http://json-schema.org/draft-07/schema#".into();
-    let error = refuse(&deep);
+    let error = error_of(&deep);
     assert_eq!(error.path(), format!("{}/type", "/items".repeat(50)));
 }
 

@@ -1,4 +1,4 @@
-//! Tool calls are judged by the tools' definitions.
+//! Tool calls are validated against tool definitions.
 
 use serde_json::json;
 use tokenline_core::json::Parser;
@@ -25,12 +25,12 @@ fn report(tools: &ToolSet, name: &str, parameters: &str) -> String {
 }
 
 #[test]
-fn calls_are_judged() {
+fn calls_are_validated() {
     let tools = ToolSet::from_json_str(TOOLS).unwrap().show_names(true);
     for (name, parameters, expected) in [
         ("weather", r#"{"city":"Paris"}"#, "valid"),
         ("now", r#"{"anything":1}"#, "valid"),
-        ("wether", "{}", "unknown_tool |  |  | no such tool; defined are `weather`, `now`"),
+        ("wether", "{}", "unknown_tool |  |  | no such tool; defined tools: `weather`, `now`"),
         ("weather", r#"{"days":1}"#, "invalid_parameters |  | /required | missing required member `city`"),
         (
             "weather",
@@ -48,7 +48,7 @@ fn calls_are_judged() {
     ] {
         assert_eq!(report(&tools, name, parameters), expected, "{name} {parameters}");
     }
-    assert_eq!(report(&ToolSet::default(), "x", "{}"), "unknown_tool |  |  | no such tool: none is defined");
+    assert_eq!(report(&ToolSet::default(), "x", "{}"), "unknown_tool |  |  | no such tool: no tools are defined");
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn definitions_that_cannot_be_used() {
             "expected a name in double quotes or `}`, found the end of the input at line 1 column 3",
         ),
         ("{}", Tool, "expected an array of tool definitions at line 1 column 1"),
-        ("[\n  1]", Tool, "tool definition 0 is no object at line 2 column 3"),
+        ("[\n  1]", Tool, "tool definition 0 is not an object at line 2 column 3"),
         (
             r#"[{"name":"a"},{"parameters":{}}]"#,
             Tool,
@@ -161,7 +161,7 @@ fn kinds_are_changed_on_request() {
         (r#"{"a":["1",2, "3"]}"#, r#"{"a":[1,2, 3]} /a/0 string>number /a/2 string>number"#),
         (r#"{"o":{"i/j":"1"}}"#, r#"{"o":{"i/j":1}} /o/i~1j string>number"#),
         (r#"{"o":"{\"i/j\":null}"}"#, r#"{"o":{"i/j":null}} /o string>object"#),
-        // What fits neither way is wrong as it came.
+        // Parameters that fit neither way are reported in their original form.
         (r#"{"i":"3.0"}"#, "invalid_parameters /parameters/i"),
         (r#"{"i":" 3"}"#, "invalid_parameters /parameters/i"),
         (r#"{"i":"three"}"#, "invalid_parameters /parameters/i"),

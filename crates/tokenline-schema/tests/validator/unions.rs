@@ -1,4 +1,4 @@
-//! Discriminated unions are reported as the one alternative that was meant.
+//! A discriminated union is reported as its intended alternative.
 
 use crate::support::check;
 use serde_json::json;
@@ -59,7 +59,7 @@ fn by_enums_numbers_and_optional_members() {
             (r#"{"v":2.0,"x":1}"#, "/x | /anyOf/0/properties/x/type | expected type string, found a number"),
             (r#"{"v":3}"#, " | /anyOf/1/required | missing required member `y`"),
             (r#"{"v":4}"#, "/v | /anyOf | must be one of 1, 2, 3"),
-            // Not required, so its absence tells nothing; the second cannot be meant without `y`.
+            // It is optional, so its absence means nothing; the second cannot be intended without `y`.
             (r#"{"x":1}"#, "/x | /anyOf/0/properties/x/type | expected type string, found a number"),
             (r#"{"x":1,"y":2}"#, " | /anyOf | matches none of the 2 alternatives"),
         ],
@@ -149,7 +149,7 @@ fn by_kind() {
             ("{}", " | /oneOf | must be one of \"a\", \"b\", \"c\", 1"),
         ],
     );
-    // Rules for members say nothing of a string.
+    // Rules for members do not apply to a string.
     check(
         &json!({"anyOf": [
             {"properties": {"k": {"const": 1}}, "required": ["k"], "minLength": 3},
@@ -157,7 +157,7 @@ fn by_kind() {
         ]}),
         &[("\"b\"", " | /anyOf | matches none of the 2 alternatives")],
     );
-    // Without any of this nobody can tell.
+    // Without any of this the alternatives cannot be told apart.
     check(
         &json!({"anyOf": [{"minLength": 3}, {"pattern": "^a"}]}),
         &[("\"b\"", " | /anyOf | matches none of the 2 alternatives")],
@@ -200,7 +200,7 @@ mod derived {
     use tokenline_schema::SchemaValidator;
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only their schemas are looked at")]
+    #[expect(dead_code, reason = "only their schemas are used")]
     #[serde(tag = "type", rename_all = "snake_case")]
     enum Tagged {
         Definition { entity: String, definition: String },
@@ -209,7 +209,7 @@ mod derived {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only their schemas are looked at")]
+    #[expect(dead_code, reason = "only their schemas are used")]
     struct Relation {
         subject: String,
         weight: Option<f64>,
@@ -217,7 +217,7 @@ mod derived {
     }
 
     #[derive(Deserialize, JsonSchema)]
-    #[expect(dead_code, reason = "only their schemas are looked at")]
+    #[expect(dead_code, reason = "only their schemas are used")]
     enum External {
         Unit,
         Other,

@@ -33,7 +33,7 @@ fn equal_jsonschemas_for_random_schemas() {
         for _ in 0..20 {
             let text = instance(&mut random, 3);
             let expected = reference.is_valid(&serde_json::from_str(&text).unwrap());
-            // One parser for all: an identity that came again would bring back an old verdict.
+            // One parser for all: a repeated identity would bring back an old verdict.
             let value = parser.parse(&text).unwrap();
             assert_eq!(validator.is_valid(value), expected, "{text} against {schema}");
             let Err(violation) = validator.validate(value) else {
@@ -63,9 +63,9 @@ fn equal_jsonschemas_for_random_schemas() {
     assert!(plain * 1000 < invalid, "{plain} of {invalid} without a reason");
 }
 
-/// What is reported is broken where it is reported, also when it is judged alone.
+/// A reported rule is broken where it is reported, also when it is validated alone.
 #[test]
-fn what_is_reported_is_broken() {
+fn reported_rules_are_broken() {
     let mut random = Random(8);
     let mut parser = Parser::new();
     let mut checked = 0;
@@ -77,7 +77,7 @@ fn what_is_reported_is_broken() {
             let text = instance(&mut random, 3);
             let value = parser.parse(&text).unwrap();
             let Err(violation) = validator.validate(value) else { continue };
-            // This one judges names, which are no values of the instance.
+            // This one validates names, which are not values of the instance.
             if violation.schema_path.ends_with("/propertyNames") {
                 continue;
             }
@@ -145,7 +145,7 @@ fn formats_can_be_turned_off() {
     assert_eq!(violation.schema_path, "/minLength");
 }
 
-/// serde_json cannot read these, so there is nothing to compare with.
+/// serde_json cannot read these, so there is no reference to compare with.
 #[test]
 fn numbers_beyond_f64_compare_as_infinities() {
     let mut parser = Parser::new();
@@ -185,17 +185,17 @@ fn duplicate_keys_are_rejected_first() {
         assert_eq!((violation.code, violation.instance_path.as_str()), (Code::DuplicateKey, "/a"), "{text}");
         assert_eq!(&text[violation.offset..][..1], "\"");
         assert!(!validator.is_valid(value));
-        // Where they may pass, the last one is judged.
+        // If they may pass, the last one is validated.
         assert_eq!(lenient.is_valid(value), last_fits, "{text}");
         assert_eq!(lenient.validate(value).is_ok(), last_fits, "{text}");
     }
-    // Deep inside what no rule looks at, too.
+    // Also deep inside a value that no rule examines.
     let value = parser.parse(r#"{"b":[{"c":{"d":1,"e":2,"d":3}}]}"#).unwrap();
     assert_eq!(validator.validate(value).unwrap_err().instance_path, "/b/0/c/d");
 }
 
-/// The identity of a value is that of one record only: verdicts remembered for a recursive schema
-/// must not come back for the next record on the same tape.
+/// An identity belongs to one record only: verdicts remembered for a recursive schema must not be reused for
+/// the next record on the same tape.
 #[test]
 fn verdicts_do_not_leak_from_record_to_record() {
     let schema = json!({

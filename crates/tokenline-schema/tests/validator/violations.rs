@@ -1,10 +1,10 @@
-//! All that is wrong with a value, at once.
+//! All violations of a value at once.
 
 use tokenline_core::Validate;
 use tokenline_core::json::Parser;
 use tokenline_schema::SchemaValidator;
 
-/// The paths of what is wrong: in the value, and to the rule.
+/// The paths of the violations: in the value, and to the rule.
 fn violations(schema: &str, value: &str, at_most: usize) -> Vec<(String, String)> {
     let validator: SchemaValidator = schema.parse().expect(schema);
     let mut parser = Parser::new();
@@ -37,7 +37,7 @@ fn every_rule_at_every_place_in_their_order() {
 }
 
 #[test]
-fn what_is_wrong_besides_is_told_too() {
+fn other_violations_are_listed_too() {
     for (schema, value, expected) in [
         (
             r#"{"required":["z"],"if":{"required":["a"]},"then":{"required":["b"]}}"#,
@@ -55,7 +55,7 @@ fn what_is_wrong_besides_is_told_too() {
             r#"{"a":1,"c":2}"#,
             &["/then/required", "/then/properties/a/type", "/then/properties/c"],
         ),
-        // Once, though it is referred to twice.
+        // Once, although it is referred to twice.
         (
             r##"{"allOf":[{"$ref":"#/$defs/x"},{"$ref":"#/$defs/x"}],"$defs":{"x":{"type":"string"}}}"##,
             "1",
@@ -68,7 +68,7 @@ fn what_is_wrong_besides_is_told_too() {
 }
 
 #[test]
-fn as_many_as_are_asked_for_and_never_none() {
+fn at_most_as_many_as_requested_and_at_least_one() {
     let numbers = format!("[{}]", vec!["1"; 2000].join(","));
     for at_most in [1, 7, 1000, 5000] {
         assert_eq!(violations(r#"{"items":{"type":"string"}}"#, &numbers, at_most).len(), at_most.min(2000));
@@ -76,7 +76,7 @@ fn as_many_as_are_asked_for_and_never_none() {
     let nested = format!("[{}]", vec![r#"{"a":{"b":1}}"#; 1000].join(","));
     let schema = r#"{"items":{"properties":{"a":{"properties":{"b":{"type":"string"}}}}}}"#;
     assert_eq!(violations(schema, &nested, 1000).len(), 1000);
-    // A long way to the fault.
+    // A long path to the fault.
     let links: String =
         (0..600).map(|at| format!(r##""d{at}":{{"$ref":"#/$defs/d{}"}},"##, at + 1)).collect();
     let schema = format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{links}"d600":{{"type":"string"}}}}}}"##);

@@ -176,19 +176,19 @@ impl Scanner {
                     } else {
                         ("the text ended inside a tool call", Code::Truncated)
                     };
-                    let found = self.call_fault(text, start, code, (0, text.len(), text.len()), message);
+                    let outcome = self.call_fault(text, start, code, (0, text.len(), text.len()), message);
                     self.end_calls(cursor, start + text.len() as u64);
-                    return Some(found);
+                    return Some(outcome);
                 }
                 CallStep::Call(call) => {
                     let next = start + call.end as u64;
-                    let found = self.accept_call(text, start, index, call, end);
+                    let outcome = self.accept_call(text, start, index, call, end);
                     start = next;
                     self.state = State::Call { start };
                     self.counted_from = start;
                     cursor.seek(start);
-                    if found.is_some() {
-                        return found;
+                    if outcome.is_some() {
+                        return outcome;
                     }
                 }
                 CallStep::Malformed(fault) => {
@@ -197,12 +197,12 @@ impl Scanner {
                     let end = call_line(calls, &text[..end], fault.at).unwrap_or(end);
                     let fault_at = fault.at.min(end);
                     let places = (fault.start.min(fault_at), fault_at, end);
-                    let found = self.call_fault(text, start, fault.code, places, &fault.message);
+                    let outcome = self.call_fault(text, start, fault.code, places, &fault.message);
                     start += end as u64;
                     self.state = State::Call { start };
                     self.counted_from = start;
                     cursor.seek(start);
-                    return Some(found);
+                    return Some(outcome);
                 }
                 CallStep::Done { end } => {
                     if let Some(segments) = &mut self.segments {
@@ -355,7 +355,7 @@ fn find_here(calls: &Calls, text: &str, is_line_start: bool, is_end: bool) -> Op
     let len = (0..=text.len().min(MAX_OPENER)).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let is_end = is_end || len < text.len();
     match calls.detector.openers().find(&text[..len], 0, is_line_start, is_end) {
-        found @ (OpenerMatch::At { at: 0 } | OpenerMatch::Partial { at: 0 }) => found,
+        opener @ (OpenerMatch::At { at: 0 } | OpenerMatch::Partial { at: 0 }) => opener,
         _ => OpenerMatch::None,
     }
 }

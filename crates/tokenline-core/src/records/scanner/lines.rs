@@ -50,11 +50,11 @@ impl Scanner {
         if !is_reject {
             self.end_segments(kind, next);
         }
-        let found = diagnostic.map(|diagnostic| self.report(diagnostic));
+        let outcome = diagnostic.map(|diagnostic| self.report(diagnostic));
         if is_reject {
             self.end_segments(kind, next);
         }
-        found
+        outcome
     }
 
     /// Ends a line, and classifies the rest of it, unless it may still be rejected.

@@ -146,8 +146,9 @@ impl Scanner {
         let Some(MultilineValue { line, end, expected, depth }) = self.multiline.take() else { return };
         let (fault_line, column) = (self.line.start, self.line.column(fault));
         // Nothing that ends on a line with an invalid byte is complete.
-        let whole_to = if code == Code::InvalidUtf8 || self.gap.is_some() { self.line.start } else { fault };
-        let open = self.json.open_at((whole_to - start) as usize);
+        let complete_to =
+            if code == Code::InvalidUtf8 || self.gap.is_some() { self.line.start } else { fault };
+        let open = self.json.open_at((complete_to - start) as usize);
         let open = open.into_iter().map(|open| start + open as u64).collect();
         let number = std::mem::replace(&mut self.line, line).number;
         self.element_is_over();
@@ -262,11 +263,11 @@ impl Scanner {
             (diagnostic.line, diagnostic.column) = (left_open.line, left_open.column);
             diagnostic.message = left_open.message;
         }
-        let found = self.report(with_size(*diagnostic));
+        let outcome = self.report(with_size(*diagnostic));
         if let Some(segments) = &mut self.segments {
             segments.end_region(self.line.start);
         }
-        Some(found)
+        Some(outcome)
     }
 
     /// Reports a value on this line that was rejected and has ended, before anything after it.

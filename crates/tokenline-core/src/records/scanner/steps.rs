@@ -58,20 +58,20 @@ impl Scanner {
         }
         if let Some(rescan) = &self.rescan
             && self.array.as_ref().is_none_or(|array| array.start < rescan.start)
-            && let Some(found) = self.begin_line_again(offset, byte)
+            && let Some(outcome) = self.begin_line_again(offset, byte)
         {
-            return found;
+            return outcome;
         }
         if self.region.is_some() {
-            let found = self.begin_text(offset, Some(byte));
-            if found.is_some() || self.line.in_rejected_region {
-                return found;
+            let outcome = self.begin_text(offset, Some(byte));
+            if outcome.is_some() || self.line.in_rejected_region {
+                return outcome;
             }
         }
         if self.array.is_some()
-            && let Some(found) = self.begin_line_of_array(offset, byte)
+            && let Some(outcome) = self.begin_line_of_array(offset, byte)
         {
-            return found;
+            return outcome;
         }
         self.line.first = Some(offset);
         if self.calls.is_some() && self.may_begin_call(offset, byte) {
@@ -211,8 +211,8 @@ impl Scanner {
                         self.bad_utf8(cursor, bad);
                         return None;
                     }
-                    if let Some(found) = self.pass_line_feed(cursor, fault.expected) {
-                        return Some(found);
+                    if let Some(outcome) = self.pass_line_feed(cursor, fault.expected) {
+                        return Some(outcome);
                     }
                 }
                 RawStep::LineEnd(fault) | RawStep::Malformed(fault) => {
@@ -249,11 +249,11 @@ impl Scanner {
         if self.options.release != Release::OnBalance || !is_object {
             return None;
         }
-        let found = self.release(cursor, start, end, CompletedBy::Balanced);
-        if found.is_some() {
+        let outcome = self.release(cursor, start, end, CompletedBy::Balanced);
+        if outcome.is_some() {
             self.state = State::Confirming { start, end, comma: false, released: true };
         }
-        found
+        outcome
     }
 
     /// Moves past a newline inside the open value.
@@ -299,8 +299,8 @@ impl Scanner {
                         return None;
                     }
                     self.state = if in_array { State::Array } else { State::Text };
-                    let found = self.release_unless(released, cursor, (start, end), CompletedBy::Newline);
-                    if found.is_some() && self.line.is_clean() && !self.line.has_fence {
+                    let outcome = self.release_unless(released, cursor, (start, end), CompletedBy::Newline);
+                    if outcome.is_some() && self.line.is_clean() && !self.line.has_fence {
                         let next = cursor.offset() + 1;
                         if self.segments.is_some() {
                             self.end_segments(self.line.kind(), next);
@@ -310,7 +310,7 @@ impl Scanner {
                         self.state = State::LineStart;
                         cursor.at += 1;
                     }
-                    return found;
+                    return outcome;
                 }
                 b',' | b']' if in_array => CompletedBy::ArrayElement,
                 b',' if lenient && !comma => {
@@ -336,7 +336,7 @@ impl Scanner {
                 _ => CompletedBy::Text,
             };
             self.state = if in_array { State::Array } else { State::Text };
-            let found = self.release_unless(released, cursor, (start, end), completion);
+            let outcome = self.release_unless(released, cursor, (start, end), completion);
             if is_known && !in_array {
                 // Inner values that follow on the line are not records.
                 self.state = State::Discard;
@@ -345,7 +345,7 @@ impl Scanner {
                 // The fence ends on the record's line.
                 self.fence = None;
             }
-            return found;
+            return outcome;
         }
         self.state = State::Confirming { start, end, comma, released };
         None

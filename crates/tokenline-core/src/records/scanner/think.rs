@@ -163,7 +163,7 @@ impl Scanner {
     pub(super) fn drop_unclosed(&mut self) {
         self.thinking.follows_content = false;
         self.thinking.is_raw = true;
-        self.pass_cut();
+        self.pass_incomplete_character();
     }
 
     /// Scans again, as text, what follows a tag that was never closed.
@@ -179,7 +179,7 @@ impl Scanner {
     }
 
     /// Skips a split character, which is not kept. No tag contains one.
-    pub(in crate::records) fn pass_cut(&mut self) {
+    pub(in crate::records) fn pass_incomplete_character(&mut self) {
         if let State::Think { matched } = &mut self.state {
             *matched = 0;
         }

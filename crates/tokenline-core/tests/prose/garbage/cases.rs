@@ -1,11 +1,11 @@
-//! Records of a layout with garbage between them.
+//! Records in a layout, with garbage between them.
 
 use std::ops::Range;
 
 use super::kinds::Kind;
 use super::layouts::Layout;
 
-/// Where garbage stands among the units.
+/// The position of garbage among the units.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Placement {
     First,
@@ -17,7 +17,7 @@ pub(super) enum Placement {
 impl Placement {
     pub(super) const ALL: [Self; 4] = [Self::First, Self::Between, Self::Last, Self::Everywhere];
 
-    /// Whether garbage stands before the unit of this index; that of all is behind the last.
+    /// Whether garbage is before the unit with this index; `units` means after the last.
     fn is_before(self, index: usize, units: usize) -> bool {
         match self {
             Self::First => index == 0,
@@ -31,7 +31,7 @@ impl Placement {
     }
 }
 
-/// An input, and where in it the garbage is.
+/// An input, and the ranges of its garbage.
 pub(super) struct Case {
     pub(super) input: Vec<u8>,
     pub(super) garbage: Vec<Range<usize>>,
@@ -39,7 +39,7 @@ pub(super) struct Case {
 }
 
 impl Case {
-    /// So many records with garbage of one kind.
+    /// `count` records with garbage of one kind.
     pub(super) fn of_kind(layout: &Layout, kind: &Kind, placement: Placement, count: usize) -> Self {
         let units = layout.units(count).len();
         Self::new(layout, count, |index| match placement.is_before(index, units) {
@@ -48,7 +48,7 @@ impl Case {
         })
     }
 
-    /// So many records, and before each unit and behind the last what `garbage` says of its index.
+    /// `count` records, with `garbage(index)` before each unit and after the last.
     pub(super) fn new(
         layout: &Layout,
         count: usize,
@@ -79,7 +79,7 @@ impl Case {
         }
     }
 
-    /// The same with CRLF at the end of each line.
+    /// The same input with CRLF at the end of each line.
     pub(super) fn with_crlf(&self) -> Self {
         let with_crlf = |bytes: &[u8]| -> Vec<u8> {
             bytes.split_inclusive(|byte| *byte == b'\n').fold(Vec::new(), |mut all, line| {
@@ -98,7 +98,7 @@ impl Case {
         }
     }
 
-    /// The lines of the garbage that stands there.
+    /// The lines of one range of garbage.
     pub(super) fn lines(&self, garbage: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
         let mut at = garbage.start;
         self.input[garbage.clone()].split_inclusive(|byte| *byte == b'\n').map(move |line| {

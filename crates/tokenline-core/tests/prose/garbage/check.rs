@@ -1,4 +1,4 @@
-//! What must hold of records among garbage.
+//! Conditions for records among garbage.
 
 use std::ops::Range;
 
@@ -9,7 +9,7 @@ use super::kinds::Class;
 use crate::common::Seen;
 use crate::faults::{excerpt, rejects, shown};
 
-/// What is wrong with these events: kinds of faults, with a word on each.
+/// The faults of a case: their kinds, each with a detail.
 #[derive(Default)]
 pub(super) struct Verdict {
     pub(super) faults: Vec<(&'static str, String)>,
@@ -23,7 +23,7 @@ impl Verdict {
     }
 }
 
-/// Each record is delivered once, in order, and nothing else but what `may_deliver` allows.
+/// Checks that each record is delivered once, in order, and nothing else except what `may_deliver` allows.
 pub(super) fn records(case: &Case, seen: &[Seen], may_deliver: impl Fn(&str) -> bool, verdict: &mut Verdict) {
     let mut found = Vec::new();
     for raw in crate::faults::records(seen) {
@@ -51,8 +51,8 @@ pub(super) fn records(case: &Case, seen: &[Seen], may_deliver: impl Fn(&str) -> 
     }
 }
 
-/// No garbage passes in silence: each line of it that is more than brackets is in a reject, in a record or in
-/// a note, or has one of these on it. And what its class says.
+/// Checks that no garbage is ignored: each line of it, apart from brackets, is inside a reject, a record or a
+/// note, or contains one. Also checks the rules of its class.
 pub(super) fn garbage(case: &Case, class: Class, is_json_fence: bool, seen: &[Seen], verdict: &mut Verdict) {
     let spans: Vec<Range<usize>> = seen.iter().map(span).collect();
     let rejected: Vec<Range<usize>> =
@@ -64,7 +64,7 @@ pub(super) fn garbage(case: &Case, class: Class, is_json_fence: bool, seen: &[Se
     for garbage in &case.garbage {
         for (index, line) in case.lines(garbage).enumerate() {
             let text = &case.input[line.clone()];
-            // The lines that belong to a value are lost with it.
+            // Lines that belong to a value are rejected with it.
             let is_lost = |at: &usize| {
                 is_markup(&text[at - line.start..=at - line.start])
                     || rejected.iter().chain(&delivered).any(|span| span.contains(at))
@@ -73,7 +73,7 @@ pub(super) fn garbage(case: &Case, class: Class, is_json_fence: bool, seen: &[Se
             {
                 verdict.add("not in the span", excerpt(text, 100));
             }
-            // Text before a bracket that ends its line is that of the array's first line.
+            // Text before a bracket that ends its line belongs to the array's first line.
             let ends_open = text.trim_ascii_end().ends_with(b"[");
             if !is_markup(text) && !ends_open && !touches(&spans, &line) {
                 verdict.add("silent", excerpt(text, 100));
@@ -91,7 +91,7 @@ pub(super) fn garbage(case: &Case, class: Class, is_json_fence: bool, seen: &[Se
     }
 }
 
-/// Whether there is nothing but brackets, commas and what nobody sees.
+/// Whether the line has only brackets, commas and invisible characters.
 fn is_markup(line: &[u8]) -> bool {
     line.strip_prefix("\u{feff}".as_bytes())
         .unwrap_or(line)
@@ -107,7 +107,7 @@ fn span(event: &Seen) -> Range<usize> {
     span.start as usize..span.end as usize
 }
 
-/// The text before and at the place where this record stands.
+/// The text before and at the position of this record.
 fn place_of(case: &Case, record: &str) -> String {
     let id = record.split("\"id\":").nth(1).unwrap_or_default();
     let digits = id.len() - id.trim_start_matches(|char: char| char.is_ascii_digit()).len();

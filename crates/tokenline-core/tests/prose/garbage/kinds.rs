@@ -1,13 +1,13 @@
-//! What a line of garbage is.
+//! Kinds of garbage.
 
 use super::{lines, open};
 
-/// What may be said of a line of garbage that stands outside a JSON fence.
+/// What may be reported about a line of garbage outside a JSON fence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Nothing was meant for a record: no reject.
+    /// No record was intended: no reject.
     Prose,
-    /// A record was meant: from its first bracket on, every byte lies in a reject's span or in a record that
+    /// A record was intended: from its first bracket on, every byte is in a reject's span or in a record that
     /// it [delivers](Kind::delivers).
     Meant,
     /// It leaves a bracket open, or is not UTF-8: whether it is a reject depends on what follows.
@@ -18,20 +18,20 @@ pub(super) enum Class {
 pub(super) struct Kind {
     pub(super) text: &'static [u8],
     pub(super) class: Class,
-    /// The whole objects in it that may be delivered. They need not be: one behind a bracket that an earlier
-    /// line left open may belong to what that began.
+    /// Complete objects in it that may be delivered. An object after a bracket that an earlier line left open
+    /// may belong to that bracket's value instead.
     pub(super) delivers: &'static [&'static str],
 }
 
 impl Kind {
-    /// Whether a call of one of the syntaxes of tool calls, or the beginning of one, stands in it.
+    /// Whether it contains a tool call in one of the syntaxes, or the beginning of one.
     pub(super) fn has_call(&self) -> bool {
         let calls: [&[u8]; 5] = [b"f(", b"g(", b"<function", b"<tool_call", b"[TOOL_CALLS]"];
         calls.iter().any(|call| self.text.windows(call.len()).any(|part| part == *call))
     }
 }
 
-/// All of them.
+/// All kinds.
 pub(super) fn all() -> Vec<Kind> {
     let mut kinds = Vec::new();
     let mut add = |class, rows: &[(&'static [u8], &'static [&'static str])]| {

@@ -1,15 +1,15 @@
-//! How a model lays out its records.
+//! Layouts in which models write records.
 
 use tokenline_core::{CallFormat, Options};
 
 /// A way to write records.
 pub(super) struct Layout {
     pub(super) name: &'static str,
-    /// How many records stand in one unit: garbage stands between units.
+    /// How many records are in one unit: garbage stands between units.
     pub(super) unit: usize,
     /// Before and after all.
     around: [&'static str; 2],
-    /// White space before each line, of garbage too.
+    /// White space before each line, including garbage.
     pub(super) indent: &'static str,
     write: fn(std::ops::Range<usize>) -> String,
     pub(super) calls: Option<CallFormat>,
@@ -29,7 +29,7 @@ const PLAIN: Layout = Layout {
     is_json_fence: false,
 };
 
-/// Those of JSON.
+/// The layouts of JSON.
 pub(super) fn of_json() -> Vec<Layout> {
     vec![
         PLAIN,
@@ -79,7 +79,7 @@ pub(super) fn of_json() -> Vec<Layout> {
     ]
 }
 
-/// Those of tool calls.
+/// The layouts of tool calls.
 pub(super) fn of_calls() -> Vec<Layout> {
     vec![
         Layout {
@@ -115,7 +115,7 @@ pub(super) fn of_calls() -> Vec<Layout> {
     ]
 }
 
-/// Those of records inside other values.
+/// The layouts of records inside other values.
 pub(super) fn of_items() -> Vec<Layout> {
     vec![
         Layout {
@@ -152,13 +152,13 @@ impl Layout {
         self.around[1]
     }
 
-    /// So many records, in their units.
+    /// `count` records, in their units.
     pub(super) fn units(&self, count: usize) -> Vec<String> {
         let starts = (0..count).step_by(self.unit);
         starts.map(|start| (self.write)(start..(start + self.unit).min(count))).collect()
     }
 
-    /// The text of each record as it is delivered.
+    /// The text of each record as delivered.
     pub(super) fn expected(&self, count: usize) -> Vec<String> {
         (0..count)
             .map(|id| match (self.name, &self.calls) {
@@ -166,7 +166,7 @@ impl Layout {
                 (_, None) => record(id),
                 ("hermes", _) => call(id),
                 ("mistral", _) if id % 2 == 0 => call(id),
-                // What is not written as JSON is delivered as `{"name","parameters"}`.
+                // A call that is not written as JSON is delivered as `{"name","parameters"}`.
                 (_, Some(_)) => format!("{{\"name\":\"f\",\"parameters\":{}}}", record(id)),
             })
             .collect()

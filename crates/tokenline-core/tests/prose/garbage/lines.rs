@@ -2,7 +2,7 @@
 
 type Rows = &'static [(&'static [u8], &'static [&'static str])];
 
-/// Nothing was meant for a record.
+/// No record was intended.
 pub(super) const PROSE: Rows = &[
     (b"plain words", &[]),
     ("Wörter, 言葉, слова — and 🎉".as_bytes(), &[]),
@@ -88,7 +88,7 @@ pub(super) const PROSE: Rows = &[
     (b"the set {\"x\", \"y\"} or {'x'}", &[]),
 ];
 
-/// A record was meant, and its brackets balance within the line, or it ends with its lines.
+/// A record was intended, and its brackets balance within the line, or it ends with its lines.
 pub(super) const MEANT: Rows = &[
     (b"{\"a\":NaN}", &[]),
     (b"{\"a\":tru}", &[]),
@@ -157,7 +157,7 @@ pub(super) const MEANT: Rows = &[
     (b"{\"a\":1\n\"b\":{\"c\":2}}", &[]),
     (b"{\"a\":NaN,\n \"b\":{\"c\":1}}", &[]),
     (b"{\n  // first\n  \"a\": {\"b\": 1}\n}", &[]),
-    // The lines of the array begin as those of no value do, but for the object alone on its line.
+    // The lines of the array do not begin like a value, except for the object alone on its line.
     (b"{\n\"a\": NaN,\n\"b\": {\"c\":1},\n\"d\": [\n{\"e\":1}\n]\n}", &["{\"e\":1}"]),
     (b"[\n  {\"a\": 1},\n  {\"b\": NaN}\n]", &["{\"a\": 1}"]),
 ];

@@ -1,4 +1,4 @@
-//! Lines that are no records, before, between and after records in every layout.
+//! Lines that are not records, before, between and after records in every layout.
 
 mod cases;
 mod check;

@@ -2,7 +2,7 @@
 
 type Rows = &'static [(&'static [u8], &'static [&'static str])];
 
-/// A record was meant, and it is not closed.
+/// A record was intended, and it is not closed.
 pub(super) const MEANT: Rows = &[
     (b"{\"a\":", &[]),
     (b"{\"a\"", &[]),
@@ -54,7 +54,7 @@ pub(super) const MEANT: Rows = &[
     (b"{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":{\"a\":", &[]),
 ];
 
-/// A bracket is open that nothing says was meant for a record, a call is cut, or bytes are no UTF-8.
+/// A bracket is open with no sign that a record was intended, a call is truncated, or bytes are not UTF-8.
 pub(super) const OPEN: Rows = &[
     (b"[", &[]),
     (b"  [", &[]),
@@ -127,7 +127,7 @@ pub(super) const OPEN: Rows = &[
     (b"[f(", &[]),
     (b"<function=f>", &[]),
     (b"<function=f>{\"a\":", &[]),
-    // Not with a parameter left open: its text may show how calls are written, and such a call is never made.
+    // Not with an open parameter: its text may show how calls are written, and such a call is never made.
     (b"<function=f>\n<parameter=a", &[]),
     (b"<function=f", &[]),
     (b"<function name=\"f\">", &[]),

@@ -6,7 +6,7 @@ use super::cases::{Case, Placement};
 use super::check::{self, Verdict};
 use super::kinds::{Class, Kind, all};
 use super::layouts::{Layout, of_calls, of_items, of_json};
-use crate::common::{Seen, at_every_cut};
+use crate::common::{Seen, at_every_split};
 use crate::faults::{Faults, excerpt, guarded, run};
 use crate::random::Random;
 
@@ -20,17 +20,17 @@ fn there_are_many_kinds() {
     assert!(!all().iter().any(has_id), "an id is that of a record");
 }
 
-/// What is asked of a case.
+/// What to check in a case.
 #[derive(Clone, Copy)]
 enum Asked {
     /// Which records are delivered.
     Records,
-    /// What is said of the garbage.
+    /// What is reported about the garbage.
     Garbage,
 }
 
-/// What is wrong with a case.
-fn judge(
+/// The faults of a case.
+fn verdict_of(
     asked: Asked,
     layout: &Layout,
     kind: &Kind,
@@ -53,12 +53,12 @@ fn judge(
 /// Whether a kind of garbage may yield this object.
 fn may_deliver(layout: &Layout, kind: &Kind, raw: &str) -> bool {
     let is_call = layout.calls.is_some() && kind.has_call();
-    // An empty object is prose, but not in a JSON fence.
+    // An empty object is prose, except in a JSON fence.
     is_call || kind.delivers.contains(&raw) || (layout.is_json_fence && raw == "{}")
 }
 
-/// Decodes each kind in each of these layouts and places, and shows of each kind the layouts that fail and the
-/// first fault of each sort.
+/// Decodes each kind in each layout and position. Reports for each kind the failing layouts, and the first
+/// fault of each sort.
 fn check_all(asked: Asked, layouts: &[Layout], with_crlf: bool) {
     let mut faults = Faults::default();
     for kind in all() {
@@ -71,7 +71,7 @@ fn check_all(asked: Asked, layouts: &[Layout], with_crlf: bool) {
                 }
                 faults.checked();
                 let seen = run(&layout.options(), &case.input);
-                for (fault, detail) in judge(asked, layout, &kind, &case, seen).faults {
+                for (fault, detail) in verdict_of(asked, layout, &kind, &case, seen).faults {
                     let (places, _) = found.entry(fault).or_insert_with(|| (Vec::new(), detail));
                     places.push(format!("{} {placement:?}", layout.name));
                 }
@@ -107,14 +107,15 @@ fn garbage_hides_no_item() {
     check_all(Asked::Records, &of_items(), false);
 }
 
-/// Beside calls of another syntax JSON is text, so only where no calls are looked for.
+/// Next to calls of another syntax JSON is text, so this checks only without calls.
 #[test]
-fn garbage_is_told_of_and_prose_is_no_reject() {
+fn garbage_is_reported_and_prose_is_not_a_reject() {
     check_all(Asked::Garbage, &of_json(), false);
 }
 
-/// Garbage of many kinds in one text, a record after each. Apart what leaves something open and what does
-/// not, because a closing bracket may close what is open, and make one value of all between.
+/// Several kinds of garbage in one text, with a record after each. Kinds that leave something open are kept
+/// apart from the others, because a closing bracket may close them, and make one value of everything in
+/// between.
 #[test]
 fn kinds_of_garbage_together_hide_no_record() {
     let mut faults = Faults::default();
@@ -153,9 +154,9 @@ fn kinds_of_garbage_together_hide_no_record() {
     faults.report();
 }
 
-/// What stands for an element of an array, with the comma behind it, and what of it is delivered. Nothing that
-/// opens a bracket and leaves it open: the elements behind it are indented deeper than the array or as deep as
-/// a value in it, and by the grammar its own. The kinds above stand between arrays, not in them.
+/// Invalid elements of an array, each with the comma after it, and what is delivered of it. No unclosed
+/// bracket: the elements after it are indented deeper than the array or as deep as a value in it, so they
+/// belong to it by the grammar. The kinds above are placed between arrays, not in them.
 const ELEMENTS: &[(&str, &[&str])] = &[
     (",", &[]),
     (",,,", &[]),
@@ -193,7 +194,7 @@ const ELEMENTS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn bad_elements_hide_no_element() {
+fn invalid_elements_hide_no_element() {
     let mut faults = Faults::default();
     let layout = &of_json()[0];
     for (element, delivers) in ELEMENTS {
@@ -228,9 +229,9 @@ fn bad_elements_hide_no_element() {
     faults.report();
 }
 
-/// Each kind among a few records, in a layout or two, at every cut.
+/// Each kind among a few records, in one or two layouts, split at every position.
 #[test]
-fn at_every_cut_the_same() {
+fn the_same_at_every_split() {
     let mut faults = Faults::default();
     let layouts: Vec<Layout> = of_json().into_iter().chain(of_calls()).chain(of_items()).collect();
     for (index, kind) in all().iter().enumerate() {
@@ -240,8 +241,8 @@ fn at_every_cut_the_same() {
             let case = Case::of_kind(layout, kind, placement, 6);
             faults.checked();
             let place = format!("{} in {} {placement:?}", excerpt(kind.text, 60), layout.name);
-            let seen = guarded(|| at_every_cut(layout.options(), &case.input));
-            for (fault, detail) in judge(Asked::Records, layout, kind, &case, seen).faults {
+            let seen = guarded(|| at_every_split(layout.options(), &case.input));
+            for (fault, detail) in verdict_of(Asked::Records, layout, kind, &case, seen).faults {
                 faults.add(fault, &place, &detail);
             }
         }

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Helpers shared by the tests.
 
 #![allow(dead_code, reason = "each test uses a part")]
 
@@ -21,7 +21,7 @@ pub(crate) fn report(schema: &Value, text: &str) -> String {
     format!("{} | {} | {}", violation.instance_path, violation.schema_path, violation.message)
 }
 
-/// Compares reports of texts with what is expected.
+/// Compares the reports of texts with the expected ones.
 #[track_caller]
 pub(crate) fn check(schema: &Value, cases: &[(&str, &str)]) {
     for (text, expected) in cases {

@@ -1,8 +1,8 @@
-//! Random schemas and instances from one small stock of names and constants, so that they meet.
+//! Random schemas and instances from one small stock of names and constants, so that they match often.
 
 use serde_json::{Map, Value, json};
 
-/// SplitMix64: the same numbers from the same seed, everywhere.
+/// SplitMix64: the same numbers for the same seed, on every platform.
 pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
@@ -37,7 +37,7 @@ pub(crate) const DRAFTS: [&str; 5] = [
 
 const NAMES: [&str; 7] = ["a", "b", "type", "é/~", "x-1", "", "\n\"q"];
 const STRINGS: [&str; 8] = ["", "a", "ab", "éé", "\u{1F600}\u{1F600}", "\t\"\\/", "2024-02-29", "a\u{0}b"];
-/// Spellings of numbers; those of one value stand together.
+/// Spellings of numbers; those of equal value are adjacent.
 const NUMBERS: [&str; 26] = [
     "0",
     "-0",
@@ -166,7 +166,7 @@ pub(crate) fn instance(random: &mut Random, depth: usize) -> String {
             spell(random, string)
         }
         5 | 6 => {
-            // Some beyond the length up to which elements are compared in pairs.
+            // Some longer than the length up to which elements are compared in pairs.
             let length = if random.one_in(8) { 14 + random.below(8) } else { random.below(4) };
             let elements: Vec<_> = (0..length).map(|_| instance(random, depth - 1)).collect();
             format!("[{}]", elements.join(" , "))
@@ -183,7 +183,7 @@ pub(crate) fn instance(random: &mut Random, depth: usize) -> String {
     }
 }
 
-/// A string in quotes, some of its characters as escapes that need not be.
+/// A string in quotes, with some characters needlessly escaped.
 fn spell(random: &mut Random, string: &str) -> String {
     let plain = serde_json::to_string(string).unwrap();
     if !random.one_in(3) {
