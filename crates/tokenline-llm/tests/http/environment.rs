@@ -115,10 +115,7 @@ async fn without_a_key_none_is_sent() {
     let server = echo().await;
     let printed =
         ask(Provider::Anthropic, &[("ANTHROPIC_BASE_URL", &server.url()), ("ANTHROPIC_API_KEY", "")]).await;
-    assert!(
-        printed.contains("the client has no API key: set ANTHROPIC_API_KEY"),
-        "{printed}"
-    );
+    assert!(printed.contains("the client has no API key: set ANTHROPIC_API_KEY"), "{printed}");
     assert_eq!(server.log().requests[0].header("x-api-key"), None);
 }
 

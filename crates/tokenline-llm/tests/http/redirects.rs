@@ -46,8 +46,7 @@ async fn stays(server: &ScriptedServer, expected: &str) -> ClientError {
     error
 }
 
-const NOT_FOLLOWED: &str =
-    "which is not followed; if that is correct, set it as the base URL";
+const NOT_FOLLOWED: &str = "which is not followed; if that is correct, set it as the base URL";
 
 #[tokio::test]
 async fn another_server_gets_nothing() {
