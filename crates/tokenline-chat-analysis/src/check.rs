@@ -1,4 +1,4 @@
-//! What is asked of an answer: the schema, and what a schema cannot say.
+//! Checks of a response: the schema, and rules beyond it.
 
 use std::fmt;
 
@@ -7,49 +7,48 @@ use tokenline_core::{Code, Diagnostic, Record, Recovered, Recovery, Violation};
 
 use crate::{CheckError, LlmResponse, ResponseReader, validator};
 
-/// An answer that passed.
+/// A response that passed all checks.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Checked {
-    /// The answer.
+    /// The response.
     pub response: LlmResponse,
-    /// What is not wrong, but not as it should be.
+    /// Minor problems.
     pub warnings: Vec<AnalysisWarning>,
 }
 
-/// All that was found about an answer.
+/// All errors and warnings of a response.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Review {
-    /// The answer, if nothing is wrong with it.
+    /// The response, if there are no errors.
     pub response: Option<LlmResponse>,
-    /// What is wrong with it, in the order of the places. At most [`MAX_ERRORS`](Self::MAX_ERRORS).
+    /// The errors, in the order of their positions. At most [`MAX_ERRORS`](Self::MAX_ERRORS).
     pub errors: Vec<CheckError>,
-    /// What is not wrong, but not as it should be. At most [`MAX_WARNINGS`](Self::MAX_WARNINGS).
+    /// The warnings. At most [`MAX_WARNINGS`](Self::MAX_WARNINGS).
     pub warnings: Vec<AnalysisWarning>,
 }
 
 impl Review {
-    /// No more than so many errors of one answer are told.
+    /// The maximum number of errors reported for one response.
     pub const MAX_ERRORS: usize = 100;
-    /// No more than so many warnings about one answer are given.
+    /// The maximum number of warnings reported for one response.
     pub const MAX_WARNINGS: usize = 100;
 }
 
-/// Something about an answer that is not wrong, but not as it should be.
+/// A minor problem of a response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum AnalysisWarning {
-    /// There is a summary, but no subject was extracted.
+    /// There is a summary, but no subject.
     NoSubjects,
-    /// A member that the schema neither names nor forbids. It is passed over, and XML does not hold it.
+    /// A member that the schema neither defines nor forbids. It is ignored, and not stored as XML.
     UnknownMember {
-        /// JSON Pointer to it; of a name of more than 64 characters these, and an ellipsis.
+        /// JSON Pointer to the member; a name of more than 64 characters is truncated with an ellipsis.
         path: String,
     },
-    /// The JSON does not stand alone: there is text around it, or a code fence. Thinking before it is passed over
-    /// without a warning.
-    NotAlone,
+    /// There is text or a code fence around the JSON. Reasoning before it is ignored without a warning.
+    SurroundingText,
 }
 
 impl fmt::Display for AnalysisWarning {
@@ -57,17 +56,17 @@ impl fmt::Display for AnalysisWarning {
         match self {
             Self::NoSubjects => f.write_str("there is a summary, but no subject (at /analysis/subjects)"),
             Self::UnknownMember { path } => {
-                // Names are the model's, and may be anything.
+                // Names come from the model, and may be anything.
                 let path: String =
                     path.chars().map(|char| if char.is_control() { '\u{fffd}' } else { char }).collect();
-                write!(f, "not part of the schema, passed over (at {path})")
+                write!(f, "not part of the schema; ignored (at {path})")
             }
-            Self::NotAlone => f.write_str("there is text around the JSON, which was passed over"),
+            Self::SurroundingText => f.write_str("there is text around the JSON; ignored"),
         }
     }
 }
 
-/// Checks an answer; the first fault is the error.
+/// Checks a response. The first fault is returned as the error.
 ///
 /// ```
 /// use tokenline_chat_analysis::{AnalysisWarning, check};
@@ -86,14 +85,14 @@ impl fmt::Display for AnalysisWarning {
 ///
 /// # Errors
 ///
-/// If the text does not hold one JSON object, or that breaks a rule.
+/// If the text is not one JSON object, or the object violates a rule.
 pub fn check(text: &str) -> Result<Checked, CheckError> {
     let mut reader = ResponseReader::new();
     reader.push(text)?;
     reader.finish()
 }
 
-/// Checks an answer, and tells all that is wrong with it.
+/// Checks a response, and returns all errors.
 ///
 /// ```
 /// use tokenline_chat_analysis::review;
@@ -114,8 +113,8 @@ pub fn review(text: &str) -> Review {
     }
 }
 
-/// Judges a whole answer. Of the faults at most so many.
-pub(crate) fn judge(record: &Record<Value<'_>>, at_most: usize) -> Review {
+/// Checks a complete response. Reports at most `at_most` errors.
+pub(crate) fn check_record(record: &Record<Value<'_>>, at_most: usize) -> Review {
     let mut errors = Vec::new();
     for violation in validator().violations(record.value, at_most) {
         errors.push(CheckError::Invalid(Box::new(record.diagnose(violation))));
@@ -147,25 +146,25 @@ pub(crate) fn judge(record: &Record<Value<'_>>, at_most: usize) -> Review {
     Review { response, errors, warnings }
 }
 
-/// Whether there is nothing to read in a text.
+/// Whether a text is invisible.
 fn is_blank(text: &str) -> bool {
     text.chars().all(|char| char.is_whitespace() || char == '\u{feff}')
 }
 
-/// Whether an answer stands as it should: one object, and at most text around it, which is a warning.
+/// Whether the response is one object, at most with text around it, which is a warning.
 pub(crate) fn is_one_object(recovered: Recovered) -> bool {
     const AROUND: [Recovery; 4] = [Recovery::Fence, Recovery::Think, Recovery::Prose, Recovery::SeveralLines];
     recovered.iter().all(|recovery| AROUND.contains(&recovery))
 }
 
-/// What the error says of more than one object.
+/// The error for more than one object.
 pub(crate) fn not_one_object(record: &Record<Value<'_>>) -> CheckError {
-    let message = "expected one JSON object, and nothing like it beside or around it";
+    let message = "expected exactly one JSON object, not inside other JSON";
     let Record { line, column, span, .. } = *record;
     CheckError::NotOneObject(Box::new(Diagnostic::new(Code::TrailingData, line, span, column, message)))
 }
 
-/// Characters that a name is told by.
+/// Characters shown of a name.
 const MAX_NAME: usize = 64;
 
 fn unknown_members(root: Value<'_>, warnings: &mut Vec<AnalysisWarning>) {

@@ -1,50 +1,50 @@
-//! Why an answer is none.
+//! Errors of responses.
 
 use std::error::Error;
 use std::fmt;
 
 use tokenline_core::Diagnostic;
 
-/// Why an answer does not pass. Messages tell places and rules, never the texts of the
-/// answer. A path names the members that lead to the place.
+/// The reason a response was rejected. Messages name positions and rules, never the response's texts; paths contain
+/// member names.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum CheckError {
-    /// There is no JSON object in it.
+    /// The text contains no JSON object.
     NoObject(Received),
-    /// It was cut off: its end is missing.
+    /// The response was cut off.
     Truncated {
-        /// Where.
+        /// The position of the cut.
         diagnostic: Box<Diagnostic>,
-        /// What was there until then.
+        /// The text received until then.
         received: Received,
     },
-    /// It is not JSON, or too much of it: nested too deeply, or larger than a record may be.
+    /// The text is not JSON, or exceeds a limit: nesting or record size.
     Malformed(Box<Diagnostic>),
-    /// There is more than one object, or the object is part of something else: an array, a list.
+    /// There are several objects, or the object is inside other JSON, such as an array.
     NotOneObject(Box<Diagnostic>),
-    /// It breaks the schema: the place, and the rule.
+    /// The object violates the schema: position and rule.
     Invalid(Box<Diagnostic>),
-    /// The response has nothing but white space.
+    /// The `response` text is blank.
     Blank(Box<Diagnostic>),
-    /// It is larger than any answer that passes: more than 8 MiB, which were not read on.
+    /// The response exceeds 8 MiB, far more than any valid one. The rest was not read.
     TooLarge(Received),
 }
 
-/// What was there of an answer that did not come whole.
+/// The received part of an incomplete response.
 ///
-/// Nothing of it is shown by [`Debug`](fmt::Debug) but how much it is.
+/// [`Debug`](fmt::Debug) only shows its size.
 #[derive(Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Received {
-    /// All of the text.
+    /// The complete received text.
     pub text: String,
-    /// What of it the user may have been shown: the response, as far as it came.
+    /// The part that may have been shown to the user: the `response` text received so far.
     pub response: String,
 }
 
 impl CheckError {
-    /// The finding, if it is about a place.
+    /// The diagnostic, if the error has a position.
     #[must_use]
     pub fn diagnostic(&self) -> Option<&Diagnostic> {
         match self {
@@ -57,13 +57,13 @@ impl CheckError {
         }
     }
 
-    /// JSON Pointer to the value that breaks a rule.
+    /// JSON Pointer to the value that violates a rule.
     #[must_use]
     pub fn path(&self) -> Option<&str> {
         self.diagnostic()?.instance_path.as_deref()
     }
 
-    /// What was there, if the answer did not come whole.
+    /// The received part, if the response is incomplete.
     #[must_use]
     pub fn received(&self) -> Option<&Received> {
         match self {
@@ -78,7 +78,7 @@ impl CheckError {
 impl fmt::Display for CheckError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NoObject(_) => f.write_str("the answer holds no JSON object"),
+            Self::NoObject(_) => f.write_str("the response contains no JSON object"),
             Self::Blank(its) => {
                 write!(f, "{}:{}: {} (at /response)", its.line, its.column, its.message)
             }
@@ -86,7 +86,7 @@ impl fmt::Display for CheckError {
             Self::Truncated { diagnostic, .. } | Self::Malformed(diagnostic) | Self::Invalid(diagnostic) => {
                 diagnostic.fmt(f)
             }
-            Self::TooLarge(_) => f.write_str("the answer is larger than any that passes"),
+            Self::TooLarge(_) => f.write_str("the response exceeds the limit of 8 MiB"),
         }
     }
 }
@@ -99,23 +99,23 @@ impl fmt::Debug for Received {
     }
 }
 
-/// Why a streamed answer did not come, or does not pass.
+/// The reason a streamed response failed or was rejected.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AnalysisError<E> {
-    /// The source failed, or says that what it gave is not whole: a connection that broke, a token limit.
+    /// The source failed, or reports an incomplete text: a broken connection, the token limit.
     Source {
-        /// What it says.
+        /// The error of the source.
         error: E,
-        /// What was there until then.
+        /// The text received until then.
         received: Received,
     },
-    /// The answer does not pass.
+    /// The response was rejected.
     Check(CheckError),
 }
 
 impl<E> AnalysisError<E> {
-    /// What was there, if the answer did not come whole.
+    /// The received part, if the response is incomplete.
     #[must_use]
     pub fn received(&self) -> Option<&Received> {
         match self {
@@ -128,7 +128,7 @@ impl<E> AnalysisError<E> {
 impl<E: fmt::Display> fmt::Display for AnalysisError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Source { error, .. } => write!(f, "the answer did not come whole: {error}"),
+            Self::Source { error, .. } => write!(f, "the response is incomplete: {error}"),
             Self::Check(error) => error.fmt(f),
         }
     }
@@ -137,7 +137,7 @@ impl<E: fmt::Display> fmt::Display for AnalysisError<E> {
 impl<E: Error + 'static> Error for AnalysisError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            // Its own message is in this one.
+            // The message above already includes the error's own.
             Self::Source { error, .. } => error.source(),
             Self::Check(error) => error.source(),
         }

@@ -1,15 +1,15 @@
-//! Answers as JSON again, with the numbers as they were written.
+//! Writes responses as JSON, with numbers as written.
 
 use crate::{LlmKeyword, LlmResponse, LlmSubject};
 
 impl LlmResponse {
-    /// The answer as JSON on one line. Numbers are as they were written.
+    /// The response as JSON on one line. Numbers are kept as written.
     #[must_use]
     pub fn to_json(&self) -> String {
         self.write(Layout::Compact)
     }
 
-    /// The answer as JSON for people, each keyword on a line of its own. Numbers are as they were written.
+    /// The response as formatted JSON, one keyword per line. Numbers are kept as written.
     #[must_use]
     pub fn to_json_pretty(&self) -> String {
         self.write(Layout::Pretty)
@@ -55,7 +55,7 @@ fn keyword(out: &mut Writer, keyword: &LlmKeyword) {
     out.json.push('}');
 }
 
-/// A string with its quotes.
+/// Appends a quoted string.
 pub(crate) fn push_string(json: &mut String, text: &str) {
     json.push_str(&serde_json::Value::from(text).to_string());
 }

@@ -1,8 +1,8 @@
-//! One JSON value for a chat answer and its analysis: asked for with a schema, checked, shown while it grows,
-//! and stored as XML.
+//! One JSON value for a chat response and its analysis: requested with a schema, checked, shown while it streams, and
+//! stored as XML.
 //!
-//! A model answers the user and says in the same breath what the exchange was about, so that a chat page needs no
-//! second request:
+//! The model replies to the user and describes the exchange in one response, so that a chat page needs no second
+//! request:
 //!
 //! ```json
 //! {
@@ -25,10 +25,10 @@
 //!
 //! | step | by |
 //! |---|---|
-//! | ask | [`AnalysisRequest`]: the body for Ollama's `/api/chat`, with the [schema](RESPONSE_SCHEMA) as its `format`, the [system prompt](SYSTEM_PROMPT) and temperature 0 |
-//! | read | the text out of the body that comes back: what `tokenline::llm` is for, which also knows whether it came whole |
-//! | show | [`AnalysisStream`], or [`ResponseReader`] without I/O: the text of `response` as it grows |
-//! | check | both of them in the end, or [`check`] and [`review`] for a whole answer |
+//! | request | [`AnalysisRequest`]: the body for Ollama's `/api/chat`, with the [schema](RESPONSE_SCHEMA) as its `format`, the [system prompt](SYSTEM_PROMPT) and temperature 0 |
+//! | read | `tokenline::llm` extracts the text from the response's body, and knows whether it is complete |
+//! | show | [`AnalysisStream`], or [`ResponseReader`] without I/O: the `response` text as it streams |
+//! | check | both of these at the end, or [`check`] and [`review`] for a complete response |
 //! | store | [`LlmResponse::to_xml`], into an [`AttachmentStore`] such as [`FileStore`] |
 //! | read again | [`LlmResponse::from_xml`] |
 //!
@@ -44,36 +44,36 @@
 //! ] {
 //!     print!("{}", reader.push(piece)?);
 //! }
-//! let answer = reader.finish()?.response;
+//! let response = reader.finish()?.response;
 //!
 //! # let folder = tempfile::tempdir()?;
 //! # let folder = folder.path();
 //! let store = FileStore::new(folder);
-//! store.store("college", "message-7", &answer.to_xml()?)?;
+//! store.store("college", "message-7", &response.to_xml()?)?;
 //!
 //! let xml = store.load("college", "message-7")?.unwrap();
 //! assert_eq!(xml.lines().nth(4), Some("      <keyword term=\"529-plan\" confidence=\"0.90\" />"));
-//! assert_eq!(LlmResponse::from_xml(&xml)?.response, answer);
+//! assert_eq!(LlmResponse::from_xml(&xml)?.response, response);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! # Checked here as well
+//! # Why it checks again
 //!
-//! A server that is given the schema binds the model to its structure as it writes. It does not hold the answer
-//! against all of it: bounds of numbers and patterns are commonly left out of the grammar, a model may run out of
-//! tokens in the middle, and another server may not know `format` at all. So every answer is held against the
-//! whole schema here, and against what a schema cannot say: a response of nothing but white space is an
-//! [error](CheckError::Blank), a summary without subjects a [warning](AnalysisWarning::NoSubjects).
+//! A server that receives the schema constrains the model's structure, but not everything: bounds of numbers and
+//! patterns are commonly missing from the grammar, the model may run out of tokens, and other servers may ignore
+//! `format` entirely. So this crate checks every response against the complete schema, and beyond it: a blank
+//! `response` text is an [error](CheckError::Blank), a summary without subjects a
+//! [warning](AnalysisWarning::NoSubjects).
 //!
-//! An answer passes, or there is a typed error with the place. Nothing is asked for again and nothing is put in the
-//! place of an answer that is not there; of one that was cut off, the error has [what came](Received).
+//! A response passes, or there is a typed error with a position. Nothing is requested again, and no response is made
+//! up; for one that was cut off, the error has [the received part](Received).
 //!
-//! # As XML
+//! # XML
 //!
-//! Numbers are stored as they were written, subjects and keywords in their order. Line breaks and tabs survive,
-//! markup is escaped. XML 1.0 has no way to write most control characters: an answer with one of them is
-//! [not stored](NoXmlCharacter) rather than changed. Members that the schema does not know are not in the XML; a
-//! [warning](AnalysisWarning::UnknownMember) says so when the answer is checked.
+//! Numbers are stored as written, subjects and keywords in order. Line breaks and tabs survive, markup is escaped. XML
+//! 1.0 cannot represent most control characters: a response with one is [not stored](InvalidXmlCharacter) rather than
+//! changed. Members unknown to the schema are not stored; a [warning](AnalysisWarning::UnknownMember) reports them when
+//! the response is checked.
 #![forbid(unsafe_code)]
 
 mod check;
@@ -95,4 +95,4 @@ pub use response::{ConfidenceScore, InvalidConfidence, LlmAnalysis, LlmKeyword, 
 pub use schema::{RESPONSE_SCHEMA, RESPONSE_SCHEMA_TYPESCRIPT, validator};
 pub use store::{AttachmentStore, FileStore, StoreError};
 pub use stream::{AnalysisEvent, AnalysisStream};
-pub use xml::{NoXmlCharacter, XmlError};
+pub use xml::{InvalidXmlCharacter, XmlError};

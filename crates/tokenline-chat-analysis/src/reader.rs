@@ -1,15 +1,15 @@
-//! An answer that is read while it comes.
+//! Reads a response while it streams.
 
 use std::fmt;
 
 use tokenline_core::json::{Change, Kind};
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Options, RecordDecoder, Recovery};
 
-use crate::check::{Checked, Review, is_one_object, judge, not_one_object};
+use crate::check::{Checked, Review, check_record, is_one_object, not_one_object};
 use crate::{AnalysisWarning, CheckError, Received};
 
-/// Reads an answer while it comes: the text of the response as it grows, and in the end all of it, checked.
-/// Sans-IO.
+/// Reads a response while it streams: returns the `response` text as it grows, and the checked response at the end.
+/// Does no I/O.
 ///
 /// ```
 /// use tokenline_chat_analysis::ResponseReader;
@@ -29,9 +29,9 @@ use crate::{AnalysisWarning, CheckError, Received};
 /// # Ok::<(), tokenline_chat_analysis::CheckError>(())
 /// ```
 ///
-/// A fence, and text around the JSON, are passed over with a [warning](AnalysisWarning::NotAlone), but for text that has braces
-/// of its own: that cannot be told from a broken answer, and is an error unless it stands on the line of the JSON. What was
-/// shown of the response is final only once the answer is: it may still be cut off, or not pass.
+/// Code fences and text around the JSON are ignored with a [warning](AnalysisWarning::SurroundingText), unless the text
+/// contains braces: these cannot be told from a malformed response, and are an error unless they are on the same line
+/// as the JSON. Text shown from the response is final only at the end: it may still be cut off or rejected.
 pub struct ResponseReader {
     decoder: RecordDecoder,
     state: State,
@@ -39,29 +39,28 @@ pub struct ResponseReader {
 
 struct State {
     received: Received,
-    /// Where the object that is read began.
+    /// The start of the current object.
     start: Option<u64>,
-    response: Growing,
-    /// How much of the response's text was returned.
+    response: TextState,
+    /// The length of the `response` text already returned.
     shown: usize,
-    is_beside_text: bool,
+    has_surrounding_text: bool,
     review: Option<Review>,
     max_errors: usize,
     failed: Option<CheckError>,
 }
 
-/// How much of the response is there.
+/// The state of the `response` text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Growing {
+enum TextState {
     Awaited,
     Open,
-    Over,
+    Closed,
 }
 
-/// The path of the text that is shown while it grows.
+/// The path of the text shown while it streams.
 const RESPONSE: &str = "/response";
-/// An answer that fits the schema has less than 100 KB, whatever its escapes; what else a model may put
-/// around it, thinking above all, is given some room.
+/// A valid response is below 100 KB, whatever its escapes. The rest is room for text around it, mostly reasoning.
 pub(crate) const MAX_BYTES: usize = 8 << 20;
 
 impl Default for ResponseReader {
@@ -71,13 +70,13 @@ impl Default for ResponseReader {
 }
 
 impl ResponseReader {
-    /// A reader at the start of an answer.
+    /// A reader at the start of a response.
     #[must_use]
     pub fn new() -> Self {
         Self::with_max_errors(1)
     }
 
-    /// One that goes on after the first fault.
+    /// A reader that continues after the first error.
     pub(crate) fn for_review() -> Self {
         Self::with_max_errors(Review::MAX_ERRORS)
     }
@@ -88,9 +87,9 @@ impl ResponseReader {
             state: State {
                 received: Received::default(),
                 start: None,
-                response: Growing::Awaited,
+                response: TextState::Awaited,
                 shown: 0,
-                is_beside_text: false,
+                has_surrounding_text: false,
                 review: None,
                 max_errors,
                 failed: None,
@@ -98,12 +97,12 @@ impl ResponseReader {
         }
     }
 
-    /// Reads on. Returns what is new of the response's text, its escapes decoded, never a part of a character.
+    /// Reads the next piece. Returns new text of `response`, with escapes decoded, never a part of a character.
     ///
     /// # Errors
     ///
-    /// The first fault of the answer, and from then on the same. If there is new text before it in the piece, that is
-    /// returned first, and the fault from the next call.
+    /// The first error of the response; later calls return it again. If the piece has new text before the error, the
+    /// text is returned first, and the error by the next call.
     pub fn push(&mut self, piece: &str) -> Result<&str, CheckError> {
         let Self { decoder, state } = self;
         if let Some(error) = &state.failed {
@@ -119,40 +118,40 @@ impl ResponseReader {
         Ok(&state.received.response[state.shown..])
     }
 
-    /// Whether a fault was found.
+    /// Whether there was an error.
     pub(crate) fn has_failed(&self) -> bool {
         self.state.failed.is_some()
     }
 
-    /// The response's text so far.
+    /// The `response` text so far.
     #[must_use]
     pub fn response(&self) -> &str {
         &self.state.received.response
     }
 
-    /// What there is so far.
+    /// The text received so far.
     #[must_use]
     pub fn received(&self) -> &Received {
         &self.state.received
     }
 
-    /// The same, for who has no more use for the reader.
+    /// The text received so far.
     #[must_use]
     pub fn into_received(self) -> Received {
         self.state.received
     }
 
-    /// Ends the answer: nothing more comes, and what came is whole as far as its source knows.
+    /// Ends the response: the source has ended without an error.
     ///
     /// # Errors
     ///
-    /// If it is not whole after all, or does not pass.
+    /// If the response is incomplete or invalid.
     pub fn finish(self) -> Result<Checked, CheckError> {
         let Review { response, errors, warnings } = self.finish_review()?;
         match (response, errors.into_iter().next()) {
             (Some(response), None) => Ok(Checked { response, warnings }),
             (_, Some(error)) => Err(error),
-            (None, None) => unreachable!("an answer without a fault is read"),
+            (None, None) => unreachable!("a response without errors is present"),
         }
     }
 
@@ -167,8 +166,8 @@ impl ResponseReader {
         let Some(mut review) = state.review.take() else {
             return Err(CheckError::NoObject(std::mem::take(&mut state.received)));
         };
-        if state.is_beside_text {
-            review.warnings.push(AnalysisWarning::NotAlone);
+        if state.has_surrounding_text {
+            review.warnings.push(AnalysisWarning::SurroundingText);
         }
         Ok(review)
     }
@@ -194,42 +193,42 @@ impl State {
             Event::Partial(partial) => {
                 if self.review.is_none() {
                     if self.start.replace(partial.start) != Some(partial.start) {
-                        // What seemed to begin before was a brace in the text.
-                        self.response = Growing::Awaited;
+                        // What looked like a start was a brace in the text.
+                        self.response = TextState::Awaited;
                         self.received.response.clear();
                         self.shown = 0;
                     }
                     if partial.value.is_at(RESPONSE) {
-                        self.grow(partial.value.change);
+                        self.update_response(partial.value.change);
                     }
                 }
                 return Ok(());
             }
             Event::Note(_) => {
-                self.is_beside_text = true;
+                self.has_surrounding_text = true;
                 return Ok(());
             }
-            // A reference in the text, `[1]`.
+            // A reference in the text, such as `[1]`.
             Event::Rejected(diagnostic) if diagnostic.code == Code::NotAnObject => {
-                self.is_beside_text = true;
+                self.has_surrounding_text = true;
                 return Ok(());
             }
             Event::Record(record) if self.review.is_some() || !is_one_object(record.recovered) => {
                 not_one_object(&record)
             }
             Event::Record(record) => {
-                self.is_beside_text |= record
+                self.has_surrounding_text |= record
                     .recovered
                     .iter()
                     .any(|its| !matches!(its, Recovery::SeveralLines | Recovery::Think));
-                let mut review = judge(&record, self.max_errors);
+                let mut review = check_record(&record, self.max_errors);
                 if self.max_errors > 1 || review.errors.is_empty() {
                     self.review = Some(review);
                     return Ok(());
                 }
                 review.errors.swap_remove(0)
             }
-            Event::Rejected(mut diagnostic) if self.is_cut(&diagnostic) => {
+            Event::Rejected(mut diagnostic) if self.is_truncated(&diagnostic) => {
                 if diagnostic.code != Code::Truncated {
                     diagnostic.code = Code::Truncated;
                     "expected a name in double quotes or `}`, found the end of the input"
@@ -242,27 +241,27 @@ impl State {
         })
     }
 
-    /// Whether nothing is wrong but that the end is missing. Of an object that is cut before its first member the
-    /// decoder only says that it is none.
-    fn is_cut(&self, diagnostic: &Diagnostic) -> bool {
+    /// Whether the only error is the missing end. If an object is cut off before its first member, the decoder only
+    /// reports that it is malformed.
+    fn is_truncated(&self, diagnostic: &Diagnostic) -> bool {
         diagnostic.code == Code::Truncated
             || self.received.text.trim_end().strip_suffix('{').is_some_and(|before| {
                 diagnostic.code == Code::MalformedJson && before.len() as u64 == diagnostic.span.start
             })
     }
 
-    fn grow(&mut self, change: Change<'_>) {
+    fn update_response(&mut self, change: Change<'_>) {
         match (self.response, change) {
-            (Growing::Awaited, Change::Open(Kind::String)) => self.response = Growing::Open,
-            (Growing::Open, Change::Append(text)) => self.received.response.push_str(text),
-            // A second member of this name is a fault, which is told of in the end.
-            (Growing::Open, Change::Close) => self.response = Growing::Over,
+            (TextState::Awaited, Change::Open(Kind::String)) => self.response = TextState::Open,
+            (TextState::Open, Change::Append(text)) => self.received.response.push_str(text),
+            // A repeated member is an error, reported at the end.
+            (TextState::Open, Change::Close) => self.response = TextState::Closed,
             _ => {}
         }
     }
 }
 
-/// Counts only: an answer is private.
+/// Shows sizes only: responses are private.
 impl fmt::Debug for ResponseReader {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ResponseReader").field("received", &self.state.received).finish_non_exhaustive()

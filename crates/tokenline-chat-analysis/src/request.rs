@@ -1,4 +1,4 @@
-//! What a model is asked.
+//! Requests for responses with an analysis.
 
 use tokenline_core::json::Raw;
 use tokenline_llm::Provider;
@@ -6,15 +6,15 @@ use tokenline_llm::request::{ChatRequest, Message, RequestError, ResponseFormat}
 
 use crate::RESPONSE_SCHEMA;
 
-/// The system prompt that goes with the [schema](RESPONSE_SCHEMA): what the parts of the analysis are.
+/// The system prompt for the [schema](RESPONSE_SCHEMA): it explains the parts of the analysis.
 pub const SYSTEM_PROMPT: &str = include_str!("system_prompt.txt");
 
-/// Who says a message of a conversation.
+/// The role of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Role {
-    /// The one who asks.
+    /// The user.
     User,
-    /// The model, before.
+    /// The model.
     Assistant,
 }
 
@@ -29,9 +29,9 @@ impl Role {
     }
 }
 
-/// A request whose response has to fit the [schema](RESPONSE_SCHEMA).
+/// A request for a response that matches the [schema](RESPONSE_SCHEMA).
 ///
-/// The temperature is 0, and the answer is streamed unless [turned off](Self::streamed).
+/// The temperature is 0, and the response is streamed unless [turned off](Self::streamed).
 ///
 /// ```
 /// use tokenline_chat_analysis::AnalysisRequest;
@@ -46,19 +46,18 @@ impl Role {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct AnalysisRequest {
-    /// The model, by Ollama's name for it.
+    /// The model's name in Ollama.
     pub model: String,
-    /// What the model is to keep to: the [`SYSTEM_PROMPT`], unless set otherwise. If it is empty there is
-    /// no system message.
+    /// The system prompt; default: [`SYSTEM_PROMPT`]. If empty, there is no system message.
     pub system: String,
     /// The conversation so far.
     pub messages: Vec<(Role, String)>,
-    /// Whether the answer comes in pieces, as it is written.
+    /// Whether the response is streamed.
     pub is_streamed: bool,
 }
 
 impl AnalysisRequest {
-    /// A request without messages but the system prompt.
+    /// A request with the system prompt only.
     pub fn new(model: impl Into<String>) -> Self {
         Self {
             model: model.into(),
@@ -68,19 +67,19 @@ impl AnalysisRequest {
         }
     }
 
-    /// Sets what the model is to keep to, instead of the [`SYSTEM_PROMPT`].
+    /// Replaces the system prompt.
     #[must_use]
     pub fn system(self, text: impl Into<String>) -> Self {
         Self { system: text.into(), ..self }
     }
 
-    /// Adds what the user says.
+    /// Adds a user message.
     #[must_use]
     pub fn user(self, text: impl Into<String>) -> Self {
         self.message(Role::User, text)
     }
 
-    /// Adds what the model has said before: the [response](crate::LlmResponse::response), not the analysis.
+    /// Adds an earlier reply of the model: its [`response`](crate::LlmResponse::response), not the analysis.
     #[must_use]
     pub fn assistant(self, text: impl Into<String>) -> Self {
         self.message(Role::Assistant, text)
@@ -93,19 +92,19 @@ impl AnalysisRequest {
         self
     }
 
-    /// Sets whether the answer comes in pieces, as it is written, or at once.
+    /// Sets whether the response is streamed.
     #[must_use]
     pub fn streamed(self, is_streamed: bool) -> Self {
         Self { is_streamed, ..self }
     }
 
-    /// The request in the form that is the same for every provider, to be added to: a limit of tokens, a seed.
+    /// The provider-independent request, for example to set a token limit or a seed.
     #[must_use]
     pub fn to_chat_request(&self) -> ChatRequest {
         let compact = Raw::new(RESPONSE_SCHEMA).and_then(|schema| Raw::new(&schema.to_compact()));
         let schema = match compact {
             Ok(schema) => schema,
-            Err(error) => unreachable!("the schema is part of the program: {error}"),
+            Err(error) => unreachable!("the schema is built in: {error}"),
         };
         let mut request = ChatRequest::new(&self.model)
             .temperature(0.0)
@@ -120,11 +119,11 @@ impl AnalysisRequest {
         }))
     }
 
-    /// The JSON to post to Ollama's `/api/chat`, on one line.
+    /// The one-line JSON body for Ollama's `/api/chat`.
     ///
     /// # Errors
     ///
-    /// If there is no message for the model to answer.
+    /// If there are no messages.
     pub fn to_body(&self) -> Result<String, RequestError> {
         self.to_chat_request().to_body(Provider::Ollama)
     }

@@ -1,4 +1,4 @@
-//! An answer as it is used.
+//! The types of a response.
 
 use std::error::Error;
 use std::fmt;
@@ -9,51 +9,50 @@ use serde::ser::Serializer;
 use serde::{Deserialize, Serialize};
 use tokenline_core::json::{Number, Raw};
 
-/// What a model answers: the text for the user, and the analysis of the exchange.
+/// A model's response: the text for the user, and the analysis of the exchange.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct LlmResponse {
-    /// What the user is told. 1 to 10,000 characters, not all of them white space.
+    /// The text for the user: 1 to 10,000 characters, not blank.
     pub response: String,
-    /// What the exchange was about.
+    /// The analysis of the exchange.
     pub analysis: LlmAnalysis,
 }
 
-/// What an exchange was about.
+/// The analysis of an exchange.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LlmAnalysis {
-    /// Its main themes, 3 at most.
+    /// The main subjects, at most 3.
     pub subjects: Vec<LlmSubject>,
-    /// What is new, in two or three sentences: 10 to 500 characters.
+    /// New information in two or three sentences: 10 to 500 characters.
     pub summary_update: String,
 }
 
-/// A theme of an exchange.
+/// A subject of an exchange.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct LlmSubject {
-    /// Its identifier: 2 to 50 characters, words of `a-z` and `0-9` with hyphens between them.
+    /// The identifier: 2 to 50 characters, words of `a-z` and `0-9` joined by hyphens.
     pub name: String,
-    /// What it is, in short: 10 to 200 characters.
+    /// A short description: 10 to 200 characters.
     pub description: String,
-    /// Whether it came up in this exchange for the first time.
+    /// Whether the subject is new in this exchange.
     pub is_new: bool,
-    /// Its key concepts, 10 at most.
+    /// The key concepts, at most 10.
     pub keywords: Vec<LlmKeyword>,
 }
 
 /// A key concept of a subject.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct LlmKeyword {
-    /// The concept, written as the [name](LlmSubject::name) of a subject is.
+    /// The concept, in the format of a subject's [name](LlmSubject::name).
     pub term: String,
-    /// How sure the model is of it.
+    /// The model's confidence.
     pub confidence: ConfidenceScore,
 }
 
-/// How sure a model is: a number from 0 to 1, kept as it was written. So `0.90` stays `0.90`, and is not equal
-/// to `0.9` unless the [values](Self::value) are compared. It is judged by its value, an `f64`, as most readers of JSON
-/// do.
+/// A confidence from 0 to 1, kept as written: `0.90` stays `0.90`, and only its [value](Self::value) equals that of
+/// `0.9`. It is validated by its value as an `f64`, as by most JSON parsers.
 ///
 /// ```
 /// use tokenline_chat_analysis::ConfidenceScore;
@@ -68,7 +67,7 @@ pub struct LlmKeyword {
 pub struct ConfidenceScore(Raw);
 
 impl ConfidenceScore {
-    /// The number as it was written.
+    /// The number as written.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
@@ -95,7 +94,7 @@ fn value_of(literal: &Raw) -> Option<f64> {
 impl FromStr for ConfidenceScore {
     type Err = InvalidConfidence;
 
-    /// Takes a number as it is written in JSON.
+    /// Parses a number in JSON notation.
     fn from_str(literal: &str) -> Result<Self, InvalidConfidence> {
         let raw = Raw::new(literal).map_err(|_| InvalidConfidence)?;
         if raw.as_str() == literal { Self::of(raw) } else { Err(InvalidConfidence) }
@@ -123,26 +122,26 @@ impl fmt::Debug for ConfidenceScore {
 }
 
 impl<'de> Deserialize<'de> for ConfidenceScore {
-    /// From a JSON value of `tokenline_core` the number as it was written; from another format its value.
+    /// Keeps the number as written if deserialized from a JSON value of `tokenline_core`; otherwise only its value.
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         Self::of(<Raw as Deserialize>::deserialize(deserializer)?).map_err(de::Error::custom)
     }
 }
 
 impl Serialize for ConfidenceScore {
-    /// The value: a serializer has no way to take a literal. [`LlmResponse::to_json`] has.
+    /// Serializes the value: a serializer cannot take a literal. [`LlmResponse::to_json`] keeps it.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         self.0.serialize(serializer)
     }
 }
 
-/// It is no number from 0 to 1.
+/// The error for a confidence that is not a number from 0 to 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct InvalidConfidence;
 
 impl fmt::Display for InvalidConfidence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a confidence is a number from 0 to 1, written as in JSON")
+        f.write_str("expected a confidence: a number from 0 to 1 in JSON notation")
     }
 }
 

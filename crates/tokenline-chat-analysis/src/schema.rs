@@ -1,17 +1,17 @@
-//! The schema of an answer.
+//! The schema of a response.
 
 use std::sync::LazyLock;
 
 use tokenline_schema::SchemaValidator;
 
-/// The JSON Schema (draft 7) of an answer, on several lines. Lengths count characters.
+/// The JSON Schema (draft 7) of a response, on several lines. Lengths count characters.
 pub const RESPONSE_SCHEMA: &str = include_str!("response.schema.json");
 
-/// The schema and the types of an answer in TypeScript: a module that exports `LLM_RESPONSE_SCHEMA` and the
-/// interfaces `LLMResponse`, `LLMAnalysis`, `LLMSubject` and `LLMKeyword`.
+/// The schema and types of a response in TypeScript: a module that exports `LLM_RESPONSE_SCHEMA` and the interfaces
+/// `LLMResponse`, `LLMAnalysis`, `LLMSubject` and `LLMKeyword`.
 pub const RESPONSE_SCHEMA_TYPESCRIPT: &str = include_str!("response.schema.ts");
 
-/// Judges by the [schema](RESPONSE_SCHEMA). Compiled once.
+/// The compiled [schema](RESPONSE_SCHEMA).
 ///
 /// ```
 /// use tokenline_chat_analysis::validator;
@@ -26,7 +26,7 @@ pub const RESPONSE_SCHEMA_TYPESCRIPT: &str = include_str!("response.schema.ts");
 pub fn validator() -> &'static SchemaValidator {
     static VALIDATOR: LazyLock<SchemaValidator> = LazyLock::new(|| match RESPONSE_SCHEMA.parse() {
         Ok(validator) => validator,
-        Err(error) => unreachable!("the schema is part of the program: {error}"),
+        Err(error) => unreachable!("the schema is built in: {error}"),
     });
     &VALIDATOR
 }

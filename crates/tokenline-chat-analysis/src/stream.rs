@@ -1,4 +1,4 @@
-//! An answer as a stream.
+//! Responses as streams.
 
 use std::fmt;
 use std::pin::Pin;
@@ -9,21 +9,21 @@ use pin_project_lite::pin_project;
 
 use crate::{AnalysisError, Checked, Received, ResponseReader};
 
-/// What a [`AnalysisStream`] yields.
+/// An item of an [`AnalysisStream`].
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum AnalysisEvent {
-    /// More of the response's text, to be shown. Never empty.
+    /// The next piece of the `response` text, to be shown. Never empty.
     Text(String),
-    /// The whole answer, checked. Nothing comes after it.
+    /// The complete, checked response. This is the last event.
     Response(Checked),
 }
 
 pin_project! {
-    /// An answer that is read while it comes, out of a stream of its text.
+    /// A response read from a stream of its text.
     ///
-    /// It yields the response's text as it grows, and in the end the whole answer, checked; or an error, after
-    /// which it has ended and has let go of its source. It is pulled, and nothing is asked for twice.
+    /// It yields the `response` text as it grows, and the complete, checked response at the end; or an error, after
+    /// which it has ended and dropped its source. It is lazy, and never restarts its source.
     ///
     /// ```
     /// use futures_util::{StreamExt, stream};
@@ -31,16 +31,16 @@ pin_project! {
     ///
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    /// // Any stream of text, such as `text()` of an answer of `tokenline::llm`.
+    /// // Any stream of text, such as `text()` of a response in `tokenline::llm`.
     /// let text = stream::iter([
     ///     "{\"response\": \"A 529 plan ",
     ///     "is a good start.\", \"analysis\": {\"subjects\": [], \"summ",
     ///     "aryUpdate\": \"User asked about college savings.\"}}",
     /// ].map(Ok::<_, std::io::Error>));
     ///
-    /// let mut answer = AnalysisStream::new(text);
+    /// let mut events = AnalysisStream::new(text);
     /// let mut shown = Vec::new();
-    /// while let Some(event) = answer.next().await {
+    /// while let Some(event) = events.next().await {
     ///     match event? {
     ///         AnalysisEvent::Text(text) => shown.push(text),
     ///         AnalysisEvent::Response(checked) => assert!(checked.response.analysis.subjects.is_empty()),
@@ -59,17 +59,16 @@ pin_project! {
     }
 }
 
-/// Pieces that one poll reads in search of something to yield, for the sake of the other tasks of the thread:
-/// while the analysis comes there is nothing to show.
-const QUIET_PIECES: usize = 64;
+/// Pieces read per poll without anything to yield, in fairness to other tasks: the analysis yields no text.
+const MAX_SILENT_PIECES: usize = 64;
 
 impl<S> AnalysisStream<S> {
-    /// The answer of which `source` yields the text.
+    /// Reads the response whose text `source` yields.
     pub fn new(source: S) -> Self {
         Self { source: Some(source), reader: Some(ResponseReader::new()) }
     }
 
-    /// What there is so far. Nothing once the last item was yielded.
+    /// The text received so far; `None` after the last item.
     #[must_use]
     pub fn received(&self) -> Option<&Received> {
         Some(self.reader.as_ref()?.received())
@@ -84,13 +83,13 @@ where
 
     fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let mut this = self.project();
-        for _ in 0..QUIET_PIECES {
+        for _ in 0..MAX_SILENT_PIECES {
             let (Some(source), Some(reader)) = (this.source.as_mut().as_pin_mut(), this.reader.as_mut())
             else {
                 return Poll::Ready(None);
             };
             let piece = match reader.has_failed() {
-                // Nothing more is read; the fault comes in the end.
+                // Stops reading; `finish` returns the error.
                 true => Poll::Ready(None),
                 false => source.try_poll_next(cx),
             };

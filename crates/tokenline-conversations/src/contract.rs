@@ -1,4 +1,4 @@
-//! The contract as a check on the tape: the schema's rules, without a schema.
+//! The contract as code: the rules of the schema, checked without a schema.
 
 use std::borrow::Cow;
 
@@ -9,19 +9,19 @@ use crate::Profile;
 use crate::ids::IdHash;
 use crate::timestamp::is_date_time;
 
-/// What is kept of a conversation that fits the contract.
+/// The facts kept about a valid conversation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fact {
     pub(crate) conversation_id: u128,
     pub(crate) user_id: u128,
-    /// Where the conversation's id stands, in bytes from the start of the record.
+    /// The offset of the conversation's id in the record, in bytes.
     pub(crate) id_at: usize,
     pub(crate) messages: u64,
     pub(crate) unusual_roles: u64,
     pub(crate) has_metadata: bool,
 }
 
-/// Holds a record against the contract. The first fault counts: in the order of the text, what is missing last.
+/// Checks a record against the contract. Reports the first fault: in the order of the text, missing members last.
 pub(crate) fn check(value: Value<'_>, profile: Profile, ids: IdHash) -> Result<Fact, Box<Violation>> {
     let Some(members) = value.as_object() else { return Err(wrong_kind(value, Kind::Object, "", "")) };
     let (mut conversation_id, mut user_id, mut messages) = (None, None, None);
@@ -101,12 +101,12 @@ fn check_messages(value: Value<'_>) -> Result<Messages, Box<Violation>> {
 }
 
 fn is_usual_role(role: Value<'_>) -> bool {
-    // As nearly all are written; the escapes are for the others.
+    // The usual spelling; the second pattern also decodes escapes.
     matches!(role.raw(), "\"user\"" | "\"assistant\"")
         || matches!(role.as_str().as_deref(), Some("user" | "assistant"))
 }
 
-/// The text of a member that has to be one.
+/// The text of a member that must be a string.
 fn string<'v>(value: Value<'v>, name: &str) -> Result<Cow<'v, str>, Box<Violation>> {
     value
         .as_str()
@@ -124,7 +124,7 @@ fn missing_member(object: Value<'_>, name: &str, path: &str, schema: &str) -> Bo
     violation(object, path, &format!("{schema}/required"), format!("the member \"{name}\" is missing"))
 }
 
-/// Its name is not told: what nobody knows may be private.
+/// The message omits the name: unknown names may be private.
 #[cold]
 fn unknown_member(member: Value<'_>, path: &str, schema: &str) -> Box<Violation> {
     let message = "a member that the schema does not allow".to_owned();
@@ -133,7 +133,7 @@ fn unknown_member(member: Value<'_>, path: &str, schema: &str) -> Box<Violation>
 
 #[cold]
 fn not_a_date_time(value: Value<'_>) -> Box<Violation> {
-    let message = "not a date-time with an offset, as RFC 3339 has it: 2026-02-10T12:34:56Z".to_owned();
+    let message = "not a date-time with an offset, as in RFC 3339: 2026-02-10T12:34:56Z".to_owned();
     violation(value, "/timestamp", "/properties/timestamp/format", message)
 }
 
@@ -142,7 +142,8 @@ fn violation(value: Value<'_>, path: &str, rule: &str, message: String) -> Box<V
     Box::new(violation.with_instance_path(path).with_schema_path(rule))
 }
 
-/// How much of a JSON Pointer goes by names of the contract and by numbers. Other names may be private.
+/// The length of the part of a JSON Pointer that consists of the contract's names and of numbers. Other names may be
+/// private.
 pub(crate) fn known_part(path: &str) -> usize {
     let mut known = 0;
     for (depth, name) in path.split('/').skip(1).enumerate() {

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// A conversation, as the contract has it.
+/// A conversation in the form of the contract.
 ///
 /// ```
 /// use tokenline_conversations::Conversation;
@@ -16,15 +16,15 @@ use serde_json::{Map, Value};
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Conversation {
-    /// Which it is, once in a dataset.
+    /// The id, unique in a dataset.
     pub conversation_id: String,
-    /// Whose it is.
+    /// The id of the user.
     pub user_id: String,
-    /// When it was: a date-time with an offset, as RFC 3339 has it.
+    /// The time: a date-time with an offset, as in RFC 3339.
     pub timestamp: String,
-    /// What was said, in order.
+    /// The messages, in order.
     pub messages: Vec<ConversationMessage>,
-    /// Where it is from, in any form.
+    /// Information on the origin, in any form.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metadata: Option<Map<String, Value>>,
     /// Other members, which the [open](crate::Profile::Open) profile allows.
@@ -36,8 +36,8 @@ pub struct Conversation {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConversationMessage {
-    /// Who says it: `user` or `assistant`, as a rule.
+    /// The role: usually `user` or `assistant`.
     pub role: String,
-    /// What is said.
+    /// The text.
     pub content: String,
 }

@@ -1,4 +1,4 @@
-//! Lines that are conversations.
+//! Validation of conversations.
 
 use std::fmt;
 use std::io;
@@ -12,22 +12,22 @@ use crate::lines::{Contract, Count, Engine, Fault, shared_methods};
 use crate::report::{Summary, ValidationReport, Warnings};
 use crate::{ErrorCode, LineError};
 
-/// How much beyond the contract a conversation may hold.
+/// The members allowed in addition to the contract's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Profile {
-    /// Members beside those of the contract are allowed at the top; messages are closed.
+    /// Additional members are allowed at the top level, not in messages.
     #[default]
     Open,
-    /// Members beside those of the contract are allowed in `metadata` alone.
+    /// Additional members are allowed in `metadata` only.
     Strict,
 }
 
-/// Holds JSON Lines against the contract for conversations.
+/// Validates JSON Lines against the contract for conversations.
 ///
-/// A bad line harms only itself: it is named in the [report](Self::finish), and does not reserve its id. Memory does
-/// not grow with the input, but for 16 bytes, and a table's overhead, for each id of a conversation and of a user: their
-/// hash, of 128 bits and keyed anew in every run. So what is a duplicate is exact, but for a chance of one to 10^18
-/// among ten billion ids.
+/// An invalid line affects only itself: it is named in the [report](Self::finish), and does not reserve its id. Memory
+/// does not grow with the input, except for 16 bytes, plus table overhead, per conversation id and user id: a 128-bit
+/// hash with a new key in every run. Duplicates are therefore exact, with an error probability of 1 in 10^18 for ten
+/// billion ids.
 ///
 /// ```
 /// use tokenline_conversations::{ConversationValidator, ErrorCode, Profile};
@@ -53,7 +53,7 @@ pub enum Profile {
 /// println!("{}", serde_json::to_string_pretty(&report)?);
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "there is no report before it is finished"]
+#[must_use = "call `finish` for the report"]
 pub struct ConversationValidator<'s> {
     pub(crate) engine: Engine<'s, Conversations, Totals>,
 }
@@ -63,19 +63,19 @@ shared_methods!(ConversationValidator);
 impl ConversationValidator<'_> {
     /// A validator before its first input.
     pub fn new(profile: Profile) -> Self {
-        Self::keeping(profile, false)
+        Self::with_messages(profile, false)
     }
 
-    pub(crate) fn keeping(profile: Profile, keeps_messages: bool) -> Self {
+    pub(crate) fn with_messages(profile: Profile, keeps_messages: bool) -> Self {
         let contract = Conversations { profile, ids: IdHash::new(), keeps_messages };
         Self { engine: Engine::new(contract, Totals::default()) }
     }
 
-    /// Says that there is no more, and reports.
+    /// Ends the input, and returns the report.
     ///
     /// # Errors
     ///
-    /// If whoever was told of an [invalid line](Self::on_invalid) that was pushed failed.
+    /// If the [callback for invalid lines](Self::on_invalid) failed for a pushed line.
     pub fn finish(self) -> io::Result<ValidationReport> {
         let max_errors = self.engine.tally.max_errors;
         let (input_path, mut counts, totals) = self.engine.finish()?;
@@ -106,7 +106,7 @@ impl ConversationValidator<'_> {
     }
 }
 
-/// The contract.
+/// The contract for conversations.
 #[derive(Debug)]
 pub(crate) struct Conversations {
     profile: Profile,
@@ -132,7 +132,7 @@ impl Contract for Conversations {
     }
 }
 
-/// What the conversations of a dataset come to.
+/// Totals of the valid conversations in a dataset.
 #[derive(Default)]
 pub(crate) struct Totals {
     conversation_ids: IdSet,
@@ -140,8 +140,8 @@ pub(crate) struct Totals {
     valid: u64,
     duplicates: u64,
     messages: u64,
-    fewest: Option<u64>,
-    most: u64,
+    min_messages: Option<u64>,
+    max_messages: u64,
     advice: Warnings,
 }
 
@@ -160,8 +160,9 @@ impl Count<Conversations> for Totals {
         self.user_ids.insert(fact.user_id);
         self.valid += 1;
         self.messages += fact.messages;
-        self.fewest = Some(self.fewest.map_or(fact.messages, |fewest| fewest.min(fact.messages)));
-        self.most = self.most.max(fact.messages);
+        self.min_messages =
+            Some(self.min_messages.map_or(fact.messages, |min_messages| min_messages.min(fact.messages)));
+        self.max_messages = self.max_messages.max(fact.messages);
         self.advice.unusual_role_count += fact.unusual_roles;
         self.advice.missing_metadata_count += u64::from(!fact.has_metadata);
         Ok(())
@@ -176,13 +177,13 @@ impl Totals {
             unique_user_count: self.user_ids.len() as u64,
             message_count: self.messages,
             avg_turn_count: average,
-            min_turn_count: self.fewest.unwrap_or(0),
-            max_turn_count: self.most,
+            min_turn_count: self.min_messages.unwrap_or(0),
+            max_turn_count: self.max_messages,
         }
     }
 }
 
-/// Without the ids.
+/// Hides the ids.
 impl fmt::Debug for Totals {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Totals").field("valid", &self.valid).finish_non_exhaustive()

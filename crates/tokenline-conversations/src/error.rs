@@ -1,48 +1,48 @@
-//! What is wrong with a line, as reports have it.
+//! Errors of lines, as in reports.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What is wrong with a line. Only the first thing counts.
+/// An error of a line: the first one only.
 ///
-/// Private by design: places, rules and kinds are told, never what a line says. Names of members are told only if the
-/// contract knows them; against a [schema](crate::RecordValidator) also those that lead to the value at fault.
+/// Private by design: it has positions, rules and types, never the content of a line. It only has member names of the
+/// contract, and with a [schema](crate::RecordValidator) the names on the path to the invalid value.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct LineError {
-    /// The line, counted from 1 in its input; 0 if it is about all of it.
+    /// The line in its input, counted from 1; 0 if the error concerns the complete input.
     pub line_number: u64,
-    /// What kind of fault it is.
+    /// The kind of error.
     pub code: ErrorCode,
-    /// One sentence for a person.
+    /// One sentence for people.
     pub message: String,
-    /// The place in its line, counted from 1 in bytes; 0 if it is about all of the input.
+    /// The column, counted from 1 in bytes; 0 if the error concerns the complete input.
     pub column: u64,
-    /// The place in its input, in bytes from the start.
+    /// The offset in the input, in bytes.
     pub byte_offset: u64,
-    /// JSON Pointer to the value at fault, as far as the contract knows the way to it.
+    /// JSON Pointer to the invalid value, as far as the contract's names lead there.
     pub instance_path: String,
-    /// The rule that is broken: of a schema, JSON Pointer to it; else one of the codes that `tokenline explain` knows.
+    /// The violated rule: a JSON Pointer into the schema, or a code that `tokenline explain` describes.
     pub rule: String,
     /// The input.
     pub input_path: String,
 }
 
-/// What kind of fault an error is.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum ErrorCode {
-    /// The line is not one JSON value: malformed, not UTF-8, too deep, too long, or with two members of one name.
+    /// The line is not one JSON value: malformed, not UTF-8, too deep, too long, or with a repeated member name.
     InvalidJson,
-    /// The line is JSON, but no object.
+    /// The line is JSON, but not an object.
     NonObjectLine,
-    /// The object breaks the schema.
+    /// The object violates the schema.
     SchemaValidationFailed,
-    /// An earlier line, which was valid, has the same id.
+    /// An earlier valid line has the same id.
     DuplicateConversationId,
-    /// There is no line but blank ones.
+    /// All lines are blank.
     EmptyDataset,
 }
 
@@ -68,35 +68,35 @@ impl ErrorCode {
         }
     }
 
-    /// What it means, in a few sentences.
+    /// The meaning, in a few sentences.
     #[must_use]
     pub const fn explanation(self) -> &'static str {
         match self {
             Self::InvalidJson => {
-                "The line is not one JSON value. It is malformed or cut off, has something behind the value, is not \
-                 UTF-8, nested too deep or too long, or an object in it has two members of one name; the error's rule \
-                 tells which. A line that a crash left half written is the usual cause. The other lines are read on."
+                "The line is not one JSON value. It is malformed or cut off, has more text after the value, is not \
+                 UTF-8, is nested too deep or too long, or an object in it repeats a member name; the error's rule \
+                 says which. The usual cause is a line left half written by a crash. Other lines are not affected."
             }
             Self::NonObjectLine => {
-                "The line is JSON, but no object. A file that is one JSON array, and not JSON Lines, has one such line \
-                 or many that are malformed."
+                "The line is JSON, but not an object. A file that is one JSON array instead of JSON Lines has one such line, \
+                 or many malformed ones."
             }
             Self::SchemaValidationFailed => {
-                "The object breaks the schema. The error's rule is the JSON Pointer to the part that is broken, and its \
-                 instance path the one to the value. Of several faults the first in the line is told, what is missing \
+                "The object violates the schema. The error's rule is the JSON Pointer to the violated rule, and its \
+                 instance path the one to the value. Only the first fault in the line is reported, missing members \
                  last."
             }
             Self::DuplicateConversationId => {
-                "An earlier line has the same conversation_id, and is valid. A line that is not valid reserves no id."
+                "An earlier valid line has the same conversation_id. Invalid lines do not reserve an id."
             }
             Self::EmptyDataset => {
-                "There is no line but blank ones. It is told once, of line 0: an export that went wrong often leaves an \
-                 empty file behind."
+                "All lines are blank. This is reported once, for line 0: a failed export often leaves an \
+                 empty file."
             }
         }
     }
 
-    /// An input with one such error, and no other.
+    /// An input with exactly one such error.
     #[must_use]
     pub const fn example(self) -> &'static str {
         match self {
@@ -118,7 +118,7 @@ impl LineError {
         Self {
             line_number: 0,
             code: ErrorCode::EmptyDataset,
-            message: "there is no conversation".to_owned(),
+            message: "the input contains no conversation".to_owned(),
             column: 0,
             byte_offset: 0,
             instance_path: String::new(),

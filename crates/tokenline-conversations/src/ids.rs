@@ -1,12 +1,12 @@
-//! Ids told apart without keeping them.
+//! Detects repeated ids without keeping them.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher as _, BuildHasherDefault, Hasher, RandomState};
 
 use siphasher::sip128::{Hasher128 as _, SipHasher13};
 
-/// 128 bits of an id, keyed anew for every validator: nobody can prepare two ids that pass for one, and among ten
-/// billion the odds that any two do are one to 10^18.
+/// A 128-bit hash of an id, with a new key for every validator: collisions cannot be prepared, and for ten billion ids
+/// the probability of any is 1 in 10^18.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct IdHash(u64, u64);
 
@@ -22,10 +22,10 @@ impl IdHash {
     }
 }
 
-/// 16 bytes an id, and what the table takes besides: between a fifth of it and a little more than as much again.
+/// 16 bytes per id, plus a table overhead of 20 to a little over 100 percent.
 pub(crate) type IdSet = HashSet<u128, BuildHasherDefault<Hashed>>;
 
-/// For keys that are hashes.
+/// A pass-through hasher for keys that are hashes.
 #[derive(Default)]
 pub(crate) struct Hashed(u64);
 

@@ -1,21 +1,21 @@
-//! Conversations as JSON Lines: what stores export, held against a contract before anything else reads it.
+//! Conversations as JSON Lines, as stores export them: validated against a contract before anything else reads them.
 //!
-//! One conversation a line, each with an id that is its own:
+//! Each line is one conversation with a unique id:
 //!
 //! ```json
 //! {"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[{"role":"user","content":"Hi."}],"metadata":{}}
 //! ```
 //!
-//! - [`ConversationValidator`] reads a file of any size, or what is pushed to it, and names every bad line in a
-//!   [`ValidationReport`]: by its place and the rule that it breaks, never by what it says. [`schema`] is the contract as a JSON
-//!   Schema.
+//! - [`ConversationValidator`] reads a file of any size, or pushed bytes, and names every invalid line in a
+//!   [`ValidationReport`]: by its position and the violated rule, never by its content. [`schema`] is the contract as a
+//!   JSON Schema.
 //! - [`RecordValidator`] does the same for any JSON Schema.
-//! - [`Snapshot`] rewrites conversations so that only the messages are left.
-//! - [`Conversation`] is one of them, typed.
+//! - [`Snapshot`] reduces conversations to their messages.
+//! - [`Conversation`] is the type of a conversation.
 //!
-//! A line is an error of its own, whatever is wrong with it: bytes that are not UTF-8, nesting that is too deep, a
-//! name that an object has twice, a line that is too long. Only the first fault of a line counts. Blank lines, one byte
-//! order mark at the start and line ends with a carriage return are fine.
+//! Every error affects its own line only: invalid UTF-8, excessive nesting, repeated member names, excessive length.
+//! Only the first error of a line is reported. Blank lines, a byte order mark at the start, and carriage returns at
+//! line ends are allowed.
 
 mod contract;
 mod conversation;

@@ -1,4 +1,4 @@
-//! Lines that fit a JSON Schema.
+//! Validation against a JSON Schema.
 
 use std::io;
 
@@ -9,8 +9,8 @@ use tokenline_schema::SchemaValidator;
 use crate::lines::{Contract, Count, Engine, Fault, shared_methods};
 use crate::report::{RecordReport, ValidationReport};
 
-/// Holds JSON Lines against a JSON Schema, as [`ConversationValidator`](crate::ConversationValidator) holds them
-/// against its contract. Each line has to be an object.
+/// Validates JSON Lines against a JSON Schema, as [`ConversationValidator`](crate::ConversationValidator) does against
+/// its contract. Each line must be an object.
 ///
 /// ```
 /// use tokenline_conversations::RecordValidator;
@@ -24,7 +24,7 @@ use crate::report::{RecordReport, ValidationReport};
 /// assert_eq!(report.errors[0].to_string(), "2:6: schema_validation_failed: expected type integer, found a string (at /n)");
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-#[must_use = "there is no report before it is finished"]
+#[must_use = "call `finish` for the report"]
 pub struct RecordValidator<'s> {
     engine: Engine<'s, Records, Valid>,
 }
@@ -37,11 +37,11 @@ impl RecordValidator<'_> {
         Self { engine: Engine::new(Records(schema), Valid(0)) }
     }
 
-    /// Says that there is no more, and reports.
+    /// Ends the input, and returns the report.
     ///
     /// # Errors
     ///
-    /// If whoever was told of an [invalid line](Self::on_invalid) that was pushed failed.
+    /// If the [callback for invalid lines](Self::on_invalid) failed for a pushed line.
     pub fn finish(self) -> io::Result<RecordReport> {
         let (input_path, counts, Valid(valid)) = self.engine.finish()?;
         Ok(RecordReport {
@@ -59,7 +59,7 @@ impl RecordValidator<'_> {
     }
 }
 
-/// The schema.
+/// The contract of a schema.
 struct Records(SchemaValidator);
 
 impl Contract for Records {
@@ -70,7 +70,7 @@ impl Contract for Records {
     }
 }
 
-/// How many fit.
+/// The number of valid lines.
 struct Valid(u64);
 
 impl Count<Records> for Valid {

@@ -1,42 +1,42 @@
-//! What came of a validation.
+//! Reports of validations.
 
 use serde::{Deserialize, Serialize};
 
 use crate::LineError;
 
-/// What came of a validation of conversations. Its JSON form is stable.
+/// The report of a validation of conversations. Its JSON form is stable.
 ///
-/// Several inputs are one dataset, and one report.
+/// Several inputs form one dataset with one report.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ValidationReport {
-    /// The version of this form: `1.0.0`.
+    /// The version of this format: `1.0.0`.
     pub schema_version: String,
-    /// Where the conversations are from; several paths with spaces between them.
+    /// The path of the input; several paths are separated by spaces.
     pub input_path: String,
-    /// Lines, blank ones too.
+    /// Lines, including blank ones.
     pub total_lines: u64,
-    /// Lines with more than white space on them, and those that are too long.
+    /// Lines that are not blank or exceed the limit.
     pub non_empty_lines: u64,
-    /// Lines that are conversations, and the first of their id.
+    /// Valid conversations with a unique id.
     pub valid_conversation_count: u64,
-    /// Lines that are not blank, and not that.
+    /// All other lines that are not blank.
     pub invalid_line_count: u64,
-    /// Ids of the valid ones.
+    /// Unique ids of valid conversations.
     pub unique_conversation_id_count: u64,
-    /// Lines that are conversations, of an id that came before.
+    /// Conversations with the id of an earlier one.
     pub duplicate_conversation_id_count: u64,
-    /// All errors, also those that were dropped.
+    /// All errors, including dropped ones.
     pub error_count: u64,
-    /// Errors that are not named because they were too many.
+    /// Errors beyond the limit, which are not listed.
     pub dropped_error_count: u64,
-    /// Whether there is no error.
+    /// Whether there are no errors.
     pub is_valid: bool,
-    /// What the valid conversations hold.
+    /// A summary of the valid conversations.
     pub summary: Summary,
     /// The first errors, in order.
     pub errors: Vec<LineError>,
-    /// What is allowed and seldom meant. Not part of the JSON form.
+    /// Unusual but valid content. Not part of the JSON form.
     #[serde(skip)]
     pub advice: Warnings,
 }
@@ -46,55 +46,55 @@ impl ValidationReport {
     pub const SCHEMA_VERSION: &'static str = "1.0.0";
 }
 
-/// What the valid conversations of a dataset hold. A turn is a message.
+/// A summary of the valid conversations in a dataset. A turn is a message.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Summary {
     /// Valid conversations.
     pub conversation_count: u64,
-    /// Users that have one.
+    /// Users with at least one.
     pub unique_user_count: u64,
-    /// Messages in all.
+    /// Messages in total.
     pub message_count: u64,
-    /// Messages a conversation, on average; 0 if there is none.
+    /// Average number of messages per conversation; 0 if there are none.
     pub avg_turn_count: f64,
-    /// Messages of the shortest; 0 if there is none.
+    /// Messages in the shortest conversation; 0 if there are none.
     pub min_turn_count: u64,
-    /// Messages of the longest; 0 if there is none.
+    /// Messages in the longest conversation; 0 if there are none.
     pub max_turn_count: u64,
 }
 
-/// What is allowed in conversations and seldom meant.
+/// Unusual but valid content of conversations.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Warnings {
-    /// Messages of a role that is neither `user` nor `assistant`.
+    /// Messages with a role other than `user` and `assistant`.
     pub unusual_role_count: u64,
     /// Conversations without `metadata`.
     pub missing_metadata_count: u64,
 }
 
-/// What came of a validation of records. Its JSON form is stable.
+/// The report of a validation of records. Its JSON form is stable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct RecordReport {
-    /// The version of this form: `1.0.0`.
+    /// The version of this format: `1.0.0`.
     pub schema_version: String,
-    /// Where the records are from; several paths with spaces between them.
+    /// The path of the input; several paths are separated by spaces.
     pub input_path: String,
-    /// Lines, blank ones too.
+    /// Lines, including blank ones.
     pub total_lines: u64,
-    /// Lines with more than white space on them, and those that are too long.
+    /// Lines that are not blank or exceed the limit.
     pub non_empty_lines: u64,
-    /// Lines that are objects which fit the schema.
+    /// Objects that match the schema.
     pub valid_line_count: u64,
-    /// Lines that are not blank, and not that.
+    /// All other lines that are not blank.
     pub invalid_line_count: u64,
-    /// All errors, also those that were dropped.
+    /// All errors, including dropped ones.
     pub error_count: u64,
-    /// Errors that are not named because they were too many.
+    /// Errors beyond the limit, which are not listed.
     pub dropped_error_count: u64,
-    /// Whether there is no error.
+    /// Whether there are no errors.
     pub is_valid: bool,
     /// The first errors, in order.
     pub errors: Vec<LineError>,

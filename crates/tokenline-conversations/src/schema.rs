@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::Profile;
 
-/// The contract as a JSON Schema. It cannot say that ids are unique, and `format` is only for who asserts it.
+/// The contract as a JSON Schema. It cannot require unique ids, and many validators do not check `format`.
 ///
 /// ```
 /// use tokenline_conversations::{Profile, schema};

@@ -1,4 +1,4 @@
-//! Conversations without what tells whose they are.
+//! Conversations without identifying data.
 
 use std::io::{self, Read, Write};
 
@@ -6,9 +6,9 @@ use tokenline_core::json::Value;
 
 use crate::{ConversationValidator, Profile, ValidationReport};
 
-/// Rewrites conversations so that nothing is left of them but who says what: `{"messages":[{"role":...,"content":...}]}`
-/// a line, in the order of the input, roles and contents byte for byte as they came. Lines that are not valid are left
-/// out; whether that is good enough is the [report](ValidationReport::is_valid)'s to say.
+/// Reduces conversations to their messages: `{"messages":[{"role":...,"content":...}]}` per line, in the order of the
+/// input, roles and contents byte for byte. Invalid lines are omitted; check [`is_valid`](ValidationReport::is_valid)
+/// in the report.
 ///
 /// ```
 /// use tokenline_conversations::{Profile, Snapshot};
@@ -21,7 +21,7 @@ use crate::{ConversationValidator, Profile, ValidationReport};
 /// # Ok::<_, std::io::Error>(())
 /// ```
 #[derive(Debug)]
-#[must_use = "nothing is written yet"]
+#[must_use = "call `write`"]
 pub struct Snapshot {
     profile: Profile,
     jobs: usize,
@@ -29,33 +29,33 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A rewrite of conversations that fit this profile of the contract.
+    /// A snapshot of conversations that match this profile of the contract.
     pub fn new(profile: Profile) -> Self {
         Self { profile, jobs: 1, max_errors: 100 }
     }
 
-    /// Sets how many threads check; one unless told otherwise.
+    /// Sets the number of threads; default: 1.
     pub fn jobs(self, jobs: usize) -> Self {
         Self { jobs, ..self }
     }
 
-    /// Sets how many errors the report names; 100 unless told otherwise.
+    /// Sets the number of errors that the report lists; default: 100.
     pub fn max_errors(self, max_errors: usize) -> Self {
         Self { max_errors, ..self }
     }
 
-    /// Reads a source to its end, and writes on the way.
+    /// Reads a source to its end, and writes the result as it goes.
     ///
     /// # Errors
     ///
-    /// If the source cannot be read, or the target not be written.
+    /// If the source cannot be read, or the target cannot be written.
     pub fn write(
         self,
         path: impl Into<String>,
         source: impl Read + Send,
         mut target: impl Write + Send,
     ) -> io::Result<ValidationReport> {
-        let mut validator = ConversationValidator::keeping(self.profile, true);
+        let mut validator = ConversationValidator::with_messages(self.profile, true);
         validator = validator.jobs(self.jobs).max_errors(self.max_errors);
         validator.engine.tally.on_kept = Some(Box::new(|line| target.write_all(line)));
         validator.read(path, source)?;
@@ -63,7 +63,7 @@ impl Snapshot {
     }
 }
 
-/// Writes a conversation's messages, as a line.
+/// Writes a conversation's messages as one line.
 pub(crate) fn write_messages(conversation: Value<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"{\"messages\":[");
     let messages = conversation.get("messages").and_then(Value::as_array);

@@ -1,7 +1,7 @@
-//! Date-times as RFC 3339 has them.
+//! RFC 3339 date-times.
 
-/// Whether it is a full date-time with an offset: `2026-02-10T12:34:56.789Z`, `2026-02-10t12:34:56+01:00`. A leap second
-/// counts at the end of a day in UTC.
+/// Whether the text is a date-time with an offset: `2026-02-10T12:34:56.789Z`, `2026-02-10t12:34:56+01:00`. Leap
+/// seconds are allowed at the end of a UTC day.
 pub(crate) fn is_date_time(text: &str) -> bool {
     parse(text.as_bytes()).is_some()
 }
@@ -64,7 +64,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn full_date_times_with_an_offset_are_taken_and_nothing_else() {
+    fn only_date_times_with_an_offset_are_accepted() {
         for good in [
             "2026-02-10T12:34:56Z",
             "2026-02-10t12:34:56z",

@@ -1,4 +1,4 @@
-//! Why a prompt cannot be rendered, or a response not be used.
+//! Errors of prompts and responses.
 
 use std::error::Error;
 use std::fmt;
@@ -9,21 +9,21 @@ use tokenline_core::json::DeserializeError;
 use crate::ResponseType;
 use crate::template::Fault;
 
-/// Why a prompt could not be rendered, or its response not be read.
+/// The reason a prompt could not be rendered, or its response not be read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PromptError {
-    /// There is no prompt of this id.
+    /// There is no prompt with this id.
     UnknownPrompt(UnknownPrompt),
-    /// A template could not be rendered: a term is undefined, or not of the kind it should be.
+    /// A template could not be rendered: a term is undefined, or of the wrong type.
     Render(RenderError),
-    /// The response to a `json` prompt holds no JSON, or breaks the schema.
+    /// The response to a `json` prompt contains no JSON, or violates the schema.
     Response(JsonResponseError),
     /// The response to this prompt is not a stream of objects.
     NotStreamed {
-        /// The prompt.
+        /// The id of the prompt.
         id: String,
-        /// What its response is.
+        /// The type of its response.
         response_type: ResponseType,
     },
 }
@@ -36,8 +36,8 @@ impl fmt::Display for PromptError {
             Self::Response(error) => error.fmt(f),
             Self::NotStreamed { id, response_type } => write!(
                 f,
-                "the response to the prompt {id:?} is {response_type}, and no stream of objects, \
-                 which only that of a jsonl prompt is; invoke it without a stream"
+                "the response to the prompt {id:?} is {response_type}, not a stream of objects: \
+                 use a jsonl prompt, or invoke it without a stream"
             ),
         }
     }
@@ -63,7 +63,7 @@ impl From<JsonResponseError> for PromptError {
     }
 }
 
-/// Why an invocation came to nothing: the prompt, the model, or the response.
+/// The reason an invocation failed: the prompt, the model, or the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InvokeError<E> {
@@ -77,7 +77,7 @@ impl<E> fmt::Display for InvokeError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Prompt(error) => error.fmt(f),
-            Self::Llm(_) => f.write_str("the model gave no response"),
+            Self::Llm(_) => f.write_str("the model returned an error"),
         }
     }
 }
@@ -97,7 +97,7 @@ impl<E> From<PromptError> for InvokeError<E> {
     }
 }
 
-/// There is no prompt of an id.
+/// The error for an unknown prompt id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownPrompt {
     id: String,
@@ -109,13 +109,13 @@ impl UnknownPrompt {
         Self { id: id.to_owned(), similar: similar(id, known).map(str::to_owned) }
     }
 
-    /// The id that was asked for.
+    /// The unknown id.
     #[must_use]
     pub fn id(&self) -> &str {
         &self.id
     }
 
-    /// An id that there is, and that is much like it.
+    /// A similar id that exists.
     #[must_use]
     pub fn similar(&self) -> Option<&str> {
         self.similar.as_deref()
@@ -124,7 +124,7 @@ impl UnknownPrompt {
 
 impl fmt::Display for UnknownPrompt {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "there is no prompt {:?}", self.id)?;
+        write!(f, "unknown prompt {:?}", self.id)?;
         match &self.similar {
             Some(similar) => write!(f, "; is it {similar:?}?"),
             None => Ok(()),
@@ -134,14 +134,14 @@ impl fmt::Display for UnknownPrompt {
 
 impl Error for UnknownPrompt {}
 
-/// The one that a name was probably meant to be.
+/// The known name most similar to a misspelled one.
 pub(crate) fn similar<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let scored = known.into_iter().map(|other| (strsim::jaro_winkler(name, other), other));
     let best = scored.max_by(|(a, _), (b, _)| a.total_cmp(b));
     best.filter(|(score, _)| *score > 0.85).map(|(_, other)| other)
 }
 
-/// A template could not be rendered.
+/// The error of a template that could not be rendered.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RenderError {
     key: String,
@@ -153,20 +153,20 @@ impl RenderError {
         Self { key: key.to_owned(), fault: Box::new(fault) }
     }
 
-    /// The key of the template in the configuration, such as `template.extract-topics` or `system`;
-    /// `input` if there are no terms in it.
+    /// The key of the template in the configuration, such as `template.extract-topics` or `system`; `input` if the
+    /// input contains no terms.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.key
     }
 
-    /// The term that is undefined, if that is what is wrong: `text`, `schema.name`.
+    /// The undefined term, if that is the error: `text`, `schema.name`.
     #[must_use]
     pub fn term(&self) -> Option<&str> {
         self.fault.term.as_deref()
     }
 
-    /// The line of the template, and the byte in that line, both counted from 1.
+    /// The line and column (bytes) in the template, both counted from 1.
     #[must_use]
     pub fn position(&self) -> Option<(usize, usize)> {
         self.fault.position
@@ -185,53 +185,53 @@ impl fmt::Display for RenderError {
 
 impl Error for RenderError {}
 
-/// What is wrong with the response to a `json` prompt.
+/// The kind of a [`JsonResponseError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JsonResponseErrorKind {
-    /// There is no whole JSON value in it: `{"entity":"DN`.
+    /// The response contains no complete JSON value: `{"entity":"DN`.
     JsonParse,
-    /// The value breaks the schema: `{"entity":7}`.
+    /// The value violates the schema: `{"entity":7}`.
     SchemaValidation,
 }
 
-/// The response to a `json` prompt holds no JSON, or breaks the schema.
+/// The response to a `json` prompt contains no JSON, or violates the schema.
 ///
-/// Private by design: it names places, kinds and rules, never what the response says.
+/// Private by design: the message names positions, types and rules, never the content of the response.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct JsonResponseError(Box<Finding>);
+pub struct JsonResponseError(Box<Inner>);
 
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
+struct Inner {
     kind: JsonResponseErrorKind,
     offset: usize,
     diagnostic: Diagnostic,
 }
 
 impl JsonResponseError {
-    /// What is wrong with the response, at the line and column of the diagnostic.
+    /// An error at the line and column of the diagnostic.
     pub(crate) fn new(response: &str, kind: JsonResponseErrorKind, diagnostic: Diagnostic) -> Self {
         let text = response.strip_prefix('\u{feff}').unwrap_or(response);
         let lines = text.split_inclusive('\n').take(diagnostic.line as usize - 1);
         let offset = response.len() - text.len() + lines.map(str::len).sum::<usize>();
         let offset = offset + diagnostic.column as usize - 1;
-        Self(Box::new(Finding { kind, offset, diagnostic }))
+        Self(Box::new(Inner { kind, offset, diagnostic }))
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> JsonResponseErrorKind {
         self.0.kind
     }
 
-    /// Bytes from the start of the response to the fault.
+    /// The offset of the error in the response, in bytes.
     #[must_use]
     pub fn offset(&self) -> usize {
         self.0.offset
     }
 
-    /// The finding: its code, the line and column of the fault, the span of the value, and where a schema is broken,
-    /// the paths into the value and the schema.
+    /// The diagnostic: code, line and column of the error, span of the value, and for schema violations the paths into
+    /// the value and the schema.
     #[must_use]
     pub fn diagnostic(&self) -> &Diagnostic {
         &self.0.diagnostic
@@ -255,33 +255,33 @@ impl fmt::Display for JsonResponseError {
 
 impl Error for JsonResponseError {}
 
-/// Why a [`Response`](crate::Response) could not be taken as what was asked for.
+/// The reason a [`Response`](crate::Response) could not be converted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum TakeError {
-    /// It is of another type.
+pub enum ConvertError {
+    /// The response has another type.
     Type {
-        /// What was asked for.
+        /// The requested type.
         expected: ResponseType,
-        /// What it is.
+        /// The actual type.
         found: ResponseType,
     },
-    /// The value does not fit the type.
+    /// The value does not match the Rust type.
     Deserialize(DeserializeError),
 }
 
-impl fmt::Display for TakeError {
+impl fmt::Display for ConvertError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Type { expected, found } => {
-                write!(f, "the response is {found}, as its prompt says, and not {expected}")
+                write!(f, "the response is {found}, as its prompt specifies, not {expected}")
             }
-            Self::Deserialize(_) => f.write_str("the response does not fit the type"),
+            Self::Deserialize(_) => f.write_str("the response does not match the type"),
         }
     }
 }
 
-impl Error for TakeError {
+impl Error for ConvertError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
             Self::Type { .. } => None,

@@ -1,4 +1,4 @@
-//! What the objects of the built-in prompts are read into.
+//! Types for the objects of the built-in prompts.
 
 use std::fmt;
 
@@ -6,25 +6,25 @@ use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 use tokenline_core::json::Raw;
 
-/// An entity and what it is: an object of `extract-definitions`.
+/// An entity with its definition: an object of `extract-definitions`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Definition {
     /// The entity's name.
     pub entity: String,
-    /// What it is.
+    /// The definition.
     pub definition: String,
 }
 
-/// A relation of an entity to an entity or value: an object of `extract-relationships`.
+/// A relationship of an entity to an entity or value: an object of `extract-relationships`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct Relationship {
-    /// The entity that it is of.
+    /// The subject, an entity.
     pub subject: String,
-    /// The relation.
+    /// The predicate.
     pub predicate: String,
-    /// The entity or value that it is to.
+    /// The object, an entity or a value.
     pub object: String,
-    /// Whether the object is an entity; else it is a plain value. `object-entity` in JSON.
+    /// Whether the object is an entity, not a plain value. `object-entity` in JSON.
     #[serde(rename = "object-entity")]
     pub object_entity: bool,
 }
@@ -34,21 +34,20 @@ pub struct Relationship {
 pub struct Topic {
     /// The topic, in a few words.
     pub topic: String,
-    /// What it is.
+    /// The definition.
     pub definition: String,
 }
 
-/// A row of whatever table was asked for: an object of `extract-rows`.
+/// A row of a table with arbitrary columns: an object of `extract-rows`.
 ///
-/// Keeps the order of the columns, and the values as they were written. Where the table is known when
-/// the program is written, read the objects into a type of your own instead.
+/// Keeps the order of the columns, and the values as written. If the columns are known, use a type of your own instead.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Row {
     cells: Vec<(String, Raw)>,
 }
 
 impl Row {
-    /// The value in a column; of repeated columns the last.
+    /// The value in a column; the last one if the column is repeated.
     #[must_use]
     pub fn get(&self, column: &str) -> Option<&Raw> {
         self.cells.iter().rev().find(|(name, _)| name == column).map(|(_, value)| value)
@@ -100,7 +99,7 @@ impl Serialize for Row {
     }
 }
 
-/// An object of `agent-kg-extract`; its `type` says which.
+/// An object of `agent-kg-extract`, selected by its `type`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum KnowledgeItem {
@@ -125,9 +124,9 @@ pub enum KnowledgeItem {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct KnowledgeGraph {
-    /// What was defined.
+    /// The definitions.
     pub definitions: Vec<Definition>,
-    /// What was related.
+    /// The relationships.
     pub relationships: Vec<Relationship>,
 }
 
@@ -159,27 +158,27 @@ pub struct OntologyEntity {
     pub entity_type: String,
 }
 
-/// A relation between two entities.
+/// A relationship between two entities.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct OntologyRelationship {
-    /// The name of the entity that it is of.
+    /// The name of the subject.
     pub subject: String,
-    /// The id of its class.
+    /// The id of the subject's class.
     pub subject_type: String,
     /// The id of the property, such as `fo/has_ingredient`.
     pub relation: String,
-    /// The name of the entity that it is to.
+    /// The name of the object.
     pub object: String,
-    /// The id of its class.
+    /// The id of the object's class.
     pub object_type: String,
 }
 
-/// A value that an entity has.
+/// An attribute of an entity.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 pub struct OntologyAttribute {
     /// The entity's name.
     pub entity: String,
-    /// The id of its class.
+    /// The id of the entity's class.
     pub entity_type: String,
     /// The id of the property, such as `fo/serves`.
     pub attribute: String,
@@ -187,7 +186,7 @@ pub struct OntologyAttribute {
     pub value: String,
 }
 
-/// An object of `extract-with-ontologies`; its `type` says which.
+/// An object of `extract-with-ontologies`, selected by its `type`.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, serde::Serialize, serde::Deserialize)]
 #[serde(tag = "type", rename_all = "lowercase")]
 pub enum OntologyItem {
@@ -202,11 +201,11 @@ pub enum OntologyItem {
 /// The objects of `extract-with-ontologies` by their `type`, each list in the order of the response.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OntologyGraph {
-    /// What there is.
+    /// The entities.
     pub entities: Vec<OntologyEntity>,
-    /// What was related.
+    /// The relationships.
     pub relationships: Vec<OntologyRelationship>,
-    /// What values there are.
+    /// The attributes.
     pub attributes: Vec<OntologyAttribute>,
 }
 

@@ -1,5 +1,5 @@
-//! Prompts: templates rendered with terms, a model asked, and its response read as each prompt says: as
-//! text, as one JSON value, or as JSON Lines, of which a truncated response loses only its last object.
+//! Prompts: renders templates with terms, asks a model, and reads its response as the prompt specifies: as text, as one
+//! JSON value, or as JSON Lines, where a truncated response loses only its last object.
 //!
 //! [`PromptManager`] holds the prompts, from a [file](PromptManager::load), a [map of
 //! values](PromptManager::from_config), or [code](PromptManager::with_prompt).
@@ -32,7 +32,7 @@
 //!     object-schema = { required = ["entity", "definition"], properties.entity.type = "string" }
 //! "#, Format::Toml)?;
 //!
-//! // `complete` is any async function that takes the prompt to a model and returns the text.
+//! // `complete` is any async function that sends the prompt to a model and returns the text.
 //! let input = json!({"text": "DNA carries genes.", "expert": "biologist"});
 //! let response = manager.invoke("define", input, complete).await?;
 //!
@@ -49,24 +49,22 @@
 //! ```
 //!
 //! [`PromptManager::invoke_stream`] yields the same objects while the model is still writing.
-//! [`PromptManager::apply`] reads a response that is at hand.
+//! [`PromptManager::apply`] reads an existing response.
 //!
-//! This crate is not for talking to models: that is up to the function it is given. It reads no file but
-//! those it is told to load, and logs nothing but, with the feature `tracing`, warnings without the
-//! response's values.
+//! This crate does not talk to models: the function you pass does. It reads only the files you load, and logs only,
+//! with the feature `tracing`, warnings without the response's values.
 //!
 //! # Templates
 //!
-//! The syntax is that of Jinja2, by the crate `minijinja`: `{{ text }}`, `{% for x in xs %}`,
-//! `{% if context %}`, filters such as `{{ schema | tojson }}` (`tojson(indent=2)` for several lines;
-//! `json` is the same), and the methods of Python's dicts and strings. Nothing is escaped: a prompt is no
-//! web page. A template cannot include another. To print, or loop over, a term that is undefined is an
-//! error that names it; `{% if term %}` and `{{ term | default("…") }}` are for terms that need not be
-//! there.
+//! The syntax is Jinja2, implemented by the crate `minijinja`: `{{ text }}`, `{% for x in xs %}`, `{% if context %}`,
+//! filters such as `{{ schema | tojson }}` (`tojson(indent=2)` for several lines; `json` is an alias), and the methods
+//! of Python's dicts and strings. There is no HTML escaping. A template cannot include another. Printing or looping
+//! over an undefined term is an error that names the term; use `{% if term %}` and `{{ term | default("…") }}` for
+//! optional terms.
 //!
 //! # Built-in prompts
 //!
-//! [`PromptManager::built_in`] has these, all `jsonl`. To have them beside one's own, or to override some,
+//! [`PromptManager::built_in`] has these prompts, all `jsonl`. To add your own, or to override some, use
 //! `PromptManager::built_in().extend(own)`.
 //!
 //! | id | terms | objects |
@@ -92,7 +90,8 @@ pub mod tools;
 
 pub use config::{ConfigError, ConfigErrorKind, Format, Place, Within};
 pub use error::{
-    InvokeError, JsonResponseError, JsonResponseErrorKind, PromptError, RenderError, TakeError, UnknownPrompt,
+    ConvertError, InvokeError, JsonResponseError, JsonResponseErrorKind, PromptError, RenderError,
+    UnknownPrompt,
 };
 pub use extracted::{
     Definition, KnowledgeGraph, KnowledgeItem, OntologyAttribute, OntologyEntity, OntologyGraph,

@@ -1,4 +1,4 @@
-//! The prompts, and what is done with them.
+//! The prompt manager.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -17,19 +17,19 @@ use crate::template::{Fault, Template};
 use crate::terms::Terms;
 use crate::{Response, ResponseType, built_in};
 
-/// Prompts by id: renders them, asks a model, and reads the response as each prompt says.
+/// Prompts by id: renders them, asks a model, and reads the response as each prompt specifies.
 ///
-/// Terms for templates come from three places: the input overrides the prompt's own, and these those
-/// of all prompts. The system prompt is a template too, and is rendered with the same terms.
+/// Templates take their terms from the input, the prompt and the manager, in this order of precedence. The system
+/// prompt is a template too, rendered with the same terms.
 ///
 /// Cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct PromptManager {
     system: Option<Arc<System>>,
     terms: Option<Terms>,
-    /// In the order they came.
+    /// In the order of insertion.
     prompts: Vec<(Arc<str>, Arc<Compiled>)>,
-    /// Where each is, also under its other names.
+    /// Index into `prompts` by id and alias.
     by_id: BTreeMap<Arc<str>, usize>,
 }
 
@@ -39,7 +39,7 @@ struct System {
     template: Template,
 }
 
-/// Where the prompts come from.
+/// Construction.
 impl PromptManager {
     /// A manager without prompts, with an empty system prompt.
     #[must_use]
@@ -47,26 +47,25 @@ impl PromptManager {
         Self::default()
     }
 
-    /// The [prompts that are built in](crate#built-in-prompts), with an empty system prompt.
+    /// The [built-in prompts](crate#built-in-prompts), with an empty system prompt.
     #[must_use]
     pub fn built_in() -> Self {
         built_in::manager()
     }
 
-    /// Prompts from the flat shape of configuration: values by key, each of them JSON in a string.
+    /// Prompts from the flat form of configuration: keys with JSON strings as values.
     ///
     /// | key | value |
     /// |---|---|
-    /// | `system` | the template of the system prompt, a JSON string; what is no JSON string is the template itself |
-    /// | `template-index` | the ids of the prompts, a JSON array; without it, all templates count |
+    /// | `system` | the template of the system prompt, a JSON string or plain text |
+    /// | `template-index` | the ids of the prompts, a JSON array; default: all templates |
     /// | `template.<id>` | a prompt, a JSON object |
     ///
-    /// A prompt has `prompt`, its template; `response-type`, which is `text`, `json` or `jsonl`, and `text`
-    /// unless given; `schema`, that of the response or of each object in it; `object-schema`, which goes
-    /// before `schema` where the response is `jsonl`. It may have `terms` and `aliases`. Other keys, of
-    /// the map and of a prompt, are ignored.
+    /// A prompt has the members `prompt` (the template), `response-type` (`text`, the default, `json` or `jsonl`),
+    /// `schema` (of the response, or of each object in it) and `object-schema` (takes precedence over `schema` for
+    /// `jsonl`). It may also have `terms` and `aliases`. Other keys, of the map and of a prompt, are ignored.
     ///
-    /// Values may also be given as they are, without the string around them.
+    /// Values may also be given directly, not as JSON in a string.
     ///
     /// ```
     /// use std::collections::HashMap;
@@ -84,7 +83,7 @@ impl PromptManager {
     ///
     /// # Errors
     ///
-    /// If anything in it is at fault; see [`ConfigErrorKind`].
+    /// If the configuration is invalid; see [`ConfigErrorKind`].
     pub fn from_config<K, V>(config: impl IntoIterator<Item = (K, V)>) -> Result<Self, ConfigError>
     where
         K: Into<String>,
@@ -94,7 +93,7 @@ impl PromptManager {
         Self::from_parts(config::flat(&entries.collect::<Vec<_>>())?)
     }
 
-    /// Prompts from the text of a file:
+    /// Prompts from a configuration text:
     ///
     /// ```
     /// use tokenline_prompt::{Format, PromptManager};
@@ -122,22 +121,21 @@ impl PromptManager {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
-    /// JSON has the same keys. A prompt may also have an `object-schema`, and `aliases`, an array of
-    /// its other ids; they mean what they mean in [the flat shape](Self::from_config), which a file may
-    /// have as well. Keys beyond these are errors.
+    /// JSON has the same keys. A prompt may also have `object-schema` and `aliases` (an array of further ids), with the
+    /// same meaning as in [the flat form](Self::from_config), which is accepted too. Unknown keys are errors.
     ///
     /// # Errors
     ///
-    /// If the text is not in the format, or anything in it is at fault; see [`ConfigErrorKind`].
+    /// If the text is not in the given format, or is invalid; see [`ConfigErrorKind`].
     pub fn parse(text: &str, format: Format) -> Result<Self, ConfigError> {
         Self::from_parts(config::parse(text, format)?)
     }
 
-    /// Prompts from a [file](Self::parse) of at most 16 MiB: TOML or JSON by its extension, else by what is in it.
+    /// Prompts from a [file](Self::parse) of at most 16 MiB: TOML or JSON by its extension, else by its content.
     ///
     /// # Errors
     ///
-    /// If the file cannot be read or is larger, or anything in it is at fault.
+    /// If the file cannot be read, is too large, or is invalid.
     pub fn load(path: impl AsRef<Path>) -> Result<Self, ConfigError> {
         let path = path.as_ref();
         Self::from_parts(config::load(path)?).map_err(|error| error.in_file(path))
@@ -153,8 +151,7 @@ impl PromptManager {
             if let Some(alias) =
                 compiled.prompt.aliases().iter().find(|alias| !meant.insert((*alias).clone()))
             {
-                let reason =
-                    format!("\"{alias}\" is the id or alias of another prompt, or stands here twice");
+                let reason = format!("\"{alias}\" is repeated, or is the id or alias of another prompt");
                 let error = ConfigError::new(ConfigErrorKind::Alias, &compiled.key, reason);
                 return Err(error.of_member("aliases"));
             }
@@ -177,11 +174,11 @@ impl PromptManager {
         Ok(Self { system: Some(Arc::new(System { source, template })), ..self })
     }
 
-    /// Sets terms for all templates, a map or a struct. Prompts' own terms and the input override them.
+    /// Sets terms for all templates, a map or a struct. Terms of prompts and of the input override them.
     ///
     /// # Errors
     ///
-    /// If they are no map.
+    /// If they are not a map.
     pub fn with_terms(self, terms: impl Serialize) -> Result<Self, ConfigError> {
         let terms =
             Terms::new(terms).map_err(|reason| ConfigError::new(ConfigErrorKind::Terms, "terms", reason))?;
@@ -189,11 +186,11 @@ impl PromptManager {
         Ok(Self { terms: Some(terms), ..self })
     }
 
-    /// Adds a prompt. It takes the place of one that has the same id.
+    /// Adds a prompt, replacing one with the same id.
     ///
     /// # Errors
     ///
-    /// If its template has a syntax error, its schema is none, or its terms are no map.
+    /// If its template has a syntax error, its schema is invalid, or its terms are not a map.
     pub fn with_prompt(mut self, id: impl Into<String>, prompt: Prompt) -> Result<Self, ConfigError> {
         let id = id.into();
         let key = format!("prompts.{id}");
@@ -203,8 +200,7 @@ impl PromptManager {
         Ok(self)
     }
 
-    /// Puts another manager's prompts on top of these: where both have a prompt, a term, or a system
-    /// prompt, the other's counts.
+    /// Adds another manager's prompts, terms and system prompt, which override those of this one.
     #[must_use]
     pub fn extend(mut self, other: Self) -> Self {
         self.system = other.system.or(self.system);
@@ -233,24 +229,24 @@ impl PromptManager {
     }
 }
 
-/// What prompts there are.
+/// Queries.
 impl PromptManager {
-    /// The prompts' ids, in the order of the configuration; their aliases are not among them.
+    /// The ids of the prompts, in the order of the configuration, without aliases.
     pub fn ids(&self) -> impl ExactSizeIterator<Item = &str> {
         self.prompts.iter().map(|(id, _)| &**id)
     }
 
-    /// The prompt of this id or alias.
+    /// The prompt with this id or alias.
     #[must_use]
     pub fn prompt(&self, id: &str) -> Option<&Prompt> {
         self.find(id).ok().map(|compiled| &compiled.prompt)
     }
 
-    /// What the response to a prompt is held against, compiled; `None` if it has no schema.
+    /// The compiled schema for responses to a prompt; `None` if it has no schema.
     ///
     /// # Errors
     ///
-    /// If there is no prompt of this id.
+    /// If there is no prompt with this id.
     pub fn validator(&self, id: &str) -> Result<Option<&SchemaValidator>, UnknownPrompt> {
         Ok(self.find(id)?.validator.as_ref())
     }
@@ -269,17 +265,17 @@ impl PromptManager {
     }
 }
 
-/// What is done with them.
+/// Rendering and invocation.
 impl PromptManager {
-    /// The system prompt and the prompt for an input: a map, a struct, or `()` for no terms.
+    /// Renders the system prompt and the prompt for an input: a map, a struct, or `()` for no terms.
     ///
-    /// A term that a template prints or loops over must be there. `{% if term %}` and
-    /// `{{ term | default("…") }}` are for those that need not.
+    /// A term that a template prints or loops over must be defined. `{% if term %}` and `{{ term | default("…") }}` are
+    /// for optional terms.
     ///
     /// # Errors
     ///
-    /// If there is no such prompt, a term is undefined, or something else in a template does not work
-    /// out; the error names the template, the line, and the term.
+    /// If there is no such prompt, a term is undefined, or a template fails otherwise; the error names the template,
+    /// the line, and the term.
     pub fn render(&self, id: &str, input: impl Serialize) -> Result<RenderedPrompt, PromptError> {
         let compiled = self.find(id)?;
         let input = Terms::new(input)
@@ -296,21 +292,20 @@ impl PromptManager {
         Ok(RenderedPrompt { system: system.unwrap_or_default(), prompt })
     }
 
-    /// Reads a response as the prompt says: what [`invoke`](Self::invoke) does with what the model
-    /// gave.
+    /// Reads a response as the prompt specifies. [`invoke`](Self::invoke) does the same with the model's response.
     ///
-    /// - `text`: as it is.
-    /// - `json`: the first whole value in a code fence, or else the first in the response. A think block holds none, nor
-    ///   does prose: `[1]` in a sentence is a citation, and a string, number or literal counts if it stands alone.
-    ///   Nothing inside a value that was cut, or left open, is taken for it. It is held against the schema.
-    /// - `jsonl`: each object that is whole and fits the schema; the rest are
+    /// - `text`: the text itself.
+    /// - `json`: the first complete value in a code fence, or else the first in the response, validated against the
+    ///   schema. Think blocks and prose are skipped: `[1]` in a sentence is a citation, and a string, number or literal
+    ///   counts only if it stands alone. A value nested in a truncated or unclosed one is never used.
+    /// - `jsonl`: each complete object that matches the schema; the rest become
     ///   [warnings](crate::Objects::warnings).
     ///
     /// # Errors
     ///
-    /// If there is no such prompt, or if the response to a `json` prompt has no JSON value, or one that
-    /// breaks the schema. The message begins with `JSON parse fail` or `Schema validation fail`. The
-    /// response to a `jsonl` prompt is never an error.
+    /// If there is no such prompt, or the response to a `json` prompt contains no JSON value, or one that violates the
+    /// schema. The message begins with `JSON parse fail` or `Schema validation fail`. The response to a `jsonl` prompt
+    /// is never an error.
     pub fn apply(&self, id: &str, response: impl Into<String>) -> Result<Response, PromptError> {
         let response = Response::read(self.find(id)?, response.into())?;
         #[cfg(feature = "tracing")]
@@ -324,8 +319,8 @@ impl PromptManager {
 
     /// Renders a prompt, asks a model, and [reads](Self::apply) the response.
     ///
-    /// The model is any async function from the rendered prompt to its text: an async closure, a closure
-    /// that returns a future.
+    /// The model is any async function from the rendered prompt to its text: an async closure, or a closure that
+    /// returns a future.
     ///
     /// ```
     /// use serde_json::json;
@@ -342,7 +337,7 @@ impl PromptManager {
     /// let response = manager.invoke("extract-definitions", json!({"text": "DNA carries genes."}), llm).await?;
     /// let definitions = response.into_objects::<Definition>()?;
     /// assert_eq!(definitions[0].definition, "What carries genes");
-    /// // The model's answer was cut off, which cost one object.
+    /// // The response was cut off inside the second object.
     /// assert_eq!((definitions.len(), definitions.warnings().count()), (1, 1));
     /// # Ok(())
     /// # }
@@ -350,7 +345,7 @@ impl PromptManager {
     ///
     /// # Errors
     ///
-    /// As [`render`](Self::render) and [`apply`](Self::apply), or the model's own.
+    /// As for [`render`](Self::render) and [`apply`](Self::apply), or the model's own.
     pub async fn invoke<R: Into<String>, E>(
         &self,
         id: &str,
@@ -365,11 +360,10 @@ impl PromptManager {
     /// Renders a `jsonl` prompt, asks a model that streams its text, and yields each valid object as soon
     /// as its line is complete.
     ///
-    /// The model is any async function from the rendered prompt to a stream of pieces of text, cut
-    /// anywhere. What comes back is a [`JsonlStreamParser`]: with its
-    /// [`records`](JsonlStreamParser::records) or [`values`](JsonlStreamParser::values), the rejects go to
-    /// the report; as a stream itself it yields them in their places. However the pieces are cut,
-    /// objects and findings are those that [`invoke`](Self::invoke) would have given.
+    /// The model is any async function from the rendered prompt to a stream of text, chunked anywhere. The result is a
+    /// [`JsonlStreamParser`]: its [`records`](JsonlStreamParser::records) and [`values`](JsonlStreamParser::values)
+    /// leave rejects in the report; as a stream itself it yields them in order. Objects and rejects are the same as
+    /// from [`invoke`](Self::invoke), however the text is chunked.
     ///
     /// ```
     /// use futures_util::StreamExt;
@@ -393,13 +387,13 @@ impl PromptManager {
     /// # }
     /// ```
     ///
-    /// Text comes in pieces without any help, and JSON is one value at the end: for these,
-    /// [`render`](Self::render), read the stream, and [`apply`](Self::apply).
+    /// For text and JSON prompts, use [`render`](Self::render), read the stream yourself, and use
+    /// [`apply`](Self::apply).
     ///
     /// # Errors
     ///
-    /// As [`render`](Self::render); [`PromptError::NotStreamed`] if it is no `jsonl` prompt; the model's
-    /// own. The model is asked only if nothing is wrong before.
+    /// As for [`render`](Self::render); [`PromptError::NotStreamed`] if it is not a `jsonl` prompt; or the model's own.
+    /// The model is not asked if there is an error before.
     pub async fn invoke_stream<T: DeserializeOwned, S: TryStream<Ok: AsRef<[u8]>>, E>(
         &self,
         id: &str,

@@ -1,4 +1,4 @@
-//! A prompt as it is configured, and as it is sent.
+//! Prompts: configured, compiled and rendered.
 
 use std::fmt;
 use std::str::FromStr;
@@ -10,16 +10,16 @@ use tokenline_schema::{SchemaError, SchemaValidator};
 use crate::template::{Fault, Template};
 use crate::terms::Terms;
 
-/// What the response to a prompt is read as.
+/// The type of a prompt's response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ResponseType {
-    /// The text as it is.
+    /// Plain text.
     #[default]
     Text,
-    /// One JSON value; a response without one is an error.
+    /// One JSON value. A response without one is an error.
     Json,
-    /// JSON Lines, one object each; a line without one is a warning.
+    /// JSON Lines of objects. A line without an object is a warning.
     Jsonl,
 }
 
@@ -54,19 +54,19 @@ impl FromStr for ResponseType {
     }
 }
 
-/// A response type that there is not.
+/// The error for an unknown response type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UnknownResponseType(String);
 
 impl fmt::Display for UnknownResponseType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "unknown response type {:?}: it is \"text\", \"json\" or \"jsonl\"", self.0)
+        write!(f, "unknown response type {:?}; use \"text\", \"json\" or \"jsonl\"", self.0)
     }
 }
 
 impl std::error::Error for UnknownResponseType {}
 
-/// A prompt: a template in the syntax of Jinja2, and what its response is.
+/// A prompt: a Jinja2 template and the type of its response.
 ///
 /// ```
 /// use serde_json::json;
@@ -91,7 +91,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// A prompt whose response is of this type.
+    /// A prompt with this type of response.
     #[must_use]
     pub fn new(template: impl Into<String>, response_type: ResponseType) -> Self {
         Self {
@@ -104,19 +104,19 @@ impl Prompt {
         }
     }
 
-    /// A prompt whose response is [text](ResponseType::Text).
+    /// A prompt with a [text](ResponseType::Text) response.
     #[must_use]
     pub fn text(template: impl Into<String>) -> Self {
         Self::new(template, ResponseType::Text)
     }
 
-    /// A prompt whose response is a [JSON value](ResponseType::Json).
+    /// A prompt with a [JSON](ResponseType::Json) response.
     #[must_use]
     pub fn json(template: impl Into<String>) -> Self {
         Self::new(template, ResponseType::Json)
     }
 
-    /// A prompt whose response is [JSON Lines](ResponseType::Jsonl).
+    /// A prompt with a [JSON Lines](ResponseType::Jsonl) response.
     #[must_use]
     pub fn jsonl(template: impl Into<String>) -> Self {
         Self::new(template, ResponseType::Jsonl)
@@ -129,22 +129,22 @@ impl Prompt {
         self
     }
 
-    /// Sets the JSON Schema of the response: of the value, or of each object of JSON Lines unless there
-    /// is an [object schema](Self::with_object_schema).
+    /// Sets the JSON Schema of the response: of the value, or of each object of JSON Lines unless there is an [object
+    /// schema](Self::with_object_schema).
     #[must_use]
     pub fn with_schema(mut self, schema: Value) -> Self {
         self.schema = Some(schema);
         self
     }
 
-    /// Sets the JSON Schema of each object of JSON Lines. Other responses have no use for it.
+    /// Sets the JSON Schema of each object of JSON Lines. Ignored for other responses.
     #[must_use]
     pub fn with_object_schema(mut self, schema: Value) -> Self {
         self.object_schema = Some(schema);
         self
     }
 
-    /// Adds another id for the prompt. Where a prompt has it as its own, that one is meant.
+    /// Adds another id for the prompt. If it is also the id of a prompt, that prompt takes precedence.
     #[must_use]
     pub fn with_alias(mut self, id: impl Into<String>) -> Self {
         self.aliases.push(id.into());
@@ -157,13 +157,13 @@ impl Prompt {
         &self.template
     }
 
-    /// What the response is read as.
+    /// The type of the response.
     #[must_use]
     pub fn response_type(&self) -> ResponseType {
         self.response_type
     }
 
-    /// The schema that the response is held against: for JSON Lines that of each object.
+    /// The schema of the response: of the value, or of each object of JSON Lines.
     #[must_use]
     pub fn schema(&self) -> Option<&Value> {
         self.used_schema().map(|(_, schema)| schema)
@@ -175,7 +175,7 @@ impl Prompt {
         &self.aliases
     }
 
-    /// The schema in use, with the key that it is configured under.
+    /// The schema in use, with its key in the configuration.
     fn used_schema(&self) -> Option<(&'static str, &Value)> {
         let schema = self.schema.as_ref().map(|schema| ("schema", schema));
         match self.response_type {
@@ -188,7 +188,7 @@ impl Prompt {
     }
 }
 
-/// What is sent to a model.
+/// A prompt ready for a model.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RenderedPrompt {
     /// The system prompt; empty if there is none.
@@ -197,22 +197,22 @@ pub struct RenderedPrompt {
     pub prompt: String,
 }
 
-/// A prompt in working order.
+/// A validated prompt.
 #[derive(Clone, Debug)]
 pub(crate) struct Compiled {
     pub(crate) prompt: Prompt,
     pub(crate) template: Template,
     pub(crate) terms: Terms,
     pub(crate) validator: Option<SchemaValidator>,
-    /// What errors call it: the key of the configuration.
+    /// The key in the configuration, for errors.
     pub(crate) key: String,
 }
 
-/// Why a prompt is not in working order.
+/// The reason a prompt is invalid.
 #[derive(Clone, Debug)]
 pub(crate) enum PromptFault {
     Template(Fault),
-    /// The key of the schema, and what is wrong with it.
+    /// The key of the schema, and its error.
     Schema(&'static str, SchemaError),
     Terms(String),
 }

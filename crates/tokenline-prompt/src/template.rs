@@ -1,4 +1,4 @@
-//! One template, compiled.
+//! A compiled template.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,13 +7,13 @@ use minijinja::{AutoEscape, Environment, Error, ErrorKind, State, UndefinedBehav
 
 use crate::terms::Terms;
 
-/// The name of the one template in an environment.
+/// The name of the only template in an environment.
 const NAME: &str = "template";
 
-/// What all templates share.
+/// The environment shared by all templates.
 static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut environment = Environment::new();
-    // Undefined values know what they were called only in debug mode.
+    // Only debug mode keeps the names of undefined values.
     environment.set_debug(true);
     environment.set_undefined_behavior(UndefinedBehavior::SemiStrict);
     environment.set_auto_escape_callback(|_| AutoEscape::None);
@@ -23,16 +23,16 @@ static ENVIRONMENT: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment
 });
 
-/// A template that was compiled. Cheap to clone.
+/// A compiled template. Cheap to clone.
 #[derive(Clone, Debug)]
 pub(crate) struct Template(Arc<Environment<'static>>);
 
-/// What is wrong with a template, or with the terms for it.
+/// An error in a template or its terms.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// The undefined term, if that is what is wrong.
+    /// The undefined term, if that is the error.
     pub(crate) term: Option<String>,
-    /// The line of the template and the byte in that line, both counted from 1.
+    /// The line and column (bytes) in the template, both counted from 1.
     pub(crate) position: Option<(usize, usize)>,
     pub(crate) reason: String,
 }
@@ -70,15 +70,15 @@ impl Fault {
     }
 }
 
-/// The place after a text: its line, and the byte in that line, both counted from 1.
+/// The position after a text: line and column (bytes), both counted from 1.
 pub(crate) fn end_of(text: &str) -> (usize, usize) {
     let line_start = text.rfind('\n').map_or(0, |at| at + 1);
     (1 + text.matches('\n').count(), 1 + text.len() - line_start)
 }
 
-/// Prints a value as JSON, with so many spaces of indentation if given. Other than the filter that
-/// templates of web pages have, it escapes nothing that JSON need not: a model reads what it prints.
-#[expect(clippy::needless_pass_by_value, reason = "the engine hands named arguments over")]
+/// Prints a value as JSON, indented by this many spaces if given. Unlike the usual filter for web pages, it adds no
+/// HTML escapes: the output is for a model.
+#[expect(clippy::needless_pass_by_value, reason = "the signature that the engine requires")]
 fn to_json(
     state: &mut State<'_, '_>,
     value: &Value,
@@ -86,7 +86,7 @@ fn to_json(
     named: Kwargs,
 ) -> Result<String, Error> {
     if value.is_undefined() {
-        // This filter refuses what is undefined, and only the engine can say what that was called.
+        // This filter rejects undefined values with an error that names the term.
         state.apply_filter("upper", std::slice::from_ref(value))?;
     }
     let indent = match indent {

@@ -1,4 +1,4 @@
-//! What templates are rendered with.
+//! The terms for templates.
 
 use minijinja::Value;
 use minijinja::value::{Serde, ValueKind, merge_maps};
@@ -13,24 +13,24 @@ impl Terms {
         Self(Value::from_pairs::<_, String, Value>([]))
     }
 
-    /// The members of a map or struct; of nothing (`()`, `None`), none.
+    /// The members of a map or struct; empty for `()` and `None`.
     ///
     /// # Errors
     ///
-    /// Why these are no terms.
+    /// The reason the value cannot be used as terms.
     pub(crate) fn new(terms: impl Serialize) -> Result<Self, String> {
         let value = Value::from(Serde(terms));
         match value.kind() {
             ValueKind::Map => Ok(Self(value)),
             ValueKind::None | ValueKind::Undefined => Ok(Self::none()),
             ValueKind::Invalid => Err("the terms cannot be serialized".to_owned()),
-            other => Err(format!("terms are values by name, as in a map; found a {other}")),
+            other => Err(format!("expected a map of terms, found a {other}")),
         }
     }
 
-    /// All of these; of those that `below` has too, these.
+    /// Merges two sets of terms; these override those in `below`.
     pub(crate) fn over(&self, below: &Self) -> Self {
-        // Of values by one name, this takes the last.
+        // If a name is repeated, the last value counts.
         Self(merge_maps([below.0.clone(), self.0.clone()]))
     }
 

@@ -43,7 +43,7 @@ fn what_was_not_delivered_is_logged_without_values() {
         [
             "2:11: schema_violation: expected type string, found an array (at /entity) prompt=\"extract\"",
             "3:16: truncated: expected the rest of the string, found the end of the input prompt=\"extract\"",
-            "the response has no valid object prompt=\"extract\"",
+            "the response contains no valid object prompt=\"extract\"",
         ]
     );
 }

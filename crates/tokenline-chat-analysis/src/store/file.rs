@@ -7,13 +7,12 @@ use std::path::{Path, PathBuf};
 
 use super::{AttachmentStore, StoreError};
 
-/// Attachments as files: a folder for each topic, and in it `MESSAGE.xml` for each message.
+/// Attachments as files: a folder for each topic, with `MESSAGE.xml` for each message.
 ///
-/// A file is written under another name, flushed to the disk, and then given its own, so that readers see the
-/// whole of it or none, also after a crash. In the names, characters other than `a` to `z`, `0` to `9`, `-` and
-/// `_` are spelled `%41`, byte by byte: a name never leads out of the folder, and two names are two files also
-/// where the file system takes `A` for `a`. Files are for their owner alone to read. What a process that is killed in
-/// the middle leaves is called `.new-` and something, and may be deleted.
+/// A file is written under a temporary name, flushed to disk, and renamed, so that readers see it completely or not at
+/// all, even after a crash. In names, characters other than `a` to `z`, `0` to `9`, `-` and `_` are encoded as `%41`,
+/// byte by byte: a name never leads out of the folder, and names that differ in case do not collide. Only their owner
+/// can read the files. A killed process may leave a file called `.new-*`, which can be deleted.
 ///
 /// ```
 /// use tokenline_chat_analysis::{AttachmentStore, FileStore};
@@ -28,20 +27,21 @@ use super::{AttachmentStore, StoreError};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// A file of more than 64 MiB is not read: to load it is an error. The calls wait for the disk. In async code they belong in `spawn_blocking` or its like.
+/// Files above 64 MiB are not read: loading them is an error. All calls block on the disk; in async code use
+/// `spawn_blocking` or similar.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileStore {
     root: PathBuf,
 }
 
 const EXTENSION: &str = ".xml";
-/// Bytes of a file that are read at the most: eight times what any response that passes has as JSON.
+/// The maximum size of a file: eight times that of any valid response as JSON.
 const MAX_BYTES: u64 = 64 << 20;
 /// File systems commonly allow 255 bytes.
 const MAX_NAME: usize = 240;
 
 impl FileStore {
-    /// A store in this folder, which is made when something is stored.
+    /// A store in this folder, which is created when first needed.
     pub fn new(root: impl Into<PathBuf>) -> Self {
         Self { root: root.into() }
     }
@@ -52,7 +52,7 @@ impl FileStore {
         &self.root
     }
 
-    /// The file of a message's attachment, whether it is there or not.
+    /// The file of a message's attachment, whether it exists or not.
     ///
     /// # Errors
     ///
@@ -75,7 +75,7 @@ impl AttachmentStore for FileStore {
             new.write_all(xml.as_bytes())?;
             new.as_file().sync_all()?;
             new.persist(&file).map_err(|error| error.error)?;
-            // The names have to last as well.
+            // The directory entries must be durable, too.
             sync(&folder)?;
             sync(&self.root)
         };
@@ -122,18 +122,18 @@ impl AttachmentStore for FileStore {
     }
 }
 
-/// All of a file. No more than one byte beyond the limit is read.
+/// Reads a file, at most one byte beyond the limit.
 fn read(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
-        let reason = format!("the attachment has more than {} MiB, the limit", MAX_BYTES >> 20);
+        let reason = format!("the attachment exceeds the limit of {} MiB", MAX_BYTES >> 20);
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
     }
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
 }
 
-/// Flushes the names in a folder. Not every system lets a folder be opened.
+/// Flushes the entries of a folder. Some systems cannot open folders.
 fn sync(folder: &Path) -> io::Result<()> {
     File::open(folder).and_then(|folder| folder.sync_all()).or_else(|error| match error.kind() {
         io::ErrorKind::PermissionDenied | io::ErrorKind::Unsupported => Ok(()),
@@ -145,7 +145,7 @@ fn failed(action: &str, path: &Path, error: io::Error) -> StoreError {
     StoreError::Io { action: format!("cannot {action} {}", path.display()), error }
 }
 
-/// The name that a topic or message has as a file.
+/// Encodes the name of a topic or message as a file name.
 fn file_name(what: &str, name: &str) -> Result<String, StoreError> {
     if name.is_empty() {
         return Err(StoreError::Name(format!("the name of a {what} is empty")));
@@ -160,14 +160,16 @@ fn file_name(what: &str, name: &str) -> Result<String, StoreError> {
         }
     }
     if file_name.len() > MAX_NAME {
-        let message =
-            format!("the name of a {what} takes {} bytes as a file, more than {MAX_NAME}", file_name.len());
+        let message = format!(
+            "the name of a {what} needs {} bytes as a file name, more than {MAX_NAME}",
+            file_name.len()
+        );
         return Err(StoreError::Name(message));
     }
     Ok(file_name)
 }
 
-/// The name that a file was given for, if it is one of this store's.
+/// Decodes a file name, if this store could have written it.
 fn name_of_file(file_name: &str) -> Option<String> {
     let mut parts = file_name.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

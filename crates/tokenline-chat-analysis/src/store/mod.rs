@@ -1,4 +1,4 @@
-//! Where stored answers are kept.
+//! Storage for responses.
 
 mod file;
 
@@ -7,15 +7,15 @@ use std::{fmt, io};
 
 pub use file::FileStore;
 
-/// Attachments of messages, an XML document for each.
+/// Storage of XML attachments, one per message.
 ///
-/// Nothing is kept for a message unless it is complete: what is stored is there as a whole, or not at all.
+/// An attachment is stored completely or not at all.
 pub trait AttachmentStore {
-    /// Stores the attachment of a message, in place of the one it may have.
+    /// Stores the attachment of a message, replacing an existing one.
     ///
     /// # Errors
     ///
-    /// If it cannot be kept. What was there before still is.
+    /// If it cannot be stored. An existing attachment is kept.
     fn store(&self, topic: &str, message: &str, xml: &str) -> Result<(), StoreError>;
 
     /// The attachment of a message, if it has one.
@@ -32,7 +32,7 @@ pub trait AttachmentStore {
     /// If it cannot be removed.
     fn remove(&self, topic: &str, message: &str) -> Result<bool, StoreError>;
 
-    /// The messages of a topic that have attachments, in the order of their names.
+    /// The messages of a topic with attachments, sorted by name.
     ///
     /// # Errors
     ///
@@ -40,17 +40,17 @@ pub trait AttachmentStore {
     fn messages(&self, topic: &str) -> Result<Vec<String>, StoreError>;
 }
 
-/// Why an attachment cannot be stored or loaded.
+/// The reason an attachment cannot be stored or loaded.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum StoreError {
     /// The name of a topic or a message is empty, or too long for a file.
     Name(String),
-    /// The file system refuses.
+    /// The file system reported an error.
     Io {
-        /// What could not be done, and with which file.
+        /// The failed action, and its file.
         action: String,
-        /// Why.
+        /// The error.
         error: io::Error,
     },
 }

@@ -1,48 +1,57 @@
-//! Text as XML spells it.
+//! Escapes text for XML.
 
 use std::borrow::Cow;
 use std::error::Error;
 use std::fmt;
 
-/// An answer has a character that XML 1.0 has no way to write, such as U+0000.
+/// The error for a character that XML 1.0 cannot represent, such as U+0000.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct NoXmlCharacter {
-    /// JSON Pointer to the text that it is in.
+pub struct InvalidXmlCharacter {
+    /// JSON Pointer to the text with the character.
     pub path: String,
-    /// How many characters of that text stand before it.
+    /// The number of characters before it in that text.
     pub index: usize,
     /// The character.
     pub character: char,
 }
 
-impl fmt::Display for NoXmlCharacter {
+impl fmt::Display for InvalidXmlCharacter {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { path, index, character } = self;
-        write!(f, "XML cannot hold the character U+{:04X}, character {} ", u32::from(*character), index + 1)?;
+        write!(
+            f,
+            "XML cannot represent the character U+{:04X}, character {} ",
+            u32::from(*character),
+            index + 1
+        )?;
         write!(f, "of the text (at {path})")
     }
 }
 
-impl Error for NoXmlCharacter {}
+impl Error for InvalidXmlCharacter {}
 
-/// What is allowed to stand around a text.
+/// The context of a text.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Within {
+pub(super) enum Context {
     Element,
     Attribute,
 }
 
-/// The text with references in place of markup, and of white space that reading XML would change.
-pub(super) fn escape<'t>(text: &'t str, within: Within, path: &str) -> Result<Cow<'t, str>, NoXmlCharacter> {
+/// Escapes markup, and white space that XML parsers would change.
+pub(super) fn escape<'t>(
+    text: &'t str,
+    context: Context,
+    path: &str,
+) -> Result<Cow<'t, str>, InvalidXmlCharacter> {
     if let Some((at, character)) = find_not_xml(text) {
         let index = text[..at].chars().count();
-        return Err(NoXmlCharacter { path: path.to_owned(), index, character });
+        return Err(InvalidXmlCharacter { path: path.to_owned(), index, character });
     }
     let mut escaped = String::new();
     let mut done = 0;
     for (at, byte) in text.bytes().enumerate() {
-        // All that is escaped lies below `?`.
+        // All escaped characters sort below `?`.
         if byte > b'>' {
             continue;
         }
@@ -51,9 +60,9 @@ pub(super) fn escape<'t>(text: &'t str, within: Within, path: &str) -> Result<Co
             b'>' => "&gt;",
             b'&' => "&amp;",
             b'\r' => "&#13;",
-            b'"' if within == Within::Attribute => "&quot;",
-            b'\n' if within == Within::Attribute => "&#10;",
-            b'\t' if within == Within::Attribute => "&#9;",
+            b'"' if context == Context::Attribute => "&quot;",
+            b'\n' if context == Context::Attribute => "&#10;",
+            b'\t' if context == Context::Attribute => "&#9;",
             _ => continue,
         };
         escaped.push_str(&text[done..at]);
@@ -67,9 +76,9 @@ pub(super) fn escape<'t>(text: &'t str, within: Within, path: &str) -> Result<Co
     Ok(Cow::Owned(escaped))
 }
 
-/// The first character that XML 1.0 has no way to write, with its index in bytes.
+/// The first character that XML 1.0 cannot represent, with its byte offset.
 pub(super) fn find_not_xml(text: &str) -> Option<(usize, char)> {
-    // Control characters, and what begins as U+FFFE and U+FFFF do. Most texts have none of them.
+    // Control characters, and the first byte of U+FFFE and U+FFFF. Most texts have none.
     let is_rare = |byte| (byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r')) || byte == 0xEF;
     if !text.bytes().fold(false, |found, byte| found | is_rare(byte)) {
         return None;
@@ -77,7 +86,7 @@ pub(super) fn find_not_xml(text: &str) -> Option<(usize, char)> {
     text.char_indices().find(|(_, char)| !is_xml(*char))
 }
 
-/// Whether XML 1.0 can hold a character: its production `Char`.
+/// Whether XML 1.0 can represent a character: its production `Char`.
 pub(super) fn is_xml(char: char) -> bool {
     matches!(char, '\t' | '\n' | '\r' | '\u{20}'..='\u{D7FF}' | '\u{E000}'..='\u{FFFD}' | '\u{10000}'..)
 }

@@ -1,14 +1,14 @@
-//! Answers as XML, to be stored, and back.
+//! Conversion of responses to XML and back.
 
 mod escape;
 mod place;
 mod read;
 mod write;
 
-pub use escape::NoXmlCharacter;
+pub use escape::InvalidXmlCharacter;
 pub use read::XmlError;
 
-/// The version that the root element names.
+/// The version in the root element.
 const VERSION: &str = "1.0.0";
-/// The format that the root element names.
+/// The format in the root element.
 const FORMAT: &str = "ollama-structured";

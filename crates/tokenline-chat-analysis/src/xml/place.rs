@@ -1,22 +1,22 @@
-//! Places in a stored answer: what stands where.
+//! Positions in a stored response.
 
-/// The line and column of a place in a text, both counted from 1; the column in bytes.
+/// The line and column of an offset in a text, both counted from 1; the column in bytes.
 pub(super) fn line_and_column(text: &str, offset: usize) -> (u64, u64) {
     let before = &text.as_bytes()[..offset.min(text.len())];
     let line_start = memchr::memrchr(b'\n', before).map_or(0, |at| at + 1);
     (1 + memchr::memchr_iter(b'\n', before).count() as u64, 1 + (before.len() - line_start) as u64)
 }
 
-/// Where the elements stand, by the JSON Pointer to what each of them holds.
+/// The offsets of the elements, by JSON Pointer to their content.
 #[derive(Debug, Default)]
 pub(super) struct Places(Vec<(String, usize)>);
 
 impl Places {
-    pub(super) fn note(&mut self, path: impl Into<String>, offset: usize) {
+    pub(super) fn insert(&mut self, path: impl Into<String>, offset: usize) {
         self.0.push((path.into(), offset));
     }
 
-    /// The element that holds the value at a path: the one of the longest path that leads there.
+    /// The offset of the element that contains the value at a path: that with the longest matching path.
     pub(super) fn of(&self, path: &str) -> usize {
         let leads_to =
             |its: &str| path.strip_prefix(its).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));

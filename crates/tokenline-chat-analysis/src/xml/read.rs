@@ -12,25 +12,25 @@ use tokenline_core::{CompletedBy, Record, Recovered, Span};
 use super::escape::{find_not_xml, is_xml};
 use super::place::{Places, line_and_column};
 use super::{FORMAT, VERSION};
-use crate::check::{Checked, judge};
+use crate::check::{Checked, check_record};
 use crate::reader::MAX_BYTES;
 use crate::{CheckError, ConfidenceScore, LlmAnalysis, LlmKeyword, LlmResponse, LlmSubject, Received};
 
-/// Why a stored answer cannot be read.
+/// The reason a stored response cannot be read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum XmlError {
-    /// It is not XML, or XML of another shape than an answer is stored in.
+    /// The text is not XML, or not in the format of stored responses.
     Xml {
         /// The line, counted from 1.
         line: u64,
-        /// The place on it: bytes, counted from 1.
+        /// The column: bytes, counted from 1.
         column: u64,
-        /// One sentence for a person.
+        /// One sentence for people.
         message: String,
     },
-    /// What it holds does not pass. The finding's line and column are those of the element in the XML, its
-    /// path is that in the JSON.
+    /// The stored response is invalid. The diagnostic has the line and column of the element in the XML, and the path
+    /// in the JSON.
     Check(CheckError),
 }
 
@@ -46,21 +46,21 @@ impl fmt::Display for XmlError {
 impl Error for XmlError {}
 
 impl LlmResponse {
-    /// Reads an answer that was stored as XML, and checks it. [`to_xml`](Self::to_xml) has an example.
+    /// Parses and checks a response stored as XML. See [`to_xml`](Self::to_xml) for an example.
     ///
-    /// White space between elements, comments, an XML declaration and CDATA sections may be in it as well; a
-    /// DOCTYPE, or an element or attribute that is not known, may not.
+    /// White space between elements, comments, an XML declaration and CDATA sections are accepted; a DOCTYPE, and
+    /// unknown elements or attributes are not.
     ///
     /// # Errors
     ///
-    /// If it is not such XML, or what it holds does not pass.
+    /// If the XML is malformed or has another format, or the response is invalid.
     pub fn from_xml(xml: &str) -> Result<Checked, XmlError> {
         if xml.len() > MAX_BYTES {
             return Err(XmlError::Check(CheckError::TooLarge(Received::default())));
         }
         let xml = xml.strip_prefix('\u{feff}').unwrap_or(xml);
-        let (answer, places) = Stored::new(xml).read()?;
-        let json = answer.to_json();
+        let (response, places) = XmlReader::new(xml).read()?;
+        let json = response.to_json();
         let mut parser = Parser::new();
         let value = match parser.parse(&json) {
             Ok(value) => value,
@@ -69,7 +69,7 @@ impl LlmResponse {
         let (completion, recovered) = (CompletedBy::EndOfInput, Recovered::NONE);
         let span = Span::new(0, json.len() as u64);
         let record = Record { value, line: 1, column: 1, span, completion, recovered };
-        let mut review = judge(&record, 1);
+        let mut review = check_record(&record, 1);
         match review.response {
             Some(response) => Ok(Checked { response, warnings: review.warnings }),
             None => {
@@ -85,22 +85,22 @@ impl LlmResponse {
     }
 }
 
-/// An answer that is being read.
-struct Stored<'x> {
+/// The reader of a stored response.
+struct XmlReader<'x> {
     xml: &'x str,
     reader: Reader<&'x [u8]>,
-    /// Where the event began that was read last.
+    /// The start of the latest event.
     at: usize,
     places: Places,
 }
 
-/// What stands between the elements of an element.
+/// The next child or the end of an element.
 enum Child<'x> {
     Start(BytesStart<'x>),
     End,
 }
 
-impl<'x> Stored<'x> {
+impl<'x> XmlReader<'x> {
     fn new(xml: &'x str) -> Self {
         let mut reader = Reader::from_str(xml);
         let config = reader.config_mut();
@@ -112,7 +112,7 @@ impl<'x> Stored<'x> {
     fn read(mut self) -> Result<(LlmResponse, Places), XmlError> {
         let Child::Start(root) = self.child()? else { return Err(self.fault("expected `<llmResponse>`")) };
         self.expect(&root, "llmResponse")?;
-        self.known(&root, &["version", "format"])?;
+        self.check_attributes(&root, &["version", "format"])?;
         for (name, expected) in [("version", VERSION), ("format", FORMAT)] {
             if self.attribute(&root, name)? != expected {
                 return Err(self.fault(format!("expected {name}=\"{expected}\"")));
@@ -133,8 +133,8 @@ impl<'x> Stored<'x> {
     fn analysis(&mut self) -> Result<LlmAnalysis, XmlError> {
         let Child::Start(start) = self.child()? else { return Err(self.fault("expected `<analysis>`")) };
         self.expect(&start, "analysis")?;
-        self.known(&start, &[])?;
-        self.places.note("/analysis", self.at);
+        self.check_attributes(&start, &[])?;
+        self.places.insert("/analysis", self.at);
         let mut subjects = Vec::new();
         let summary_update = loop {
             match self.child()? {
@@ -153,8 +153,8 @@ impl<'x> Stored<'x> {
     }
 
     fn subject(&mut self, start: &BytesStart<'_>, path: &str) -> Result<LlmSubject, XmlError> {
-        self.known(start, &["name", "description", "isNew"])?;
-        self.places.note(path, self.at);
+        self.check_attributes(start, &["name", "description", "isNew"])?;
+        self.places.insert(path, self.at);
         let name = self.attribute(start, "name")?;
         let description = self.attribute(start, "description")?;
         let is_new = match &*self.attribute(start, "isNew")? {
@@ -165,8 +165,8 @@ impl<'x> Stored<'x> {
         let mut keywords = Vec::new();
         while let Child::Start(start) = self.child()? {
             self.expect(&start, "keyword")?;
-            self.known(&start, &["term", "confidence"])?;
-            self.places.note(format!("{path}/keywords/{}", keywords.len()), self.at);
+            self.check_attributes(&start, &["term", "confidence"])?;
+            self.places.insert(format!("{path}/keywords/{}", keywords.len()), self.at);
             let term = self.attribute(&start, "term")?;
             let confidence: Result<ConfidenceScore, _> = self.attribute(&start, "confidence")?.parse();
             let confidence = confidence.map_err(|error| self.fault(error.to_string()))?;
@@ -183,11 +183,11 @@ impl<'x> Stored<'x> {
         }
     }
 
-    /// The text of an element that has begun.
+    /// The text of an element, after its start tag.
     fn text_of(&mut self, start: &BytesStart<'_>, name: &str, path: &str) -> Result<String, XmlError> {
         self.expect(start, name)?;
-        self.known(start, &[])?;
-        self.places.note(path, self.at);
+        self.check_attributes(start, &[])?;
+        self.places.insert(path, self.at);
         let mut text = String::new();
         loop {
             match self.next()? {
@@ -200,18 +200,18 @@ impl<'x> Stored<'x> {
                         Err(_) => None,
                     };
                     let Some(char) = char.filter(|char| is_xml(*char)) else {
-                        return Err(self.fault("no such character or entity"));
+                        return Err(self.fault("unknown character or entity"));
                     };
                     text.push(char);
                 }
                 Event::End(_) => return Ok(text),
-                Event::Eof => return Err(self.fault("the XML ends too soon")),
-                _ => return Err(self.fault(format!("expected nothing but text in `<{name}>`"))),
+                Event::Eof => return Err(self.fault("the XML is truncated")),
+                _ => return Err(self.fault(format!("expected only text in `<{name}>`"))),
             }
         }
     }
 
-    /// Goes to the next element, or the end of the one that is open.
+    /// Advances to the next child element, or to the end of the open one.
     fn child(&mut self) -> Result<Child<'x>, XmlError> {
         loop {
             match self.next()? {
@@ -219,7 +219,7 @@ impl<'x> Stored<'x> {
                 Event::End(_) => return Ok(Child::End),
                 Event::Text(text) if is_blank(&text) => {}
                 Event::Decl(_) if self.at == 0 => {}
-                Event::Eof => return Err(self.fault("the XML ends too soon")),
+                Event::Eof => return Err(self.fault("the XML is truncated")),
                 Event::DocType(_) => return Err(self.fault("a DOCTYPE is not allowed")),
                 _ => return Err(self.fault("text is not allowed here")),
             }
@@ -233,14 +233,14 @@ impl<'x> Stored<'x> {
         }
     }
 
-    /// The next event that is no comment and no processing instruction.
+    /// The next event other than comments and processing instructions.
     fn next(&mut self) -> Result<Event<'x>, XmlError> {
         loop {
             self.at = self.reader.buffer_position() as usize;
             let event = self.reader.read_event().map_err(|error| {
                 self.at = self.reader.error_position() as usize;
                 self.fault(match error {
-                    // What stands in the place of a tag may be a text.
+                    // The name of the mismatched tag may be text.
                     quick_xml::Error::IllFormed(IllFormedError::MismatchedEndTag { expected, .. }) => {
                         format!("expected `</{expected}>`")
                     }
@@ -254,7 +254,9 @@ impl<'x> Stored<'x> {
                 _ => "",
             };
             if let Some((_, bad)) = find_not_xml(text) {
-                return Err(self.fault(format!("XML cannot hold the character U+{:04X}", u32::from(bad))));
+                return Err(
+                    self.fault(format!("XML cannot represent the character U+{:04X}", u32::from(bad)))
+                );
             }
             match event {
                 Event::Comment(_) | Event::PI(_) => {}
@@ -267,8 +269,8 @@ impl<'x> Stored<'x> {
         if start.name().as_ref() == name { Ok(()) } else { Err(self.fault(format!("expected `<{name}>`"))) }
     }
 
-    /// Whether there is no attribute but these, and none twice.
-    fn known(&self, start: &BytesStart<'_>, names: &[&str]) -> Result<(), XmlError> {
+    /// Checks for unknown and repeated attributes.
+    fn check_attributes(&self, start: &BytesStart<'_>, names: &[&str]) -> Result<(), XmlError> {
         for attribute in start.attributes() {
             let attribute = attribute.map_err(|error| self.fault(format!("not XML: {error}")))?;
             if !names.contains(&attribute.key.as_ref()) {
@@ -289,32 +291,32 @@ impl<'x> Stored<'x> {
             return Err(self.fault(format!("`<{}>` lacks the attribute `{name}`", start.name().as_ref())));
         };
         let value = attribute.normalized_value(XmlVersion::Explicit1_0);
-        let value =
-            value.map_err(|_| self.fault(format!("`{name}` has a reference to no character or entity")))?;
+        let value = value
+            .map_err(|_| self.fault(format!("`{name}` has a reference to an unknown character or entity")))?;
         if attribute.value.contains('<') {
-            return Err(self.fault(format!("`{name}` has a `<`, which is written `&lt;`")));
+            return Err(self.fault(format!("`{name}` contains `<`: write `&lt;`")));
         }
         match find_not_xml(&value) {
             Some((_, bad)) => {
-                Err(self.fault(format!("XML cannot hold the character U+{:04X}", u32::from(bad))))
+                Err(self.fault(format!("XML cannot represent the character U+{:04X}", u32::from(bad))))
             }
             None => Ok(value.into_owned()),
         }
     }
 
-    /// What is wrong where the event began that was read last.
+    /// An error at the start of the latest event.
     fn fault(&self, message: impl Into<String>) -> XmlError {
         let (line, column) = line_and_column(self.xml, self.at);
         XmlError::Xml { line, column, message: message.into() }
     }
 }
 
-/// Whether it is nothing but what XML counts as white space.
+/// Whether a text is XML white space only.
 fn is_blank(text: &str) -> bool {
     text.bytes().all(|byte| matches!(byte, b' ' | b'\t' | b'\r' | b'\n'))
 }
 
-/// The entities that XML itself has.
+/// The entities predefined by XML.
 fn predefined(name: &str) -> Option<char> {
     match name {
         "lt" => Some('<'),

@@ -8,13 +8,12 @@ use quick_xml::events::attributes::Attribute;
 use quick_xml::events::{BytesEnd, BytesStart, BytesText, Event};
 use quick_xml::name::QName;
 
-use super::escape::{NoXmlCharacter, Within, escape};
+use super::escape::{Context, InvalidXmlCharacter, escape};
 use super::{FORMAT, VERSION};
 use crate::{LlmAnalysis, LlmResponse, LlmSubject};
 
 impl LlmResponse {
-    /// The answer as XML, indented by two spaces, without a line feed at its end. Numbers are as they were
-    /// written.
+    /// The response as XML, indented by two spaces, without a trailing line feed. Numbers are kept as written.
     ///
     /// ```
     /// use tokenline_chat_analysis::LlmResponse;
@@ -28,37 +27,37 @@ impl LlmResponse {
     ///     <summaryUpdate>User asked how much to save.</summaryUpdate>
     ///   </analysis>
     /// </llmResponse>"#;
-    /// let answer = LlmResponse::from_xml(xml)?.response;
-    /// assert_eq!(answer.analysis.subjects[0].description, "How much to \"save\"");
-    /// assert_eq!(answer.to_xml()?, xml);
+    /// let response = LlmResponse::from_xml(xml)?.response;
+    /// assert_eq!(response.analysis.subjects[0].description, "How much to \"save\"");
+    /// assert_eq!(response.to_xml()?, xml);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     ///
-    /// If one of its texts has a character that XML cannot hold.
-    pub fn to_xml(&self) -> Result<String, NoXmlCharacter> {
+    /// If a text has a character that XML cannot represent.
+    pub fn to_xml(&self) -> Result<String, InvalidXmlCharacter> {
         let mut writer = Writer::new_with_indent(Vec::with_capacity(1024 + self.response.len()), b' ', 2);
         writer.config_mut().add_space_before_slash_in_empty_elements = true;
         match write(&mut writer, self) {
             Ok(()) => {}
             Err(Failure::Character(error)) => return Err(error),
-            Err(Failure::Io(error)) => unreachable!("memory takes all that is written: {error}"),
+            Err(Failure::Io(error)) => unreachable!("writing to memory cannot fail: {error}"),
         }
         match String::from_utf8(writer.into_inner()) {
             Ok(xml) => Ok(xml),
-            Err(error) => unreachable!("text was written: {error}"),
+            Err(error) => unreachable!("only text was written: {error}"),
         }
     }
 }
 
 enum Failure {
-    Character(NoXmlCharacter),
+    Character(InvalidXmlCharacter),
     Io(io::Error),
 }
 
-impl From<NoXmlCharacter> for Failure {
-    fn from(error: NoXmlCharacter) -> Self {
+impl From<InvalidXmlCharacter> for Failure {
+    fn from(error: InvalidXmlCharacter) -> Self {
         Self::Character(error)
     }
 }
@@ -71,8 +70,8 @@ impl From<io::Error> for Failure {
 
 type Xml = Writer<Vec<u8>>;
 
-fn write(xml: &mut Xml, answer: &LlmResponse) -> Result<(), Failure> {
-    let LlmResponse { response, analysis: LlmAnalysis { subjects, summary_update } } = answer;
+fn write(xml: &mut Xml, root: &LlmResponse) -> Result<(), Failure> {
+    let LlmResponse { response, analysis: LlmAnalysis { subjects, summary_update } } = root;
     let root = BytesStart::new("llmResponse").with_attributes([("version", VERSION), ("format", FORMAT)]);
     xml.write_event(Event::Start(root))?;
     text_element(xml, "response", response, "/response")?;
@@ -108,7 +107,7 @@ fn subject(xml: &mut Xml, subject: &LlmSubject, path: &str) -> Result<(), Failur
 }
 
 fn text_element(xml: &mut Xml, name: &str, text: &str, path: &str) -> Result<(), Failure> {
-    let text = escape(text, Within::Element, path)?;
+    let text = escape(text, Context::Element, path)?;
     xml.write_event(Event::Start(BytesStart::new(name)))?;
     xml.write_event(Event::Text(BytesText::from_escaped(text)))?;
     xml.write_event(Event::End(BytesEnd::new(name)))?;
@@ -120,8 +119,8 @@ fn push_attribute(
     name: &str,
     text: &str,
     path: &str,
-) -> Result<(), NoXmlCharacter> {
-    let value: Cow<'_, str> = escape(text, Within::Attribute, path)?;
+) -> Result<(), InvalidXmlCharacter> {
+    let value: Cow<'_, str> = escape(text, Context::Attribute, path)?;
     start.push_attribute(Attribute { key: QName(name), value });
     Ok(())
 }

@@ -42,7 +42,7 @@ fn endless_configuration_files() {
     let render = ["prompt", "render", "--id", "extract-definitions"];
     let config = ["prompt", "list", "--config", ENDLESS];
     let run = endless(&config);
-    let expected = "tokenline: /dev/zero: cannot be read: the configuration has more than 16 MiB, the limit; shorten it or split it\n";
+    let expected = "tokenline: /dev/zero: cannot read the file: the configuration exceeds the limit of 16 MiB; shorten or split it\n";
     assert_eq!((run.code, &*run.err), (2, expected));
 
     let message = |kind: &str| format!("/dev/zero: {kind} has more than 16 MiB, the limit");

@@ -108,17 +108,17 @@ fn a_response_is_parsed_by_its_response_type() {
         run.err
     );
     let run = with_config("apply", &["--id", "lines"], "");
-    assert_eq!((run.code, &*run.out, &*run.err), (0, "", "stdin: the response has no valid object\n"));
+    assert_eq!((run.code, &*run.out, &*run.err), (0, "", "stdin: the response contains no valid object\n"));
 }
 
 #[test]
 fn errors_are_reported_in_one_line() {
     for (args, code, message) in [
-        (&["render", "--id", "chta", "--var", "text=x"][..], 2, "there is no prompt \"chta\""),
+        (&["render", "--id", "chta", "--var", "text=x"][..], 2, "unknown prompt \"chta\""),
         (&["render", "--id", "chat"], 2, "prompts.chat: `text` is undefined"),
         (&["render", "--id", "chat", "--var", "text"], 2, "--var text: expected NAME=TEXT"),
         (&["render", "--id", "chat", "--input", "/nowhere"], 3, "cannot read /nowhere"),
-        (&["apply", "--id", "none"], 2, "there is no prompt \"none\""),
+        (&["apply", "--id", "none"], 2, "unknown prompt \"none\""),
         (&["apply", "--id", "chat", "/nowhere"], 3, "cannot read /nowhere"),
     ] {
         let run = with_config(args[0], &args[1..], "");

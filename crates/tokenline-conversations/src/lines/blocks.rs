@@ -1,4 +1,4 @@
-//! A source, cut into blocks of whole lines.
+//! Splits a source into blocks of complete lines.
 
 use std::io::{self, Read};
 
@@ -6,22 +6,22 @@ use memchr::{memchr, memrchr};
 use tokenline_core::Limits;
 
 use super::buffer::Buffer;
-use super::check::{longest_line, mark};
+use super::check::{bom_len, longest_line};
 
-/// How much is read at once.
+/// Bytes per read.
 const READ: usize = 128 * 1024;
-/// Blocks that are longer than this are seldom, and take memory that not every thread should keep.
+/// Longer blocks are rare, and need memory that not every thread should keep.
 pub(super) const LONG: usize = 1024 * 1024;
 
-/// Some whole lines of a source.
+/// Complete lines of a source.
 #[derive(Debug)]
 pub(crate) struct Block {
     pub(crate) text: Text,
-    /// Offset in the source of the first byte; of a line that is beyond the limit, without a byte order mark.
+    /// The offset of the first byte in the source; for a line above the limit, after the byte order mark.
     pub(crate) start: u64,
-    /// How far it was checked.
+    /// The length of the part already checked.
     pub(super) checked: usize,
-    /// Up to where it is known that no line is beyond the limit.
+    /// Up to here, no line is above the limit.
     pub(super) within: usize,
 }
 
@@ -30,12 +30,12 @@ impl Block {
         Self { text, start, checked: 0, within: 0 }
     }
 
-    /// Whether all of it was checked.
+    /// Whether the block is completely checked.
     pub(super) fn is_done(&self) -> bool {
         self.checked >= self.text().len().max(1)
     }
 
-    /// The lines; nothing in place of one that is beyond the limit.
+    /// The lines; empty for a line above the limit.
     pub(super) fn text(&self) -> &[u8] {
         match &self.text {
             Text::Lines(text) => text,
@@ -43,7 +43,7 @@ impl Block {
         }
     }
 
-    /// Its memory, for the next one.
+    /// Returns its memory, to be reused.
     pub(super) fn into_buffer(self) -> Buffer {
         match self.text {
             Text::Lines(text) => text,
@@ -54,27 +54,26 @@ impl Block {
 
 #[derive(Debug)]
 pub(crate) enum Text {
-    /// The lines, each but the last one of a source with its line feed.
+    /// The lines with their line feeds, which the last line of a source may lack.
     Lines(Buffer),
-    /// One line that is beyond the limit.
+    /// A line above the limit.
     TooLong,
 }
 
-/// Cuts what a source says into blocks.
+/// Splits a source into blocks.
 #[derive(Debug)]
 pub(crate) struct Blocks<R> {
     source: R,
-    /// What follows the last line feed that was read.
+    /// The bytes after the last line feed read.
     tail: Vec<u8>,
-    /// Offset of the tail.
+    /// The offset of the tail.
     offset: u64,
     limit: usize,
-    /// Nothing is read any more: the source ended, failed or panicked.
+    /// The source ended, failed or panicked.
     has_ended: bool,
 }
 
-/// As many bytes as the longest line takes, with a byte order mark before it and its end behind it. Of what is longer no
-/// more is kept.
+/// The size of the longest line, including a byte order mark and a line end. No more is kept of longer lines.
 pub(super) fn longest(limits: Limits) -> usize {
     longest_line(limits).saturating_add("\u{feff}\r\n".len())
 }
@@ -84,8 +83,8 @@ impl<R: Read> Blocks<R> {
         Self { source, tail: Vec::new(), offset: 0, limit: longest(limits), has_ended: false }
     }
 
-    /// The next block, made of `buffer`; as soon as there is a whole line. If a line is longer than [`LONG`] what
-    /// `long_buffer` gives is taken instead.
+    /// The next block, as soon as there is a complete line, in the memory of `buffer`; for a line longer than [`LONG`],
+    /// in that of `long_buffer`.
     pub(crate) fn next(
         &mut self,
         mut buffer: Buffer,
@@ -129,7 +128,7 @@ impl<R: Read> Blocks<R> {
     }
 
     fn skip_line(&mut self, mut buffer: Buffer) -> io::Result<Block> {
-        let start = self.offset + mark(&buffer, self.offset == 0) as u64;
+        let start = self.offset + bom_len(&buffer, self.offset == 0) as u64;
         loop {
             if let Some(end) = memchr(b'\n', &buffer) {
                 self.offset += end as u64 + 1;
@@ -146,9 +145,9 @@ impl<R: Read> Blocks<R> {
     }
 
     fn read(&mut self, buffer: &mut Buffer) -> io::Result<usize> {
-        // A long line is read in ever longer pieces, up to the limit.
+        // Reads double in size up to the limit for long lines.
         let room = READ.max(buffer.len().min(self.limit.saturating_sub(buffer.len())));
-        // Also if this fails or panics.
+        // Stays set if the read fails or panics.
         self.has_ended = true;
         let read = buffer.read_from(&mut self.source, room)?;
         self.has_ended = read == 0;

@@ -1,13 +1,13 @@
-//! Memory for blocks.
+//! Reusable memory for blocks.
 
 use std::io::{self, Read};
 use std::ops::Deref;
 
-/// Bytes that are read into. Room that was cleared once is not cleared again for the next block.
+/// Bytes read from a source. Memory is initialised once, and reused for later blocks.
 #[derive(Debug, Default)]
 pub(super) struct Buffer {
-    /// An initialised slice, as long as what is filled or longer. Behind that are bytes of blocks before, which are
-    /// never shown.
+    /// Initialised memory, at least as long as `filled`. The bytes after that belong to earlier blocks, and are never
+    /// exposed.
     bytes: Vec<u8>,
     filled: usize,
 }
@@ -37,7 +37,7 @@ impl Buffer {
         self.filled = end;
     }
 
-    /// Reads once, `room` bytes at the most.
+    /// Reads once, at most `room` bytes.
     pub(super) fn read_from(&mut self, source: &mut impl Read, room: usize) -> io::Result<usize> {
         let end = self.filled + room;
         if self.bytes.len() < end {
@@ -50,15 +50,15 @@ impl Buffer {
             }
         };
         if read > room {
-            // Those would be bytes of a block before.
-            return Err(io::Error::other("the source claims to have read more than was asked for"));
+            // The excess would be bytes of an earlier block.
+            return Err(io::Error::other("the source reported more bytes than requested"));
         }
         self.filled += read;
         Ok(read)
     }
 }
 
-/// What is filled.
+/// The filled part.
 impl Deref for Buffer {
     type Target = [u8];
 

@@ -1,4 +1,4 @@
-//! What all validators of lines have in common.
+//! The common engine of all validators.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -8,12 +8,12 @@ use tokenline_core::Limits;
 
 use super::blocks::{Block, Text, longest};
 use super::buffer::Buffer;
-use super::check::{Checker, Contract, mark};
+use super::check::{Checker, Contract, bom_len};
 use super::tally::{Count, Counts, Tally};
 use super::workers;
 use crate::LineError;
 
-/// Lines in, counts out.
+/// Reads lines, and counts the results.
 pub(crate) struct Engine<'s, C, K> {
     pub(crate) contract: C,
     pub(crate) tally: Tally<'s, K>,
@@ -24,28 +24,28 @@ pub(crate) struct Engine<'s, C, K> {
     failure: Option<io::Error>,
 }
 
-/// An input that is pushed.
+/// The current input, if it is pushed.
 struct Pushed {
     checker: Checker,
-    /// The line that is not whole yet; of one that is beyond the limit no more than shows that.
+    /// The incomplete last line; of a line above the limit, only as much as proves that.
     line: Buffer,
-    /// Offset of its first byte.
+    /// The offset of its first byte.
     start: u64,
-    /// Bytes of it that were not kept.
+    /// Its bytes that were not kept.
     skipped: u64,
 }
 
-/// A line that is not valid, for who wants to keep it.
+/// An invalid line, for callers that store such lines.
 #[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct InvalidLine<'a> {
-    /// What is wrong with it.
+    /// The error.
     pub error: &'a LineError,
-    /// The line itself, without its line feed; empty if it is beyond the limit. This is what was private.
+    /// The line without its line feed; empty if it exceeds the limit. Unlike the error, it may be private.
     pub line: &'a [u8],
 }
 
-/// Without the line.
+/// Hides the line.
 impl fmt::Debug for InvalidLine<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("InvalidLine").field("error", &self.error).finish_non_exhaustive()
@@ -65,7 +65,7 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
         }
     }
 
-    /// Starts with the next input.
+    /// Starts the next input.
     pub(crate) fn begin(&mut self, path: String) {
         self.end_pushed();
         self.inputs.push(path.clone());
@@ -133,7 +133,7 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
         self.pushed = None;
     }
 
-    /// All inputs, what was counted, and what went wrong with who was told of it.
+    /// Returns all inputs, the counts, and the error of a failed callback.
     pub(crate) fn finish(mut self) -> io::Result<(String, Counts, K)> {
         self.end_pushed();
         match self.failure {
@@ -150,12 +150,12 @@ impl Pushed {
         self.skipped += (bytes.len() - room) as u64;
     }
 
-    /// The line, whole or the last one.
+    /// Takes the line, complete or at the end of the input.
     fn take(&mut self) -> Block {
         match self.skipped {
             0 => self.take_lines(),
             skipped => {
-                let start = self.start + mark(&self.line, self.start == 0) as u64;
+                let start = self.start + bom_len(&self.line, self.start == 0) as u64;
                 self.start += self.line.len() as u64 + skipped;
                 (self.line, self.skipped) = (Buffer::default(), 0);
                 Block::new(Text::TooLong, start)

@@ -1,47 +1,47 @@
-//! The methods that all validators have.
+//! Methods shared by all validators.
 
-/// Gives a validator, which holds an [`Engine`](super::Engine) as `engine`, the methods that all have.
+/// Implements the shared methods for a validator with an [`Engine`](super::Engine) in the field `engine`.
 macro_rules! shared_methods {
     ($validator:ident) => {
         impl<'s> $validator<'s> {
-            /// Sets how many errors the report names; the others are counted. 100 unless told otherwise.
+            /// Sets the number of errors that the report lists; further ones are only counted. Default: 100.
             pub fn max_errors(mut self, max_errors: usize) -> Self {
                 self.engine.tally.max_errors = max_errors;
                 self
             }
 
-            /// Sets how long a line, and how deep a value, may be: 8 MiB, the line's end not counted, and 127 unless
-            /// told otherwise. What is longer is an error whatever is on it, white space too.
+            /// Sets the limits for the length of lines (default 8 MiB, without the line end) and the depth of values
+            /// (default 127). Longer lines are errors, even if blank.
             pub fn limits(mut self, limits: ::tokenline_core::Limits) -> Self {
                 self.engine.limits = limits;
                 self
             }
 
-            /// Sets how many threads check what [`read`](Self::read) reads; one unless told otherwise. The report is
-            /// the same for any number.
+            /// Sets the number of threads that [`read`](Self::read) uses; default: 1. The report does not depend on it.
             pub fn jobs(mut self, jobs: usize) -> Self {
                 self.engine.jobs = jobs;
                 self
             }
 
-            /// Has this told of each line that is not valid, in order, also of those beyond
+            /// Sets a callback for each invalid line, in order, including those beyond
             /// [`max_errors`](Self::max_errors). If it fails, so does the validation.
             pub fn on_invalid(
                 mut self,
-                tell: impl FnMut($crate::InvalidLine<'_>) -> ::std::io::Result<()> + Send + 's,
+                callback: impl FnMut($crate::InvalidLine<'_>) -> ::std::io::Result<()> + Send + 's,
             ) -> Self {
-                self.engine.tally.on_invalid = Some(Box::new(tell));
+                self.engine.tally.on_invalid = Some(Box::new(callback));
                 self
             }
 
-            /// Reads a source to its end. Several, one after the other, are one dataset. The path is for the report.
+            /// Reads a source to its end. Several sources, one after another, form one dataset. The path is for the
+            /// report.
             ///
-            /// What is read is checked as soon as there is a whole line.
+            /// Lines are checked as soon as they are complete.
             ///
             /// # Errors
             ///
-            /// If the source cannot be read, or whoever is told of [invalid lines](Self::on_invalid) fails. Then there
-            /// is nothing to report. What a source says is never an error.
+            /// If the source cannot be read, or the [callback](Self::on_invalid) fails. There is no report in this
+            /// case. Invalid content is never an error here.
             pub fn read(
                 &mut self,
                 path: impl Into<String>,
@@ -50,18 +50,18 @@ macro_rules! shared_methods {
                 self.engine.read(path.into(), source)
             }
 
-            /// Starts with the next input that is to be [pushed](Self::push). The path is for the report.
+            /// Starts the next input for [`push`](Self::push). The path is for the report.
             pub fn begin(&mut self, path: impl Into<String>) {
                 self.engine.begin(path.into());
             }
 
-            /// Checks more of an input, cut anywhere.
+            /// Checks the next bytes of an input, chunked anywhere.
             pub fn push(&mut self, bytes: impl AsRef<[u8]>) {
                 self.engine.push(bytes.as_ref());
             }
         }
 
-        /// Without what was read.
+        /// Hides the input.
         impl ::std::fmt::Debug for $validator<'_> {
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 f.debug_struct(stringify!($validator)).finish_non_exhaustive()

@@ -1,5 +1,5 @@
-//! Lines held against a contract: a source cut into blocks, the blocks checked by one thread or several, and what
-//! came of them counted in the order of the lines.
+//! Checks lines against a contract: splits a source into blocks, checks these on one or more threads, and counts the
+//! results in the order of the lines.
 
 mod blocks;
 mod buffer;

@@ -1,4 +1,4 @@
-//! What several threads came to, counted in the order of the blocks.
+//! Counts the results of several threads in the order of the blocks.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,34 +10,34 @@ use super::buffer::Buffer;
 use super::check::{Checked, Checker, Contract};
 use super::tally::{Count, Tally};
 
-/// Blocks that were checked, on their way into the tally. Nobody waits for who counts: what is there when that one is
-/// done is counted by it too.
+/// Checked blocks on their way into the tally. Workers never block on the counting thread: it also counts what they add
+/// meanwhile.
 pub(super) struct Results<'t, 's, F, K> {
     state: Mutex<State<'t, 's, F, K>>,
-    /// The next block was taken in, or the tally is free.
+    /// Signals that the next block was counted, or that the tally is free.
     turn: Condvar,
-    /// With so many blocks here, only the one whose turn it is is let in.
-    most_blocks: usize,
+    /// With this many blocks queued, only the next block is admitted.
+    max_blocks: usize,
 }
 
 struct State<'t, 's, F, K> {
-    /// Checked blocks, or the last parts of them, whose turn has not come.
+    /// Checked blocks, or their last parts, that wait for their turn.
     checked: BTreeMap<u64, (Checked<F>, Block)>,
-    /// The number of the block that is taken in next.
+    /// The number of the next block to count.
     next: u64,
     failure: Option<io::Error>,
-    /// Nothing while somebody counts.
+    /// `None` while a thread counts.
     tally: Option<&'t mut Tally<'s, K>>,
-    /// Threads that wait.
+    /// The number of waiting threads.
     waiting: usize,
-    /// Memory for blocks, none of it for [long](LONG) ones.
+    /// Memory for blocks, except [long](LONG) ones.
     spare: Vec<Buffer>,
     /// Memory for the next long block.
     long_spare: Option<Buffer>,
 }
 
 impl<'t, 's, F, K> Results<'t, 's, F, K> {
-    pub(super) fn new(tally: &'t mut Tally<'s, K>, most_blocks: usize) -> Self {
+    pub(super) fn new(tally: &'t mut Tally<'s, K>, max_blocks: usize) -> Self {
         let state = State {
             checked: BTreeMap::new(),
             next: 0,
@@ -47,10 +47,10 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
             spare: Vec::new(),
             long_spare: None,
         };
-        Self { state: Mutex::new(state), turn: Condvar::new(), most_blocks }
+        Self { state: Mutex::new(state), turn: Condvar::new(), max_blocks }
     }
 
-    /// Checks a block. If that comes in several parts all but the last are taken in; the last is returned.
+    /// Checks a block. If it has several parts, counts all but the last; returns the last.
     pub(super) fn check_in_parts<C: Contract<Fact = F>>(
         &self,
         number: u64,
@@ -63,8 +63,8 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
     {
         let mut checked = checker.check(block, contract);
         while !block.is_done() {
-            let mut state = self.turn_of(number);
-            // After a failure nothing is counted any more.
+            let mut state = self.wait_for_turn(number);
+            // After a failure nothing is counted.
             let State { failure: None, tally, .. } = &mut *state else { break };
             let Some(tally) = tally.take() else { break };
             drop(state);
@@ -75,13 +75,13 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         checked
     }
 
-    /// Takes in a block, or leaves it to who counts or to who has the one before.
+    /// Queues a block, and counts the queue unless another thread does, or the next block is missing.
     pub(super) fn add<C: Contract<Fact = F>>(&self, number: u64, checked: Checked<F>, block: Block)
     where
         K: Count<C>,
     {
         let mut state =
-            self.wait_while(|state| number > state.next && state.checked.len() >= self.most_blocks);
+            self.wait_while(|state| number > state.next && state.checked.len() >= self.max_blocks);
         state.checked.insert(number, (checked, block));
         while state.failure.is_none() && state.tally.is_some() {
             let next = state.next;
@@ -89,7 +89,7 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
             let Some(tally) = state.tally.take() else { break };
             drop(state);
             let added = tally.add::<C>(&mut checked, block.text());
-            // Who is woken up by this gets the lock after the next lines.
+            // Threads woken by this get the lock after the next lines.
             state = self.return_tally(tally, added);
             state.next += 1;
             let buffer = block.into_buffer();
@@ -100,12 +100,12 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         }
     }
 
-    /// Waits until all blocks before this one are taken in, or something failed.
+    /// Waits until all earlier blocks are counted, or something failed.
     pub(super) fn wait_for(&self, number: u64) {
-        drop(self.turn_of(number));
+        drop(self.wait_for_turn(number));
     }
 
-    /// Memory for the next block, or nothing after a failure.
+    /// Memory for the next block; `None` after a failure.
     pub(super) fn buffer(&self) -> Option<Buffer> {
         let mut state = lock(&self.state);
         state.failure.is_none().then(|| state.spare.pop().unwrap_or_default())
@@ -116,7 +116,7 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         lock(&self.state).long_spare.take().unwrap_or_default()
     }
 
-    /// Ends it all; the first failure is the one that is told.
+    /// Stops all threads. The first failure is reported.
     pub(super) fn fail(&self, error: io::Error) {
         lock(&self.state).failure.get_or_insert(error);
         self.turn.notify_all();
@@ -129,11 +129,11 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         }
     }
 
-    fn turn_of(&self, number: u64) -> MutexGuard<'_, State<'t, 's, F, K>> {
+    fn wait_for_turn(&self, number: u64) -> MutexGuard<'_, State<'t, 's, F, K>> {
         self.wait_while(|state| number > state.next || state.tally.is_none())
     }
 
-    /// Waits as long as there is need to.
+    /// Waits while the condition holds, unless something failed.
     fn wait_while(
         &self,
         must_wait: impl Fn(&State<'t, 's, F, K>) -> bool,
@@ -147,7 +147,7 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         state
     }
 
-    /// Lets others count.
+    /// Releases the tally for other threads.
     fn return_tally(
         &self,
         tally: &'t mut Tally<'s, K>,
@@ -165,7 +165,7 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
     }
 }
 
-/// Lets nobody wait for a thread that panicked.
+/// Unblocks waiters if a worker panics.
 pub(super) struct Guard<'r, 't, 's, F, K>(pub(super) &'r Results<'t, 's, F, K>);
 
 impl<F, K> Drop for Guard<'_, '_, '_, F, K> {
@@ -176,8 +176,8 @@ impl<F, K> Drop for Guard<'_, '_, '_, F, K> {
     }
 }
 
-/// A thread that panics takes the others with it at the end. What it left behind is whole: nobody holds a lock while
-/// something can panic, but the source's, which [ends](super::blocks::Blocks) with that.
+/// Locks a mutex. A panic ends all threads later. The protected state is consistent: no lock is held while something
+/// can panic, except that of the source, which then [ends](super::blocks::Blocks).
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,4 +1,4 @@
-//! What came of the lines, counted in their order.
+//! Counts the results of lines, in order.
 
 use std::io;
 
@@ -9,36 +9,36 @@ use super::check::{Checked, Contract, Fault, Verdict};
 use super::engine::InvalidLine;
 use crate::LineError;
 
-/// What is counted of the lines that fit a contract.
+/// Counts the valid lines of a contract.
 pub(crate) trait Count<C: Contract>: Send {
-    /// Counts a line that fits, unless it does not fit with those before it. `column` is that of the object.
+    /// Counts a valid line, unless it conflicts with an earlier one. `column` is that of the object.
     fn count(&mut self, fact: C::Fact, column: u64) -> Result<(), Box<Fault>>;
 }
 
-/// Lines and errors, of all inputs.
+/// Counts of lines and errors, for all inputs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) lines: u64,
     pub(crate) non_empty: u64,
     pub(crate) invalid: u64,
     pub(crate) errors: Vec<LineError>,
-    /// Those that there was no room for.
+    /// Errors beyond the limit.
     pub(crate) dropped: u64,
 }
 
 pub(crate) type OnInvalid<'s> = dyn FnMut(InvalidLine<'_>) -> io::Result<()> + Send + 's;
 pub(crate) type OnKept<'s> = dyn FnMut(&[u8]) -> io::Result<()> + Send + 's;
 
-/// Takes in blocks, in order.
+/// Counts blocks, in order.
 pub(crate) struct Tally<'s, K> {
     pub(crate) counts: Counts,
     pub(crate) total: K,
     pub(crate) max_errors: usize,
     pub(crate) on_invalid: Option<Box<OnInvalid<'s>>>,
     pub(crate) on_kept: Option<Box<OnKept<'s>>>,
-    /// The input being read.
+    /// The current input.
     pub(crate) input: String,
-    /// Lines of that input so far.
+    /// The lines counted in it so far.
     pub(crate) lines_before: u64,
 }
 
@@ -59,16 +59,16 @@ impl<'s, K> Tally<'s, K> {
         (self.input, self.lines_before) = (input, 0);
     }
 
-    /// Takes in the next block, or a part of it; `text` is all of it.
+    /// Counts the next block, or a part of it; `text` is the complete block.
     pub(crate) fn add<C: Contract>(&mut self, checked: &mut Checked<C::Fact>, text: &[u8]) -> io::Result<()>
     where
         K: Count<C>,
     {
         let mut kept_from = 0;
         for verdict in checked.verdicts.drain(..) {
-            let Verdict { line, line_start, column, kept, outcome } = verdict;
+            let Verdict { line, line_start, column, kept, result } = verdict;
             self.counts.non_empty += 1;
-            match outcome.and_then(|fact| self.total.count(fact, column)) {
+            match result.and_then(|fact| self.total.count(fact, column)) {
                 Ok(()) => {
                     if let Some(on_kept) = &mut self.on_kept {
                         on_kept(&checked.kept[kept_from..kept])?;
@@ -113,7 +113,7 @@ impl<'s, K> Tally<'s, K> {
             input_path: self.input.clone(),
         };
         if let Some(on_invalid) = &mut self.on_invalid {
-            // Whether one that is too long is here depends on how it was read.
+            // Whether a long line is in memory depends on the way it was read.
             let is_here = error.rule != Code::LineTooLong.as_str();
             let line = text.get(line_start..).filter(|_| is_here).unwrap_or_default();
             let line = &line[..memchr(b'\n', line).unwrap_or(line.len())];

@@ -1,4 +1,4 @@
-//! Several threads over one source, with the outcome of one.
+//! Runs several threads over one source, with the same result as one.
 
 use std::io::{self, Read};
 use std::panic;
@@ -33,15 +33,15 @@ pub(super) fn run<C: Contract, K: Count<C>>(
         return Ok(());
     }
     let source = Mutex::new(Source { blocks, next: 0, checker: Checker::new(limits) });
-    // Enough blocks for each thread to go on while one is slow.
+    // Enough blocks for the others to continue while one thread is slow.
     let results = Results::new(tally, 2 * jobs);
     thread::scope(|scope| {
         let spawn =
             |_| thread::Builder::new().spawn_scoped(scope, || work(&source, &results, contract, limits)).ok();
-        // This is one of them; where there cannot be as many there are fewer.
+        // The current thread is one of the workers. Run with fewer if threads cannot be spawned.
         let threads: Vec<_> = (1..jobs).map_while(spawn).collect();
         work(&source, &results, contract, limits);
-        // The scope waits until they are done, this until they are gone, with what they hold.
+        // The scope only waits until the threads are done; joining also frees what they hold.
         for thread in threads {
             thread.join().unwrap_or_else(|panic| panic::resume_unwind(panic));
         }
@@ -49,12 +49,12 @@ pub(super) fn run<C: Contract, K: Count<C>>(
     results.finish()
 }
 
-/// What is read by one thread at a time.
+/// The source, which one thread reads at a time.
 struct Source<R> {
     blocks: Blocks<R>,
     /// The number of the next block.
     next: u64,
-    /// For long blocks: what it needs for them it keeps.
+    /// For long blocks: it keeps their memory.
     checker: Checker,
 }
 
@@ -75,7 +75,7 @@ fn work<R: Read, C: Contract, K: Count<C>>(
             Ok(Some(block)) => block,
             Ok(None) => return,
             Err(error) => {
-                // What was read before is told before.
+                // Earlier blocks are counted first.
                 drop(reading);
                 results.wait_for(number);
                 return results.fail(error);
@@ -83,7 +83,7 @@ fn work<R: Read, C: Contract, K: Count<C>>(
         };
         *next += 1;
         if block.text().len() > LONG {
-            // One after the other, so that there is memory for one of them: nobody reads on meanwhile.
+            // One long block at a time, to bound the memory: the source stays locked meanwhile.
             results.wait_for(number);
             let checked = results.check_in_parts(number, &mut block, checker, contract);
             results.add::<C>(number, checked, block);
@@ -96,11 +96,10 @@ fn work<R: Read, C: Contract, K: Count<C>>(
     }
 }
 
-/// How often a lock is asked for before the thread sleeps. That is about as long as a block is read, and less than it
-/// takes to be woken up.
+/// Attempts before the thread sleeps: about as long as reading a block, and less than a wake-up takes.
 const TRIES: usize = 64;
 
-/// As [`lock`], of what is most likely free again soon.
+/// Like [`lock`], for a lock that is held briefly.
 fn lock_soon<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     for _ in 0..TRIES {
         match mutex.try_lock() {

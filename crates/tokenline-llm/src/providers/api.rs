@@ -1,4 +1,4 @@
-//! What there is to write for a provider.
+//! The traits that each provider implements.
 
 use std::fmt::Debug;
 
@@ -12,19 +12,19 @@ use crate::wire::Framing;
 
 /// A provider's API.
 pub(crate) trait ProviderApi: Sync {
-    /// What holds for all its requests and streams.
+    /// The constants of its requests and streams.
     fn info(&self) -> &'static ProviderInfo;
 
-    /// Whether this is a response of the API that was not streamed, or the message in one.
+    /// Whether `body` is a response of this API that was not streamed, or the message in one.
     fn has_body(&self, body: Value<'_>) -> bool;
 
-    /// The `tools` of a request.
+    /// The `tools` member of a request.
     fn tools(&self, tools: &[ToolDefinition]) -> Vec<Object>;
 
     /// The body of a request.
     fn request_body(&self, request: &ChatRequest) -> Result<Object, RequestError>;
 
-    /// Changes a body that goes to this host, where one host of many differs.
+    /// Adapts a body to this host, for hosts that differ from others with the same API.
     #[cfg(feature = "client")]
     fn adapt_to_host(&self, _body: &mut Object, _host: &str) {}
 
@@ -35,39 +35,39 @@ pub(crate) trait ProviderApi: Sync {
     }
 }
 
-/// What holds for all requests and streams of a provider.
+/// The constants of a provider's requests and streams.
 pub(crate) struct ProviderInfo {
-    /// The name, for people and options: `openai-chat`.
+    /// The name, for options and messages: `openai-chat`.
     pub(crate) name: &'static str,
     /// The value of OpenTelemetry's attribute `gen_ai.provider.name`.
     pub(crate) gen_ai_name: &'static str,
-    /// The API in a few words, for help texts.
+    /// A short description, for help texts.
     pub(crate) title: &'static str,
     pub(crate) endpoint: Endpoint,
-    /// How a stream is framed.
+    /// The framing of a stream.
     pub(crate) framing: Framing,
-    /// How a stream ends.
+    /// The end of a stream.
     pub(crate) stream_end: StreamEnd,
-    /// What the beginning of a stream holds, and no other provider's does: all strings of any of these lists.
-    pub(crate) marks: &'static [&'static [&'static str]],
-    /// Request settings that the API does not have.
+    /// Strings at the start of a stream that identify the provider: all strings of any of these lists.
+    pub(crate) markers: &'static [&'static [&'static str]],
+    /// Request settings that the API does not support.
     pub(crate) unsupported: &'static [Setting],
 }
 
-/// Where requests go.
+/// The URL, key and headers of requests.
 #[cfg_attr(not(feature = "client"), allow(dead_code, reason = "only the client sends requests"))]
 pub(crate) struct Endpoint {
-    /// The provider's own address.
+    /// The provider's own URL.
     pub(crate) base_url: &'static str,
-    /// The variable with another address, as the provider's own tools name it.
+    /// The environment variable with another URL, as in the provider's own tools.
     pub(crate) base_url_variable: &'static str,
-    /// The path behind the base URL; `*` stands for the model.
+    /// The path after the base URL; `*` stands for the model.
     pub(crate) path: &'static str,
-    /// Whether gateways put the version of the path anywhere: `/v1beta/openai`, `/api/paas/v4`.
+    /// Whether gateways put the version anywhere in the path: `/v1beta/openai`, `/api/paas/v4`.
     pub(crate) has_free_version: bool,
     /// A query parameter, unless the base URL sets it.
     pub(crate) query: Option<(&'static str, &'static str)>,
-    /// The variables with the API key, as the provider's own tools name them; the first that is set counts.
+    /// The environment variables with the API key, as in the provider's own tools; the first one set is used.
     pub(crate) key_variables: &'static [&'static str],
     /// The header that carries the API key.
     pub(crate) key_header: KeyHeader,
@@ -97,17 +97,17 @@ impl KeyHeader {
     }
 }
 
-/// How a stream ends.
+/// The end of a stream.
 pub(crate) struct StreamEnd {
-    /// What proves that it is complete, for messages.
+    /// The proof of completeness, for messages.
     pub(crate) name: &'static str,
     /// Whether only the terminal event proves it; a finish reason does not.
     pub(crate) needs_terminator: bool,
-    /// Whether nothing follows the terminal event. Where something may, the rest of the source is read.
+    /// Whether nothing follows the terminal event. If something may, the rest of the source is read.
     pub(crate) is_final: bool,
 }
 
-/// A request setting that not every API has.
+/// A request setting that some APIs do not support.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Setting {
     Seed,
@@ -117,22 +117,22 @@ pub(crate) enum Setting {
     JsonFormat,
 }
 
-/// Reads the events of a provider's stream, and whole responses.
+/// Reads the events of a provider's stream, and complete responses.
 ///
-/// A reader keeps what it has to know of earlier events, and no text.
+/// A reader keeps the state it needs from earlier events, but no text.
 pub(crate) trait EventReader: Default + Debug {
-    /// Members whose values nothing depends on, as JSON pointers.
+    /// JSON pointers to members whose values have no effect.
     const INCIDENTAL: &'static [&'static str] = &[];
 
-    /// Reads an event, which is an object.
+    /// Reads an event whose data is an object.
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>));
 
-    /// Reads an event's data that is no object. Proxies append `[DONE]` to whatever they pass on.
+    /// Reads an event whose data is not an object. Proxies append `[DONE]` to any stream.
     ///
     /// # Errors
     ///
-    /// If such data may be a damaged part of the response.
-    fn no_object(
+    /// If the data may be a damaged part of the response.
+    fn non_object(
         &mut self,
         json: &mut Parser,
         name: &str,
@@ -140,21 +140,21 @@ pub(crate) trait EventReader: Default + Debug {
         sink: &mut impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
         if !matches!(data, "" | "[DONE]") {
-            values::no_object(json, name, data, sink);
+            values::non_object(json, name, data, sink);
         }
         Ok(())
     }
 
-    /// Whether the event, from which one text was read, would be read the same with another text; also after others of
-    /// which this is true.
+    /// Whether the event, which yielded one text, would yield the same with another text; even after further repeatable
+    /// events.
     fn is_repeatable(name: &str, event: Value<'_>) -> bool;
 
-    /// The block of the latest event, if an event may leave it out.
+    /// The block of the latest event, if events may omit their block.
     fn latest_block(&mut self) -> Option<&mut u64> {
         None
     }
 
-    /// Reads a whole response that was not streamed, or the message in one.
+    /// Reads a complete response that was not streamed, or the message in one.
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>));
 
     /// Ends a stream that was not cut off.

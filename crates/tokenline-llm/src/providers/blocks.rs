@@ -1,20 +1,20 @@
 //! The blocks of a message that is streamed block by block.
 //!
-//! Where a text was cut by the token limit, providers send the end of its block all the same. The end of a text is
-//! therefore held back until the next block begins, or until the message ends for a reason that proves it whole.
+//! Providers end the block of a text even if the token limit cut it off. The end of a text is therefore held back until
+//! the next block starts, or until the message ends for a reason that proves it complete.
 
 use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::Delta;
 
-/// The blocks of the one choice of a message.
+/// The blocks of a message's only choice.
 #[derive(Debug, Default)]
 pub(super) struct Blocks {
-    /// Something of the message has come, or its end.
+    /// The message has begun, or ended.
     pub(super) has_begun: bool,
-    /// Those that are open, and the texts whose end is held back.
+    /// Open blocks, and texts whose end is held back.
     blocks: Vec<Block>,
-    /// The arguments with which the latest call began, in case no fragments follow, and its block.
+    /// The block of the latest call and the arguments in its header, used if no fragments follow.
     arguments: Option<(u64, String)>,
 }
 
@@ -30,22 +30,22 @@ pub(super) enum BlockKind {
     Text,
     Reasoning,
     Call,
-    /// For the server itself, or of an unknown kind.
+    /// Meant for the server itself, or of an unknown kind.
     Ignored,
 }
 
-/// More of a block.
+/// The next piece of a block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Piece {
     pub(super) block: u64,
     pub(super) kind: BlockKind,
 }
 
-/// Blocks that are open at once. Stops a server that opens blocks for ever.
+/// Blocks open at once. Limits a server that never closes blocks.
 const MAX_BLOCKS: usize = 64;
 
 impl Blocks {
-    /// Begins a message. A second one in the same stream is a proxy's, which has tried again.
+    /// Starts a message. A second one in the same stream comes from a proxy that retried.
     pub(super) fn start_message(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
         if self.has_begun {
             sink(Delta::Restart);
@@ -54,14 +54,14 @@ impl Blocks {
         sink(Delta::Start { choice: 0 });
     }
 
-    /// Begins a block. The texts that stopped before are whole.
+    /// Starts a block. The texts that stopped before are complete.
     pub(super) fn start(&mut self, number: u64, kind: BlockKind, sink: &mut impl FnMut(Delta<'_>)) {
         self.settle(Some(CompletedBy::ItemStop), sink);
         self.blocks.retain(|block| block.number != number);
         self.push(Block { number, kind, is_stopped: false });
     }
 
-    /// Begins a block with a call. `arguments` are those that stand in its header; fragments replace them.
+    /// Starts a block with a call. `arguments` are those in its header; fragments replace them.
     pub(super) fn start_call(
         &mut self,
         number: u64,
@@ -75,7 +75,7 @@ impl Blocks {
         self.arguments = arguments.map(|arguments| (number, arguments));
     }
 
-    /// Whether more of this block is of no interest.
+    /// Whether pieces of this block are ignored.
     pub(super) fn ignores(&self, number: u64) -> bool {
         self.kind(number) == Some(BlockKind::Ignored)
     }
@@ -84,7 +84,7 @@ impl Blocks {
         self.blocks.iter().find(|block| block.number == number).map(|block| block.kind)
     }
 
-    /// Reads on in a block, which begins with it if its start is missing.
+    /// Reads a piece of a block, and starts the block if its start is missing.
     pub(super) fn piece(&mut self, piece: Piece, text: &str, sink: &mut impl FnMut(Delta<'_>)) {
         let Piece { block: number, kind } = piece;
         match self.kind(number) {
@@ -108,7 +108,7 @@ impl Blocks {
     /// Ends a block.
     pub(super) fn stop(&mut self, number: u64, sink: &mut impl FnMut(Delta<'_>)) {
         self.has_begun = true;
-        self.give_arguments(sink);
+        self.emit_arguments(sink);
         let at = self.blocks.iter().position(|block| block.number == number);
         match at.map(|at| (at, self.blocks[at].kind)) {
             Some((at, BlockKind::Text)) => self.blocks[at].is_stopped = true,
@@ -117,15 +117,15 @@ impl Blocks {
                 sink(Delta::BlockStop { choice: 0, block: number, completion: Some(CompletedBy::ItemStop) });
             }
             Some((at, BlockKind::Reasoning | BlockKind::Ignored)) => drop(self.blocks.remove(at)),
-            // Its start is missing: it may have been a text's.
+            // Its start is missing: it may have been a text.
             None => self.push(Block { number, kind: BlockKind::Text, is_stopped: true }),
         }
     }
 
-    /// Ends the texts that have stopped; `completion` proves that they are whole.
+    /// Ends the texts that have stopped; `completion` proves them complete.
     pub(super) fn settle(&mut self, completion: Option<CompletedBy>, sink: &mut impl FnMut(Delta<'_>)) {
         self.has_begun = true;
-        self.give_arguments(sink);
+        self.emit_arguments(sink);
         self.blocks.retain(|block| {
             if block.is_stopped {
                 sink(Delta::BlockStop { choice: 0, block: block.number, completion });
@@ -134,10 +134,10 @@ impl Blocks {
         });
     }
 
-    /// Hands over the arguments that stood at a call's start, now that no fragments have come.
-    fn give_arguments(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
+    /// Emits the arguments in a call's header, because no fragments followed.
+    fn emit_arguments(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
         if let Some((number, arguments)) = self.arguments.take() {
-            // Whether they came with bad bytes is not known any more.
+            // Whether they contained invalid UTF-8 is no longer known.
             let lossy = arguments.contains(char::REPLACEMENT_CHARACTER);
             let header = CallDelta { index: Some(number), ..CallDelta::default() };
             let call = CallDelta { arguments: &arguments, is_whole: true, lossy, ..header };

@@ -9,7 +9,7 @@ use crate::delta::{Delta, OpaqueTarget};
 
 /// Decodes the events of a provider's stream.
 ///
-/// It keeps what it has to know of earlier events, and no text.
+/// It keeps the state it needs from earlier events, but no text.
 ///
 /// ```
 /// use tokenline_core::Limits;
@@ -39,20 +39,20 @@ pub struct EventDecoder {
 }
 
 impl EventDecoder {
-    /// Creates a decoder at the start of a stream. Of the limits it uses the depth.
+    /// A decoder at the start of a stream. It applies the depth limit.
     #[must_use]
     pub fn new(provider: Provider, limits: &Limits) -> Self {
         let json = Parser::new().with_limits(limits);
         Self { json, reader: Reader::new(provider), shapes: ShapeCache::default() }
     }
 
-    /// Decodes one event and hands over its deltas. `event` and `data` are as [`SseEvent`](tokenline_core::sse::SseEvent)
-    /// has them; a line or an array element has the name `message`.
+    /// Decodes one event and passes its deltas to `sink`. `event` and `data` are as in
+    /// [`SseEvent`](tokenline_core::sse::SseEvent); a line or an array element has the name `message`.
     ///
     /// # Errors
     ///
-    /// If the data looks like an object, but is not JSON: a part of the response may be lost. Other data that is not
-    /// JSON is [`Delta::Unknown`], or [`Delta::Error`] if the event is named `error`. Ollama's lines have to be JSON.
+    /// If the data looks like an object but is not JSON: a part of the response may be missing. Other data that is not
+    /// JSON yields [`Delta::Unknown`], or [`Delta::Error`] if the event is named `error`. Ollama's lines must be JSON.
     #[inline]
     pub fn decode(
         &mut self,
@@ -82,29 +82,29 @@ impl EventDecoder {
     ) -> Result<(), SyntaxError> {
         if !data.starts_with('{') {
             self.shapes.clear();
-            return self.reader.no_object(&mut self.json, event, data, &mut sink);
+            return self.reader.non_object(&mut self.json, event, data, &mut sink);
         }
         let value = self.json.parse_lossy(data)?;
-        let mut seen = Seen { data, ..Seen::default() };
+        let mut deltas = EventDeltas { data, ..EventDeltas::default() };
         if let Some(lone) = value.lone_surrogates() {
             sink(Delta::LoneSurrogates(lone));
         }
         self.reader.event(event, value, &mut |delta: Delta<'_>| {
-            seen.add(&delta);
+            deltas.add(&delta);
             sink(delta);
         });
-        match seen.piece {
+        match deltas.piece {
             Some((piece, text)) if self.reader.is_repeatable(event, value) => {
                 let piece = Piece { latest_block: self.reader.latest_block().copied(), ..piece };
                 self.shapes.learn(event, value, (piece, text), self.reader.incidental());
             }
-            // It may have changed what others are read as.
+            // It may have changed how later events are read.
             _ => self.shapes.clear(),
         }
         Ok(())
     }
 
-    /// Decodes a whole response that was not streamed, or the message in one. That it is whole is proof enough where no
+    /// Decodes a complete response that was not streamed, or the message in one. It counts as complete unless its
     /// finish reason says otherwise.
     ///
     /// # Errors
@@ -119,19 +119,19 @@ impl EventDecoder {
         Ok(())
     }
 
-    /// Ends a stream that was not cut off: hands over what only its end shows.
+    /// Ends a stream that was not cut off. Emits what was held back until the end.
     pub fn finish(&mut self, mut sink: impl FnMut(Delta<'_>)) {
         self.reader.finish(&mut sink);
     }
 
-    /// Starts with the next stream.
+    /// Starts over for the next stream.
     pub fn reset(&mut self) {
         self.reader.reset();
         self.shapes.clear();
     }
 }
 
-/// What an event is that hands over one text, and nothing else but the start of its choice.
+/// The form of an event that yields one text, apart from the start of its choice.
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     choice: u64,
@@ -146,7 +146,7 @@ enum PieceKind {
         block: u64,
     },
     Reasoning,
-    /// More of a call's arguments, with an id and a name that are absent or empty.
+    /// More arguments of a call; id and name are absent or empty.
     Call {
         index: Option<u64>,
         id: Option<&'static str>,
@@ -155,8 +155,8 @@ enum PieceKind {
 }
 
 impl Piece {
-    /// The piece that a delta is, and its text.
-    fn of<'a>(delta: &Delta<'a>) -> Option<(Self, &'a str)> {
+    /// The piece and the text of a delta.
+    fn of_delta<'a>(delta: &Delta<'a>) -> Option<(Self, &'a str)> {
         let (choice, kind, text) = match *delta {
             Delta::Text { choice, block, text } => (choice, PieceKind::Text { block }, text),
             Delta::Reasoning { choice, text } => (choice, PieceKind::Reasoning, text),
@@ -189,25 +189,25 @@ impl Piece {
 
 /// The deltas of an event.
 #[derive(Default)]
-struct Seen<'d> {
+struct EventDeltas<'d> {
     data: &'d str,
     start: Option<u64>,
-    /// The only piece, and where in the data its text is.
+    /// The only piece, and the range of its text in the data.
     piece: Option<(Piece, Range<usize>)>,
-    /// More than a start and a piece.
+    /// There is more than a start and one piece.
     has_more: bool,
 }
 
-impl Seen<'_> {
+impl EventDeltas<'_> {
     fn add(&mut self, delta: &Delta<'_>) {
         match delta {
             Delta::Start { choice } if self.start.is_none() && self.piece.is_none() => {
                 self.start = Some(*choice);
             }
-            // The name of a member, each time the same.
+            // The name of a member, which is always the same.
             Delta::Opaque { target: OpaqueTarget::ReasoningMember, data, .. } if data.starts_with('"') => {}
             _ => {
-                let piece = Piece::of(delta).filter(|_| self.piece.is_none() && !self.has_more);
+                let piece = Piece::of_delta(delta).filter(|_| self.piece.is_none() && !self.has_more);
                 self.piece = piece.and_then(|(piece, text)| {
                     let follows_start = match self.start {
                         Some(choice) if choice != piece.choice => return None,
@@ -220,7 +220,7 @@ impl Seen<'_> {
         }
     }
 
-    /// Where in the data the text is, if it is a whole string of it that has no escapes.
+    /// The range of the text in the data, if it is a complete string without escapes.
     fn range_of(&self, text: &str) -> Option<Range<usize>> {
         let start = (text.as_ptr() as usize).checked_sub(self.data.as_ptr() as usize)?;
         let end = start.checked_add(text.len()).filter(|end| *end < self.data.len())?;
@@ -308,7 +308,7 @@ mod tests {
     fn decode(decoder: &mut EventDecoder, event: &str, data: &str) -> Vec<String> {
         let mut deltas = Vec::new();
         decoder.decode(event, data, |delta| deltas.push(format!("{delta:?}"))).unwrap();
-        // The name of a member, each time the same.
+        // The name of a member, which is always the same.
         deltas.retain(|delta| !delta.starts_with("Opaque"));
         deltas
     }
@@ -322,8 +322,8 @@ mod tests {
                 decode(&mut decoder, name, event);
                 assert!(decoder.shapes.read(name, &next).is_some(), "{event}");
                 assert!(decoder.shapes.read("another", &next).is_none(), "{event}");
-                let slowly = decode(&mut EventDecoder::new(*provider, &Limits::default()), name, &next);
-                assert_eq!(decode(&mut decoder, name, &next), slowly, "{event}");
+                let uncached = decode(&mut EventDecoder::new(*provider, &Limits::default()), name, &next);
+                assert_eq!(decode(&mut decoder, name, &next), uncached, "{event}");
             }
         }
     }
@@ -341,7 +341,7 @@ mod tests {
         assert_eq!(decode(&mut decoder, "", event), [""; 0]);
     }
 
-    /// Events that change what others are read as.
+    /// Events that change how later events are read.
     const OTHERS: &[(Provider, &str, &[&str])] = &[
         (
             Provider::OpenAiResponses,
@@ -406,7 +406,7 @@ mod tests {
     ];
 
     #[test]
-    fn a_decoder_with_shapes_reads_what_one_without_reads() {
+    fn shapes_do_not_change_the_result() {
         let mut state = 7_u64;
         let mut random = |below: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
@@ -423,7 +423,7 @@ mod tests {
                 let limits = Limits::default();
                 let (mut with, mut without) =
                     (EventDecoder::new(*provider, &limits), EventDecoder::new(*provider, &limits));
-                // A few of them, so that they come again.
+                // Few enough to repeat.
                 let few: Vec<_> = (0..1 + random(5)).map(|_| pool[random(pool.len())]).collect();
                 for step in 0..40 {
                     let (name, event) = few[random(few.len())];

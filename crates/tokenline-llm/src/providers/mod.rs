@@ -1,10 +1,10 @@
-//! The providers: a folder each, with everything the library knows about one.
+//! The providers, one module each.
 //!
-//! [`EventDecoder`] reads the events of a stream whatever brought them; [`ResponseParser`](crate::ResponseParser) has one
-//! behind it.
+//! [`EventDecoder`] decodes the events of a stream from any transport; [`ResponseParser`](crate::ResponseParser) uses
+//! it.
 //
-// A folder implements `ProviderApi` for `Api` (endpoint, request body, how a stream ends) and `EventReader` for `Reader`
-// (what the events of a stream say), and is named by one line of the list below.
+// A module implements `ProviderApi` for `Api` (endpoint, request body, end of a stream) and `EventReader` for `Reader`
+// (the events of a stream), and has one line in the list below.
 
 mod api;
 mod blocks;
@@ -22,12 +22,12 @@ pub(crate) use values::{error_message, text_of};
 #[doc(hidden)]
 pub use crate::wire::{EventStreamDecoder, EventStreamEvent, EventStreamMessage};
 
-/// Declares the providers: the variant, and the folder.
+/// Declares the providers: variant and module.
 macro_rules! providers {
     ($($(#[$doc:meta])* $name:ident = $folder:ident;)*) => {
         $(mod $folder;)*
 
-        /// Whose wire format a stream has.
+        /// A provider, by its wire format.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[non_exhaustive]
         pub enum Provider {
@@ -35,7 +35,7 @@ macro_rules! providers {
         }
 
         impl Provider {
-            /// All of them.
+            /// All providers.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
             pub(crate) fn info(self) -> &'static ProviderInfo {
@@ -68,7 +68,7 @@ macro_rules! providers {
                 }
             }
 
-            fn no_object(
+            fn non_object(
                 &mut self,
                 json: &mut Parser,
                 name: &str,
@@ -76,7 +76,7 @@ macro_rules! providers {
                 sink: &mut impl FnMut(Delta<'_>),
             ) -> Result<(), SyntaxError> {
                 match self {
-                    $(Self::$name(reader) => reader.no_object(json, name, data, sink),)*
+                    $(Self::$name(reader) => reader.non_object(json, name, data, sink),)*
                 }
             }
 
@@ -130,7 +130,7 @@ providers! {
     OpenAiResponses = openai_responses;
     /// Anthropic messages.
     Anthropic = anthropic;
-    /// Gemini `streamGenerateContent`, as server-sent events (`alt=sse`) or as the JSON array that it is without that.
+    /// Gemini `streamGenerateContent`, as server-sent events (`alt=sse`) or as a JSON array (the default).
     Gemini = gemini;
     /// Gemini's Interactions API.
     GeminiInteractions = gemini_interactions;
@@ -138,24 +138,24 @@ providers! {
     Cohere = cohere;
     /// Amazon Bedrock's ConverseStream.
     Bedrock = bedrock;
-    /// Ollama `/api/chat`: one JSON object a line.
+    /// Ollama `/api/chat`: one JSON object per line.
     Ollama = ollama;
 }
 
 impl Provider {
-    /// The name, as the program's `--from` takes it: `openai-chat`.
+    /// The name, as the program's `--from` accepts it: `openai-chat`.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         self.info().name
     }
 
-    /// The API in a few words, for help texts: `OpenAI Responses`.
+    /// A short description, for help texts: `OpenAI Responses`.
     #[must_use]
     pub fn title(self) -> &'static str {
         self.info().title
     }
 
-    /// The provider of this name.
+    /// Looks up a provider by its name.
     ///
     /// ```
     /// use tokenline_llm::Provider;
@@ -166,13 +166,13 @@ impl Provider {
         Self::ALL.iter().copied().find(|provider| provider.as_str() == name)
     }
 
-    /// The path of requests; `*` stands for the model, where the path names it.
+    /// The path of requests; `*` stands for the model, if the path contains it.
     #[must_use]
     pub fn path(self) -> &'static str {
         self.info().endpoint.path
     }
 
-    /// The provider of a whole response that was not streamed, or of the message in one, by its members.
+    /// Detects the provider of a complete response that was not streamed, or of the message in one, by its members.
     ///
     /// ```
     /// use tokenline_llm::Provider;
@@ -191,7 +191,7 @@ impl Provider {
         Self::ALL.iter().copied().find(|provider| provider.api().has_body(body))
     }
 
-    /// The provider whose stream begins like this. For hints: it looks at 2 KiB, and decodes nothing.
+    /// Detects the provider by the start of a stream. For hints only: it searches 2 KiB, and decodes nothing.
     #[must_use]
     pub fn detect(beginning: &[u8]) -> Option<Self> {
         let text = String::from_utf8_lossy(&beginning[..beginning.len().min(Self::DETECT_BYTES)]);
@@ -199,10 +199,10 @@ impl Provider {
         if !["{", "[", "data:", "event:", ":"].iter().any(|start| text.starts_with(start)) {
             return None;
         }
-        let has = |marks: &&[&str]| marks.iter().all(|mark| text.contains(mark));
-        Self::ALL.iter().copied().find(|provider| provider.info().marks.iter().any(has))
+        let has = |markers: &&[&str]| markers.iter().all(|marker| text.contains(marker));
+        Self::ALL.iter().copied().find(|provider| provider.info().markers.iter().any(has))
     }
 
-    /// Bytes that [`detect`](Self::detect) looks at.
+    /// The number of bytes that [`detect`](Self::detect) searches.
     pub const DETECT_BYTES: usize = 2048;
 }

@@ -1,47 +1,46 @@
 //! Fast path for events that differ from an earlier one in one string only.
 //!
-//! Nearly all events of a response are the same around a few characters of text, so most of the time would go into
-//! parsing what is known already. An event and what it was read as are therefore kept, with the places where another
-//! may differ: the text, and values that nothing depends on, such as a time stamp. An event that differs nowhere else
-//! has the same members of the same types, and so is read as the same, with its own text.
+//! Nearly all events of a response are the same except for a few characters of text, so most of the time would go into
+//! parsing the same structure. The cache therefore keeps an event and its meaning, with the places where another event
+//! may differ: the text, and values without effect, such as a time stamp. An event that differs nowhere else has the
+//! same members of the same types, and so the same meaning with its own text.
 
 use std::fmt;
 use std::ops::Range;
 
 use tokenline_core::json::{Kind, RawStr, Value};
 
-/// The two latest shapes of events, and what they were read as: two, as calls may come side by side, and text beside
-/// reasoning.
+/// The two latest shapes of events, with their meaning: two, because calls may be interleaved, and text with reasoning.
 pub(super) struct ShapeCache<P> {
     shapes: [Shape<P>; 2],
-    /// The shape that matched last, or was learned last.
+    /// The shape that last matched or was last learned.
     latest: usize,
-    /// Events that matched no shape; each match takes two off.
+    /// Events that matched no shape; each match subtracts two.
     misses: u32,
     unescaped: String,
 }
 
 struct Shape<P> {
-    found: Option<P>,
+    kind: Option<P>,
     event: String,
     data: String,
-    /// Where the text is.
+    /// The range of the text.
     text: Range<usize>,
-    /// The other values in which events may differ, by position.
+    /// Other values that may differ, by position.
     before: Vec<Slot>,
     after: Vec<Slot>,
 }
 
-/// The place of a value that nothing depends on: the inside of a string, or an integer without a sign.
+/// A value without effect: the inside of a string, or an unsigned integer.
 struct Slot {
     range: Range<usize>,
     is_string: bool,
 }
 
-/// The largest event that is kept or compared. Bounds the memory; a larger event would not be read faster.
+/// The largest event that is cached or compared. Bounds the memory; parsing dominates for larger events.
 const MAX_BYTES: usize = 16 * 1024;
-/// After so many misses, as with many choices side by side, only one event in so many is kept, and only the latest is
-/// compared.
+/// After this many misses, as with many interleaved choices, only one event in this many is cached, and only the latest
+/// shape is compared.
 const MAX_MISSES: u32 = 16;
 
 impl<P> Default for ShapeCache<P> {
@@ -54,7 +53,7 @@ impl<P> Default for ShapeCache<P> {
 impl<P> Default for Shape<P> {
     fn default() -> Self {
         Self {
-            found: None,
+            kind: None,
             event: String::new(),
             data: String::new(),
             text: 0..0,
@@ -65,10 +64,10 @@ impl<P> Default for Shape<P> {
 }
 
 impl<P: Copy> ShapeCache<P> {
-    /// Matches an event against the cached shapes; returns what it is read as, and its non-empty text.
+    /// Matches `data` against the cached shapes; returns its kind and its non-empty text.
     #[inline]
     pub(super) fn read<'a>(&'a mut self, event: &str, data: &'a str) -> Option<(P, &'a str)> {
-        let (found, text) = match self.shapes[self.latest].read(event, data) {
+        let (kind, text) = match self.shapes[self.latest].read(event, data) {
             Some(read) => read,
             None if self.misses > MAX_MISSES => return None,
             None => {
@@ -78,16 +77,16 @@ impl<P: Copy> ShapeCache<P> {
             }
         };
         self.misses = self.misses.saturating_sub(2);
-        Some((found, text.unescape_in(&mut self.unescaped)))
+        Some((kind, text.unescape_in(&mut self.unescaped)))
     }
 
-    /// Keeps an event, if it is worth it: what it was read as, and where in its data that text is. Of the `incidental`
-    /// members, by JSON pointer, those count that are strings or integers without a sign.
+    /// Caches an event: its kind, and the range of its text in the data. Of the `incidental` members, given as JSON
+    /// pointers, strings and unsigned integers may differ.
     pub(super) fn learn(
         &mut self,
         event: &str,
         value: Value<'_>,
-        (found, text): (P, Range<usize>),
+        (kind, text): (P, Range<usize>),
         incidental: &[&str],
     ) {
         self.misses += 1;
@@ -97,60 +96,60 @@ impl<P: Copy> ShapeCache<P> {
         } else if self.misses > MAX_MISSES {
             return;
         }
-        // Which member a repeated name is of, only its reader knows.
+        // Only the reader knows which of several members with the same name counts.
         if value.document().len() <= MAX_BYTES && value.repeated_name().is_none() {
             self.latest = 1 - self.latest;
             let others = incidental.iter().filter_map(|pointer| value.pointer(pointer));
-            self.shapes[self.latest].learn((event, value.document()), (found, text), others);
+            self.shapes[self.latest].learn((event, value.document()), (kind, text), others);
         }
     }
 
-    /// Forgets the shapes: what an event is read as may have changed.
+    /// Clears the shapes: the meaning of events may have changed.
     pub(super) fn clear(&mut self) {
-        self.shapes.iter_mut().for_each(|shape| shape.found = None);
+        self.shapes.iter_mut().for_each(|shape| shape.kind = None);
     }
 }
 
 impl<P: Copy> Shape<P> {
-    /// What the event is read as, and its text, if it matches.
+    /// The kind and the text of the event, if it matches.
     #[inline]
     fn read<'a>(&self, event: &str, data: &'a str) -> Option<(P, RawStr<'a>)> {
-        let found = self.found?;
+        let kind = self.kind?;
         if data.len() > MAX_BYTES || event != self.event {
             return None;
         }
-        // The values before the text seldom change.
+        // The values before the text rarely change.
         let is_same = |end: usize| data.as_bytes().starts_with(&self.data.as_bytes()[..end]);
         let start = if is_same(self.text.start) {
             self.text.start
         } else if is_same(self.before.last()?.range.end) {
             return None;
         } else {
-            self.pass(0..self.text.start, &self.before, data, 0)?
+            self.match_part(0..self.text.start, &self.before, data, 0)?
         };
         let text = RawStr::at_start(data.get(start..)?).filter(|text| !text.is_empty())?;
-        let end = self.pass(self.text.end..self.data.len(), &self.after, data, start + text.len())?;
-        (end == data.len()).then_some((found, text))
+        let end = self.match_part(self.text.end..self.data.len(), &self.after, data, start + text.len())?;
+        (end == data.len()).then_some((kind, text))
     }
 
-    /// Goes past what the event has from `at` on, if that is like a part of this one, with its slots.
+    /// Matches `data` from `at` on against a part of this shape, with its slots; returns the end of the match.
     #[inline]
-    fn pass(&self, part: Range<usize>, slots: &[Slot], data: &str, mut at: usize) -> Option<usize> {
+    fn match_part(&self, part: Range<usize>, slots: &[Slot], data: &str, mut at: usize) -> Option<usize> {
         let own = &self.data.as_bytes()[..part.end];
         let mut from = part.start;
         for Slot { range, is_string } in slots {
-            at += len_of_same(data, at, &own[from..range.start])?;
+            at += len_of_equal(data, at, &own[from..range.start])?;
             let rest = data.get(at..)?;
             at += if *is_string { RawStr::at_start(rest)?.len() } else { len_of_integer(rest)? };
             from = range.end;
         }
-        Some(at + len_of_same(data, at, &own[from..])?)
+        Some(at + len_of_equal(data, at, &own[from..])?)
     }
 
     fn learn<'v>(
         &mut self,
         (event, data): (&str, &str),
-        (found, text): (P, Range<usize>),
+        (kind, text): (P, Range<usize>),
         others: impl Iterator<Item = Value<'v>>,
     ) {
         self.before.clear();
@@ -164,11 +163,11 @@ impl<P: Copy> Shape<P> {
         event.clone_into(&mut self.event);
         data.clone_into(&mut self.data);
         self.text = text;
-        self.found = Some(found);
+        self.kind = Some(kind);
     }
 }
 
-/// No data: what is kept may be private.
+/// Shows no data: it may be private.
 impl<P> fmt::Debug for ShapeCache<P> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ShapeCache").finish_non_exhaustive()
@@ -188,14 +187,13 @@ impl Slot {
     }
 }
 
-/// The length of what is the same in an event from `at` on.
+/// The length of `own` if `data` continues with it at `at`.
 #[inline]
-fn len_of_same(data: &str, at: usize, own: &[u8]) -> Option<usize> {
+fn len_of_equal(data: &str, at: usize, own: &[u8]) -> Option<usize> {
     data.as_bytes().get(at..)?.starts_with(own).then_some(own.len())
 }
 
-/// The length of the integer without a sign that the document goes on with. What follows it is not
-/// looked at.
+/// The length of the unsigned integer at the start of `rest`. What follows is not checked.
 #[inline]
 fn len_of_integer(rest: &str) -> Option<usize> {
     let len = rest.bytes().take_while(u8::is_ascii_digit).count();
@@ -211,23 +209,23 @@ mod tests {
 
     const EVENT: &str = r#"{"t":17,"id":"a\"b","text":"one","n":0,"pad":"","end":[1.5]}"#;
 
-    fn learned(event: &str, found: u8) -> ShapeCache<u8> {
+    fn learned(event: &str, kind: u8) -> ShapeCache<u8> {
         let mut shapes = ShapeCache::default();
-        learn(&mut shapes, event, found);
+        learn(&mut shapes, event, kind);
         shapes
     }
 
-    fn learn(shapes: &mut ShapeCache<u8>, event: &str, found: u8) {
+    fn learn(shapes: &mut ShapeCache<u8>, event: &str, kind: u8) {
         let mut json = Parser::new();
         let value = json.parse(event).unwrap();
         let text = value.get("text").unwrap().range();
-        // In no order, and some that are no slots.
+        // Unordered, and including some that are not slots.
         let others = ["/pad", "/n", "/end", "/missing", "/id", "/t"];
-        shapes.learn("message", value, (found, text.start + 1..text.end - 1), &others);
+        shapes.learn("message", value, (kind, text.start + 1..text.end - 1), &others);
     }
 
     #[test]
-    fn an_event_is_like_another_but_for_its_holes() {
+    fn an_event_may_differ_in_its_slots() {
         let mut shapes = learned(EVENT, 7);
         for (event, text) in [
             (EVENT, "one"),
@@ -239,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_not_like_another() {
+    fn other_events_do_not_match() {
         let mut shapes = learned(EVENT, 7);
         for (from, to) in [
             ("one", ""),
@@ -275,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_kept() {
+    fn large_and_ambiguous_events_are_not_cached() {
         let long = format!(r#"{{"text":"one","x":"{}"}}"#, "x".repeat(MAX_BYTES));
         for event in [&long, r#"{"text":"one","text":"two"}"#, r#"{"text":"one","x":{"y":1,"y":2}}"#] {
             assert_eq!(learned(event, 7).read("message", event), None, "{event:.60}");
@@ -285,14 +283,14 @@ mod tests {
     }
 
     #[test]
-    fn two_are_known() {
+    fn two_shapes_are_cached() {
         let event = |number: u8| format!(r#"{{"x":{number},"text":"one"}}"#);
         let mut shapes = learned(&event(1), 1);
         learn(&mut shapes, &event(2), 2);
         for number in [1, 2, 2, 1, 1, 2] {
             assert_eq!(shapes.read("message", &event(number)), Some((number, "one")));
         }
-        // The one that an event was last like is kept.
+        // The shape that matched last is kept.
         learn(&mut shapes, &event(3), 3);
         assert_eq!(shapes.read("message", &event(1)), None);
         assert_eq!(shapes.read("message", &event(2)), Some((2, "one")));
@@ -300,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn where_none_is_like_another_few_are_kept() {
+    fn few_events_are_cached_if_none_match() {
         let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
         let mut shapes = ShapeCache::default();
         let mut kept = 0;
@@ -310,7 +308,7 @@ mod tests {
             kept += u32::from(shapes.shapes[shapes.latest].data == event(number));
         }
         assert_eq!(kept, MAX_MISSES + 99);
-        // The last one was its turn.
+        // The last event was cached.
         for _ in 0..MAX_MISSES {
             assert_eq!(shapes.read("message", &event(MAX_MISSES * 100)), Some((7, "one")));
         }
@@ -319,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn of_many_side_by_side_one_is_known() {
+    fn one_of_many_interleaved_shapes_is_cached() {
         let event = |number: u32| format!(r#"{{"x":{number},"text":"one"}}"#);
         let mut shapes = ShapeCache::default();
         let mut known = 0;

@@ -1,4 +1,4 @@
-//! What the providers' JSON has in common.
+//! Helpers for the providers' JSON.
 
 use std::borrow::Cow;
 
@@ -6,43 +6,43 @@ use tokenline_core::json::{Number, Parser, Value};
 
 use crate::delta::{Delta, OpaqueTarget};
 
-/// What a body that is no stream says of an error: what servers answer with instead.
+/// The error message in a JSON body that is not a stream.
 #[cfg(any(feature = "client", feature = "reqwest-eventsource"))]
 pub(crate) fn error_of_body(body: &str) -> Option<String> {
     let mut json = Parser::new();
     let body = json.parse(body.trim_start_matches('\u{feff}').trim()).ok()?;
-    // Gemini's endpoint puts it into an array.
+    // Gemini's endpoint wraps it in an array.
     let body = match body.as_array() {
         Some(bodies) => bodies.into_iter().next()?,
         None => body,
     };
     let is_error = |name, error| body.get(name).and_then(Value::as_str).is_some_and(|its| its == error);
-    let error = body.get("error").filter(|error| !is_nothing(*error));
+    let error = body.get("error").filter(|error| !is_null_or_empty(*error));
     let error =
         error.or_else(|| (is_error("object", "error") || is_error("type", "error")).then_some(body))?;
     Some(error_message(error).into_owned())
 }
 
-/// The arguments of a tool that takes a text: an object with that text.
+/// The arguments of a tool with text input: an object with that text.
 pub(super) fn custom_input(input: &str) -> String {
     format!(r#"{{"input":{}}}"#, serde_json::Value::from(input))
 }
 
-/// Hands over a member that only the provider can read, as the object that holds nothing else; if it holds anything.
+/// Emits a member that only the provider can read, as an object with this member only; unless it is empty.
 pub(super) fn opaque(
     target: OpaqueTarget,
     parent: Value<'_>,
     member: &str,
     sink: &mut impl FnMut(Delta<'_>),
 ) {
-    if let Some(value) = parent.get(member).filter(|value| !is_nothing(*value)) {
+    if let Some(value) = parent.get(member).filter(|value| !is_null_or_empty(*value)) {
         let data = format!(r#"{{"{member}":{}}}"#, value.raw());
         sink(Delta::Opaque { choice: 0, target, data: data.into() });
     }
 }
 
-/// The text of a string that other events go on with. In an event with halves of surrogate pairs, it
-/// says first what the text begins and ends with.
+/// The text of a string that later events may continue. If its event has split surrogate pairs, emits the halves at the
+/// ends of the text first.
 #[inline]
 pub(super) fn read_text<'a>(value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Cow<'a, str>> {
     if let Some(lone) = value.lone_surrogates() {
@@ -51,9 +51,8 @@ pub(super) fn read_text<'a>(value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) 
     value.as_str()
 }
 
-/// Says of an event's data, which is no object, what it comes to. What is named an error need not be
-/// JSON; anything else is not known.
-pub(super) fn no_object(json: &mut Parser, event: &str, data: &str, sink: &mut impl FnMut(Delta<'_>)) {
+/// Reports data that is not an object. An event named `error` need not be JSON; others are unknown.
+pub(super) fn non_object(json: &mut Parser, event: &str, data: &str, sink: &mut impl FnMut(Delta<'_>)) {
     let value = json.parse(data).ok();
     sink(match event {
         "error" => Delta::Error { message: value.and_then(Value::as_str).unwrap_or(data.into()) },
@@ -64,27 +63,26 @@ pub(super) fn no_object(json: &mut Parser, event: &str, data: &str, sink: &mut i
     });
 }
 
-/// Counts an event of another name than those that are not named have, `message`, and `error`.
+/// Counts an event with a name other than `message`, the default, and `error`.
 pub(super) fn unknown_event(name: &str, sink: &mut impl FnMut(Delta<'_>)) {
     if !matches!(name, "message" | "error") {
         sink(Delta::Unknown { parent: "event", name: name.into() });
     }
 }
 
-/// What an error says, which is a text or an object.
+/// The message of an error, which is a text or an object.
 pub(crate) fn error_message(error: Value<'_>) -> Cow<'_, str> {
     let text = |value: Value<'_>| value.as_str().filter(|text| !text.is_empty()).map(Cow::into_owned);
     let member = |name| error.get(name).and_then(text);
-    let said = text(error)
+    let message = text(error)
         .or_else(|| member("message"))
         .or_else(|| member("type"))
         .or_else(|| member("code"))
         .or_else(|| member("status"));
-    said.map_or(Cow::Borrowed("no message"), Cow::Owned)
+    message.map_or(Cow::Borrowed("no message"), Cow::Owned)
 }
 
-/// The text of a string; of anything else but `null`, such as arguments that are no text but the
-/// object itself, the JSON.
+/// The text of a string; for any other value except `null`, such as arguments sent as an object, its JSON.
 pub(crate) fn text_of(value: Value<'_>) -> Option<Cow<'_, str>> {
     match value.as_str() {
         Some(text) => Some(text),
@@ -96,12 +94,12 @@ pub(super) fn as_u64(value: Value<'_>) -> Option<u64> {
     value.as_number().and_then(Number::as_u64)
 }
 
-/// Whether it stands for nothing: `null`, or an empty text.
-pub(super) fn is_nothing(value: Value<'_>) -> bool {
+/// Whether it is empty: `null`, or an empty text.
+pub(super) fn is_null_or_empty(value: Value<'_>) -> bool {
     value.is_null() || value.as_str().is_some_and(|text| text.is_empty())
 }
 
-/// Counts a member that is not of the kind it should be, unless it is `null`.
+/// Counts a member of an unexpected type, unless it is `null`.
 pub(super) fn unknown(parent: &'static str, name: &str, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     if !value.is_null() {
         sink(Delta::Unknown { parent, name: format!("{name}: {}", value.kind().as_str()).into() });

@@ -3,7 +3,7 @@
 
 #[path = "../common/mod.rs"]
 mod common;
-mod refusals;
+mod errors;
 mod server;
 
 use std::error::Error;

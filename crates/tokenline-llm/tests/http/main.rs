@@ -1,7 +1,5 @@
 //! The client, the replay server and continued answers over real loopback HTTP.
 
-mod answers;
-mod asked;
 mod bodies;
 mod breaks;
 #[path = "../common/mod.rs"]
@@ -17,6 +15,8 @@ mod logged;
 mod model;
 mod redirects;
 mod replay;
+mod requests;
+mod responses;
 mod secrets;
 mod server;
 mod statuses;

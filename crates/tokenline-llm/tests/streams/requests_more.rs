@@ -84,8 +84,8 @@ fn tools_are_chosen_as_each_api_says_it() {
     }
     let error = |provider, choice| request(choice).to_body(provider).unwrap_err().to_string();
     let unknown = ToolChoice::Tool("never".to_owned());
-    assert_eq!(error(COHERE, unknown), "the tool that must be called is not among the tools");
-    let forbidden = "the API cannot forbid tool calls: leave out the tools";
+    assert_eq!(error(COHERE, unknown), "the required tool is not defined in the tools of the request");
+    let forbidden = "Bedrock cannot forbid tool calls: omit the tools instead";
     assert_eq!(error(BEDROCK, ToolChoice::None), forbidden);
 }
 

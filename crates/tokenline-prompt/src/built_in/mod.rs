@@ -1,4 +1,4 @@
-//! The prompts that are built in, a configuration like any other.
+//! The built-in prompts, configured like any others.
 
 use std::sync::LazyLock;
 
@@ -7,7 +7,7 @@ use crate::{Format, PromptManager};
 static MANAGER: LazyLock<PromptManager> =
     LazyLock::new(|| match PromptManager::parse(include_str!("prompts.toml"), Format::Toml) {
         Ok(manager) => manager,
-        Err(error) => unreachable!("the tests read it: {error}"),
+        Err(error) => unreachable!("the tests parse it: {error}"),
     });
 
 pub(crate) fn manager() -> PromptManager {

@@ -1,61 +1,61 @@
-//! Why a configuration cannot be used.
+//! Errors of configurations.
 
 use std::error::Error;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What is wrong with a configuration.
+/// The kind of a [`ConfigError`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigErrorKind {
-    /// The file cannot be read, or has more than 16 MiB.
+    /// The file cannot be read, or exceeds 16 MiB.
     File,
-    /// The file is no TOML or JSON, or the value of a key is not the JSON it should be: `{"prompt":`.
+    /// The file is not TOML or JSON, or the value of a key is not the required JSON: `{"prompt":`.
     Syntax,
-    /// A value is of the wrong kind: `"prompt": 7`.
+    /// A value has the wrong type: `"prompt": 7`.
     Shape,
-    /// A key that a file cannot have: `respons-type = "json"`.
+    /// An unknown key in a file: `respons-type = "json"`.
     UnknownKey,
-    /// The index lists a prompt that is not there: `template-index` with `["a"]`, without `template.a`.
+    /// The index lists a missing prompt: `template-index` with `["a"]`, without `template.a`.
     MissingTemplate,
     /// A prompt without a template: `{"response-type": "json"}`.
     MissingPrompt,
-    /// A response type that there is not: `"response-type": "jsnl"`.
+    /// An unknown response type: `"response-type": "jsnl"`.
     UnknownResponseType,
-    /// A schema that is none: `{"type": "strin"}`.
+    /// An invalid schema: `{"type": "strin"}`.
     Schema,
     /// A template with a syntax error: `{{ text`.
     Template,
-    /// Terms that are no map.
+    /// Terms that are not a map.
     Terms,
-    /// An alias that two prompts have, or that is another's id.
+    /// An alias of two prompts, or equal to the id of another prompt.
     Alias,
 }
 
-/// What the places of a [`ConfigError`] are places in.
+/// The text that the position of a [`ConfigError`] refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Within {
     /// The text of the file.
     File,
-    /// The text that the key has for a value.
+    /// The value of the key.
     Value,
     /// The template.
     Template,
 }
 
-/// A place in a configuration.
+/// A position in a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// What it is a place in.
+    /// The text that the position refers to.
     pub within: Within,
     /// The line, counted from 1.
     pub line: usize,
-    /// The place in that line: bytes, counted from 1.
+    /// The column: bytes, counted from 1.
     pub column: usize,
 }
 
-/// Why a configuration cannot be used: which key, where, and the reason in one line.
+/// An error in a configuration: the key, the position, and the reason in one line.
 #[derive(Debug)]
 pub struct ConfigError(Box<Inner>);
 
@@ -96,7 +96,7 @@ impl ConfigError {
         self
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     #[must_use]
     pub fn kind(&self) -> ConfigErrorKind {
         self.0.kind
@@ -108,21 +108,20 @@ impl ConfigError {
         self.0.file.as_deref()
     }
 
-    /// The key whose value is at fault, such as `template.extract-topics`, `prompts.extract-topics` or
-    /// `system`; empty if it is the file as a whole.
+    /// The key with the invalid value, such as `template.extract-topics`, `prompts.extract-topics` or `system`; empty
+    /// for the file as a whole.
     #[must_use]
     pub fn key(&self) -> &str {
         &self.0.key
     }
 
-    /// The member of a prompt that is at fault: `prompt`, `response-type`, `schema`, `object-schema`,
-    /// `terms` or `aliases`.
+    /// The invalid member of a prompt: `prompt`, `response-type`, `schema`, `object-schema`, `terms` or `aliases`.
     #[must_use]
     pub fn member(&self) -> Option<&'static str> {
         self.0.member
     }
 
-    /// The place of the fault. Of TOML only syntax errors and templates have one.
+    /// The position of the error. In TOML, only syntax errors and templates have one.
     #[must_use]
     pub fn place(&self) -> Option<Place> {
         self.0.place

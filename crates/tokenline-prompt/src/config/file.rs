@@ -1,4 +1,4 @@
-//! Files: the natural shape, in TOML or JSON, and the flat one.
+//! Configuration files: the natural form, in TOML or JSON, and the flat form.
 
 use std::fs::File;
 use std::io::{self, Read as _};
@@ -11,7 +11,7 @@ use super::reader::Source;
 use super::{Config, flat, toml};
 use crate::prompt::Compiled;
 
-/// The most bytes of a file.
+/// The maximum size of a file.
 pub(crate) const MAX_BYTES: u64 = 16 << 20;
 
 /// The format of a configuration file.
@@ -25,7 +25,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a path's extension names, if it is `json` or `toml`.
+    /// The format for a path's extension, if that is `json` or `toml`.
     #[must_use]
     pub fn from_path(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?.to_ascii_lowercase();
@@ -36,7 +36,7 @@ impl Format {
         }
     }
 
-    /// The format that a text is in: JSON if it begins with a brace, which no TOML does.
+    /// Detects the format of a text: JSON if it begins with a brace, which TOML never does.
     #[must_use]
     pub fn from_text(text: &str) -> Self {
         match text.trim_start_matches('\u{feff}').trim_start().starts_with('{') {
@@ -49,21 +49,20 @@ impl Format {
 /// Reads the configuration in a file.
 pub(crate) fn load(path: &Path) -> Result<Config, ConfigError> {
     let text = read_text(path).map_err(|error| {
-        let reason = format!("cannot be read: {error}");
+        let reason = format!("cannot read the file: {error}");
         ConfigError::new(ConfigErrorKind::File, "", reason).because(error).in_file(path)
     })?;
     let format = Format::from_path(path).unwrap_or_else(|| Format::from_text(&text));
     parse(&text, format).map_err(|error| error.in_file(path))
 }
 
-/// All of a file. No more than one byte beyond the limit is read.
+/// Reads a file, at most one byte beyond the limit.
 fn read_text(path: &Path) -> io::Result<String> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > MAX_BYTES {
         let limit = MAX_BYTES >> 20;
-        let reason =
-            format!("the configuration has more than {limit} MiB, the limit; shorten it or split it");
+        let reason = format!("the configuration exceeds the limit of {limit} MiB; shorten or split it");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, reason));
     }
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.utf8_error()))
@@ -86,7 +85,7 @@ pub(crate) fn parse(text: &str, format: Format) -> Result<Config, ConfigError> {
             let json = toml::to_json(text)?;
             match parser.parse(&json) {
                 Ok(value) => read(Source { value, origin: None }),
-                // TOML may be nested deeper than JSON is read.
+                // TOML may be nested deeper than the JSON parser allows.
                 Err(error) => Err(ConfigError::new(ConfigErrorKind::Syntax, "", error.description())),
             }
         }
@@ -94,10 +93,10 @@ pub(crate) fn parse(text: &str, format: Format) -> Result<Config, ConfigError> {
 }
 
 fn read(source: Source<'_>) -> Result<Config, ConfigError> {
-    let Some(object) = source.value.as_object() else { return Err(source.is_no("an object", "")) };
+    let Some(object) = source.value.as_object() else { return Err(source.type_error("an object", "")) };
     if object.iter().any(|(key, _)| flat::is_flat(key)) {
         if let Some((key, value)) = object.iter().find(|(key, _)| ["prompts", "terms"].contains(key)) {
-            let reason = format!("`{key}` has no place beside `template-index` and `template.<id>`");
+            let reason = format!("`{key}` cannot be combined with `template-index` and `template.<id>`");
             let error = ConfigError::new(ConfigErrorKind::UnknownKey, "", reason);
             return Err(error.at(source.with(value).place()));
         }
@@ -114,7 +113,7 @@ fn read(source: Source<'_>) -> Result<Config, ConfigError> {
         config.terms = terms.as_terms("terms")?;
     }
     if let Some(prompts) = member("prompts") {
-        let object = prompts.value.as_object().ok_or_else(|| prompts.is_no("an object", "prompts"))?;
+        let object = prompts.value.as_object().ok_or_else(|| prompts.type_error("an object", "prompts"))?;
         let compile = |(id, value): (&str, Value<'_>)| {
             let compiled: Compiled = source.with(value).prompt(&format!("prompts.{id}"), true)?;
             Ok((id.to_owned(), compiled))

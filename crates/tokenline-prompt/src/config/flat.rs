@@ -1,4 +1,4 @@
-//! The flat shape: `system`, `template-index` and `template.<id>`, each value JSON in a string.
+//! The flat form: `system`, `template-index` and `template.<id>`, each value JSON in a string.
 
 use std::borrow::Cow;
 
@@ -8,17 +8,17 @@ use super::Config;
 use super::error::{ConfigError, ConfigErrorKind, Place, Within};
 use super::reader::Source;
 
-/// Where the text of a value begins, if it is text of its own.
+/// The start of a value's text, if it is parsed on its own.
 const VALUE: Place = Place { within: Within::Value, line: 1, column: 1 };
 
 const PREFIX: &str = "template.";
 
-/// Whether a key is one of this shape, and of no other.
+/// Whether a key belongs to the flat form only.
 pub(super) fn is_flat(key: &str) -> bool {
     key == "template-index" || key.starts_with(PREFIX)
 }
 
-/// Reads a configuration of values by key. Keys that it does not know are others' business.
+/// Reads a configuration from keys and values. Unknown keys are ignored: they may belong to others.
 pub(crate) fn flat(entries: &[(String, serde_json::Value)]) -> Result<Config, ConfigError> {
     let texts: Vec<_> = entries.iter().map(|(_, value)| value.to_string()).collect();
     let mut parsers: Vec<_> = texts.iter().map(|_| Parser::new()).collect();
@@ -30,7 +30,7 @@ pub(crate) fn flat(entries: &[(String, serde_json::Value)]) -> Result<Config, Co
     read(&values)
 }
 
-/// As [`flat`], of values with places.
+/// Like [`flat`], for values with positions.
 pub(super) fn read(entries: &[(&str, Source<'_>)]) -> Result<Config, ConfigError> {
     let mut config = Config::default();
     let find = |key: &str| entries.iter().rev().find(|(own, _)| *own == key).map(|(_, source)| *source);
@@ -54,7 +54,7 @@ pub(super) fn read(entries: &[(&str, Source<'_>)]) -> Result<Config, ConfigError
     for (id, place) in ids {
         let key = format!("{PREFIX}{id}");
         let Some(source) = find(&key) else {
-            let reason = format!("there is no `{key}`, which the index lists");
+            let reason = format!("`{key}` is missing, but the index lists it");
             let error = ConfigError::new(ConfigErrorKind::MissingTemplate, "template-index", reason);
             return Err(error.at(place));
         };
@@ -64,7 +64,7 @@ pub(super) fn read(entries: &[(&str, Source<'_>)]) -> Result<Config, ConfigError
     Ok(config)
 }
 
-/// A JSON string; what is none, is taken as it is.
+/// A JSON string; other text is used as it is.
 fn read_system(source: Source<'_>) -> Result<String, ConfigError> {
     let text = source.as_string("system")?;
     let mut parser = Parser::new();
@@ -72,7 +72,7 @@ fn read_system(source: Source<'_>) -> Result<String, ConfigError> {
     Ok(string.unwrap_or(text))
 }
 
-/// Lends the value that a string holds as JSON; one that is no string is meant itself.
+/// Passes the JSON inside a string to `read`; a value that is not a string is passed itself.
 fn decoded<T>(
     key: &str,
     source: Source<'_>,

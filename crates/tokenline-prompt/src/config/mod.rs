@@ -1,4 +1,4 @@
-//! Where prompts come from.
+//! Configurations: the sources of prompts.
 
 mod error;
 mod file;
@@ -15,7 +15,7 @@ pub(crate) use reader::fault;
 use crate::prompt::Compiled;
 use crate::terms::Terms;
 
-/// A configuration that was read: nothing in it is at fault.
+/// A valid configuration.
 #[derive(Debug)]
 pub(crate) struct Config {
     /// The template of the system prompt, if there is one.

@@ -1,4 +1,4 @@
-//! What the shapes of configuration share: values with places, and prompts out of them.
+//! Shared by both forms of configuration: values with positions, and the prompts in them.
 
 use tokenline_core::json::{Value, View};
 use tokenline_schema::SchemaError;
@@ -10,15 +10,15 @@ use crate::prompt::{Compiled, Prompt, PromptFault};
 use crate::template::end_of;
 use crate::terms::Terms;
 
-/// A value, and what its text is part of.
+/// A value with the position of its document.
 #[derive(Clone, Copy)]
 pub(super) struct Source<'a> {
     pub(super) value: Value<'a>,
-    /// What the value's document is, and where in it that begins; `None` if the user never saw it.
+    /// The kind and start of the value's document; `None` if the user never saw it.
     pub(super) origin: Option<Place>,
 }
 
-/// The members that a prompt may have.
+/// The members of a prompt.
 const MEMBERS: [&str; 6] = ["prompt", "response-type", "schema", "object-schema", "terms", "aliases"];
 
 impl<'a> Source<'a> {
@@ -26,12 +26,12 @@ impl<'a> Source<'a> {
         Self { value, ..self }
     }
 
-    /// Where the value stands.
+    /// The position of the value.
     pub(super) fn place(self) -> Option<Place> {
         self.place_of(self.value.range().start)
     }
 
-    /// Where a byte of the value's document stands.
+    /// The position of a byte in the value's document.
     fn place_of(self, offset: usize) -> Option<Place> {
         let Place { within, line, column } = self.origin?;
         Some(match end_of(&self.value.document()[..offset]) {
@@ -40,19 +40,19 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// The error that the value is not of this kind.
-    pub(super) fn is_no(self, what: &str, key: &str) -> ConfigError {
+    /// The error for a value of the wrong type.
+    pub(super) fn type_error(self, what: &str, key: &str) -> ConfigError {
         let reason = format!("expected {what}, found {}", self.value.kind().with_article());
         ConfigError::new(ConfigErrorKind::Shape, key, reason).at(self.place())
     }
 
     pub(super) fn as_string(self, key: &str) -> Result<String, ConfigError> {
         let string = self.value.as_str();
-        string.map(Into::into).ok_or_else(|| self.is_no("a string", key))
+        string.map(Into::into).ok_or_else(|| self.type_error("a string", key))
     }
 
     pub(super) fn as_strings(self, key: &str) -> Result<Vec<(String, Self)>, ConfigError> {
-        let array = self.value.as_array().ok_or_else(|| self.is_no("an array of strings", key))?;
+        let array = self.value.as_array().ok_or_else(|| self.type_error("an array of strings", key))?;
         let element = |value| self.with(value).as_string(key).map(|string| (string, self.with(value)));
         array.iter().map(element).collect()
     }
@@ -60,13 +60,13 @@ impl<'a> Source<'a> {
     pub(super) fn as_terms(self, key: &str) -> Result<Terms, ConfigError> {
         match self.value.view() {
             View::Object(_) => {}
-            _ => return Err(self.is_no("an object of terms", key)),
+            _ => return Err(self.type_error("an object of terms", key)),
         }
         Terms::new(self.value)
             .map_err(|reason| ConfigError::new(ConfigErrorKind::Terms, key, reason).at(self.place()))
     }
 
-    /// That no member has another name than these.
+    /// Checks that there are only known members.
     pub(super) fn has_only(self, known: &[&str], key: &str) -> Result<(), ConfigError> {
         let members = self.value.as_object().into_iter().flatten();
         for (name, value) in members {
@@ -74,7 +74,7 @@ impl<'a> Source<'a> {
                 let mut reason = format!("unknown key {name:?}");
                 match similar(name, known.iter().copied()) {
                     Some(similar) => reason += &format!("; is it {similar:?}?"),
-                    None => reason += &format!("; there are {}", known.join(", ")),
+                    None => reason += &format!("; use one of {}", known.join(", ")),
                 }
                 let error = ConfigError::new(ConfigErrorKind::UnknownKey, key, reason);
                 return Err(error.at(self.with(value).place()));
@@ -83,10 +83,10 @@ impl<'a> Source<'a> {
         Ok(())
     }
 
-    /// The prompt that an object describes. A stranger among its members is an error only if asked for.
+    /// The prompt described by an object. Unknown members are errors only if `is_strict`.
     pub(super) fn prompt(self, key: &str, is_strict: bool) -> Result<Compiled, ConfigError> {
         if self.value.as_object().is_none() {
-            return Err(self.is_no("an object", key));
+            return Err(self.type_error("an object", key));
         }
         if is_strict {
             self.has_only(&MEMBERS, key)?;
@@ -95,7 +95,7 @@ impl<'a> Source<'a> {
         let within = |name| move |error: ConfigError| error.of_member(name);
 
         let Some(template) = member("prompt") else {
-            let reason = "there is no `prompt`, which is the template";
+            let reason = "`prompt`, the template, is missing";
             return Err(ConfigError::new(ConfigErrorKind::MissingPrompt, key, reason).at(self.place()));
         };
         let template = self.with(template).as_string(key).map_err(within("prompt"))?;
@@ -112,7 +112,7 @@ impl<'a> Source<'a> {
             prompt = prompt.with_object_schema(schema);
         }
         if let Some(terms) = member("terms") {
-            // Here only to be told of with its place.
+            // Checked here to report the position.
             self.with(terms).as_terms(key).map_err(within("terms"))?;
             prompt = prompt.with_terms(terms);
         }
@@ -120,12 +120,12 @@ impl<'a> Source<'a> {
             let aliases = self.with(aliases).as_strings(key).map_err(within("aliases"))?;
             prompt = aliases.into_iter().fold(prompt, |prompt, (alias, _)| prompt.with_alias(alias));
         }
-        Compiled::new(key.to_owned(), prompt).map_err(|found| {
-            let place = match &found {
+        Compiled::new(key.to_owned(), prompt).map_err(|error| {
+            let place = match &error {
                 PromptFault::Schema(name, error) => member(name).and_then(|schema| self.rule(schema, error)),
                 PromptFault::Template(_) | PromptFault::Terms(_) => None,
             };
-            fault(key, found, place)
+            fault(key, error, place)
         })
     }
 
@@ -143,13 +143,13 @@ impl<'a> Source<'a> {
         })
     }
 
-    /// Where a schema is at fault.
+    /// The position of the invalid part of a schema.
     fn rule(self, schema: Value<'a>, error: &SchemaError) -> Option<Place> {
         self.with(schema.pointer(error.path()).unwrap_or(schema)).place()
     }
 }
 
-/// The error for what is wrong with a prompt; `place` is that of a schema's fault.
+/// The error for an invalid prompt; `place` is the position in a schema.
 pub(crate) fn fault(key: &str, fault: PromptFault, place: Option<Place>) -> ConfigError {
     match fault {
         PromptFault::Template(fault) => {

@@ -1,17 +1,16 @@
-//! TOML as JSON, so that there is one reader for both.
+//! Converts TOML to JSON, to have one reader for both.
 
 use toml::Value;
 
 use super::error::{ConfigError, ConfigErrorKind, Place, Within};
 use crate::template::end_of;
 
-/// The document as JSON, members in its order. What JSON does not have, dates and infinities, are
-/// strings.
+/// The document as JSON, members in order. Values without a JSON form, dates and infinities, become strings.
 pub(super) fn to_json(text: &str) -> Result<String, ConfigError> {
     let table: toml::Table = text.parse().map_err(|error: toml::de::Error| {
         let place = error.span().and_then(|span| text.get(..span.start)).map(end_of);
         let place = place.map(|(line, column)| Place { within: Within::File, line, column });
-        // One line, whatever the parser has to say.
+        // On one line, even if the parser's message has several.
         let reason = format!("not TOML: {}", error.message().replace('\n', ", "));
         ConfigError::new(ConfigErrorKind::Syntax, "", reason).at(place).because(error)
     })?;

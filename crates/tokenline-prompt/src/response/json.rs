@@ -1,4 +1,4 @@
-//! The one JSON value of a response: alone, in a fence, or in prose.
+//! The JSON value of a response: alone, in a code fence, or in prose.
 
 use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Recovery, Span};
@@ -6,15 +6,15 @@ use tokenline_schema::SchemaValidator;
 
 use crate::error::{JsonResponseError, JsonResponseErrorKind};
 
-/// The value of a response, held against the schema.
+/// Finds the value of a response, and validates it against the schema.
 ///
-/// It is the first value in a code fence, or else the first that the response has. Nothing inside a value that was cut,
-/// or that is malformed and left open, is taken for it.
+/// It is the first value in a code fence, or else the first in the response. A value nested in a truncated or malformed
+/// unclosed one is never used.
 pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<Raw, JsonResponseError> {
-    // The response is in memory already.
+    // The response is in memory anyway.
     let limits = Limits { line_bytes: usize::MAX, ..Limits::default() };
     let mut decoder = RecordDecoder::new(Options::lenient().whole_values(true).limits(limits));
-    let mut search = Search { response, schema, found: None, reject: None, is_over: false };
+    let mut search = Search { response, schema, value: None, reject: None, is_over: false };
     let mut rest = response.as_bytes();
     while !search.is_over {
         let decoded = decoder.decode(rest);
@@ -30,9 +30,9 @@ pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<R
         search.take(event);
     }
     let reason =
-        if response.trim().is_empty() { "the response is empty" } else { "there is no JSON in the response" };
+        if response.trim().is_empty() { "the response is empty" } else { "the response contains no JSON" };
     let nothing = || Diagnostic::new(Code::MalformedJson, 1, Span::new(0, 0), 1, reason);
-    search.found.unwrap_or_else(|| {
+    search.value.unwrap_or_else(|| {
         let reject = search.reject.unwrap_or_else(nothing);
         Err(JsonResponseError::new(response, JsonResponseErrorKind::JsonParse, reject))
     })
@@ -41,9 +41,9 @@ pub(crate) fn read(response: &str, schema: Option<&SchemaValidator>) -> Result<R
 struct Search<'a> {
     response: &'a str,
     schema: Option<&'a SchemaValidator>,
-    /// The first value, unless there is one in a fence.
-    found: Option<Result<Raw, JsonResponseError>>,
-    /// Why the first value that was rejected is none.
+    /// The first value, unless there is one in a code fence.
+    value: Option<Result<Raw, JsonResponseError>>,
+    /// The diagnostic of the first rejected value.
     reject: Option<Diagnostic>,
     is_over: bool,
 }
@@ -53,10 +53,10 @@ impl Search<'_> {
         match event {
             Event::Record(record) => {
                 let is_fenced = record.recovered.contains(Recovery::Fence);
-                if is_fenced || self.found.is_none() {
+                if is_fenced || self.value.is_none() {
                     let judged = self.schema.map_or(Ok(()), |schema| record.validate(schema));
                     let kind = JsonResponseErrorKind::SchemaValidation;
-                    self.found = Some(match judged {
+                    self.value = Some(match judged {
                         Ok(()) => Ok(Raw::from(record.value)),
                         Err(diagnostic) => Err(JsonResponseError::new(self.response, kind, *diagnostic)),
                     });

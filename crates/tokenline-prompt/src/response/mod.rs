@@ -1,4 +1,4 @@
-//! A response, read as its prompt says.
+//! A response, read as its prompt specifies.
 
 mod json;
 mod objects;
@@ -8,13 +8,13 @@ use tokenline_core::json::{DeserializeError, Raw};
 
 pub use objects::{Objects, ObjectsWarning};
 
-use crate::error::TakeError;
+use crate::error::ConvertError;
 use crate::prompt::Compiled;
 use crate::{JsonResponseError, ResponseType};
 
-/// The response to a prompt, read as the prompt's [`ResponseType`] says.
+/// The response to a prompt, read by its [`ResponseType`].
 ///
-/// Match on it, or take what the prompt is known to give:
+/// Match on it, or convert it to the type that the prompt specifies:
 ///
 /// ```
 /// use tokenline_prompt::{Definition, Objects, PromptManager};
@@ -27,9 +27,9 @@ use crate::{JsonResponseError, ResponseType};
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub enum Response {
-    /// Of a `text` prompt: the text as it came.
+    /// Of a `text` prompt: the unchanged text.
     Text(String),
-    /// Of a `json` prompt: the value, which fits the schema if there is one.
+    /// Of a `json` prompt: the value, which matches the schema if there is one.
     Json(Raw),
     /// Of a `jsonl` prompt: the valid objects, and warnings about the rest.
     Jsonl(Objects),
@@ -44,7 +44,7 @@ impl Response {
         })
     }
 
-    /// Which type it is of.
+    /// The type of the response.
     #[must_use]
     pub fn response_type(&self) -> ResponseType {
         match self {
@@ -58,45 +58,44 @@ impl Response {
     ///
     /// # Errors
     ///
-    /// If the prompt is no `text` prompt.
-    pub fn into_text(self) -> Result<String, TakeError> {
+    /// If the prompt is not a `text` prompt.
+    pub fn into_text(self) -> Result<String, ConvertError> {
         match self {
             Self::Text(text) => Ok(text),
-            other => Err(other.is_not(ResponseType::Text)),
+            other => Err(other.mismatch(ResponseType::Text)),
         }
     }
 
-    /// The JSON value, read into a type. [`Raw`] keeps it as it was written.
+    /// The JSON value, deserialized. [`Raw`] keeps its text.
     ///
     /// # Errors
     ///
-    /// If the prompt is no `json` prompt, or the value does not fit the type.
-    pub fn into_json<T: DeserializeOwned>(self) -> Result<T, TakeError> {
+    /// If the prompt is not a `json` prompt, or the value does not match the type.
+    pub fn into_json<T: DeserializeOwned>(self) -> Result<T, ConvertError> {
         match self {
-            Self::Json(value) => value.deserialize().map_err(TakeError::Deserialize),
-            other => Err(other.is_not(ResponseType::Json)),
+            Self::Json(value) => value.deserialize().map_err(ConvertError::Deserialize),
+            other => Err(other.mismatch(ResponseType::Json)),
         }
     }
 
-    /// The objects, each read into a type; one that does not fit becomes a
-    /// [warning](Objects::warnings). [`Raw`] keeps them as they were written.
+    /// The objects, deserialized; a mismatch becomes a [warning](Objects::warnings). [`Raw`] keeps their text.
     ///
     /// # Errors
     ///
-    /// If the prompt is no `jsonl` prompt.
-    pub fn into_objects<T: DeserializeOwned>(self) -> Result<Objects<T>, TakeError> {
+    /// If the prompt is not a `jsonl` prompt.
+    pub fn into_objects<T: DeserializeOwned>(self) -> Result<Objects<T>, ConvertError> {
         match self {
             Self::Jsonl(objects) => Ok(objects.typed()),
-            other => Err(other.is_not(ResponseType::Jsonl)),
+            other => Err(other.mismatch(ResponseType::Jsonl)),
         }
     }
 
-    /// The response as one `serde_json::Value`: a string, the value, or an array of the objects. What
-    /// that type does not keep, the digits of numbers and the order of members, is lost.
+    /// The response as one `serde_json::Value`: a string, the value, or an array of the objects. That type does not
+    /// keep the digits of numbers and the order of members.
     ///
     /// # Errors
     ///
-    /// If a number is beyond the range of `f64`.
+    /// If a number exceeds the range of `f64`.
     pub fn to_value(&self) -> Result<serde_json::Value, DeserializeError> {
         match self {
             Self::Text(text) => Ok(text.as_str().into()),
@@ -105,7 +104,7 @@ impl Response {
         }
     }
 
-    fn is_not(&self, expected: ResponseType) -> TakeError {
-        TakeError::Type { expected, found: self.response_type() }
+    fn mismatch(&self, expected: ResponseType) -> ConvertError {
+        ConvertError::Type { expected, found: self.response_type() }
     }
 }

@@ -1,4 +1,4 @@
-//! JSON Lines: the valid objects, and what became of the rest.
+//! JSON Lines: the valid objects, and warnings about the rest.
 
 use std::fmt;
 use std::ops::Deref;
@@ -8,13 +8,13 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Diagnostic, Event, JsonlParser, Options, Record, Report, Severity};
 use tokenline_schema::SchemaValidator;
 
-/// The valid objects of a response in JSON Lines, in its order.
+/// The valid objects of a response in JSON Lines, in order.
 ///
-/// A slice of them by `Deref`; [`records`](Self::records) tells their places. What was not valid is in the
-/// [`warnings`](Self::warnings). A response without a single valid object is an empty list.
+/// Derefs to a slice; [`records`](Self::records) adds their positions. Invalid parts are in the
+/// [`warnings`](Self::warnings). A response without a valid object is an empty list.
 ///
-/// Models' habits are understood: fences, prose around the objects, an array of them, objects over
-/// several lines or several on one. A bad line, or a tail that was cut off, harms only itself.
+/// Typical model output is understood: code fences, prose around the objects, an array of them, objects over several
+/// lines or several on one. A malformed line or a truncated end affects only itself.
 ///
 /// ```
 /// use tokenline_prompt::{Prompt, PromptManager};
@@ -32,7 +32,7 @@ use tokenline_schema::SchemaValidator;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Objects<T = Raw> {
     values: Vec<T>,
-    /// Of each value, everything but itself.
+    /// The record of each value, without the value.
     places: Vec<Record<()>>,
     report: Report,
     misfits: Vec<Diagnostic>,
@@ -56,15 +56,14 @@ impl Objects {
                     Err(diagnostic) => objects.report.add(*diagnostic),
                 },
                 Event::Rejected(diagnostic) | Event::Note(diagnostic) => objects.report.add(diagnostic),
-                other => unreachable!("no partials were asked for: {other:?}"),
+                other => unreachable!("partials are disabled: {other:?}"),
             }
         }
         objects.report.set_complete();
         objects
     }
 
-    /// The objects read into a type. One that does not fit becomes a [warning](Self::warnings), after
-    /// those that there are.
+    /// Deserializes the objects. A mismatch becomes a [warning](Self::warnings), after the existing ones.
     #[must_use]
     pub fn typed<T: DeserializeOwned>(self) -> Objects<T> {
         let mut typed = Objects::empty(self.report);
@@ -90,7 +89,7 @@ impl<T> Objects<T> {
         self.values.extend(value);
     }
 
-    /// The objects with their places.
+    /// The objects with their positions.
     pub fn records(&self) -> impl ExactSizeIterator<Item = Record<&T>> + Clone {
         self.values.iter().zip(&self.places).map(|(value, place)| place.map(|()| value))
     }
@@ -101,9 +100,9 @@ impl<T> Objects<T> {
         self.values
     }
 
-    /// What is amiss: each line or value that was not delivered with its place and reason, and that
-    /// nothing was. Lines of prose are among them, because one may have been meant to be an
-    /// object; [`is_note`](ObjectsWarning::is_note) tells them apart.
+    /// Problems: each rejected line or value with its position and reason, and a response without objects. Lines of
+    /// prose are included, because one may have been meant as an object; use [`is_note`](ObjectsWarning::is_note) to
+    /// tell them apart.
     pub fn warnings(&self) -> impl Iterator<Item = ObjectsWarning<'_>> {
         let findings = self.report.diagnostics();
         let unkept = self.report.rejected() + self.report.notes() - findings.len() as u64;
@@ -113,7 +112,7 @@ impl<T> Objects<T> {
         rejects.chain(unkept).chain(nothing)
     }
 
-    /// What was decoded and held against the schema, in counts, with the first findings.
+    /// Counts of decoded and validated objects, with the first diagnostics.
     #[must_use]
     pub fn report(&self) -> &Report {
         &self.report
@@ -146,15 +145,15 @@ impl<'a, T> IntoIterator for &'a Objects<T> {
     }
 }
 
-/// What is amiss with a response in JSON Lines.
+/// A problem in a response in JSON Lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ObjectsWarning<'a> {
-    /// Something was not delivered: where, and why.
+    /// A line or value was rejected, with its position and reason.
     Rejected(&'a Diagnostic),
-    /// So many more, beyond those that a report [keeps](tokenline_core::Limits::diagnostics).
+    /// The number of further problems, beyond those that a report [keeps](tokenline_core::Limits::diagnostics).
     NotKept(u64),
-    /// There is no valid object.
+    /// There are no valid objects.
     NoObjects,
 }
 
@@ -170,9 +169,9 @@ impl fmt::Display for ObjectsWarning<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Rejected(diagnostic) => diagnostic.fmt(f),
-            Self::NotKept(1) => f.write_str("one more was not delivered"),
-            Self::NotKept(count) => write!(f, "{count} more were not delivered"),
-            Self::NoObjects => f.write_str("the response has no valid object"),
+            Self::NotKept(1) => f.write_str("one more was rejected"),
+            Self::NotKept(count) => write!(f, "{count} more were rejected"),
+            Self::NoObjects => f.write_str("the response contains no valid object"),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Caches of a bounded number of entries, which count how often they helped.
+//! Caches of bounded size, with counters.
 
 use std::hash::Hash;
 use std::num::NonZeroUsize;
@@ -7,15 +7,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use lru::LruCache;
 
-/// How many entries the caches of a [`ToolPrompter`](super::ToolPrompter) hold at most; the one that was
-/// not used for longest goes first. With 0 nothing is kept.
+/// The maximum number of entries in the caches of a [`ToolPrompter`](super::ToolPrompter). The least recently used
+/// entry is evicted first; 0 disables a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CacheSizes {
     /// Compiled templates.
     pub templates: usize,
     /// Compiled sets of tool definitions.
     pub tool_sets: usize,
-    /// What clients can do.
+    /// Whether clients support function calling.
     pub support: usize,
     /// Parsed responses, of at most 64 KiB each.
     pub responses: usize,
@@ -28,32 +28,32 @@ impl Default for CacheSizes {
     }
 }
 
-/// How often a cache had what was asked for.
+/// Counters of a cache.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCount {
-    /// Times it was there.
+    /// Lookups that found an entry.
     pub hits: u64,
-    /// Times it was not.
+    /// Lookups that did not.
     pub misses: u64,
-    /// Entries held now.
+    /// Current number of entries.
     pub entries: usize,
 }
 
-/// What the caches of a [`ToolPrompter`](super::ToolPrompter) have done so far.
+/// Counters of the caches of a [`ToolPrompter`](super::ToolPrompter).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CacheCounts {
     /// Compiled templates.
     pub templates: CacheCount,
     /// Compiled sets of tool definitions.
     pub tool_sets: CacheCount,
-    /// What clients can do.
+    /// Whether clients support function calling.
     pub support: CacheCount,
     /// Parsed responses.
     pub responses: CacheCount,
 }
 
-/// A cache of shared values. What is missing is made outside of the lock, so two threads may make the
-/// same at once; one of them is kept.
+/// A cache of shared values. Missing values are made outside the lock, so two threads may make the same value; one of
+/// them is kept.
 #[derive(Debug)]
 pub(super) struct Cache<K: Hash + Eq, V> {
     entries: Option<Mutex<LruCache<K, V>>>,
@@ -67,7 +67,7 @@ impl<K: Hash + Eq, V: Clone> Cache<K, V> {
         Self { entries, hits: AtomicU64::new(0), misses: AtomicU64::new(0) }
     }
 
-    /// What is there for the key, or else what is made; that is kept, unless there was an error.
+    /// The cached value, or the one that `make` returns, which is then cached unless it is an error.
     pub(super) fn try_get<E>(&self, key: K, make: impl FnOnce(&K) -> Result<V, E>) -> Result<V, E> {
         if let Some(value) = self.lock().and_then(|mut entries| entries.get(&key).cloned()) {
             self.hits.fetch_add(1, Ordering::Relaxed);
@@ -95,7 +95,7 @@ impl<K: Hash + Eq, V: Clone> Cache<K, V> {
         }
     }
 
-    /// A panic elsewhere leaves the entries as good as they were.
+    /// A panic elsewhere leaves the entries intact.
     fn lock(&self) -> Option<MutexGuard<'_, LruCache<K, V>>> {
         self.entries.as_ref().map(|entries| entries.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_least_recently_used_goes_first() {
+    fn the_least_recently_used_entry_is_evicted_first() {
         let cache = Cache::<u8, u8>::new(2);
         let get = |key| cache.try_get(key, |key| Ok::<_, ()>(*key)).unwrap();
         for key in [1, 2, 1, 3, 1, 2] {
@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn neither_errors_nor_anything_in_a_cache_of_size_0_is_kept() {
+    fn errors_are_not_cached_and_size_0_disables_a_cache() {
         let cache = Cache::<u8, u8>::new(2);
         assert_eq!(cache.try_get(1, |_| Err("no")), Err("no"));
         assert_eq!(cache.try_get(1, |_| Ok::<_, ()>(7)), Ok(7));

@@ -1,11 +1,11 @@
-//! How a model calls tools, and which way is found from what its client can do.
+//! Ways of calling tools, and the choice between them by client.
 
 use std::fmt;
 use std::hash::{Hash, Hasher};
 
 use tokenline_core::CallFormat;
 
-/// How a model is told of tools and calls them.
+/// The way a model is given tools and calls them.
 ///
 /// ```
 /// use tokenline_core::CallFormat;
@@ -17,15 +17,14 @@ use tokenline_core::CallFormat;
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ToolCalling {
-    /// By the provider's own function calling: tools in a member of the request, calls in members of the
-    /// response.
+    /// The provider's function calling: tools in a member of the request, calls in members of the response.
     FunctionCalling,
-    /// By writing calls into the text, in this format; tools are described in the prompt.
+    /// Calls written into the text, in this format; the prompt describes the tools.
     Text(CallFormat),
 }
 
 impl ToolCalling {
-    /// The way of this name: `function_calling`, or that of a built-in [`CallFormat`].
+    /// Looks up a way by its name: `function_calling`, or the name of a built-in [`CallFormat`].
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         match name {
@@ -43,7 +42,7 @@ impl ToolCalling {
         }
     }
 
-    /// The format to look for in a model's text. A model that has native calls may still write some.
+    /// The format to look for in the text. A model with native calls may still write some.
     pub(super) fn text_format(&self) -> CallFormat {
         match self {
             Self::FunctionCalling => CallFormat::Auto,
@@ -70,9 +69,9 @@ impl From<CallFormat> for ToolCalling {
     }
 }
 
-/// Says whether a model, behind whichever client, can call functions by itself. A closure will do.
+/// A client that knows whether its model supports function calling. Implemented for closures.
 pub trait FunctionCallingSupport {
-    /// Whether the request may have tools, and the response has the calls.
+    /// Whether requests can have tools and responses can have calls.
     fn supports_function_calling(&self) -> bool;
 }
 
@@ -82,7 +81,7 @@ impl<F: Fn() -> bool> FunctionCallingSupport for F {
     }
 }
 
-/// How tools are called through this client: by function calling if it can, else as JSON Lines.
+/// The way to call tools through this client: function calling if supported, else JSON Lines.
 ///
 /// ```
 /// use tokenline_prompt::tools::{FunctionCallingSupport, tool_calling_support};

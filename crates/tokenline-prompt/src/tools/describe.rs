@@ -1,13 +1,13 @@
-//! Tools as a prompt describes them.
+//! Descriptions of tools in prompts.
 
 use tokenline_core::ToolDefinition;
 
 use super::Language;
 
-/// The tools as a list, each with its description and the JSON Schema of its parameters.
+/// Lists the tools, each with its description and the JSON Schema of its parameters.
 ///
-/// The schemas are compact, their members in the order in which they were written: models fill in
-/// parameters in that order. It is no JSON Lines, so that a definition is not taken for a call.
+/// The schemas are compact, their members in the original order: models fill in parameters in that order. The list is
+/// not JSON Lines, so that a definition is not mistaken for a call.
 ///
 /// ```
 /// use tokenline_core::{ToolDefinition, json::Raw};
@@ -34,7 +34,7 @@ pub fn tool_descriptions(tools: &[ToolDefinition], language: Language) -> String
         if let Some(description) = tool.description.as_deref().map(str::trim).filter(|text| !text.is_empty())
         {
             out.push_str(colon);
-            // A description of several lines stays part of its tool.
+            // Indents a description of several lines under its tool.
             for (at, line) in description.lines().enumerate() {
                 out.push_str(if at > 0 { "\n  " } else { "" });
                 out.push_str(line);
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn white_space_inside_of_strings_stays() {
+    fn white_space_inside_strings_is_kept() {
         for (text, expected) in [
             ("{ \"a\" :\t[ 1.50 ,\r\n \" b \\\" c \" ] }", r#"{"a":[1.50," b \" c "]}"#),
             (r#"{ "a\\" : "\\" , "b" : " \\\" x" }"#, r#"{"a\\":"\\","b":" \\\" x"}"#),

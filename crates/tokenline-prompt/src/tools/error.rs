@@ -1,27 +1,27 @@
-//! Why a prompt could not be written.
+//! Errors of tool prompts.
 
 use std::error::Error;
 use std::fmt;
 
-/// Why there is no prompt.
+/// The reason a tool prompt could not be written.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum ToolPromptError {
-    /// There is no built-in prompt for calls of this format, such as `hermes`, and none was given.
+    /// There is neither a built-in template for this format, such as `hermes`, nor one of your own.
     NoTemplate {
         /// The name of the format.
         format: String,
     },
-    /// The template would say nothing of the tools: `Call a tool, please.`
+    /// The template does not use the tools: `Call a tool, please.`
     NoTools {
-        /// The name of the format that the template is for.
+        /// The name of the template's format.
         format: String,
     },
-    /// The template is malformed or cannot be rendered: `{{ tool_descriptions }`. The source tells the line.
+    /// The template is malformed or cannot be rendered: `{{ tool_descriptions }}`. The source has the line.
     Template {
-        /// The name of the format that the template is for.
+        /// The name of the template's format.
         format: String,
-        /// What the template engine says.
+        /// The error of the template engine.
         source: minijinja::Error,
     },
 }
@@ -30,14 +30,11 @@ impl fmt::Display for ToolPromptError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoTemplate { format } => {
-                write!(
-                    f,
-                    "there is no built-in tool prompt for the format `{format}`: give a template for it"
-                )
+                write!(f, "there is no built-in tool prompt for the format `{format}`: set a template for it")
             }
             Self::NoTools { format } => write!(
                 f,
-                "the tool prompt for `{format}` says nothing of the tools: it has neither `{{{{ tool_descriptions }}}}` nor `tools`"
+                "the tool prompt for `{format}` does not use the tools: add `{{{{ tool_descriptions }}}}` or `tools`"
             ),
             Self::Template { format, source } => {
                 write!(f, "the tool prompt for `{format}`")?;

@@ -2,7 +2,7 @@
 
 use tokenline_core::CallFormat;
 
-/// The language in which a model is told of tools.
+/// The language of tool prompts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Language {
@@ -14,13 +14,13 @@ pub enum Language {
 }
 
 impl Language {
-    /// The language of this code: `en` or `zh`.
+    /// Looks up a language by its code: `en` or `zh`.
     #[must_use]
     pub fn from_code(code: &str) -> Option<Self> {
         [Self::English, Self::Chinese].into_iter().find(|language| language.code() == code)
     }
 
-    /// Its code (ISO 639): `en` or `zh`.
+    /// The ISO 639 code: `en` or `zh`.
     #[must_use]
     pub const fn code(self) -> &'static str {
         match self {
@@ -29,8 +29,8 @@ impl Language {
         }
     }
 
-    /// The template of the prompt that asks for calls of this format, with `{{ tool_descriptions }}` where
-    /// the tools stand. There is one for `jsonl`, which `auto` uses too, and one for `single_json`.
+    /// The built-in template for calls of this format, with `{{ tool_descriptions }}` in place of the tools. There is
+    /// one for `jsonl`, also used for `auto`, and one for `single_json`.
     #[must_use]
     pub const fn template(self, format: &CallFormat) -> Option<&'static str> {
         match (format, self) {
@@ -46,7 +46,7 @@ impl Language {
         }
     }
 
-    /// What stands before a tool's description, and before its parameters.
+    /// The labels before a tool's description and its parameters.
     pub(super) const fn labels(self) -> (&'static str, &'static str) {
         match self {
             Self::English => (": ", "parameters: "),

@@ -1,16 +1,15 @@
-//! Tools for models that call them by themselves, and for models that cannot.
+//! Tool calling for models with and without native function calling.
 //!
-//! A provider with function calling takes tools in the request, and puts calls into the response. Any other
-//! model can be asked to write its calls as JSON Lines. Here is both: what the model is told, and the reader of
-//! what it answers.
+//! With function calling, the request contains tools and the response contains calls. Any other model can be asked to
+//! write its calls as JSON Lines. This module has the prompts and the parsers for both.
 //!
-//! | to | there is |
+//! | task | use |
 //! |---|---|
-//! | find out which way it is | [`tool_calling_support`], a [`ToolCalling`] |
-//! | tell the model of the tools | [`ToolPrompter::prompt`]: a text, in a [`Language`], or the JSON for the request |
-//! | read a line, a response, a stream | [`ToolCallParser::parse_line`], [`parse`](ToolCallParser::parse), [`parse_stream`](ToolCallParser::parse_stream) |
-//! | check that a text is JSON Lines of calls | [`ToolCallParser::validate_jsonl`] |
-//! | fit a schema for a provider's strict mode | [`strict_findings`] |
+//! | choose the way to call tools | [`tool_calling_support`], a [`ToolCalling`] |
+//! | describe the tools to the model | [`ToolPrompter::prompt`]: a text, in a [`Language`], or the JSON for the request |
+//! | parse a line, a response, a stream | [`ToolCallParser::parse_line`], [`parse`](ToolCallParser::parse), [`parse_stream`](ToolCallParser::parse_stream) |
+//! | validate a text as JSON Lines of calls | [`ToolCallParser::validate_jsonl`] |
+//! | adapt a schema to a provider's strict mode | [`strict_violations`] |
 //!
 //! ```
 //! use tokenline_core::{ToolDefinition, json::Raw};
@@ -60,15 +59,15 @@
 //!
 //! # The formats
 //!
-//! A call is `{"name", "parameters"}`, with a `call_id` if the model gives one, and an `error` if it says that
-//! something is wrong with it; such a call is delivered with the error. Whatever else models call these members
-//! is in [`ToolCall`](tokenline_core::ToolCall). Formats of one's own are a
-//! [`ToolCallFormat`](tokenline_core::call_format::ToolCallFormat) in
+//! A call is `{"name", "parameters"}`, with a `call_id` if the model writes one, and an `error` if the model reports a
+//! problem with it; such a call is delivered with the error. [`ToolCall`](tokenline_core::ToolCall) lists the other
+//! member names that models use. Your own formats implement
+//! [`ToolCallFormat`](tokenline_core::call_format::ToolCallFormat), for
 //! [`CallFormat::custom`](tokenline_core::CallFormat::custom).
 //!
-//! # What this is not
+//! # Not included
 //!
-//! It does no I/O and runs no tool. The streamed responses of providers are decoded in `tokenline-llm`.
+//! This module does no I/O and runs no tools. `tokenline-llm` decodes the streamed responses of providers.
 
 mod cache;
 mod calling;
@@ -91,4 +90,4 @@ pub use language::Language;
 pub use parsed::ParsedCalls;
 pub use parser::ToolCallParser;
 pub use prompter::{ToolPrompt, ToolPrompter};
-pub use strict::{StrictFinding, StrictRule, strict_findings};
+pub use strict::{StrictRule, StrictViolation, strict_violations};

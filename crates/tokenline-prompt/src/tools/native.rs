@@ -1,4 +1,4 @@
-//! Reading a whole response of a provider.
+//! Reads complete responses of providers.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokenline_schema::ToolSet;
 
 use super::parsed::Collector;
 use super::parser::text_options;
-use super::text::{self, Data, End};
+use super::text::{self, End, NonCall};
 
 /// One of the choices of a response.
 #[derive(Default)]
@@ -17,13 +17,14 @@ struct Choice {
     index: u64,
     calls: Vec<Result<ToolCall, Box<RejectedCall>>>,
     text: String,
-    /// The block that the text ends with.
+    /// The block of the latest text.
     block: u64,
-    is_cut: bool,
+    is_truncated: bool,
     is_filtered: bool,
 }
 
-/// Reads the native calls of a response; if there are none, the calls in its text. What is no response is read as text.
+/// Reads the native calls of a response, or else the calls in its text. Anything that is not a response is read as
+/// text.
 pub(super) fn read(
     response: &str,
     provider: Option<Provider>,
@@ -48,11 +49,11 @@ pub(super) fn read(
     while let Some(event) = parser.next_event() {
         add(event, &mut choices, into);
     }
-    // Members of a call that are of a wrong type.
+    // Members of calls with the wrong type.
     for (name, count) in parser.unknown().iter().filter(|(name, _)| name.contains("tool_calls")) {
         for _ in 0..count {
             into.reject(
-                of_all(response, Code::NotAnObject, format!("a tool call that cannot be read: {name}")),
+                of_all(response, Code::NotAnObject, format!("invalid member of a tool call: {name}")),
                 "",
             );
         }
@@ -69,23 +70,23 @@ pub(super) fn read(
     } else if choice.text.trim().is_empty() {
         into.reject(of_all(response, Code::ProviderError, "the provider refused the prompt"), "");
     } else {
-        let end = if choice.is_cut { End::Cut } else { End::Clean };
+        let end = if choice.is_truncated { End::Truncated } else { End::Clean };
         read_text(&choice.text, tools, end, into);
     }
 }
 
-/// A diagnostic about the whole response.
+/// A diagnostic for the complete response.
 fn of_all(response: &str, code: Code, message: impl Into<String>) -> Diagnostic {
     Diagnostic::new(code, 1, Span::new(0, response.len() as u64), 1, message).with_origin(Origin::Wire)
 }
 
-/// The provider whose response this is.
+/// The provider of a response.
 fn provider_of(response: &str, expected: Option<Provider>) -> Option<Provider> {
     let found = Provider::of_body(response);
     if found.is_some() {
         return expected.or(found);
     }
-    // An error has the same members everywhere. A call may have an error as well.
+    // An error has the same members for all providers, but so may a call.
     let mut json = Parser::new();
     let body = json.parse(response).ok()?;
     let is_error = body.get("error").is_some() || body.get("object").is_some();
@@ -107,7 +108,7 @@ fn add(event: ResponseEvent<Raw>, choices: &mut Vec<Choice>, into: &mut Collecto
         ResponseEvent::RejectedCall { choice, call, .. } => choice_at(choice, choices).calls.push(Err(call)),
         ResponseEvent::Text { choice, block, text } => {
             let choice = choice_at(choice, choices);
-            // A text of its own begins on a line.
+            // A new text starts on a new line.
             if block != choice.block && !choice.text.is_empty() && !choice.text.ends_with('\n') {
                 choice.text.push('\n');
             }
@@ -116,10 +117,10 @@ fn add(event: ResponseEvent<Raw>, choices: &mut Vec<Choice>, into: &mut Collecto
         }
         ResponseEvent::Finish { choice, reason } => {
             let choice = choice_at(choice, choices);
-            choice.is_cut = !reason.is_clean();
+            choice.is_truncated = !reason.is_clean();
             choice.is_filtered = reason == FinishReason::ContentFilter;
         }
-        // A cut text is told by what is cut in it.
+        // A truncated text is reported by its truncated call.
         ResponseEvent::Rejected { choice: Some(_), diagnostic, .. } if diagnostic.code == Code::Truncated => {
         }
         ResponseEvent::Rejected { diagnostic, .. } => into.reject(diagnostic, ""),
@@ -130,5 +131,5 @@ fn add(event: ResponseEvent<Raw>, choices: &mut Vec<Choice>, into: &mut Collecto
 
 fn read_text(text: &str, tools: Option<&Arc<ToolSet>>, end: End, into: &mut Collector) {
     let options = text_options(CallFormat::Auto, into.limits());
-    text::read(text, options, tools, (end, Data::Text), into);
+    text::read(text, options, tools, (end, NonCall::Text), into);
 }

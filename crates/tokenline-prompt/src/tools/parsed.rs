@@ -1,22 +1,21 @@
-//! What a response comes to.
+//! The result of parsing a response.
 
 use tokenline_core::{Diagnostic, Limits, RejectedCall, Report, ToolCall};
 
-/// The tool calls of a whole response, and what was not delivered of it.
+/// The tool calls of a complete response, and its rejects.
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct ParsedCalls {
     /// The calls, in the order of the response.
     pub calls: Vec<ToolCall>,
-    /// What was to be a call and is none: of an unknown tool, without a name, with parameters that are
-    /// missing or of the wrong type, malformed, cut off. Each with its place and the reason, and with what was
-    /// received. At most [`Limits::diagnostics`] are kept; the report counts all.
+    /// Rejected calls: of an unknown tool, without a name, with missing or invalid parameters, malformed, truncated.
+    /// Each with position, reason and received text. At most [`Limits::diagnostics`] are kept; the report counts all.
     pub rejected: Vec<RejectedCall>,
-    /// Counts, and every finding in order: the same that a stream leaves behind.
+    /// Counts, and all diagnostics in order; the same as for a stream.
     pub report: Report,
 }
 
-/// Takes in calls and rejects as they are read.
+/// Collects calls and rejects.
 pub(super) struct Collector {
     parsed: ParsedCalls,
     limits: Limits,

@@ -1,4 +1,4 @@
-//! The parser of responses: a line, a whole response, a stream, and the check of a text.
+//! The parser of tool calls in lines, complete responses and streams.
 
 use std::sync::Arc;
 
@@ -10,14 +10,14 @@ use tokenline_schema::ToolSet;
 use super::native;
 use super::parsed::Collector;
 use super::prompter::Caches;
-use super::text::{self, Data, End};
+use super::text::{self, End, NonCall};
 use super::{ParsedCalls, ToolCalling};
 use tokenline_llm::Provider;
 
-/// Reads tool calls out of what a model answers.
+/// Reads the tool calls in a model's response.
 ///
-/// A line, a whole response and a stream are read by one machine, so that they come to the same calls,
-/// however a stream is cut. A call that is malformed, or breaks the rules of its tool, harms only itself.
+/// Lines, complete responses and streams share one decoder, so they yield the same calls, however a stream is chunked.
+/// A malformed or invalid call affects only itself.
 ///
 /// ```
 /// use futures_util::StreamExt;
@@ -59,7 +59,7 @@ pub struct ToolCallParser {
     caches: Option<Arc<Caches>>,
 }
 
-/// A response in the cache, under all that its result depends on.
+/// The cache key of a response: everything that its result depends on.
 #[derive(Debug, PartialEq, Eq, Hash)]
 pub(super) struct ResponseKey {
     calling: ToolCalling,
@@ -69,35 +69,34 @@ pub(super) struct ResponseKey {
     text: Box<str>,
 }
 
-/// Tools that are the same if they were compiled as one. They are held, so that no others can take their
-/// place in memory.
+/// Tools that are equal if they are the same allocation. The reference keeps others from taking their address.
 #[derive(Debug)]
 struct SameTools(Arc<ToolSet>);
 
-/// Longer responses are not cached: entries are counted, not weighed.
+/// Longer responses are not cached: the cache limits the number of entries, not their size.
 const MAX_CACHED: usize = 64 * 1024;
 
 impl ToolCallParser {
-    /// A parser of calls that are made this way, of tools of any name.
+    /// A parser for calls made in this way, to tools of any name.
     #[must_use]
     pub fn new(calling: impl Into<ToolCalling>) -> Self {
         let (provider, tools, limits, caches) = (None, None, Limits::default(), None);
         Self { calling: calling.into(), provider, tools, limits, caches }
     }
 
-    /// The same, with each call held against the definitions of tools: its name, and its parameters.
+    /// Validates each call against tool definitions: its name and its parameters.
     #[must_use]
     pub fn with_tools(self, tools: impl Into<Arc<ToolSet>>) -> Self {
         Self { tools: Some(tools.into()), ..self }
     }
 
-    /// The same for native responses of this provider. Otherwise it is found from the response.
+    /// Sets the provider of native responses; default: detected from each response.
     #[must_use]
     pub fn with_provider(self, provider: Provider) -> Self {
         Self { provider: Some(provider), ..self }
     }
 
-    /// The same with other caps on memory.
+    /// Sets the limits on memory.
     #[must_use]
     pub fn with_limits(self, limits: Limits) -> Self {
         Self { limits, ..self }
@@ -107,13 +106,13 @@ impl ToolCallParser {
         Self { caches: Some(caches), ..self }
     }
 
-    /// How the calls are made.
+    /// The way calls are made.
     #[must_use]
     pub fn calling(&self) -> &ToolCalling {
         &self.calling
     }
 
-    /// The definitions of tools that calls are held against.
+    /// The tool definitions that calls are validated against.
     #[must_use]
     pub fn tools(&self) -> Option<&Arc<ToolSet>> {
         self.tools.as_ref()
@@ -122,9 +121,9 @@ impl ToolCallParser {
 
 // Text.
 impl ToolCallParser {
-    /// Reads one line of a model's text: `None` if there is no call in it, as in a blank line or in prose.
+    /// Reads one line of a model's text: `None` if it contains no call, such as blank lines and prose.
     ///
-    /// A line that holds several calls is an error, as they are not one; [`parse`](Self::parse) reads them.
+    /// A line with several calls is an error; [`parse`](Self::parse) reads them.
     pub fn parse_line(&self, line: &str) -> Option<Result<ToolCall, Box<RejectedCall>>> {
         let ParsedCalls { mut calls, mut rejected, .. } = self.parse_text(line, End::Clean);
         match calls.len() + rejected.len() {
@@ -132,21 +131,21 @@ impl ToolCallParser {
             1 => calls.pop().map(Ok).or_else(|| rejected.pop().map(|rejected| Err(Box::new(rejected)))),
             _ => {
                 let span = Span::new(0, line.len() as u64);
-                let message = "the line holds several tool calls, not one";
+                let message = "the line contains several tool calls instead of one";
                 let diagnostic = Diagnostic::new(Code::TrailingData, 1, span, 1, message);
                 Some(Err(Box::new(RejectedCall::new(diagnostic, line))))
             }
         }
     }
 
-    /// Reads the tool calls of a stream of pieces of a model's text: anything that is `AsRef<[u8]>`, cut
-    /// anywhere, even within a character.
+    /// Reads the tool calls in a stream of a model's text, in chunks of any `AsRef<[u8]>` type, split anywhere, even
+    /// within a character.
     ///
-    /// Each call comes as soon as it is known to be whole, and nothing is read ahead of what was asked for.
-    /// What is rejected is in the stream's report. For a stream of mere texts put an `Ok` around each.
+    /// Each call is yielded as soon as it is known to be complete, and nothing is read ahead. Rejects are in the
+    /// stream's report. If your stream has no errors, wrap each item in `Ok`.
     ///
-    /// This is about text. Streamed native calls are fragments that the provider's decoder puts together, in
-    /// `tokenline-llm`; of a model that has those, this reads the calls it writes all the same.
+    /// This is for text. The decoders in `tokenline-llm` assemble streamed native calls; this parser still reads the
+    /// calls that such a model writes into its text.
     pub fn parse_stream<S: TryStream<Ok: AsRef<[u8]>>>(&self, source: S) -> ToolCalls<S> {
         let parser = JsonlStreamParser::new(source).with_options(self.text_options());
         match &self.tools {
@@ -155,24 +154,24 @@ impl ToolCallParser {
         }
     }
 
-    /// Holds a text against the format that the prompt for JSON Lines asks for: every line that is not
-    /// blank is one JSON object that is a call; with tools, a call of one of them, with parameters that fit.
-    /// Each finding has its line and the reason; a text without any is in the format.
+    /// Validates a text against the format that the JSON Lines prompt asks for: every line that is not blank is one
+    /// JSON object that is a call; with tools, a call of one of them, with valid parameters. Each diagnostic has its
+    /// line and the reason; the text is valid if there are none.
     ///
-    /// [`parse`](Self::parse) is more forgiving: it reads past fences and prose. What the members of a call may be
-    /// called is the same for both.
+    /// [`parse`](Self::parse) is more lenient: it skips code fences and prose. Both accept the same member names in
+    /// calls.
     #[must_use]
     pub fn validate_jsonl(&self, text: &str) -> Vec<Diagnostic> {
         let mut collector = Collector::new(&self.limits);
         let options = Options::strict().limits(self.limits);
-        text::read(text, options, self.tools.as_ref(), (End::Clean, Data::Rejected), &mut collector);
+        text::read(text, options, self.tools.as_ref(), (End::Clean, NonCall::Rejected), &mut collector);
         let report = collector.finish().report;
         report.diagnostics().iter().filter(|finding| finding.severity() == Severity::Error).cloned().collect()
     }
 
     fn parse_text(&self, text: &str, end: End) -> ParsedCalls {
         let mut collector = Collector::new(&self.limits);
-        text::read(text, self.text_options(), self.tools.as_ref(), (end, Data::Rejected), &mut collector);
+        text::read(text, self.text_options(), self.tools.as_ref(), (end, NonCall::Rejected), &mut collector);
         collector.finish()
     }
 
@@ -181,20 +180,20 @@ impl ToolCallParser {
     }
 }
 
-/// How text is read for calls, wherever it comes from.
+/// The options for reading calls in text.
 pub(super) fn text_options(format: CallFormat, limits: &Limits) -> Options {
     Options::lenient().limits(*limits).calls(format)
 }
 
 // Responses.
 impl ToolCallParser {
-    /// Reads the calls of a whole response.
+    /// Reads the calls of a complete response.
     ///
-    /// With [`ToolCalling::FunctionCalling`] it is the JSON of a provider's response, not streamed, or the
-    /// message in it; see [`Provider`]. Of several choices that counts which has calls. If there are no
-    /// native calls, whether `tool_calls` is empty, `null` or not there, the text of the answer is read for
-    /// calls in any format; an object in it that does not look like a call is no reject, for the answer may be
-    /// JSON. What is no response of a known provider is read as such a text too.
+    /// With [`ToolCalling::FunctionCalling`] it is the JSON of a provider's response that was not streamed, or the
+    /// message in it; see [`Provider`]. Of several choices, the first with calls is used. If there are no native calls,
+    /// whether `tool_calls` is empty, `null` or missing, calls in any format are read from the response's text; other
+    /// objects in it are not rejected, because the response may be JSON. Anything that is not a response of a known
+    /// provider is read as such a text too.
     ///
     /// Otherwise it is the model's text.
     #[must_use]
@@ -202,16 +201,15 @@ impl ToolCallParser {
         self.parse_to(response, End::Clean)
     }
 
-    /// As [`parse`](Self::parse), of a text that a limit cut off: a call at its very end is rejected as
-    /// [`unsealed`](Code::Unsealed), because it may have been meant to go on. A native response tells by
-    /// itself.
+    /// Like [`parse`](Self::parse), for a text that reached a limit: a call at its very end is rejected as
+    /// [`unsealed`](Code::Unsealed), because it may be truncated. Native responses report this themselves.
     #[must_use]
-    pub fn parse_cut(&self, text: &str) -> ParsedCalls {
-        self.parse_to(text, End::Cut)
+    pub fn parse_truncated(&self, text: &str) -> ParsedCalls {
+        self.parse_to(text, End::Truncated)
     }
 
-    /// As [`parse`](Self::parse), through the cache of the [`ToolPrompter`](super::ToolPrompter) that
-    /// made this parser, for who asks for the same again. Responses of more than 64 KiB are not kept.
+    /// Like [`parse`](Self::parse), using the cache of the [`ToolPrompter`](super::ToolPrompter) that created this
+    /// parser. Responses above 64 KiB are not cached.
     #[must_use]
     pub fn parse_cached(&self, response: &str) -> Arc<ParsedCalls> {
         let parse = || Arc::new(self.parse(response));

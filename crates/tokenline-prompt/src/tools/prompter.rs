@@ -1,4 +1,4 @@
-//! The value that owns the caches, and writes prompts.
+//! Writes tool prompts, and owns the caches.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
@@ -16,10 +16,10 @@ use super::{CacheCounts, CacheSizes, Language, ParsedCalls, ToolCallParser, Tool
 use tokenline_llm::Provider;
 use tokenline_llm::request::ChatRequest;
 
-/// Tells models of tools, and makes the parsers of what they answer.
+/// Writes prompts for tools, and creates parsers for the responses.
 ///
-/// What is costly is done once: templates and schemas are compiled, clients asked, and what came of it
-/// kept in caches of bounded size. Clones share them, whatever is set on each; nothing is global.
+/// Costly work is cached, within bounded sizes: compiled templates and schemas, and the capabilities of clients. Clones
+/// share the caches, whatever their settings; nothing is global.
 ///
 /// ```
 /// use tokenline_core::{CallFormat, ToolDefinition};
@@ -43,7 +43,7 @@ use tokenline_llm::request::ChatRequest;
 pub struct ToolPrompter {
     language: Language,
     provider: Option<Provider>,
-    /// The user's own, by the name of the format.
+    /// Custom templates, by the name of their format.
     templates: HashMap<String, Arc<str>>,
     caches: Arc<Caches>,
 }
@@ -57,17 +57,17 @@ pub(super) struct Caches {
     pub(super) responses: Cache<ResponseKey, Arc<ParsedCalls>>,
 }
 
-/// What a model is told of tools.
+/// The description of tools for a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ToolPrompt {
-    /// A text for the prompt: the system message, say.
+    /// A text for the prompt, for example in the system message.
     Text(String),
-    /// The JSON of the request's member `tools`.
+    /// The JSON of the request's `tools` member.
     Tools(String),
 }
 
 impl ToolPrompt {
-    /// The text for the prompt, if it is one.
+    /// The text for the prompt, if there is one.
     #[must_use]
     pub fn text(&self) -> Option<&str> {
         match self {
@@ -76,7 +76,7 @@ impl ToolPrompt {
         }
     }
 
-    /// The JSON for the request, if it is that.
+    /// The JSON for the request, if there is one.
     #[must_use]
     pub fn tools(&self) -> Option<&str> {
         match self {
@@ -86,32 +86,31 @@ impl ToolPrompt {
     }
 }
 
-// Setting it up.
+// Settings.
 impl ToolPrompter {
-    /// Prompts in English, native tools as OpenAI's chat completions have them.
+    /// A prompter for English, and for the tools format of OpenAI chat completions.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The same in this language.
+    /// Sets the language.
     #[must_use]
     pub fn with_language(self, language: Language) -> Self {
         Self { language, ..self }
     }
 
-    /// The same for the function calling of this provider; otherwise it is that of OpenAI chat completions.
+    /// Sets the provider for function calling; default: OpenAI chat completions.
     #[must_use]
     pub fn with_provider(self, provider: Provider) -> Self {
         Self { provider: Some(provider), ..self }
     }
 
-    /// The same with a template of one's own for the prompt that asks for calls of this format; for
-    /// formats without a built-in prompt there has to be one.
+    /// Sets a template for calls of this format; required for formats without a built-in template.
     ///
-    /// It is a minijinja template with `tool_descriptions`, the text of [`tool_descriptions`], and `tools`,
-    /// a list of `name`, `description` and `parameters`, which is the schema's JSON. It must use one of them. A
-    /// name that is not defined is an error.
+    /// It is a minijinja template with the variables `tool_descriptions`, the output of [`tool_descriptions`], and
+    /// `tools`, a list with `name`, `description` and `parameters` (the JSON of the schema). It must use one of them.
+    /// An undefined name is an error.
     ///
     /// ```
     /// use tokenline_core::{CallFormat, ToolDefinition};
@@ -133,18 +132,18 @@ impl ToolPrompter {
         self
     }
 
-    /// The same with new caches of these sizes.
+    /// Replaces the caches by new ones of these sizes.
     #[must_use]
     pub fn with_cache_sizes(self, sizes: CacheSizes) -> Self {
         Self { caches: Arc::new(Caches::new(&sizes)), ..self }
     }
 }
 
-// What it is for.
+// Prompts and parsers.
 impl ToolPrompter {
-    /// How tools are called through this client; see the function
-    /// [`tool_calling_support`](super::tool_calling_support). The client is asked once for each key, such as
-    /// its address with the name of the model.
+    /// The way to call tools through this client; see the function
+    /// [`tool_calling_support`](super::tool_calling_support). The client is asked once per key, such as its URL with
+    /// the name of the model.
     pub fn tool_calling_support(
         &self,
         key: impl Into<String>,
@@ -157,13 +156,13 @@ impl ToolPrompter {
         }
     }
 
-    /// What a model is told of these tools that calls them in this way: a text for the prompt, or the JSON
-    /// for the request.
+    /// Describes these tools for a model that calls them in this way: a text for the prompt, or the JSON for the
+    /// request.
     ///
     /// # Errors
     ///
-    /// Of text: if there is no template for the format, if it is malformed or cannot be rendered, or if it
-    /// says nothing of the tools.
+    /// For text: if there is no template for the format, or it is malformed, cannot be rendered, or does not use the
+    /// tools.
     pub fn prompt(
         &self,
         calling: &ToolCalling,
@@ -178,20 +177,20 @@ impl ToolPrompter {
         }
     }
 
-    /// The tools, compiled to hold calls against.
+    /// Compiles the tools, to validate calls.
     ///
     /// # Errors
     ///
-    /// If two have one name, or the parameters of one are no usable schema of an object.
+    /// If two tools have the same name, or the parameters of one are not a valid schema of an object.
     pub fn tool_set(&self, tools: &[ToolDefinition]) -> Result<Arc<ToolSet>, SchemaError> {
         self.caches.tool_sets.try_get(key_of(tools), |_| ToolSet::new(tools).map(Arc::new))
     }
 
-    /// A parser of what comes back: of calls that are made in this way, of these tools.
+    /// A parser for calls made in this way, to these tools.
     ///
     /// # Errors
     ///
-    /// As [`tool_set`](Self::tool_set).
+    /// As for [`tool_set`](Self::tool_set).
     pub fn parser(
         &self,
         calling: &ToolCalling,
@@ -201,7 +200,7 @@ impl ToolPrompter {
         Ok(parser.with_caches(Arc::clone(&self.caches)))
     }
 
-    /// What the caches have done so far, for this value and its clones.
+    /// Counters of the caches, for this value and its clones.
     #[must_use]
     pub fn cache_counts(&self) -> CacheCounts {
         let Caches { templates, tool_sets, support, responses } = &*self.caches;
@@ -213,7 +212,7 @@ impl ToolPrompter {
         }
     }
 
-    /// Empties the caches: a client may have learned to call functions. The counts go on.
+    /// Empties the caches, for example because a client now supports function calling. The counters continue.
     pub fn clear_caches(&self) {
         let Caches { templates, tool_sets, support, responses } = &*self.caches;
         templates.clear();
@@ -245,7 +244,7 @@ impl ToolPrompter {
     }
 }
 
-/// The name of the one template of an environment. It ends in nothing that asks for escapes.
+/// The name of the only template in an environment. Its ending enables no escaping.
 const TEMPLATE: &str = "tool_prompt";
 
 fn compile(format: &str, source: &Arc<str>) -> Result<Arc<Environment<'static>>, ToolPromptError> {
@@ -263,7 +262,7 @@ fn compile(format: &str, source: &Arc<str>) -> Result<Arc<Environment<'static>>,
     }
 }
 
-/// All that a set of tools depends on, each text with its length so that no two sets are written alike.
+/// A key for everything that a set of tools depends on; the lengths make it unambiguous.
 fn key_of(tools: &[ToolDefinition]) -> String {
     let mut key = String::new();
     for tool in tools {

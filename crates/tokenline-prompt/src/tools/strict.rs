@@ -1,19 +1,18 @@
-//! What keeps a schema from a provider's strict mode.
+//! Checks of schemas for strict modes.
 
 use std::fmt;
 
 use tokenline_core::json::{Kind, Raw, Value};
 
-/// Something to be changed in a schema so that a provider's strict mode takes it.
+/// A change that a schema needs for a provider's strict mode.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct StrictFinding {
-    /// The rule that is broken.
+pub struct StrictViolation {
+    /// The violated rule.
     pub rule: StrictRule,
-    /// JSON Pointer (RFC 6901) to the place in the schema: the schema that something is to be added to, or the
-    /// member that is to go.
+    /// JSON Pointer (RFC 6901) into the schema: to the schema that lacks something, or to the member to remove.
     pub pointer: String,
-    /// What to change, in one sentence.
+    /// The required change, in one sentence.
     pub message: String,
 }
 
@@ -21,29 +20,28 @@ pub struct StrictFinding {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum StrictRule {
-    /// The root is an object, and no choice of schemas: `{"anyOf":[...]}`.
+    /// The root is an object, not a choice of schemas: `{"anyOf":[...]}`.
     RootObject,
     /// An object allows no other members, `"additionalProperties": false`: `{"type":"object"}`.
     Closed,
-    /// An object requires all its members; one that may be missing is `null` instead:
-    /// `{"properties":{"a":{}}}`.
+    /// An object requires all its members; optional ones are nullable instead: `{"properties":{"a":{}}}`.
     Required,
-    /// A keyword that is not taken: `{"allOf":[...]}`.
+    /// An unsupported keyword: `{"allOf":[...]}`.
     Unsupported,
 }
 
-/// Keywords that strict modes refuse, with what to do instead.
+/// Keywords that strict modes reject, with a replacement.
 const UNSUPPORTED: &[(&str, &str)] = &[
     ("allOf", "merge its schemas into one"),
-    ("oneOf", "write `anyOf` instead"),
-    ("not", "leave it out, and check it after the call"),
-    ("if", "write the cases as `anyOf`"),
-    ("then", "write the cases as `anyOf`"),
-    ("else", "write the cases as `anyOf`"),
-    ("dependentRequired", "write the cases as `anyOf`"),
-    ("dependentSchemas", "write the cases as `anyOf`"),
-    ("dependencies", "write the cases as `anyOf`"),
-    ("patternProperties", "name the members, or take an array of objects with name and value"),
+    ("oneOf", "use `anyOf` instead"),
+    ("not", "remove it, and check it after the call"),
+    ("if", "express the cases as `anyOf`"),
+    ("then", "express the cases as `anyOf`"),
+    ("else", "express the cases as `anyOf`"),
+    ("dependentRequired", "express the cases as `anyOf`"),
+    ("dependentSchemas", "express the cases as `anyOf`"),
+    ("dependencies", "express the cases as `anyOf`"),
+    ("patternProperties", "list the members, or use an array of objects with name and value"),
 ];
 
 /// Keywords whose value is a schema, or a list of them.
@@ -67,43 +65,42 @@ const SCHEMAS: &[&str] = &[
 const NAMED_SCHEMAS: &[&str] =
     &["properties", "$defs", "definitions", "patternProperties", "dependentSchemas"];
 
-/// What is to be changed in a schema of parameters so that a provider takes it in strict mode, in the
-/// order of the schema; nothing if it does already.
+/// The changes that a parameter schema needs for a provider's strict mode, in the order of the schema; empty if it
+/// needs none.
 ///
-/// These are the rules of OpenAI's structured outputs, which others have taken over: in every object at any
-/// depth, `additionalProperties` is `false` and all `properties` are `required`; the root is an object; of the
-/// keywords that combine schemas there is only `anyOf`
-/// (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>). The limits of size and
-/// depth, which change, are not looked at.
+/// These are the rules of OpenAI's structured outputs, which other providers have adopted: in every object at any
+/// depth, `additionalProperties` is `false` and all `properties` are `required`; the root is an object; `anyOf` is the
+/// only keyword that combines schemas (<https://platform.openai.com/docs/guides/structured-outputs#supported-schemas>).
+/// Limits of size and depth, which change, are not checked.
 ///
 /// ```
 /// use tokenline_core::json::Raw;
-/// use tokenline_prompt::tools::strict_findings;
+/// use tokenline_prompt::tools::strict_violations;
 ///
 /// let schema = Raw::new(r#"{"type":"object","properties":{"city":{"type":"string"}},"required":[]}"#)?;
-/// let findings: Vec<_> = strict_findings(&schema).iter().map(ToString::to_string).collect();
-/// assert_eq!(findings, [
+/// let violations: Vec<_> = strict_violations(&schema).iter().map(ToString::to_string).collect();
+/// assert_eq!(violations, [
 ///     "the root: set `additionalProperties` to false",
-///     "/required: add `city`; if it may be missing, let it be `null` instead",
+///     "/required: add `city`; if it is optional, allow `null` instead",
 /// ]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[must_use]
-pub fn strict_findings(schema: &Raw) -> Vec<StrictFinding> {
+pub fn strict_violations(schema: &Raw) -> Vec<StrictViolation> {
     schema.with_value(|root| {
-        let mut findings = Findings::default();
-        findings.root(root);
-        findings.schema(root, "");
-        findings.0
+        let mut violations = Violations::default();
+        violations.root(root);
+        violations.schema(root, "");
+        violations.0
     })
 }
 
 #[derive(Default)]
-struct Findings(Vec<StrictFinding>);
+struct Violations(Vec<StrictViolation>);
 
-impl Findings {
+impl Violations {
     fn add(&mut self, rule: StrictRule, pointer: impl Into<String>, message: impl Into<String>) {
-        self.0.push(StrictFinding { rule, pointer: pointer.into(), message: message.into() });
+        self.0.push(StrictViolation { rule, pointer: pointer.into(), message: message.into() });
     }
 
     fn root(&mut self, root: Value<'_>) {
@@ -111,7 +108,7 @@ impl Findings {
             self.add(
                 StrictRule::RootObject,
                 "/anyOf",
-                "put the choice into a member: the root must be one object",
+                "move the choice into a member: the root must be one object",
             );
         } else if root.get("$ref").is_none() && !allows(root, "object", true) {
             self.add(StrictRule::RootObject, "", "set `type` to \"object\"");
@@ -126,7 +123,7 @@ impl Findings {
         for (name, value) in members {
             let at = format!("{pointer}/{}", escaped(name));
             if let Some((_, instead)) = UNSUPPORTED.iter().find(|(keyword, _)| *keyword == name) {
-                self.add(StrictRule::Unsupported, &at, format!("`{name}` is not taken: {instead}"));
+                self.add(StrictRule::Unsupported, &at, format!("`{name}` is not supported: {instead}"));
             }
             if SCHEMAS.contains(&name) || name == "additionalProperties" {
                 self.schema(value, &at);
@@ -164,7 +161,7 @@ impl Findings {
                 };
                 let message = match allows(schema, "null", false) {
                     true => what,
-                    false => format!("{what}; if it may be missing, let it be `null` instead"),
+                    false => format!("{what}; if it is optional, allow `null` instead"),
                 };
                 self.add(StrictRule::Required, &place, message);
             }
@@ -172,7 +169,7 @@ impl Findings {
     }
 }
 
-/// Whether the `type` is, or has, this one; without a `type`, what is said.
+/// Whether `type` is or includes this type; `without` is the result for objects without a `type`.
 fn allows(schema: Value<'_>, name: &str, without: bool) -> bool {
     match schema.get("type") {
         None => without && schema.get("properties").is_some(),
@@ -183,12 +180,12 @@ fn allows(schema: Value<'_>, name: &str, without: bool) -> bool {
     }
 }
 
-/// A name as a token of a JSON Pointer.
+/// Escapes a name as a token of a JSON Pointer.
 fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-impl fmt::Display for StrictFinding {
+impl fmt::Display for StrictViolation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = if self.pointer.is_empty() { "the root" } else { &self.pointer };
         write!(f, "{place}: {}", self.message)

@@ -1,4 +1,4 @@
-//! The one way in which a text that is at hand as a whole is read for calls.
+//! Reads the calls in a complete text.
 
 use std::sync::Arc;
 
@@ -10,30 +10,30 @@ use tokenline_schema::ToolSet;
 
 use super::parsed::Collector;
 
-/// What a whole object is that does not look like a call.
+/// The meaning of a complete object that does not look like a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Data {
-    /// A call that is not in order: calls were asked for, and nothing else.
+pub(super) enum NonCall {
+    /// An invalid call: only calls are expected.
     Rejected,
-    /// Text: the answer itself may be JSON.
+    /// Text: the response itself may be JSON.
     Text,
 }
 
-/// How a text ended.
+/// The end of a text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum End {
-    /// By itself.
+    /// Complete.
     Clean,
-    /// At a limit: what came last may be cut.
-    Cut,
+    /// At a limit: the last call may be truncated.
+    Truncated,
 }
 
-/// Reads all calls of a text. Streams do the same with the same machine.
+/// Reads all calls in a text, with the same decoder as streams.
 pub(super) fn read(
     text: &str,
     options: Options,
     tools: Option<&Arc<ToolSet>>,
-    (end, data): (End, Data),
+    (end, data): (End, NonCall),
     into: &mut Collector,
 ) {
     let mut decoder = RecordDecoder::new(options);
@@ -60,7 +60,7 @@ struct Reader<'a> {
     text: &'a str,
     tools: Option<&'a dyn ValidateCall>,
     end: End,
-    data: Data,
+    data: NonCall,
     into: &'a mut Collector,
 }
 
@@ -74,19 +74,19 @@ impl Reader<'_> {
                 self.into.reject(diagnostic, received);
             }
             Event::Note(diagnostic) => self.into.note(diagnostic),
-            other => unreachable!("no partials were asked for: {other:?}"),
+            other => unreachable!("partials are disabled: {other:?}"),
         }
     }
 
     fn record(&mut self, record: &Record<Value<'_>>) {
-        if self.data == Data::Text && !ToolCall::is_in(record.value, self.tools) {
-            let message = "an object that is no tool call";
+        if self.data == NonCall::Text && !ToolCall::is_in(record.value, self.tools) {
+            let message = "an object that is not a tool call";
             self.into.note(Diagnostic::new(Code::Prose, record.line, record.span, record.column, message));
             return;
         }
         for call in ToolCall::all_from_record(record, self.tools) {
             match call {
-                Ok(call) if self.end == End::Cut && call.completion == CompletedBy::EndOfInput => {
+                Ok(call) if self.end == End::Truncated && call.completion == CompletedBy::EndOfInput => {
                     self.into.add(Err(Box::new(unsealed(call, record))));
                 }
                 call => self.into.add(call),
@@ -97,7 +97,7 @@ impl Reader<'_> {
 
 #[cold]
 fn unsealed(call: ToolCall, record: &Record<Value<'_>>) -> RejectedCall {
-    let message = "the tool call is balanced, but the text was cut off before it was known to be whole";
+    let message = "the tool call is balanced, but the text was cut off without proof that it is complete";
     let diagnostic = Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
     let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
     (rejected.name, rejected.call_id) = (Some(call.name), call.call_id);

@@ -135,7 +135,7 @@ fn a_fault_in_the_flat_shape_is_told_with_key_and_place() {
         (
             vec![("template-index", r#"["a", "b"]"#), ("template.a", DEFINE)],
             MissingTemplate,
-            "template-index: there is no `template.b`, which the index lists at line 1, column 7 of the value",
+            "template-index: `template.b` is missing, but the index lists it at line 1, column 7 of the value",
         ),
         (
             template(r#"{"prompt": "p""#),
@@ -155,12 +155,12 @@ fn a_fault_in_the_flat_shape_is_told_with_key_and_place() {
         (
             template("{}"),
             MissingPrompt,
-            "template.a: there is no `prompt`, which is the template at line 1, column 1 of the value",
+            "template.a: `prompt`, the template, is missing at line 1, column 1 of the value",
         ),
         (
             template(r#"{"prompt": null}"#),
             MissingPrompt,
-            "template.a: there is no `prompt`, which is the template at line 1, column 1 of the value",
+            "template.a: `prompt`, the template, is missing at line 1, column 1 of the value",
         ),
         (
             template(r#"{"prompt": 7}"#),
@@ -170,7 +170,7 @@ fn a_fault_in_the_flat_shape_is_told_with_key_and_place() {
         (
             template(r#"{"prompt": "p", "response-type": "jsnl"}"#),
             UnknownResponseType,
-            "template.a: response-type: unknown response type \"jsnl\": it is \"text\", \"json\" or \"jsonl\" at line 1, column 34 of the value",
+            "template.a: response-type: unknown response type \"jsnl\"; use \"text\", \"json\" or \"jsonl\" at line 1, column 34 of the value",
         ),
         (
             template(r#"{"prompt": "p", "response-type": ["json"]}"#),
@@ -254,7 +254,7 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
             "{\"x\": {}}",
             Json,
             UnknownKey,
-            "unknown key \"x\"; there are system, terms, prompts at line 1, column 7 of the file",
+            "unknown key \"x\"; use one of system, terms, prompts at line 1, column 7 of the file",
         ),
         (
             "{\"prompts\": {\"a\": {\"prompt\": \"p\",\n \"response_type\": \"json\"}}}",
@@ -266,13 +266,13 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
             "{\"prompts\": {\"a\":\n {}}}",
             Json,
             MissingPrompt,
-            "prompts.a: there is no `prompt`, which is the template at line 2, column 2 of the file",
+            "prompts.a: `prompt`, the template, is missing at line 2, column 2 of the file",
         ),
         (
             "{\"prompts\": {\"a\": {\"prompt\": \"p\", \"response-type\": \"xml\"}}}",
             Json,
             UnknownResponseType,
-            "prompts.a: response-type: unknown response type \"xml\": it is \"text\", \"json\" or \"jsonl\" at line 1, column 52 of the file",
+            "prompts.a: response-type: unknown response type \"xml\"; use \"text\", \"json\" or \"jsonl\" at line 1, column 52 of the file",
         ),
         (
             "{\"prompts\": {\"a\": {\"prompt\": \"p\", \"response-type\": \"json\", \"schema\": {\n\"type\": 7}}}}",
@@ -302,13 +302,13 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
             "{\"template.a\": {\"prompt\": \"p\"},\n\"prompts\": {}}",
             Json,
             UnknownKey,
-            "`prompts` has no place beside `template-index` and `template.<id>` at line 2, column 12 of the file",
+            "`prompts` cannot be combined with `template-index` and `template.<id>` at line 2, column 12 of the file",
         ),
         (
             "{\"template-index\": [\"a\"]}",
             Json,
             MissingTemplate,
-            "template-index: there is no `template.a`, which the index lists at line 1, column 21 of the file",
+            "template-index: `template.a` is missing, but the index lists it at line 1, column 21 of the file",
         ),
         (
             "{\n\"template.a\": \"{\\\"prompt\\\": 7}\"}",
@@ -327,13 +327,13 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
             "[template.a]\nprompt = 'p'",
             Toml,
             UnknownKey,
-            "unknown key \"template\"; there are system, terms, prompts",
+            "unknown key \"template\"; use one of system, terms, prompts",
         ),
         (
             "[prompts.a]\nresponse-type = 'json'",
             Toml,
             MissingPrompt,
-            "prompts.a: there is no `prompt`, which is the template",
+            "prompts.a: `prompt`, the template, is missing",
         ),
         (
             "[prompts.a]\nprompt = '''\nx\n{{ y'''",
@@ -345,7 +345,7 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
             "[prompts.a]\nprompt = 'p'\nresponse-type = 'yaml'",
             Toml,
             UnknownResponseType,
-            "prompts.a: response-type: unknown response type \"yaml\": it is \"text\", \"json\" or \"jsonl\"",
+            "prompts.a: response-type: unknown response type \"yaml\"; use \"text\", \"json\" or \"jsonl\"",
         ),
         (
             "[prompts.a]\nprompt = 'p'\nresponse-type = 'json'\nschema = { type = 'strin' }",
@@ -380,10 +380,10 @@ fn a_fault_in_code_is_told_with_its_key() {
     );
     assert_eq!((error.key(), error.member(), error.place()), ("prompts.a", Some("schema"), None));
     let error = with(Prompt::text("p").with_terms("text"));
-    assert_eq!(error.to_string(), "prompts.a: terms: terms are values by name, as in a map; found a string");
+    assert_eq!(error.to_string(), "prompts.a: terms: expected a map of terms, found a string");
     assert_eq!(error.kind(), Terms);
     let error = PromptManager::new().with_terms(7).unwrap_err();
-    assert_eq!(error.to_string(), "terms: terms are values by name, as in a map; found a number");
+    assert_eq!(error.to_string(), "terms: expected a map of terms, found a number");
     // What is not used, is not looked at.
     let unused = Prompt::text("p").with_schema(json!(7)).with_object_schema(json!("x"));
     assert_eq!(PromptManager::new().with_prompt("a", unused).unwrap().prompt("a").unwrap().schema(), None);
@@ -418,7 +418,7 @@ fn files_are_read_by_extension_or_content() {
 
     let path = folder.join("none.toml");
     let error = PromptManager::load(&path).unwrap_err();
-    assert!(error.to_string().starts_with(&format!("{}: cannot be read: ", path.display())), "{error}");
+    assert!(error.to_string().starts_with(&format!("{}: cannot read the file: ", path.display())), "{error}");
     assert_eq!((error.kind(), error.key()), (ConfigErrorKind::File, ""));
 
     let path = folder.join("large.toml");
@@ -426,7 +426,7 @@ fn files_are_read_by_extension_or_content() {
     assert!(PromptManager::load(&path).is_ok());
     std::fs::File::options().append(true).open(&path).unwrap().write_all(b"\n").unwrap();
     let error = PromptManager::load(&path).unwrap_err();
-    let reason = "cannot be read: the configuration has more than 16 MiB, the limit; shorten it or split it";
+    let reason = "cannot read the file: the configuration exceeds the limit of 16 MiB; shorten or split it";
     assert_eq!(error.to_string(), format!("{}: {reason}", path.display()));
     assert_eq!(error.kind(), ConfigErrorKind::File);
     std::fs::remove_dir_all(folder).unwrap();
@@ -456,8 +456,7 @@ fn an_alias_is_of_one_prompt() {
     ] {
         let error = PromptManager::parse(&format!("{{\"prompts\":{prompts}}}"), Format::Json).unwrap_err();
         assert_eq!(error.kind(), ConfigErrorKind::Alias, "{prompts}");
-        let message =
-            format!("aliases: \"{alias}\" is the id or alias of another prompt, or stands here twice");
+        let message = format!("aliases: \"{alias}\" is repeated, or is the id or alias of another prompt");
         assert!(error.to_string().ends_with(&message), "{error}");
     }
 }

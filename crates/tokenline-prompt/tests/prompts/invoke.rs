@@ -7,8 +7,8 @@ use tokenline_codec::StreamError;
 use tokenline_core::Event;
 use tokenline_core::json::Raw;
 use tokenline_prompt::{
-    Definition, InvokeError, Prompt, PromptError, PromptManager, RenderedPrompt, Response, ResponseType,
-    TakeError,
+    ConvertError, Definition, InvokeError, Prompt, PromptError, PromptManager, RenderedPrompt, Response,
+    ResponseType,
 };
 
 type Never = std::convert::Infallible;
@@ -96,18 +96,18 @@ async fn what_goes_wrong_is_told_apart() {
     let manager = of_every_type();
     let fails = async |_| Err::<String, _>(std::io::Error::other("overloaded"));
     let error = manager.invoke("chat", (), fails).await.unwrap_err();
-    assert_eq!(error.to_string(), "the model gave no response");
+    assert_eq!(error.to_string(), "the model returned an error");
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "overloaded");
 
     // Nothing is asked if the prompt is at fault.
     let never = async |_| -> Result<String, Never> { panic!("asked") };
     let error = manager.invoke("caht", (), never).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no prompt \"caht\"; is it \"chat\"?");
+    assert_eq!(error.to_string(), "unknown prompt \"caht\"; is it \"chat\"?");
     let error = manager.invoke("chat", 7, never).await.unwrap_err();
     assert!(matches!(error, InvokeError::Prompt(PromptError::Render(_))), "{error}");
 
     for (response, expected) in [
-        ("Sorry.", "JSON parse fail: there is no JSON in the response at line 1, column 1"),
+        ("Sorry.", "JSON parse fail: the response contains no JSON at line 1, column 1"),
         ("{\"b\":1}", "Schema validation fail: missing required member `a` at line 1, column 1"),
     ] {
         let error = manager.invoke("json", (), async |_| Ok::<_, Never>(response)).await.unwrap_err();
@@ -119,12 +119,12 @@ async fn what_goes_wrong_is_told_apart() {
 fn a_response_is_taken_as_what_it_is() {
     let manager = of_every_type();
     let error = manager.apply("json", "{\"a\":1}").unwrap().into_text().unwrap_err();
-    assert_eq!(error.to_string(), "the response is json, as its prompt says, and not text");
-    assert_eq!(error, TakeError::Type { expected: ResponseType::Text, found: ResponseType::Json });
+    assert_eq!(error.to_string(), "the response is json, as its prompt specifies, not text");
+    assert_eq!(error, ConvertError::Type { expected: ResponseType::Text, found: ResponseType::Json });
     assert!(manager.apply("chat", "{}").unwrap().into_json::<Raw>().is_err());
     assert!(manager.apply("chat", "{}").unwrap().into_objects::<Raw>().is_err());
     let error = manager.apply("json", "{\"a\":1}").unwrap().into_json::<Definition>().unwrap_err();
-    assert_eq!(error.to_string(), "the response does not fit the type");
+    assert_eq!(error.to_string(), "the response does not match the type");
 }
 
 fn pieces(chunks: Vec<Vec<u8>>) -> impl Stream<Item = Result<Vec<u8>, Never>> + Unpin {
@@ -203,12 +203,12 @@ async fn only_json_lines_are_streamed() {
         assert_eq!(
             error.to_string(),
             format!(
-                "the response to the prompt {id:?} is {response_type}, and no stream of objects, which only that of a jsonl prompt is; invoke it without a stream"
+                "the response to the prompt {id:?} is {response_type}, not a stream of objects: use a jsonl prompt, or invoke it without a stream"
             )
         );
     }
     let error = manager.invoke_stream::<Raw, _, _>("x", (), never).await.unwrap_err();
-    assert_eq!(error.to_string(), "there is no prompt \"x\"");
+    assert_eq!(error.to_string(), "unknown prompt \"x\"");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn without_a_value_it_is_a_parse_fail() {
     let manager = manager();
     for (response, offset, code, expected) in [
         ("", 0, Code::MalformedJson, "the response is empty at line 1, column 1"),
-        ("I cannot.\nSorry.", 0, Code::MalformedJson, "there is no JSON in the response at line 1, column 1"),
+        ("I cannot.\nSorry.", 0, Code::MalformedJson, "the response contains no JSON at line 1, column 1"),
         ("{\"a\":", 5, Code::Truncated, "expected a value, found the end of the input at line 1, column 6"),
         (
             "Sure:\n{\"a\":\n  [1,",
@@ -102,8 +102,8 @@ fn without_a_value_it_is_a_parse_fail() {
             Code::TrailingData,
             "the object is balanced, but the line goes on with `\"` at line 1, column 15",
         ),
-        ("```json\n```", 0, Code::MalformedJson, "there is no JSON in the response at line 1, column 1"),
-        ("[1] and 42", 0, Code::MalformedJson, "there is no JSON in the response at line 1, column 1"),
+        ("```json\n```", 0, Code::MalformedJson, "the response contains no JSON at line 1, column 1"),
+        ("[1] and 42", 0, Code::MalformedJson, "the response contains no JSON at line 1, column 1"),
         (
             "[\n{\"a\":1},\n{\"b\":x}\n]",
             1,

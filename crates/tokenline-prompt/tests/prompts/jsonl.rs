@@ -42,14 +42,14 @@ fn no_object_is_an_empty_list_with_a_warning() {
         assert!(objects.is_empty());
         let amiss: Vec<_> = objects.warnings().filter(|warning| !warning.is_note()).collect();
         assert_eq!(amiss, [ObjectsWarning::NoObjects], "{response:?}");
-        assert_eq!(warnings(&objects).last().unwrap(), "the response has no valid object");
+        assert_eq!(warnings(&objects).last().unwrap(), "the response contains no valid object");
     }
     let failed = objects(&manager, "extract", "{\"entity\":7}\n");
     assert_eq!(
         warnings(&failed),
         [
             "1:11: schema_violation: expected type string, found a number (at /entity)",
-            "the response has no valid object",
+            "the response contains no valid object",
         ]
     );
 }
@@ -59,7 +59,7 @@ fn warnings_that_are_not_kept_are_counted() {
     let response = "{\"entity\":7}\n".repeat(1002) + "{\"entity\":\"a\"}\n";
     let objects = objects(&manager(), "extract", &response);
     assert_eq!(objects.warnings().count(), 1001);
-    assert_eq!(warnings(&objects).last().unwrap(), "2 more were not delivered");
+    assert_eq!(warnings(&objects).last().unwrap(), "2 more were rejected");
     assert_eq!(entities(&objects), ["a"]);
 }
 

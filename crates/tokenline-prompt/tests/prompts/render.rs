@@ -43,7 +43,7 @@ fn input_may_be_anything_with_names() {
     assert_eq!(manager.render("p", Some(json!({"text": "c"}))).unwrap().prompt, "[c]");
     for (input, found) in [(json!("text"), "a string"), (json!([1]), "a sequence"), (json!(7), "a number")] {
         let error = manager.render("p", input).unwrap_err().to_string();
-        assert_eq!(error, format!("input: terms are values by name, as in a map; found {found}"));
+        assert_eq!(error, format!("input: expected a map of terms, found {found}"));
     }
 }
 
@@ -132,9 +132,9 @@ fn an_undefined_term_is_named() {
 fn an_unknown_prompt_is_told_with_its_like() {
     let manager = PromptManager::built_in();
     for (id, expected) in [
-        ("extract-defintions", "there is no prompt \"extract-defintions\"; is it \"extract-definitions\"?"),
-        ("ontology-extact", "there is no prompt \"ontology-extact\"; is it \"ontology-extract\"?"),
-        ("x", "there is no prompt \"x\""),
+        ("extract-defintions", "unknown prompt \"extract-defintions\"; is it \"extract-definitions\"?"),
+        ("ontology-extact", "unknown prompt \"ontology-extact\"; is it \"ontology-extract\"?"),
+        ("x", "unknown prompt \"x\""),
     ] {
         assert_eq!(manager.render(id, ()).unwrap_err().to_string(), expected);
         assert_eq!(manager.apply(id, "").unwrap_err().to_string(), expected);

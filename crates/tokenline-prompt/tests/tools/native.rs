@@ -174,8 +174,8 @@ fn what_is_wrong_with_a_call_is_told() {
     assert_eq!(
         rejected,
         [
-            "1:1 of the wire: not_an_object: a tool call that cannot be read: choices[].message.tool_calls[]",
-            "1:1 of the wire: not_an_object: a tool call that cannot be read: choices[].message.tool_calls[]",
+            "1:1 of the wire: not_an_object: invalid member of a tool call: choices[].message.tool_calls[]",
+            "1:1 of the wire: not_an_object: invalid member of a tool call: choices[].message.tool_calls[]",
             "1:1 of the arguments: missing_field: call 1: the name of the tool is missing",
             "1:1 of the arguments: unknown_tool: call 2 (`wether`): no such tool; defined tools: `weather`, `now` (at /name)",
             "1:1 of the arguments: invalid_parameters: call 3 (`weather`): missing required member `city` (at /parameters)",

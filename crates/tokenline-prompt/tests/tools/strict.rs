@@ -1,10 +1,10 @@
 //! Schemas for the providers' strict modes.
 
 use tokenline_core::json::Raw;
-use tokenline_prompt::tools::{StrictRule, strict_findings};
+use tokenline_prompt::tools::{StrictRule, strict_violations};
 
-fn findings(schema: &str) -> Vec<String> {
-    strict_findings(&Raw::new(schema).unwrap()).iter().map(ToString::to_string).collect()
+fn violations(schema: &str) -> Vec<String> {
+    strict_violations(&Raw::new(schema).unwrap()).iter().map(ToString::to_string).collect()
 }
 
 #[test]
@@ -24,7 +24,7 @@ fn a_strict_schema_has_no_findings() {
             {"type": "null"}
         ]}}
     }"##;
-    assert_eq!(findings(schema), Vec::<String>::new());
+    assert_eq!(violations(schema), Vec::<String>::new());
 }
 
 #[test]
@@ -52,10 +52,10 @@ fn every_object_at_any_depth_is_looked_at() {
             wrapped.replace("OBJECT", object)
         );
         assert_eq!(
-            findings(&schema),
+            violations(&schema),
             [
                 format!("{pointer}: set `additionalProperties` to false"),
-                format!("{pointer}: add `a` to `required`; if it may be missing, let it be `null` instead"),
+                format!("{pointer}: add `a` to `required`; if it is optional, allow `null` instead"),
             ]
         );
     }
@@ -72,27 +72,27 @@ fn each_rule_names_the_place_to_change() {
         "required": ["a"],
         "if": {}, "patternProperties": {"^x": {}}
     }"#;
-    let found = strict_findings(&Raw::new(schema).unwrap());
+    let found = strict_violations(&Raw::new(schema).unwrap());
     let found: Vec<_> = found.iter().map(|found| (found.rule, &*found.pointer, &*found.message)).collect();
     assert_eq!(
         found,
         [
             (StrictRule::Closed, "", "set `additionalProperties` to false"),
             (StrictRule::Required, "/required", "add `b`"),
-            (StrictRule::Required, "/required", "add `c`; if it may be missing, let it be `null` instead"),
+            (StrictRule::Required, "/required", "add `c`; if it is optional, allow `null` instead"),
             (StrictRule::Closed, "/properties/a/additionalProperties", "set it to false"),
             (StrictRule::Closed, "/properties/a/additionalProperties", "set `additionalProperties` to false"),
-            (StrictRule::Unsupported, "/properties/c/oneOf", "`oneOf` is not taken: write `anyOf` instead"),
+            (StrictRule::Unsupported, "/properties/c/oneOf", "`oneOf` is not supported: use `anyOf` instead"),
             (
                 StrictRule::Unsupported,
                 "/properties/c/oneOf/0/allOf",
-                "`allOf` is not taken: merge its schemas into one"
+                "`allOf` is not supported: merge its schemas into one"
             ),
-            (StrictRule::Unsupported, "/if", "`if` is not taken: write the cases as `anyOf`"),
+            (StrictRule::Unsupported, "/if", "`if` is not supported: express the cases as `anyOf`"),
             (
                 StrictRule::Unsupported,
                 "/patternProperties",
-                "`patternProperties` is not taken: name the members, or take an array of objects with name and value"
+                "`patternProperties` is not supported: list the members, or use an array of objects with name and value"
             ),
         ]
     );
@@ -101,10 +101,10 @@ fn each_rule_names_the_place_to_change() {
 #[test]
 fn the_root_is_an_object() {
     assert_eq!(
-        findings(r#"{"anyOf": []}"#),
-        ["/anyOf: put the choice into a member: the root must be one object"]
+        violations(r#"{"anyOf": []}"#),
+        ["/anyOf: move the choice into a member: the root must be one object"]
     );
     for schema in ["{}", "true", r#"{"type": "string"}"#] {
-        assert_eq!(findings(schema), ["the root: set `type` to \"object\""], "{schema}");
+        assert_eq!(violations(schema), ["the root: set `type` to \"object\""], "{schema}");
     }
 }

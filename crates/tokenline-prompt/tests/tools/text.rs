@@ -97,7 +97,10 @@ fn several_calls_on_a_line_are_no_line() {
     let parser = parser("jsonl");
     assert_eq!(streamed_alike(&parser, line).calls.len(), 2);
     let rejected = parser.parse_line(line).unwrap().unwrap_err();
-    assert_eq!(rejected.to_string(), "1:1: trailing_data: the line holds several tool calls, not one");
+    assert_eq!(
+        rejected.to_string(),
+        "1:1: trailing_data: the line contains several tool calls instead of one"
+    );
     for blank in ["", "\n", "Sure:", "```json"] {
         assert!(parser.parse_line(blank).is_none(), "{blank}");
     }
@@ -182,7 +185,7 @@ fn what_a_limit_cut_off_is_not_released() {
     let parser = parser("jsonl");
     let text = "{\"name\": \"now\", \"parameters\": {}}\n{\"name\": \"now\", \"parameters\": {}, \"call_id\": \"c2\"}";
     assert_eq!(parser.parse(text).calls.len(), 2);
-    let cut = parser.parse_cut(text);
+    let cut = parser.parse_truncated(text);
     assert_eq!((cut.calls.len(), cut.rejected.len()), (1, 1));
     assert_eq!(cut.rejected[0].diagnostic.code, Code::Unsealed);
     assert_eq!(cut.rejected[0].call_id.as_deref(), Some("c2"));

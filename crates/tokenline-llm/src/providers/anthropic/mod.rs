@@ -12,7 +12,7 @@ use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, 
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The API, as its reference describes it.
+/// The API.
 pub(super) struct Api;
 
 const INFO: ProviderInfo = ProviderInfo {
@@ -31,7 +31,7 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "`message_stop`", needs_terminator: true, is_final: false },
-    marks: &[&["\"message_start\""]],
+    markers: &[&["\"message_start\""]],
     unsupported: &[Setting::Seed, Setting::JsonFormat],
 };
 

@@ -9,8 +9,7 @@ use crate::request::turns::{Side, Turn, id};
 use crate::Provider;
 use crate::request::{AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, UserPart};
 
-/// What is asked for where a request does not say: the provider wants a number, and every model of
-/// the last years may write as much.
+/// The default, because the provider requires a number. All models of recent years support it.
 const MAX_TOKENS: u32 = 8192;
 
 pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
@@ -66,7 +65,7 @@ fn assistant_block(index: usize, part: &AssistantPart) -> Result<Option<Node>, R
     Ok(match part {
         AssistantPart::Text { text, .. } => text_block(text),
         AssistantPart::Reasoning { text, .. } => part.opaque_of(Provider::Anthropic).map(|data| {
-            // Redacted thinking and compaction are whole blocks.
+            // Redacted thinking and compaction are complete blocks.
             if data.with_value(|data| data.get("type").is_some()) {
                 return Node::verbatim(data);
             }
@@ -102,7 +101,7 @@ fn user_block(part: &UserPart) -> Option<Node> {
     }
 }
 
-/// Empty texts are refused.
+/// The API rejects empty texts.
 fn text_block(text: &str) -> Option<Node> {
     (!text.is_empty()).then(|| Object::new().with("type", "text").with("text", text).into())
 }

@@ -12,19 +12,18 @@ use tokenline_core::json::Value;
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::Blocks;
-use crate::providers::values::{as_u64, error_message, is_nothing, read_text, unknown};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, unknown};
 
-/// A message as its events arrive: one choice, 0, whose content blocks are the blocks.
+/// A message, read event by event: one choice, 0, with the content blocks as its blocks.
 ///
-/// Only the calls that the caller makes are calls; those that Anthropic's servers make themselves, and their results,
-/// are left out.
+/// Only the caller's calls are calls; those that Anthropic's servers run, and their results, are skipped.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
     blocks: Blocks,
     tokens: Tokens,
 }
 
-/// The `tokens` of a message, by how they are billed.
+/// Token counts of a message, by how they are billed.
 #[derive(Debug, Default)]
 struct Tokens {
     input: Option<u64>,
@@ -48,9 +47,9 @@ impl EventReader for Reader {
                 "content_block" => block = Some(value),
                 "delta" => delta = Some(value),
                 "usage" => usage = Some(value),
-                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
                 "request_id" | "context_management" | "input_transformations" => {}
-                // Bedrock's, in its last event.
+                // Bedrock adds this to the last event.
                 "amazon-bedrock-invocationMetrics" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
             }
@@ -68,7 +67,7 @@ impl EventReader for Reader {
             "ping" => {}
             "error" => error = error.or(Some(event)),
             _ if kind.is_none() && error.is_some() => {}
-            // Its type may be that of the error.
+            // The type may be that of the error.
             _ if name == "error" => error = error.or(Some(event)),
             other => sink(Delta::Unknown { parent: "event", name: other.into() }),
         }
@@ -81,12 +80,12 @@ impl EventReader for Reader {
         event.get("type").and_then(Value::as_str).as_deref() == Some("content_block_delta")
     }
 
-    /// A whole message, or its content.
+    /// A complete message, or its content.
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         if body.as_array().is_some() {
             sink(Delta::Start { choice: 0 });
             self.content(body, false, sink);
-        } else if let Some(error) = body.get("error").filter(|error| !is_nothing(*error)) {
+        } else if let Some(error) = body.get("error").filter(|error| !is_null_or_empty(*error)) {
             return sink(Delta::Error { message: error_message(error) });
         } else if body.get("content").is_some() {
             self.start(Some(body), sink);
@@ -123,7 +122,7 @@ impl Reader {
         self.end(reason, details, sink);
     }
 
-    /// Content that is there as a whole. Of what was cut off, the last block may not be.
+    /// Complete content. If it was cut off, its last block may be incomplete.
     fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
         if let Some(text) = read_text(content, sink) {
             return sink(Delta::Text { choice: 0, block: 0, text: &text });
@@ -138,7 +137,7 @@ impl Reader {
         }
     }
 
-    /// Changes of the message as a whole: why it stopped, and its tokens.
+    /// Updates the message: its stop reason and tokens.
     fn change(
         &mut self,
         delta: Option<Value<'_>>,
@@ -195,7 +194,7 @@ fn finish_reason(name: &str) -> FinishReason {
 }
 
 impl Tokens {
-    /// Takes over what `usage` says: the counts so far, of those that it has.
+    /// Updates the counts that `usage` contains.
     fn update(&mut self, usage: Value<'_>) {
         let Self { input, cache_creation, cache_read, output } = self;
         for (tokens, name) in [

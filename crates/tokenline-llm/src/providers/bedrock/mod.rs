@@ -1,8 +1,8 @@
 //! Amazon Bedrock's ConverseStream:
 //! <https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ConverseStream.html>.
 //!
-//! Its messages are those of an Amazon event stream ([`EventStreamDecoder`](crate::wire::EventStreamDecoder)). Requests
-//! are not signed: the API key of Bedrock goes into the header instead.
+//! Its messages form an Amazon event stream ([`EventStreamDecoder`](crate::wire::EventStreamDecoder)). Requests are not
+//! signed: Bedrock's API key goes into a header.
 
 pub(crate) mod request;
 mod stream;
@@ -16,7 +16,7 @@ use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, 
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The API, as its reference describes it.
+/// The API.
 pub(super) struct Api;
 
 const INFO: ProviderInfo = ProviderInfo {
@@ -34,9 +34,9 @@ const INFO: ProviderInfo = ProviderInfo {
         headers: &[],
     },
     framing: Framing::Messages,
-    // The metadata may come behind the stop reason, or not at all.
+    // The metadata may follow the stop reason, or be missing.
     stream_end: StreamEnd { name: "`messageStop`", needs_terminator: false, is_final: true },
-    marks: &[&[":event-type", "messageStart"]],
+    markers: &[&[":event-type", "messageStart"]],
     unsupported: &[Setting::Seed, Setting::JsonFormat],
 };
 

@@ -13,7 +13,7 @@ use crate::request::{
     AssistantPart, ChatRequest, Message, RequestError, ResponseFormat, Source, ToolChoice, ToolResult, UserPart,
 };
 
-/// The path names the model, and whether the response is streamed.
+/// The path contains the model, and whether the response is streamed.
 pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let messages = request.turns()?.iter().map(message).collect::<Result<Vec<_>, _>>()?;
     let system = request.instructions().map(|text| vec![Object::new().with("text", text.as_str())]);
@@ -69,7 +69,7 @@ fn user_block(index: usize, part: &UserPart) -> Result<Option<Object>, RequestEr
             Ok(Some(Object::new().with("image", of(media_type, data))))
         }
         UserPart::Document { name, source: Source::Base64 { media_type, data } } => {
-            // Other characters are refused.
+            // The API rejects other characters.
             let is_allowed = |c: char| c.is_ascii_alphanumeric() || " -()[]".contains(c);
             let name = name.as_deref().unwrap_or("document");
             let name: String = name.chars().map(|c| if is_allowed(c) { c } else { '-' }).collect();
@@ -92,7 +92,7 @@ fn format_of(media_type: &str) -> &str {
     }
 }
 
-/// Blank texts are refused.
+/// The API rejects blank texts.
 fn text_block(text: &str) -> Option<Object> {
     (!text.trim().is_empty()).then(|| Object::new().with("text", text))
 }
@@ -142,7 +142,7 @@ fn tool_choice(choice: &ToolChoice) -> Result<Option<Object>, RequestError> {
     Ok(match choice {
         ToolChoice::Auto => None,
         ToolChoice::None => {
-            return Err(RequestError::Setting("the API cannot forbid tool calls: leave out the tools"));
+            return Err(RequestError::Setting("Bedrock cannot forbid tool calls: omit the tools instead"));
         }
         ToolChoice::Required => Some(Object::new().with("any", Object::new())),
         ToolChoice::Tool(name) => Some(Object::new().with("tool", Object::new().with("name", name))),
@@ -157,7 +157,7 @@ fn inference_config(request: &ChatRequest) -> Object {
         .with_any("stopSequences", request.stop.iter().collect::<Vec<_>>())
 }
 
-/// The schema is a text that holds JSON.
+/// The schema is a string that contains JSON.
 fn output_config(format: &ResponseFormat) -> Option<Object> {
     match format {
         ResponseFormat::Text | ResponseFormat::Json => None,

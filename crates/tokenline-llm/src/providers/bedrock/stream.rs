@@ -11,13 +11,13 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
-use crate::providers::values::{as_u64, error_message, no_object, opaque, unknown};
+use crate::providers::values::{as_u64, error_message, non_object, opaque, unknown};
 use content::{Content, ContentDelta};
 
-/// A message as its events arrive: one choice, 0, whose content blocks are the blocks.
+/// A message, read event by event: one choice, 0, with the content blocks as its blocks.
 ///
-/// An event is named by the `:event-type` of its message, an exception by its `:exception-type`. Only the calls that the
-/// caller makes are calls; those of the servers' own tools are left out.
+/// The `:event-type` of a message is the name of its event, the `:exception-type` that of an exception. Only the
+/// caller's calls are calls; those run by the server are skipped.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
     has_stopped: bool,
@@ -25,15 +25,15 @@ pub(in crate::providers) struct Reader {
     blocks: Blocks,
 }
 
-/// The event that streams are made of.
+/// The most frequent event.
 const DELTA: &str = "contentBlockDelta";
 
-/// Whether the event is an exception, which is always named so.
+/// Whether the event is an exception.
 fn is_failure(event: &str) -> bool {
     event == "error" || event.ends_with("Exception")
 }
 
-/// What an event has.
+/// The members of an event.
 #[derive(Default)]
 struct Members<'a> {
     index: u64,
@@ -63,7 +63,7 @@ impl<'a> Members<'a> {
 }
 
 impl EventReader for Reader {
-    /// Padding, which hides how long the text is.
+    /// Padding that hides the length of the text.
     const INCIDENTAL: &'static [&'static str] = &["/p"];
 
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
@@ -87,7 +87,7 @@ impl EventReader for Reader {
         }
     }
 
-    fn no_object(
+    fn non_object(
         &mut self,
         json: &mut Parser,
         name: &str,
@@ -95,7 +95,7 @@ impl EventReader for Reader {
         sink: &mut impl FnMut(Delta<'_>),
     ) -> Result<(), SyntaxError> {
         if !data.is_empty() {
-            no_object(json, if is_failure(name) { "error" } else { name }, data, sink);
+            non_object(json, if is_failure(name) { "error" } else { name }, data, sink);
         }
         Ok(())
     }
@@ -131,7 +131,7 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    /// Of a text, not every model sends the start, and it says nothing.
+    /// Some models send no start for text; it carries no information.
     fn start_block(&mut self, index: u64, start: Option<Value<'_>>, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(start) = start else { return };
         let start = Content::read_start(start, sink);
@@ -170,14 +170,14 @@ impl Reader {
         self.terminate(sink);
     }
 
-    /// Ends the stream once the stop and the metadata have come, in either order.
+    /// Ends the stream once both stop and metadata have arrived, in either order.
     fn terminate(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
         if self.has_stopped && self.has_metadata {
             sink(Delta::Terminator);
         }
     }
 
-    /// Content that is there as a whole. Of what was cut off, the last block may not be.
+    /// Complete content. If it was cut off, its last block may be incomplete.
     fn content(&mut self, content: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(blocks) = content.as_array() else { return unknown("message", "content", content, sink) };
         let count = blocks.len() as u64;
@@ -204,7 +204,7 @@ impl Reader {
     }
 }
 
-/// Hands over what vouches for reasoning, in a delta or in a whole block.
+/// Emits the signature of reasoning, from a delta or a complete block.
 fn read_opaque(block: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     let Some(reasoning) = block.get("reasoningContent") else { return };
     opaque(OpaqueTarget::Reasoning, reasoning.get("reasoningText").unwrap_or(reasoning), "signature", sink);
@@ -222,7 +222,7 @@ fn finish_reason(name: &str) -> FinishReason {
     }
 }
 
-/// What is read from the cache or written to it is not among the input tokens.
+/// The input tokens do not include tokens read from or written to the cache.
 fn read_usage(usage: Value<'_>) -> Option<Usage> {
     let tokens = |name| usage.get(name).and_then(as_u64);
     let input =

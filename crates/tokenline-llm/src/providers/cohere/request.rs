@@ -32,8 +32,8 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
         Message::Assistant(parts) => {
             let calls =
                 message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
-            let said = object("assistant").with_any("content", &*message.text());
-            with_reasoning(Provider::Cohere, said, parts).with_any("tool_calls", calls)
+            let assistant = object("assistant").with_any("content", &*message.text());
+            with_reasoning(Provider::Cohere, assistant, parts).with_any("tool_calls", calls)
         }
         Message::Tool(result) => {
             let id = id(index, "the result of a tool", result.call_id.as_ref())?;
@@ -52,7 +52,7 @@ pub(crate) fn tool(tool: &ToolDefinition) -> Object {
     Object::new().with("type", "function").with("function", function(tool))
 }
 
-/// The tools that may be called. Where one of them must be, the others stay away: the API cannot name it.
+/// The tools that may be called. If a certain one is required, only that one: the API cannot name it.
 fn allowed(request: &ChatRequest) -> Result<impl Iterator<Item = &ToolDefinition>, RequestError> {
     let only = match request.effective_tool_choice() {
         ToolChoice::Tool(name) => Some(name),
@@ -60,7 +60,7 @@ fn allowed(request: &ChatRequest) -> Result<impl Iterator<Item = &ToolDefinition
     };
     let is_allowed = move |tool: &&ToolDefinition| only.is_none_or(|name| tool.name == *name);
     if only.is_some() && !request.tools.iter().any(|tool| is_allowed(&tool)) {
-        return Err(RequestError::Setting("the tool that must be called is not among the tools"));
+        return Err(RequestError::Setting("the required tool is not defined in the tools of the request"));
     }
     Ok(request.tools.iter().filter(is_allowed))
 }

@@ -8,13 +8,13 @@ use tokenline_core::json::{Kind, Value};
 use crate::delta::{Delta, FinishReason, OpaqueTarget};
 use crate::providers::EventReader;
 use crate::providers::blocks::Blocks;
-use crate::providers::values::{as_u64, error_message, is_nothing, read_text, unknown};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, unknown};
 use message::{Call, Content, Parts};
 
-/// A message as its events arrive: one choice, 0.
+/// A message, read event by event: one choice, 0.
 ///
-/// Contents and calls are both counted from 0, so the contents are the even blocks and the calls the odd ones. The plan
-/// that the model makes before it calls tools is reasoning.
+/// Contents and calls are both numbered from 0, so contents have even blocks and calls odd ones. The model's plan
+/// before its tool calls counts as reasoning.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
     blocks: Blocks,
@@ -29,9 +29,9 @@ impl EventReader for Reader {
                 "type" => kind = value.as_str(),
                 "index" => index = as_u64(value).unwrap_or_default(),
                 "delta" => delta = Some(value),
-                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
-                // An error that comes in place of a stream has no type, and this member.
-                "message" => message = Some(value).filter(|message| !is_nothing(*message)),
+                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                // An error in place of a stream has this member and no type.
+                "message" => message = Some(value).filter(|message| !is_null_or_empty(*message)),
                 "id" | "logprobs" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
             }
@@ -43,7 +43,7 @@ impl EventReader for Reader {
         match kind.as_deref().unwrap_or(name) {
             "message-start" => {
                 self.blocks.start_message(sink);
-                self.whole(&parts, sink);
+                self.complete_message(&parts, sink);
             }
             "content-start" => self.start_content(index, parts.content, sink),
             "content-delta" => self.read_content(index, parts.content, sink),
@@ -75,7 +75,7 @@ impl EventReader for Reader {
             None if body.get("role").is_some() => parts.read_message(body, sink),
             // The message of an error is a text.
             _ => {
-                let error = body.get("error").or(message).filter(|error| !is_nothing(*error));
+                let error = body.get("error").or(message).filter(|error| !is_null_or_empty(*error));
                 return sink(match error {
                     Some(error) => Delta::Error { message: error_message(error) },
                     None => Delta::Unknown { parent: "data", name: "no response".into() },
@@ -83,7 +83,7 @@ impl EventReader for Reader {
             }
         }
         sink(Delta::Start { choice: 0 });
-        self.whole(&parts, sink);
+        self.complete_message(&parts, sink);
         self.end(&parts, sink);
     }
 }
@@ -104,7 +104,7 @@ impl Reader {
         let Some(plan) = parts.plan else { return };
         match read_text(plan, sink) {
             Some(text) => {
-                // It goes back under this name.
+                // The name under which it is sent back.
                 if !text.is_empty() {
                     let data = "\"tool_plan\"".into();
                     sink(Delta::Opaque { choice: 0, target: OpaqueTarget::ReasoningMember, data });
@@ -143,8 +143,8 @@ impl Reader {
         }
     }
 
-    /// Content that is there as a whole. Of what was cut off, the last call may not be.
-    fn whole(&mut self, parts: &Parts<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    /// Complete content. If it was cut off, its last call may be incomplete.
+    fn complete_message(&mut self, parts: &Parts<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let is_cut = parts.finish_reason().is_some_and(|reason| !reason.is_clean());
         self.read_plan(parts, sink);
         for (index, content) in (0..).zip(parts.contents()) {

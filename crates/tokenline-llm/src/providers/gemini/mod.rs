@@ -12,7 +12,7 @@ use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The API, as its reference describes it.
+/// The API.
 pub(super) struct Api;
 
 const INFO: ProviderInfo = ProviderInfo {
@@ -31,7 +31,7 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::EventsOrArray,
     stream_end: StreamEnd { name: "a `finishReason`", needs_terminator: false, is_final: false },
-    marks: &[&["\"candidates\":", "\"parts\":"], &["\"candidates\":", "\"usageMetadata\":"]],
+    markers: &[&["\"candidates\":", "\"parts\":"], &["\"candidates\":", "\"usageMetadata\":"]],
     unsupported: &[],
 };
 
@@ -42,7 +42,7 @@ impl ProviderApi for Api {
 
     fn has_body(&self, body: Value<'_>) -> bool {
         let body = body.as_array().and_then(|chunks| chunks.iter().next()).unwrap_or(body);
-        // Code Assist has an envelope around the same.
+        // Code Assist wraps responses.
         let inner = body.get("response").filter(|inner| inner.as_object().is_some()).unwrap_or(body);
         ["candidates", "parts", "promptFeedback"].iter().any(|name| inner.get(name).is_some())
     }

@@ -12,7 +12,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     let contents = request.turns()?;
     let contents = contents.iter().map(|turn| content(request, turn)).collect::<Result<Vec<_>, _>>()?;
     let instruction = request.instructions().map(|text| Object::new().with("parts", vec![text_part(&text)]));
-    // The model is named by the path.
+    // The path contains the model.
     Ok(Object::new()
         .with_some("systemInstruction", instruction)
         .with("contents", contents)
@@ -37,8 +37,8 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
     for (index, message) in &turn.messages {
         match message {
             Message::System(text) => parts.push(text_part(text)),
-            Message::User(said) => parts.extend(said.iter().map(user_part)),
-            Message::Assistant(said) => parts.extend(said.iter().filter_map(assistant_part)),
+            Message::User(user_parts) => parts.extend(user_parts.iter().map(user_part)),
+            Message::Assistant(own_parts) => parts.extend(own_parts.iter().filter_map(assistant_part)),
             Message::Tool(result) => {
                 let name = request.tool_name(*index, result)?;
                 parts.push(function_response(name, result, request.is_synthetic(*index, result)));
@@ -52,7 +52,7 @@ fn content(request: &ChatRequest, turn: &Turn<'_>) -> Result<Object, RequestErro
     Ok(Object::new().with("role", role).with("parts", parts))
 }
 
-/// A part of the model's, with the signature that it came with.
+/// A part of the model's message, with its signature.
 fn assistant_part(part: &AssistantPart) -> Option<Object> {
     let opaque = part.opaque_of(Provider::Gemini);
     let object = match part {
@@ -87,7 +87,7 @@ fn function_call(call: &ToolCall) -> Object {
     Object::new().with("functionCall", function)
 }
 
-/// A response is always an object: one that is none becomes the member that the provider looks for.
+/// The result must be an object: anything else is wrapped in the member that the provider expects.
 fn function_response(name: &str, result: &ToolResult, is_synthetic_id: bool) -> Object {
     let response = match Raw::new(&result.content) {
         Ok(object) if object.as_str().starts_with('{') && !result.is_error => Node::from(&object),
@@ -104,7 +104,7 @@ fn function_response(name: &str, result: &ToolResult, is_synthetic_id: bool) -> 
 }
 
 impl ChatRequest {
-    /// Whether the id of the result was made up for the call, and is not known to the provider.
+    /// Whether the id of the result is synthetic, and so unknown to the provider.
     fn is_synthetic(&self, index: usize, result: &ToolResult) -> bool {
         let mut calls = self.messages[..index].iter().flat_map(Message::tool_calls);
         calls.any(|call| call.is_synthetic_id && call.call_id == result.call_id)

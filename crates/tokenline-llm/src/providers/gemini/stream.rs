@@ -8,29 +8,28 @@ use tokenline_core::{CallDelta, CompletedBy, PartialArgument, PartialValue};
 
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
-use crate::providers::values::{as_u64, error_message, is_nothing, read_text, text_of, unknown, unknown_event};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown, unknown_event};
 use crate::providers::{EventReader, ProviderApi};
 
-/// The chunks of a stream: the events of `alt=sse`, or the elements of the JSON array that the body is without that.
+/// The chunks of a stream: the events of `alt=sse`, or else the elements of a JSON array.
 ///
-/// The text is block 0; calls have none of their own and get the blocks 1, 2 and so on, in the order in which they come.
-/// An early `STOP` can precede more content, and there is no last event, so [`finish`](EventReader::finish) says why a
-/// choice ended.
+/// The text is block 0; calls have no numbers and get the blocks 1, 2 and so on, in order. More content may follow an
+/// early `STOP`, and there is no last event, so [`finish`](EventReader::finish) emits the finish reasons.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader(Vec<Candidate>);
 
 #[derive(Debug)]
 struct Candidate {
     index: u64,
-    /// The block of its latest call; 0 before there is one.
+    /// The block of the latest call; 0 before the first one.
     block: u64,
-    /// Whether that call was said to go on.
+    /// The latest call continues.
     is_open: bool,
-    /// Why it ended, as far as is known.
+    /// The finish reason so far.
     reason: Option<FinishReason>,
 }
 
-/// Stops a server that makes up candidates. More are not told apart further on either.
+/// Limits a server that invents candidates. Later stages do not distinguish more either.
 const MAX_CANDIDATES: usize = 128;
 
 impl EventReader for Reader {
@@ -39,7 +38,7 @@ impl EventReader for Reader {
         self.chunk(event, name == "error", sink);
     }
 
-    /// A chunk has the tokens so far, which are never the same.
+    /// Each chunk has the tokens so far, which always differ.
     fn is_repeatable(_: &str, _: Value<'_>) -> bool {
         false
     }
@@ -71,7 +70,7 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    /// The candidate of this index, which may be a new one; `None` if there are too many.
+    /// The candidate with this index, which may be new; `None` if there are too many.
     fn at(&mut self, index: u64) -> Option<&mut Candidate> {
         let at = self.0.iter().position(|candidate| candidate.index == index).or_else(|| {
             let is_room = self.0.len() < MAX_CANDIDATES;
@@ -89,8 +88,8 @@ impl Reader {
                 "candidates" => candidates = Some(value),
                 "usageMetadata" => usage = read_usage(value),
                 "promptFeedback" => feedback = Some(value),
-                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
-                // Code Assist's envelope around the same.
+                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+                // The envelope of Code Assist.
                 "response" => self.chunk(value, false, sink),
                 "modelVersion" | "responseId" | "createTime" | "modelStatus" | "traceId" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
@@ -115,7 +114,7 @@ impl Reader {
         }
     }
 
-    /// What the provider says of the prompt: if that is blocked, there is no candidate.
+    /// Feedback on the prompt: if it was blocked, there is no candidate.
     fn feedback(&mut self, feedback: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "promptFeedback";
         let Some(members) = feedback.as_object() else { return unknown("", PLACE, feedback, sink) };
@@ -167,7 +166,7 @@ impl Reader {
     }
 }
 
-/// `None` if some server leaves everything out but, say, the kind of traffic.
+/// `None` if a server sends no counts, but only, for example, the traffic type.
 fn read_usage(usage: Value<'_>) -> Option<Usage> {
     let tokens = |name| usage.get(name).and_then(as_u64);
     let sum = |name, other| match (tokens(name), tokens(other)) {
@@ -190,7 +189,7 @@ fn finish_reason(name: &str) -> Option<FinishReason> {
     Some(match name {
         "" | "FINISH_REASON_UNSPECIFIED" => return None,
         "STOP" => FinishReason::Stop,
-        // What servers that imitate it say of calls.
+        // Compatible servers send this for calls.
         "FUNCTION_CALL" => FinishReason::ToolCalls,
         "MAX_TOKENS" => FinishReason::Length,
         "SAFETY" | "RECITATION" | "BLOCKLIST" | "PROHIBITED_CONTENT" | "SPII" | "MODEL_ARMOR" => {
@@ -203,7 +202,7 @@ fn finish_reason(name: &str) -> Option<FinishReason> {
 }
 
 impl Candidate {
-    /// Keeps why it ended. Some servers send `STOP` with every chunk, and it says less than any other.
+    /// Keeps the finish reason. Some servers send `STOP` with every chunk, so any other takes precedence.
     fn ended(&mut self, reason: FinishReason) {
         if reason != FinishReason::Stop || self.reason.is_none() {
             self.reason = Some(reason);
@@ -237,9 +236,9 @@ impl Candidate {
                 "text" => text = Some(value),
                 "thought" => is_thought = value.as_bool() == Some(true),
                 "functionCall" => call = Some(value),
-                "thoughtSignature" => signature = Some(value).filter(|signature| !is_nothing(*signature)),
+                "thoughtSignature" => signature = Some(value).filter(|signature| !is_null_or_empty(*signature)),
                 "partMetadata" | "mediaResolution" | "videoMetadata" => {}
-                // What the server itself runs, and what came of it.
+                // Code and tools run by the server, and their results.
                 "executableCode" | "codeExecutionResult" | "toolCall" | "toolResponse" => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }
@@ -265,8 +264,8 @@ impl Candidate {
         }
     }
 
-    /// A whole call, or a step of one whose arguments are streamed: `{name, willContinue}` opens it,
-    /// `{partialArgs, willContinue}` goes on with it, and what does not continue, `{}`, ends it.
+    /// A complete call, or a step of one with streamed arguments: `{name, willContinue}` starts it, `{partialArgs,
+    /// willContinue}` continues it, and a step without `willContinue`, such as `{}`, ends it.
     fn call(&mut self, call: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "candidates[].content.parts[].functionCall";
         let Some(members) = call.as_object() else {
@@ -284,7 +283,7 @@ impl Candidate {
             }
         }
         let choice = self.index;
-        // Beside arguments that are to be streamed, an empty object stands for none.
+        // With streamed arguments, an empty object means none.
         let is_blank = |value: Value<'_>| value.as_object().is_some_and(Object::is_empty);
         let arguments = arguments.filter(|value| !(is_blank(*value) && (goes_on || parts.is_some())));
         if tool.is_some() && self.is_open {
@@ -292,7 +291,7 @@ impl Candidate {
         }
         if !self.is_open {
             if tool.is_none() && arguments.is_none() && parts.is_none() {
-                // The end of a call that has ended.
+                // The end of a call that has already ended.
                 return;
             }
             self.block += 1;
@@ -300,7 +299,7 @@ impl Candidate {
         }
         if id.is_some() || tool.is_some() || arguments.is_some() {
             let header = CallDelta { index: Some(self.block), id: id.as_deref(), ..CallDelta::default() };
-            // The array is printed over many lines.
+            // The JSON array is printed over many lines.
             let text =
                 arguments.map(|value| read_text(value, sink).unwrap_or_else(|| value.to_single_line()));
             let text = text.unwrap_or_default();
@@ -321,7 +320,7 @@ impl Candidate {
         }
     }
 
-    /// A value of streamed arguments. Where one is not understood, the call cannot be whole.
+    /// A value of streamed arguments. If one is not understood, the call is incomplete.
     fn partial(&mut self, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "candidates[].content.parts[].functionCall.partialArgs[]";
         let Some(members) = part.as_object() else {
@@ -337,7 +336,7 @@ impl Candidate {
                 ("jsonPath", Kind::String) => path = value.as_str(),
                 ("stringValue", Kind::String) => text = read_text(value, sink),
                 ("numberValue", Kind::Number) | ("boolValue", Kind::Bool) => literal = Some(value.raw()),
-                // The one value of an enumeration, by name or as JSON.
+                // The only value of an enumeration, by name or as JSON.
                 ("nullValue", Kind::Null | Kind::String) => literal = Some("null"),
                 ("willContinue", _) => goes_on = value.as_bool() == Some(true),
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
@@ -358,7 +357,7 @@ impl Candidate {
         }
     }
 
-    /// Says that a part of the open call is missing.
+    /// Records that a part of the open call is missing.
     fn leave_gap(&self, sink: &mut impl FnMut(Delta<'_>)) {
         sink(Delta::BlockStop { choice: self.index, block: self.block, completion: None });
     }

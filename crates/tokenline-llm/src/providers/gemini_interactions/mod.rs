@@ -12,7 +12,7 @@ use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The API, as its reference describes it.
+/// The API.
 pub(super) struct Api;
 
 const INFO: ProviderInfo = ProviderInfo {
@@ -30,9 +30,9 @@ const INFO: ProviderInfo = ProviderInfo {
         headers: &[],
     },
     framing: Framing::Events,
-    // The status is a part of that event.
+    // The status is in this event.
     stream_end: StreamEnd { name: "`interaction.completed`", needs_terminator: true, is_final: false },
-    marks: &[&["\"interaction.created\""]],
+    markers: &[&["\"interaction.created\""]],
     unsupported: &[],
 };
 

@@ -24,12 +24,12 @@ pub(crate) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with_any("tools", request.tools.iter().map(tool).collect::<Vec<_>>())
         .with_some("response_format", response_format(&request.response_format))
         .with_any("generation_config", generation_config(request))
-        // The conversation is in the request. Nothing of it has to stay with the provider.
+        // The request contains the conversation, so the provider need not store it.
         .with("store", false)
         .with("stream", request.stream))
 }
 
-/// A text is one step, and so is each call and each result.
+/// A text is one step, as is each call and each result.
 fn push_steps(
     request: &ChatRequest,
     index: usize,

@@ -10,12 +10,12 @@ use tokenline_core::json::Value;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::EventReader;
 use crate::providers::blocks::{BlockKind, Blocks, Piece};
-use crate::providers::values::{as_u64, error_message, is_nothing, opaque};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, opaque};
 use step::{Step, StepDelta};
 
-/// An interaction as its events arrive: one choice, 0, whose steps are the blocks.
+/// An interaction, read event by event: one choice, 0, with the steps as its blocks.
 ///
-/// Only the functions that the caller runs are calls; what Google's servers run, and its results, are left out.
+/// Only the caller's functions are calls; those that Google's servers run, and their results, are skipped.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
     has_calls: bool,
@@ -35,7 +35,7 @@ impl EventReader for Reader {
                 "interaction" => interaction = Some(value),
                 "step" => step = Some(value),
                 "delta" => delta = Some(value),
-                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
                 "event_id" | "interaction_id" | "status" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
             }
@@ -60,7 +60,7 @@ impl EventReader for Reader {
             "step.stop" => self.blocks.stop(index, sink),
             _ if kind.is_none() && error.is_some() => {}
             other if other == "error" || name == "error" => error = error.or(Some(event)),
-            // The end, under another name: by its status.
+            // The end under another name, detected by its status.
             _ if interaction.is_some_and(is_over) => self.end(interaction.unwrap_or(event), sink),
             other => sink(Delta::Unknown { parent: "event", name: other.into() }),
         }
@@ -75,14 +75,14 @@ impl EventReader for Reader {
 
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         if !super::has_body(body) && status(body).is_none() {
-            let error = body.get("error").filter(|error| !is_nothing(*error));
+            let error = body.get("error").filter(|error| !is_null_or_empty(*error));
             return sink(match error {
                 Some(error) => Delta::Error { message: error_message(error) },
                 None => Delta::Unknown { parent: "data", name: "no response".into() },
             });
         }
         sink(Delta::Start { choice: 0 });
-        // One that runs in the background is not over.
+        // An interaction in the background has not ended yet.
         if status(body).is_none() || is_over(body) {
             self.end(body, sink);
         }
@@ -90,7 +90,7 @@ impl EventReader for Reader {
 }
 
 impl Reader {
-    /// `is_whole` says that no deltas of it are to follow.
+    /// With `is_whole`, no deltas of the step follow.
     fn start_step(&mut self, index: u64, step: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let value = step;
         let step = Step::read(step, sink);
@@ -125,7 +125,7 @@ impl Reader {
         }
     }
 
-    /// Ends with an interaction that is over.
+    /// Ends the response with a finished interaction.
     fn end(&mut self, interaction: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let is_clean = self.finish_reason(interaction).is_clean();
         if !self.blocks.has_begun {
@@ -137,7 +137,7 @@ impl Reader {
         self.blocks.settle(is_clean.then_some(CompletedBy::ItemStop), sink);
         match self.finish_reason(interaction) {
             FinishReason::Error => {
-                let error = interaction.get("error").filter(|error| !is_nothing(*error));
+                let error = interaction.get("error").filter(|error| !is_null_or_empty(*error));
                 sink(Delta::Error { message: error_message(error.unwrap_or(interaction)) });
             }
             reason => {
@@ -147,7 +147,7 @@ impl Reader {
         }
     }
 
-    /// Why it is over. A status that is missing says nothing, and the event that it is.
+    /// The finish reason. A missing status counts as `completed`, as the name of the event implies.
     fn finish_reason(&self, interaction: Value<'_>) -> FinishReason {
         match status(interaction).as_deref() {
             None | Some("" | "completed") if self.has_calls => FinishReason::ToolCalls,
@@ -159,7 +159,7 @@ impl Reader {
         }
     }
 
-    /// The steps of a whole interaction. Of what was cut off, the last may not be whole.
+    /// The steps of a complete interaction. If it was cut off, its last step may be incomplete.
     fn steps(&mut self, interaction: Value<'_>, is_cut: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let list = |name| interaction.get(name).and_then(Value::as_array);
         let Some(steps) = list("steps").or_else(|| list("outputs")) else { return };
@@ -181,7 +181,7 @@ fn is_over(interaction: Value<'_>) -> bool {
     status(interaction).is_some_and(|status| !matches!(&*status, "" | "in_progress" | "queued"))
 }
 
-/// Thoughts are written, and the results of the server's own tools are read.
+/// Output tokens include thoughts, and input tokens include the results of the server's tools.
 fn read_usage(usage: Value<'_>) -> Option<Usage> {
     let tokens = |name| usage.get(name).and_then(as_u64);
     let sum = |name, other| match (tokens(name), tokens(other)) {

@@ -12,7 +12,7 @@ use crate::providers::{openai_chat, Endpoint, KeyHeader, ProviderApi, ProviderIn
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The API, as its reference describes it.
+/// The API.
 pub(super) struct Api;
 
 const INFO: ProviderInfo = ProviderInfo {
@@ -31,7 +31,7 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Lines,
     stream_end: StreamEnd { name: "`done: true`", needs_terminator: true, is_final: true },
-    marks: &[&["\"model\":", "\"created_at\":", "\"done\":"]],
+    markers: &[&["\"model\":", "\"created_at\":", "\"done\":"]],
     unsupported: &[Setting::ToolChoice],
 };
 
@@ -60,12 +60,12 @@ impl ProviderApi for Api {
     }
 }
 
-/// Completes `OLLAMA_HOST`, which often is a host or a port alone.
+/// Completes `OLLAMA_HOST`, which is often only a host or a port.
 #[cfg(feature = "client")]
 fn with_port(host: &str) -> String {
     let (authority, path) = host.split_at(host.find('/').unwrap_or(host.len()));
     let (its_host, port) = match authority.rsplit_once(':') {
-        // The last part of an IPv6 address is no port: `[::1]`.
+        // The last part of an IPv6 address is not a port: `[::1]`.
         Some((its_host, port)) if !port.ends_with(']') => (its_host, port),
         _ => (authority, ""),
     };

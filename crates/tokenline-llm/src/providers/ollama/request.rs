@@ -26,7 +26,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with("stream", request.stream))
 }
 
-/// Calls and results have no ids here: a result is that of the tool it names.
+/// Calls and results have no ids here: a result names its tool.
 fn message(request: &ChatRequest, index: usize, message: &Message) -> Result<Object, RequestError> {
     let object = |role, content: &String| Object::new().with("role", role).with("content", content);
     Ok(match message {

@@ -1,4 +1,4 @@
-//! Ollama's chat and completions.
+//! Ollama's chat and generate APIs.
 //!
 //! The wire format: <https://github.com/ollama/ollama/blob/main/docs/api.md>.
 
@@ -7,11 +7,11 @@ use tokenline_core::{CallDelta, CompletedBy};
 
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
-use crate::providers::values::{as_u64, error_message, is_nothing, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown};
 
-/// The lines of `/api/chat`, and of `/api/generate`.
+/// The lines of `/api/chat` and `/api/generate`.
 ///
-/// A response is one choice, 0. Its text is block 0; its calls, each of which comes whole, are the blocks from 1 on.
+/// A response is one choice, 0. Its text is block 0; its calls, each sent at once, are the blocks from 1 on.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
     calls: u64,
@@ -25,7 +25,7 @@ impl EventReader for Reader {
     }
 
     /// Every line is JSON.
-    fn no_object(
+    fn non_object(
         &mut self,
         json: &mut Parser,
         _: &str,
@@ -53,7 +53,7 @@ impl Reader {
         let Some(members) = line.as_object() else {
             return sink(Delta::Unknown { parent: "data", name: line.kind().as_str().into() });
         };
-        // Without a `message` around it, as `/api/generate` has it.
+        // `/api/generate` has no `message` around it.
         let mut bare = Message::default();
         let (mut message, mut error, mut done, mut reason) = (None, None, None, None);
         for (name, value) in members {
@@ -64,11 +64,11 @@ impl Reader {
                 "tool_calls" => bare.calls = Some(value),
                 "done" => done = Some(value),
                 "done_reason" => reason = value.as_str(),
-                "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+                "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
                 "prompt_eval_count" | "eval_count" => {}
                 "total_duration" | "load_duration" | "prompt_eval_duration" | "eval_duration" => {}
                 "model" | "created_at" | "remote_model" | "remote_host" | "logprobs" => {}
-                // The conversation so far, as numbers; how a prompt was rendered; where to sign in.
+                // The conversation so far, as numbers; the rendered prompt; a sign-in link.
                 "context" | "_debug_info" | "signin_url" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
             }
@@ -76,10 +76,10 @@ impl Reader {
         if message.is_some() || bare.content.is_some() || done.is_some() {
             sink(Delta::Start { choice: 0 });
         }
-        self.give("", &bare, sink);
+        self.emit_message("", &bare, sink);
         if let Some(message) = message {
             let message = read_message(message, sink);
-            self.give("message", &message, sink);
+            self.emit_message("message", &message, sink);
         }
         if let Some(error) = error {
             sink(Delta::Error { message: error_message(error) });
@@ -89,7 +89,7 @@ impl Reader {
                 if let Some(usage) = read_usage(line) {
                     sink(Delta::Usage(usage));
                 }
-                // Servers that are too old to give a reason are done all the same.
+                // Old servers give no reason.
                 let reason = finish_reason(reason.as_deref().unwrap_or_default());
                 sink(Delta::Finish { choice: 0, reason });
                 sink(Delta::Terminator);
@@ -99,7 +99,7 @@ impl Reader {
         }
     }
 
-    fn give(&mut self, place: &'static str, message: &Message<'_>, sink: &mut impl FnMut(Delta<'_>)) {
+    fn emit_message(&mut self, place: &'static str, message: &Message<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let content = if place.is_empty() { "response" } else { "content" };
         for (name, value) in [("thinking", message.thinking), (content, message.content)] {
             match value.map(|value| (value, read_text(value, sink))) {
@@ -128,7 +128,7 @@ impl Reader {
             match name {
                 "id" => id = text_of(value),
                 "function" => function = Some(value),
-                // Servers that speak this format after OpenAI's.
+                // Compatible servers add OpenAI's members.
                 "type" | "index" => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }
@@ -142,7 +142,7 @@ impl Reader {
             match name {
                 "name" => tool = value.as_str(),
                 "arguments" => arguments = text_of(value),
-                // Models that call one tool a line give every call 0.
+                // Models that write one call per line give every call the index 0.
                 "index" => {}
                 _ => sink(Delta::Unknown { parent: FUNCTION, name: name.into() }),
             }
@@ -161,7 +161,7 @@ impl Reader {
     }
 }
 
-/// The parts of a message that are part of the answer.
+/// The parts of a message that belong to the response.
 #[derive(Default)]
 struct Message<'a> {
     thinking: Option<Value<'a>>,
@@ -203,7 +203,7 @@ fn finish_reason(name: &str) -> FinishReason {
     match name {
         "stop" | "" => FinishReason::Stop,
         "length" => FinishReason::Length,
-        // `load` and `unload`, where there was nothing to answer.
+        // `load` and `unload`, for requests without a prompt.
         other => FinishReason::other(other),
     }
 }

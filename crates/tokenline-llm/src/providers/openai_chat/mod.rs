@@ -12,7 +12,7 @@ use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, StreamEnd
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The API, as its reference describes it.
+/// The API.
 pub(super) struct Api;
 
 const INFO: ProviderInfo = ProviderInfo {
@@ -31,7 +31,7 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "a finish reason or `[DONE]`", needs_terminator: false, is_final: true },
-    marks: &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]],
+    markers: &[&["\"chat.completion.chunk\""], &["data:", "\"choices\":["]],
     unsupported: &[],
 };
 
@@ -61,7 +61,7 @@ impl ProviderApi for Api {
 
     #[cfg(feature = "client")]
     fn adapt_to_host(&self, body: &mut Object, host: &str) {
-        // OpenAI's newer models refuse the old name, most other servers know no other.
+        // OpenAI's newer models reject the old name; most compatible servers know no other.
         if is_openai(host) {
             body.rename("max_tokens", "max_completion_tokens");
         }
@@ -75,7 +75,7 @@ fn is_openai(host: &str) -> bool {
         .any(|domain| host.strip_suffix(domain).is_some_and(|rest| rest.is_empty() || rest.ends_with('.')))
 }
 
-/// Whether content has a block of Anthropic's.
+/// Whether content has an Anthropic block.
 fn has_tool_use(content: Value<'_>) -> bool {
     let is_tool_use = |block: Value<'_>| block.get("type").and_then(Value::as_str).as_deref() == Some("tool_use");
     content.as_array().is_some_and(|blocks| blocks.iter().any(is_tool_use))

@@ -36,8 +36,8 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
             let calls = message.tool_calls().map(|call| tool_call(index, call)).collect::<Result<Vec<_>, _>>()?;
             let is_silent = text.is_empty() && !calls.is_empty();
             let content = if is_silent { Node::from(serde_json::Value::Null) } else { Node::from(&*text) };
-            let said = object("assistant", content);
-            with_reasoning(Provider::OpenAiChat, said, parts).with_any("tool_calls", calls)
+            let assistant = object("assistant", content);
+            with_reasoning(Provider::OpenAiChat, assistant, parts).with_any("tool_calls", calls)
         }
         Message::Tool(result) => {
             let id = id(index, "the result of a tool", result.call_id.as_ref())?;
@@ -46,14 +46,14 @@ fn message((index, message): (usize, &Message)) -> Result<Object, RequestError> 
     })
 }
 
-/// Adds the members that the server sent reasoning in, and takes back.
+/// Adds the members in which the server sent reasoning and expects it back.
 pub(in crate::providers) fn with_reasoning(
     provider: Provider,
     message: Object,
     parts: &[AssistantPart],
 ) -> Object {
     parts.iter().fold(message, |message, part| match (part, part.opaque_of(provider)) {
-        // Some want the text itself, under the name that it had: DeepSeek, Kimi, Cohere.
+        // DeepSeek, Kimi and Cohere expect the text itself, under its original name.
         (AssistantPart::Reasoning { text, .. }, Some(data)) => match data.deserialize::<String>() {
             Ok(name) => message.with(&name, text),
             Err(_) => message.with_members_of(Some(data)),
@@ -62,7 +62,7 @@ pub(in crate::providers) fn with_reasoning(
     })
 }
 
-/// A text, which every server takes, or parts.
+/// A plain text, which every server accepts, or parts.
 pub(in crate::providers) fn user_content(
     provider: Provider,
     index: usize,
@@ -132,7 +132,7 @@ fn response_format(format: &ResponseFormat) -> Option<Object> {
     }
 }
 
-/// The name, the schema, and whether it is a strict one; the Responses have the same.
+/// Name, schema and strictness, as in the Responses.
 pub(in crate::providers) fn schema(format: &JsonFormat) -> Object {
     let made_strict = format.strict_schema(Strict::WithBounds);
     let is_strict =
@@ -141,8 +141,8 @@ pub(in crate::providers) fn schema(format: &JsonFormat) -> Object {
     Object::new().with("name", &format.name).with("schema", schema).with("strict", is_strict)
 }
 
-/// Whether a schema keeps the first rules of strict mode: every object lists all its members as
-/// required and allows no others.
+/// Whether a schema follows the main rules of strict mode: every object lists all its members as required and allows no
+/// others.
 fn is_strict(schema: &serde_json::Value) -> bool {
     use serde_json::Value;
     match schema {
@@ -169,7 +169,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn strict_schemas_are_known() {
+    fn strict_schemas_are_detected() {
         let inner = json!({"type": "object", "properties": {"b": {}}, "required": ["b"], "additionalProperties": false});
         let of = |inner| json!({"type": "object", "properties": {"a": {"type": "array", "items": inner}}, "required": ["a"], "additionalProperties": false});
         assert!(super::is_strict(&of(inner.clone())));

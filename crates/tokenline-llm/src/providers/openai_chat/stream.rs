@@ -1,4 +1,4 @@
-//! OpenAI chat completions, and the servers that speak the same.
+//! OpenAI chat completions, and compatible servers.
 //!
 //! The wire format: <https://platform.openai.com/docs/api-reference/chat-streaming>.
 
@@ -10,13 +10,13 @@ use tokenline_core::json::{Parser, SyntaxError, Value};
 use super::Api;
 use crate::delta::{Delta, FinishReason, OpaqueTarget, Usage};
 use crate::providers::values::{
-    as_u64, custom_input, error_message, is_nothing, no_object, read_text, text_of, unknown, unknown_event,
+    as_u64, custom_input, error_message, is_null_or_empty, non_object, read_text, text_of, unknown, unknown_event,
 };
 use crate::providers::{EventReader, ProviderApi};
 
-/// Chunks, each of which says all by itself.
+/// The chunks of a stream, each self-contained.
 ///
-/// Knows what OpenAI's servers send and what compatible ones make of it (Azure, Mistral, Groq, Alibaba, DeepSeek,
+/// Supports OpenAI's servers and the deviations of compatible ones (Azure, Mistral, Groq, Alibaba, DeepSeek,
 /// OpenRouter, Venice, vLLM, llama.cpp, Gemini's compatible endpoint).
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader;
@@ -29,7 +29,7 @@ impl EventReader for Reader {
         chunk(event, name == "error", sink);
     }
 
-    fn no_object(
+    fn non_object(
         &mut self,
         json: &mut Parser,
         name: &str,
@@ -40,7 +40,7 @@ impl EventReader for Reader {
         match data {
             "" => {}
             "[DONE]" => sink(Delta::Terminator),
-            _ => no_object(json, name, data, sink),
+            _ => non_object(json, name, data, sink),
         }
         Ok(())
     }
@@ -49,7 +49,7 @@ impl EventReader for Reader {
         true
     }
 
-    /// A whole response, or the message in one.
+    /// A complete response, or the message in one.
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         if body.get("role").is_some() && body.get("choices").is_none() {
             sink(Delta::Start { choice: 0 });
@@ -71,11 +71,11 @@ fn chunk(chunk: Value<'_>, is_named_error: bool, sink: &mut impl FnMut(Delta<'_>
         match name {
             "choices" => choices = Some(value),
             "usage" => usage = Some(value).filter(|usage| !usage.is_null()).or(usage),
-            "error" => error = Some(value).filter(|error| !is_nothing(*error)),
+            "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
             "message" => message = Some(value),
-            // vLLM's errors are told by this.
+            // Marks vLLM's errors.
             "object" => is_error |= value.as_str().is_some_and(|object| object == "error"),
-            // Groq has it there, and nowhere else.
+            // Groq reports usage only here.
             "x_groq" => usage = usage.or(value.get("usage")),
             "id" | "created" | "model" | "system_fingerprint" | "service_tier" | "obfuscation" => {}
             "provider" | "timings" | "prompt_filter_results" | "type" | "param" | "code" => {}
@@ -112,13 +112,13 @@ fn read_usage(usage: Value<'_>) -> Option<Usage> {
         input_tokens,
         output_tokens,
         total_tokens: tokens("total_tokens"),
-        // The second is DeepSeek's.
+        // The second one is DeepSeek's.
         cached_input_tokens: cached.or_else(|| tokens("prompt_cache_hit_tokens")),
         reasoning_tokens: usage.pointer("/completion_tokens_details/reasoning_tokens").and_then(as_u64),
     })
 }
 
-/// Answers with the choice's error, if it has one: OpenRouter puts it there.
+/// Reads a choice. Returns its error, if it has one, as OpenRouter sends it.
 fn choice<'a>(position: u64, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<Value<'a>> {
     const PLACE: &str = "choices[]";
     let Some(members) = value.as_object() else {
@@ -133,18 +133,18 @@ fn choice<'a>(position: u64, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>))
             "delta" => delta = Some(value),
             "message" => message = Some(value),
             "finish_reason" => reason = value.as_str(),
-            "error" => error = Some(value).filter(|error| !is_nothing(*error)),
-            // OpenRouter's, of the provider behind it.
+            "error" => error = Some(value).filter(|error| !is_null_or_empty(*error)),
+            // OpenRouter passes on the original provider's reason.
             "native_finish_reason" => native_reason = value.as_str(),
             "logprobs" | "content_filter_results" | "content_filter_offsets" => {}
-            // vLLM's: which stop sequence it was, and the tokens.
+            // vLLM: the stop sequence, and the tokens.
             "stop_reason" | "token_ids" => {}
             _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
         }
     }
     let index = index.unwrap_or(position);
     sink(Delta::Start { choice: index });
-    // A server that does not stream sends the message whole; beside a delta it is the text so far.
+    // A server that does not stream sends a complete message; beside a delta it is the text so far.
     if let Some(part) = delta.or(message) {
         read_delta(index, part, delta.is_none(), sink);
     }
@@ -167,7 +167,7 @@ fn finish_reason(name: &str) -> FinishReason {
     }
 }
 
-/// `is_whole` says that it is a whole message.
+/// With `is_whole`, the delta is a complete message.
 fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
     const PLACE: &str = "choices[].delta";
     let Some(members) = delta.as_object() else {
@@ -182,21 +182,21 @@ fn read_delta(choice: u64, delta: Value<'_>, is_whole: bool, sink: &mut impl FnM
             "reasoning" => other_reasoning = Some(value),
             "refusal" => refusal = Some(value),
             "tool_calls" => calls = Some(value),
-            // How calls came before there were several.
+            // The original form of calls, one per message.
             "function_call" => function = Some(value),
             "role" | "index" => {}
-            // OpenRouter's; the same text as `reasoning`, and signatures.
+            // OpenRouter: the text of `reasoning`, and signatures.
             "reasoning_details" => details = Some(value),
             _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
         }
     }
-    // DeepSeek and Kimi want the text back under this name, OpenRouter its details.
-    let named = || reasoning.filter(|value| !is_nothing(*value)).map(|_| Cow::Borrowed("\"reasoning_content\""));
+    // DeepSeek and Kimi expect the text back under this name, OpenRouter its details.
+    let named = || reasoning.filter(|value| !is_null_or_empty(*value)).map(|_| Cow::Borrowed("\"reasoning_content\""));
     let detailed = details.filter(|details| details.as_array().is_some_and(|details| !details.is_empty()));
     let detailed = detailed.map(|details| format!(r#"{{"reasoning_details":{}}}"#, details.raw()).into());
     let opaque: Option<Cow<'_, str>> = detailed.or_else(named);
-    // Servers that send reasoning under both names send the same twice.
-    let reasoning = reasoning.filter(|value| !is_nothing(*value)).or(other_reasoning);
+    // Servers that use both names send the same reasoning twice.
+    let reasoning = reasoning.filter(|value| !is_null_or_empty(*value)).or(other_reasoning);
     if let Some(data) = opaque {
         sink(Delta::Opaque { choice, target: OpaqueTarget::ReasoningMember, data });
     }
@@ -252,7 +252,7 @@ fn content_part(choice: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) 
     }
 }
 
-/// `place` is that of a call in a whole message.
+/// `place` is the position of a call in a complete message.
 fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     const PLACE: &str = "choices[].delta.tool_calls[]";
     let Some(members) = value.as_object().filter(|members| place.is_none() || !members.is_empty()) else {
@@ -268,7 +268,7 @@ fn tool_call(choice: u64, place: Option<u64>, value: Value<'_>, sink: &mut impl 
             "id" => id = text_of(value),
             "function" => function = Some(value).filter(|function| !function.is_null()),
             "custom" if place.is_some() => custom = Some(value),
-            // Nothing else is streamed so; Gemini's signatures of its thoughts.
+            // Only functions are streamed in this form; `extra_content` holds Gemini's signatures.
             "type" | "extra_content" => {}
             _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
         }

@@ -12,7 +12,7 @@ use crate::providers::{Endpoint, KeyHeader, ProviderApi, ProviderInfo, Setting, 
 use crate::request::{ChatRequest, Object, RequestError};
 use crate::wire::Framing;
 
-/// The API, as its reference describes it.
+/// The API.
 pub(super) struct Api;
 
 const INFO: ProviderInfo = ProviderInfo {
@@ -31,7 +31,7 @@ const INFO: ProviderInfo = ProviderInfo {
     },
     framing: Framing::Events,
     stream_end: StreamEnd { name: "`response.completed`, or another final event", needs_terminator: true, is_final: false },
-    marks: &[&["\"type\":\"response."], &["event: response."]],
+    markers: &[&["\"type\":\"response."], &["event: response."]],
     unsupported: &[Setting::Seed, Setting::Stop],
 };
 

@@ -15,7 +15,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
     for (index, message) in request.messages.iter().enumerate().skip_while(is_opening) {
         items(index, message, &mut input)?;
     }
-    // A conversation whose reasoning came encrypted goes on so.
+    // Keeps requesting encrypted reasoning once the conversation has it.
     let is_encrypted = |part: &AssistantPart| {
         part.opaque_of(Provider::OpenAiResponses)
             .is_some_and(|item| item.with_value(|item| item.get("encrypted_content").is_some_and(|its| !its.is_null())))
@@ -39,7 +39,7 @@ pub(super) fn body(request: &ChatRequest) -> Result<Object, RequestError> {
         .with("stream", request.stream))
 }
 
-/// A tool. Unless told otherwise, the API takes a schema for a strict one, and changes it.
+/// A tool. By default the API treats a schema as strict, and changes it.
 pub(super) fn tool(tool: &ToolDefinition) -> Object {
     let kind = Object::new().with("type", "function");
     let header = header(tool).into_iter().fold(kind, |object, (name, node)| object.with(&name, node));
@@ -59,13 +59,13 @@ fn user_part(part: &UserPart) -> Object {
     }
 }
 
-/// A message is one item, and each call in it another.
+/// A message is one item, and so is each call in it.
 fn items(index: usize, message: &Message, input: &mut Vec<Node>) -> Result<(), RequestError> {
-    // The type may be left out at OpenAI, but not at llama.cpp.
-    let said =
+    // OpenAI's type is optional, but llama.cpp requires it.
+    let text_item =
         |role, text: &String| Object::new().with("type", "message").with("role", role).with("content", text);
     match message {
-        Message::System(text) => input.push(said("system", text).into()),
+        Message::System(text) => input.push(text_item("system", text).into()),
         Message::User(parts) => {
             let content = match &parts[..] {
                 [UserPart::Text(text)] => Node::from(text),
@@ -77,8 +77,8 @@ fn items(index: usize, message: &Message, input: &mut Vec<Node>) -> Result<(), R
         Message::Assistant(parts) => {
             for part in parts {
                 input.extend(match part {
-                    AssistantPart::Text { text, .. } => Some(said("assistant", text).into()),
-                    // The item as it came.
+                    AssistantPart::Text { text, .. } => Some(text_item("assistant", text).into()),
+                    // The item as received.
                     AssistantPart::Reasoning { .. } => {
                         part.opaque_of(Provider::OpenAiResponses).map(Node::verbatim)
                     }

@@ -1,4 +1,4 @@
-//! OpenAI Responses, and the servers that speak the same.
+//! OpenAI Responses, and compatible servers.
 //!
 //! The wire format: <https://platform.openai.com/docs/api-reference/responses-streaming>.
 
@@ -13,31 +13,31 @@ use tokenline_core::json::Value;
 
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::EventReader;
-use crate::providers::values::{as_u64, error_message, is_nothing, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, error_message, is_null_or_empty, read_text, text_of, unknown};
 use items::call;
 use members::Members;
 
-/// A response as its events arrive: one choice, 0, whose output items are the blocks, by `output_index`.
+/// A response, read event by event: one choice, 0, with the output items as its blocks, by `output_index`.
 ///
-/// The ids of items identify nothing: GitHub Copilot makes up new ones for every event. What comes again at its end, such
-/// as the text in `response.output_text.done`, is taken only where nothing of it had come. The input of a custom tool,
-/// which is text, becomes the arguments `{"input": "..."}`.
+/// Item ids identify nothing: GitHub Copilot uses new ones in every event. Content that is repeated at its end, such as
+/// the text in `response.output_text.done`, is used only if none of it had arrived. The text input of a custom tool
+/// becomes the arguments `{"input": "..."}`.
 #[derive(Debug, Default)]
 pub(in crate::providers) struct Reader {
-    /// The parts of which something has come, in the order in which they began.
+    /// The parts that have begun, in order.
     begun: VecDeque<Part>,
-    /// The item of the latest event: some servers leave out whose an event is.
+    /// The item of the latest event: some servers omit it.
     latest: u64,
-    /// Something of its output has come, or its end.
+    /// Some output, or the end, has arrived.
     has_begun: bool,
     has_calls: bool,
 }
 
-/// A text of an item.
+/// A text in an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     item: u64,
-    /// Among the parts of its kind.
+    /// The number of the part among those of its kind.
     number: u64,
     kind: PartKind,
 }
@@ -48,18 +48,18 @@ enum PartKind {
     Refusal,
     Reasoning,
     ReasoningSummary,
-    /// What a custom tool is called with.
+    /// The input of a custom tool.
     Input,
 }
 
-/// Stops a server that makes up items: the oldest are forgotten.
+/// Limits a server that invents items: the oldest are forgotten.
 const MAX_PARTS: usize = 1024;
 
 impl EventReader for Reader {
     const INCIDENTAL: &'static [&'static str] = &["/sequence_number", "/item_id", "/obfuscation"];
 
     fn event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
-        let error = event.get("error").filter(|error| !is_nothing(*error));
+        let error = event.get("error").filter(|error| !is_null_or_empty(*error));
         match (event.get("type").and_then(Value::as_str), error) {
             (Some(name), _) => self.event_of_type(&name, event, sink),
             (None, Some(error)) => sink(Delta::Error { message: error_message(error) }),
@@ -78,7 +78,7 @@ impl EventReader for Reader {
 
     fn body(&mut self, body: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         sink(Delta::Start { choice: 0 });
-        let error = body.get("error").filter(|error| !is_nothing(*error));
+        let error = body.get("error").filter(|error| !is_null_or_empty(*error));
         if let Some(items) = body.as_array() {
             (0..).zip(items).for_each(|(index, item)| self.item(index, item, true, sink));
             self.close_inputs(sink);
@@ -99,7 +99,7 @@ impl Reader {
     fn event_of_type(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         match name {
             "response.created" | "response.in_progress" | "response.queued" => {
-                // Proxies splice another response in, where one broke off or was followed up.
+                // Proxies splice in another response where one broke off or was followed up.
                 if name == "response.created" && self.has_begun {
                     *self = Self::default();
                     sink(Delta::Restart);
@@ -127,7 +127,7 @@ impl Reader {
             "response.custom_tool_call_input.delta" => self.text_event(PartKind::Input, event, false, sink),
             "response.custom_tool_call_input.done" => self.text_event(PartKind::Input, event, true, sink),
             "response.function_call_arguments.delta" => self.arguments_event(event, false, sink),
-            // No proof that they are whole: they are what there was when the model stopped.
+            // Not a proof of completeness: these are the arguments when the model stopped.
             "response.function_call_arguments.done" => self.arguments_event(event, true, sink),
             "response.completed" | "response.incomplete" | "response.failed" | "response.cancelled" => {
                 self.end_event(name, event, sink);
@@ -137,7 +137,7 @@ impl Reader {
                 sink(Delta::Error { message: error_message(error.unwrap_or(event)) });
             }
             "response.output_text.annotation.added" | "keepalive" => {}
-            _ if is_of_server_tool(name) => {}
+            _ if is_server_tool_event(name) => {}
             _ => sink(Delta::Unknown { parent: "event", name: name.into() }),
         }
     }
@@ -184,11 +184,11 @@ impl Reader {
 
     fn end_event(&mut self, name: &str, event: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         let response = Members::read(event, sink).response.unwrap_or(event);
-        // The rest of its members repeats the request.
+        // The other members repeat the request.
         let text = |name| response.get(name).and_then(Value::as_str);
         let status = text("status");
         let end = match status.as_deref() {
-            // Some servers end every response as completed.
+            // Some servers report every response as completed.
             Some(end @ ("incomplete" | "failed" | "cancelled")) if name == "response.completed" => end,
             _ => name.strip_prefix("response.").unwrap_or(name),
         };
@@ -213,7 +213,7 @@ impl Reader {
                 }
             }
             "failed" => {
-                let error = response.get("error").filter(|error| !is_nothing(*error));
+                let error = response.get("error").filter(|error| !is_null_or_empty(*error));
                 return sink(Delta::Error { message: error_message(error.unwrap_or(response)) });
             }
             other => FinishReason::other(other),
@@ -222,7 +222,7 @@ impl Reader {
         sink(Delta::Terminator);
     }
 
-    /// Whose an event is.
+    /// The item of an event.
     fn item_of(&mut self, members: &Members<'_>) -> u64 {
         self.has_begun = true;
         self.latest = members.item_index.unwrap_or(self.latest);
@@ -230,8 +230,8 @@ impl Reader {
     }
 }
 
-/// Whether an event tells how a tool gets on that the server itself runs.
-fn is_of_server_tool(event: &str) -> bool {
+/// Whether an event reports the progress of a tool run by the server.
+fn is_server_tool_event(event: &str) -> bool {
     const TOOLS: [&str; 8] = [
         "web_search_call",
         "file_search_call",

@@ -7,10 +7,10 @@ use tokenline_core::json::{Object, Value};
 use super::Reader;
 use crate::delta::{Delta, OpaqueTarget};
 use crate::providers::blocks::{BlockKind, Piece};
-use crate::providers::values::{is_nothing, opaque, read_text, text_of, unknown};
+use crate::providers::values::{is_null_or_empty, opaque, read_text, text_of, unknown};
 
 impl Reader {
-    /// `is_whole` says that no deltas of it are to follow.
+    /// With `is_whole`, no deltas of the block follow.
     pub(super) fn start_block(
         &mut self,
         index: u64,
@@ -21,7 +21,7 @@ impl Reader {
         let start = BlockStart::read(block, sink);
         match start.kind {
             BlockKind::Call => {
-                // `{}` stands for arguments that are to follow, as they do from Anthropic itself.
+                // In a stream, `{}` stands for arguments that follow, as Anthropic sends them.
                 let is_blank = |input: Value<'_>| !is_whole && input.as_object().is_some_and(Object::is_empty);
                 let input = start.input.filter(|input| !is_blank(*input)).and_then(text_of);
                 let header = (start.id.as_deref(), start.name.as_deref());
@@ -71,12 +71,12 @@ impl Reader {
     }
 }
 
-/// Hands over what has to go back: a signature, or the result of a compaction.
+/// Emits data for the next request: a signature, or the result of a compaction.
 fn read_opaque(name: &str, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     match name {
         "signature_delta" => opaque(OpaqueTarget::Reasoning, delta, "signature", sink),
         "compaction_delta" => {
-            if let Some(content) = delta.get("content").filter(|content| !is_nothing(*content)) {
+            if let Some(content) = delta.get("content").filter(|content| !is_null_or_empty(*content)) {
                 let data = format!(r#"{{"type":"compaction","content":{}}}"#, content.raw());
                 sink(Delta::Opaque { choice: 0, target: OpaqueTarget::Reasoning, data: data.into() });
             }
@@ -85,13 +85,13 @@ fn read_opaque(name: &str, delta: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     }
 }
 
-/// What a delta of this type is of, and which of its members has it.
+/// The kind of block that a delta of this type continues, and the member with its text.
 fn kind_and_carrier(delta: &str) -> Option<(BlockKind, &'static str)> {
     Some(match delta {
         "text_delta" => (BlockKind::Text, "text"),
         "input_json_delta" => (BlockKind::Call, "partial_json"),
         "thinking_delta" => (BlockKind::Reasoning, "thinking"),
-        // What vouches for the thinking, and where the text is from.
+        // Signatures of thinking, and sources of text.
         "signature_delta" => (BlockKind::Ignored, "signature"),
         "citations_delta" => (BlockKind::Ignored, "citation"),
         "compaction_delta" => (BlockKind::Ignored, "content"),
@@ -99,7 +99,7 @@ fn kind_and_carrier(delta: &str) -> Option<(BlockKind, &'static str)> {
     })
 }
 
-/// A content block as it stands at its start.
+/// The start of a content block.
 struct BlockStart<'a> {
     kind: BlockKind,
     id: Option<Cow<'a, str>>,
@@ -118,19 +118,19 @@ impl<'a> BlockStart<'a> {
         start.kind = match kind.as_deref().unwrap_or("no type") {
             "text" => BlockKind::Text,
             "thinking" => BlockKind::Reasoning,
-            // It goes back as it is.
+            // Sent back unchanged.
             "redacted_thinking" => {
                 start.opaque = block.map(|block| block.raw().to_owned());
                 return start;
             }
-            // Of a whole response; in a stream its content follows.
+            // In a complete response; in a stream its content follows.
             "compaction" => {
                 let has_content = |block: &Value<'_>| block.get("content").is_some_and(|content| !content.is_null());
                 start.opaque = block.filter(has_content).map(|block| block.raw().to_owned());
                 return start;
             }
             "tool_use" => BlockKind::Call,
-            // The servers' own calls, what they came to, and news about the message.
+            // Calls run by the server, their results, and changes of the message.
             "server_tool_use" | "mcp_tool_use" | "container_upload" | "fallback" => {
                 return start;
             }
@@ -149,11 +149,11 @@ impl<'a> BlockStart<'a> {
                     None => unknown(PLACE, name, value, sink),
                 },
                 "input" => start.input = Some(value),
-                "signature" if !is_nothing(value) => {
+                "signature" if !is_null_or_empty(value) => {
                     start.opaque = Some(format!(r#"{{"signature":{}}}"#, value.raw()));
                 }
                 "type" | "citations" | "signature" => {}
-                // Who calls the tool, the model or a program of its, and the set that the tool is of.
+                // Whether the model or one of its programs calls the tool, and the tool's set.
                 "caller" | "toolset_name" => {}
                 _ => sink(Delta::Unknown { parent: PLACE, name: name.into() }),
             }

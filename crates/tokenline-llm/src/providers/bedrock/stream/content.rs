@@ -1,4 +1,4 @@
-//! The content blocks of a message, and what they go on with.
+//! The content blocks of a message, and their deltas.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use crate::delta::Delta;
 use crate::providers::blocks::BlockKind;
 use crate::providers::values::{read_text, text_of, unknown};
 
-/// A block as it begins, or as a whole.
+/// The start of a block, or a complete block.
 #[derive(Default)]
 pub(super) struct Content<'a> {
-    /// `None` if it does not say.
+    /// `None` if not given.
     pub(super) kind: Option<BlockKind>,
     id: Option<Cow<'a, str>>,
     name: Option<Cow<'a, str>>,
@@ -36,7 +36,7 @@ impl<'a> Content<'a> {
         content
     }
 
-    /// Reads a whole block.
+    /// Reads a complete block.
     pub(super) fn read(block: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
         let mut content = Self::default();
         for (name, value) in block.as_object().into_iter().flatten() {
@@ -51,7 +51,7 @@ impl<'a> Content<'a> {
         content
     }
 
-    /// Reads a call, which may be for the server itself.
+    /// Reads a call, which may be run by the server.
     fn read_call(&mut self, call: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         let mut kind = BlockKind::Call;
         for (name, value) in call.as_object().into_iter().flatten() {
@@ -86,7 +86,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Reads a text that comes with its sources.
+    /// Reads a text with citations.
     fn read_cited(&mut self, cited: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "content[].citationsContent";
         for (name, value) in cited.as_object().into_iter().flatten() {
@@ -111,7 +111,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// Passes over a block of another kind. The results of the server's own tools are known.
+    /// Ignores a block of another kind. The results of the server's tools are known.
     fn ignore(&mut self, parent: &'static str, name: &str, sink: &mut impl FnMut(Delta<'_>)) {
         self.kind.get_or_insert(BlockKind::Ignored);
         if name != "toolResult" {
@@ -119,7 +119,7 @@ impl<'a> Content<'a> {
         }
     }
 
-    /// The id of a call, and its tool.
+    /// The id of a call, and the name of its tool.
     pub(super) fn header(&self) -> (Option<&str>, Option<&str>) {
         (self.id.as_deref(), self.name.as_deref())
     }
@@ -129,7 +129,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// More of a block.
+/// The next piece of a block.
 pub(super) struct ContentDelta<'a> {
     pub(super) kind: BlockKind,
     pub(super) text: Cow<'a, str>,

@@ -1,4 +1,4 @@
-//! The parts of a message, in an event or in a whole response.
+//! The parts of a message, in an event or in a complete response.
 
 use std::borrow::Cow;
 
@@ -7,9 +7,9 @@ use tokenline_core::json::Value;
 use super::{call_block, content_block};
 use crate::delta::{Delta, FinishReason, Usage};
 use crate::providers::blocks::{BlockKind, Piece};
-use crate::providers::values::{as_u64, is_nothing, read_text, text_of, unknown};
+use crate::providers::values::{as_u64, is_null_or_empty, read_text, text_of, unknown};
 
-/// The parts of a message. A stream has one content and one call an event, a whole message has lists of them.
+/// The parts of a message. An event has one content and one call, a complete message has lists of them.
 #[derive(Default)]
 pub(super) struct Parts<'a> {
     pub(super) plan: Option<Value<'a>>,
@@ -26,7 +26,7 @@ const CALL: &str = "delta.message.tool_calls";
 const FUNCTION: &str = "delta.message.tool_calls.function";
 
 impl<'a> Parts<'a> {
-    /// Reads an event's `delta`, or a whole response.
+    /// Reads an event's `delta`, or a complete response.
     pub(super) fn read(&mut self, parent: &'static str, value: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) {
         let Some(members) = value.as_object() else { return unknown("", parent, value, sink) };
         for (name, value) in members {
@@ -34,7 +34,7 @@ impl<'a> Parts<'a> {
                 "message" => self.read_message(value, sink),
                 "finish_reason" => self.reason = value.as_str(),
                 "usage" => self.usage = Some(value),
-                "error" => self.error = Some(value).filter(|error| !is_nothing(*error)),
+                "error" => self.error = Some(value).filter(|error| !is_null_or_empty(*error)),
                 "id" | "logprobs" => {}
                 _ => sink(Delta::Unknown { parent, name: name.into() }),
             }
@@ -54,14 +54,14 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// The contents of a whole message.
+    /// The contents of a complete message.
     pub(super) fn contents(&self) -> Vec<Value<'a>> {
-        let Some(content) = self.content.filter(|content| !is_nothing(*content)) else { return Vec::new() };
-        // It may also be one text.
+        let Some(content) = self.content.filter(|content| !is_null_or_empty(*content)) else { return Vec::new() };
+        // A single text is allowed too.
         content.as_array().map_or_else(|| vec![content], |contents| contents.into_iter().collect())
     }
 
-    /// The calls of a whole message.
+    /// The calls of a complete message.
     pub(super) fn calls(&self, sink: &mut impl FnMut(Delta<'_>)) -> Vec<Value<'a>> {
         match self.calls.map(|calls| (calls, calls.as_array())) {
             Some((_, Some(calls))) => calls.into_iter().collect(),
@@ -80,12 +80,12 @@ impl<'a> Parts<'a> {
             "TOOL_CALL" => FinishReason::ToolCalls,
             "MAX_TOKENS" => FinishReason::Length,
             "ERROR" => FinishReason::Error,
-            // `TIMEOUT` is one.
+            // `TIMEOUT` is one of these.
             other => FinishReason::other(other),
         })
     }
 
-    /// The tokens that the model read and wrote, or else those that are billed.
+    /// The tokens of the model, or else the billed tokens.
     pub(super) fn usage(&self) -> Option<Usage> {
         let counts = ["tokens", "billed_units"].into_iter().filter_map(|name| self.usage?.get(name));
         let count = |name| counts.clone().find_map(|counts| counts.get(name).and_then(as_u64));
@@ -98,7 +98,7 @@ impl<'a> Parts<'a> {
     }
 }
 
-/// A content, or more of one.
+/// A content, or its next piece.
 pub(super) struct Content<'a> {
     pub(super) kind: BlockKind,
     pub(super) text: Cow<'a, str>,
@@ -148,7 +148,7 @@ impl<'a> Content<'a> {
     }
 }
 
-/// A call, or more of one.
+/// A call, or its next piece.
 #[derive(Default)]
 pub(super) struct Call<'a> {
     id: Option<Cow<'a, str>>,

@@ -1,4 +1,4 @@
-//! The steps of an interaction, and what they go on with.
+//! The steps of an interaction, and their deltas.
 
 use std::borrow::Cow;
 
@@ -8,13 +8,13 @@ use crate::delta::Delta;
 use crate::providers::blocks::BlockKind;
 use crate::providers::values::{read_text, text_of, unknown};
 
-/// A step as it begins, or as a whole.
+/// The start of a step, or a complete step.
 pub(super) struct Step<'a> {
     pub(super) kind: BlockKind,
     pub(super) id: Option<Cow<'a, str>>,
     pub(super) name: Option<Cow<'a, str>>,
     arguments: Option<Value<'a>>,
-    /// Its text: a string, or a list of contents.
+    /// The text: a string, or a list of contents.
     content: Option<Value<'a>>,
 }
 
@@ -22,7 +22,7 @@ const STEP: &str = "step";
 const CONTENT: &str = "step.content[]";
 const DELTA: &str = "step.delta.delta";
 
-/// What an interaction repeats of its input, and what Google's servers run.
+/// The repeated input of an interaction, and tools run by Google's servers.
 const IGNORED: [&str; 14] = [
     "user_input",
     "function_result",
@@ -44,7 +44,7 @@ impl<'a> Step<'a> {
     pub(super) fn read(step: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Self {
         let of_type = step.get("type").and_then(Value::as_str);
         let kind = match of_type.as_deref().unwrap_or("no type") {
-            // Earlier versions list the contents themselves.
+            // Earlier versions list the contents directly.
             "model_output" | "text" => BlockKind::Text,
             "thought" => BlockKind::Reasoning,
             "function_call" => BlockKind::Call,
@@ -73,14 +73,14 @@ impl<'a> Step<'a> {
         read
     }
 
-    /// The arguments of a call. At its start, `{}` stands for arguments that are to follow.
+    /// The arguments of a call. In a stream, `{}` stands for arguments that follow.
     pub(super) fn arguments(&self, is_whole: bool) -> Option<String> {
         let is_blank = |value: Value<'_>| !is_whole && value.as_object().is_some_and(Object::is_empty);
         let arguments = self.arguments.filter(|arguments| !is_blank(*arguments));
         arguments.and_then(text_of).map(Cow::into_owned)
     }
 
-    /// Hands over the texts that stand in the step itself.
+    /// Passes the texts inside the step to `each`.
     pub(super) fn texts<S: FnMut(Delta<'_>)>(&self, sink: &mut S, mut each: impl FnMut(&str, &mut S)) {
         let Some(content) = self.content else { return };
         match content.as_array() {
@@ -123,7 +123,7 @@ fn text_in<'a>(content: Value<'a>, sink: &mut impl FnMut(Delta<'_>)) -> Option<C
     }
 }
 
-/// More of a step.
+/// The next piece of a step.
 pub(super) struct StepDelta<'a> {
     pub(super) kind: BlockKind,
     pub(super) text: Option<Cow<'a, str>>,
@@ -160,7 +160,7 @@ impl<'a> StepDelta<'a> {
         let is_content = self.kind == BlockKind::Reasoning && value.as_object().is_some();
         let text = match self.kind {
             _ if is_content => text_in(value, sink),
-            // Arguments may also come as the object itself.
+            // Arguments may also be sent as an object.
             BlockKind::Call => read_text(value, sink).or_else(|| text_of(value)),
             _ => read_text(value, sink),
         };

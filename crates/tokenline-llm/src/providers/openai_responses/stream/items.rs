@@ -1,4 +1,4 @@
-//! The items of a response, and the parts of them.
+//! The items of a response, and their parts.
 
 use std::fmt::{self, Write as _};
 
@@ -53,24 +53,24 @@ impl Reader {
                     sink(Delta::Opaque { choice: 0, target, data });
                 }
             }
-            // One that is the client's business.
+            // This call is run by the client.
             "tool_search_call"
                 if item.get("execution").and_then(Value::as_str).as_deref() == Some("client") =>
             {
                 sink(Delta::Unknown { parent: "item", name: of_type });
             }
-            // What the server itself runs, and what came of it.
+            // Tools run by the server, and their results.
             "web_search_call" | "file_search_call" | "image_generation_call" | "code_interpreter_call" => {}
             "mcp_call" | "mcp_list_tools" | "tool_search_call" | "tool_search_output" => {}
             "program" | "compaction" => {}
-            // Among them calls that are the client's, but of no function: of a computer, of a shell.
+            // Includes client-side calls other than functions: computer, shell.
             other => sink(Delta::Unknown { parent: "item", name: other.into() }),
         }
     }
 
-    /// A call whose input is a text. It is in one string of the arguments, which is escaped character by
-    /// character, so that it can be sent on in pieces. That it is whole has to be said, as it is not to
-    /// be seen: without a status the end of the response says it.
+    /// A call with text input. The arguments have it as one string, escaped character by character, so that it can be
+    /// emitted in pieces. Its completeness is not visible in the text: without a status, the end of the response proves
+    /// it.
     fn custom_call(&mut self, index: u64, item: &Item<'_>, is_done: bool, sink: &mut impl FnMut(Delta<'_>)) {
         let part = Part { item: index, number: 0, kind: PartKind::Input };
         let is_begun = self.begun.contains(&part);
@@ -92,7 +92,7 @@ impl Reader {
         }
     }
 
-    /// Ends the inputs whose items were not said to be done: the response is, and it is whole.
+    /// Ends inputs whose items did not end: the complete response proves them complete.
     pub(super) fn close_inputs(&mut self, sink: &mut impl FnMut(Delta<'_>)) {
         for part in self.begun.iter().filter(|part| part.kind == PartKind::Input) {
             let header = CallDelta { index: Some(part.item), ..CallDelta::default() };
@@ -106,7 +106,7 @@ pub(super) fn call(call: CallDelta<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     sink(Delta::ToolCall { choice: 0, call });
 }
 
-/// Ends an item that is done, if it says how it ended.
+/// Ends an item that is done, if it has a status.
 fn stop(index: u64, item: &Item<'_>, sink: &mut impl FnMut(Delta<'_>)) {
     if let Some(is_whole) = item.is_whole() {
         let completion = is_whole.then_some(CompletedBy::ItemStop);
@@ -126,7 +126,7 @@ impl Reader {
         }
     }
 
-    /// A part as a whole.
+    /// A complete part.
     pub(super) fn part(&mut self, item: u64, number: u64, part: Value<'_>, sink: &mut impl FnMut(Delta<'_>)) {
         const PLACE: &str = "part";
         let Some(members) = part.as_object() else { return unknown("", PLACE, part, sink) };
@@ -149,7 +149,7 @@ impl Reader {
         self.text(Part { item, number, kind }, &text.unwrap_or_default(), true, sink);
     }
 
-    /// More of a part's text; or all of it, which is nothing new if some of it has come.
+    /// Reads more of a part's text, or all of it, which is ignored if some of it had arrived.
     pub(super) fn text(&mut self, part: Part, text: &str, is_whole: bool, sink: &mut impl FnMut(Delta<'_>)) {
         if text.is_empty() {
             return;
@@ -167,14 +167,14 @@ impl Reader {
                 self.has_calls = true;
                 let opener = if is_first || is_whole { INPUT_OPENER } else { "" };
                 let arguments = format!("{opener}{}", Escaped(text));
-                // All of it is held against what has come.
+                // The assembler compares the complete text with the pieces.
                 let header = CallDelta { index: Some(block), is_whole, ..CallDelta::default() };
                 call(CallDelta { arguments: &arguments, ..header }, sink);
             }
         }
     }
 
-    /// Says that something of a part has come. Answers whether it is the first of it.
+    /// Records that a part has begun. Returns whether this is its first piece.
     fn begin(&mut self, part: Part) -> bool {
         if self.begun.iter().rev().any(|begun| *begun == part) {
             return false;
@@ -187,11 +187,11 @@ impl Reader {
     }
 }
 
-/// What stands around the text in the arguments of a custom tool.
+/// The JSON around the text in the arguments of a custom tool.
 const INPUT_OPENER: &str = r#"{"input":""#;
 const INPUT_CLOSER: &str = r#""}"#;
 
-/// A text, or a piece of it, as the inside of a JSON string.
+/// A text, or a piece of it, escaped for the inside of a JSON string.
 struct Escaped<'a>(&'a str);
 
 impl fmt::Display for Escaped<'_> {

@@ -1,19 +1,19 @@
-//! The members of events and of items that say something.
+//! The relevant members of events and of items.
 
 use std::borrow::Cow;
 
 use tokenline_core::CallDelta;
 use tokenline_core::json::Value;
 
-use crate::providers::values::{as_u64, is_nothing, text_of};
+use crate::providers::values::{as_u64, is_null_or_empty, text_of};
 use crate::delta::Delta;
 
-/// Those of an event.
+/// The members of an event.
 #[derive(Default)]
 pub(super) struct Members<'a> {
     pub(super) item_index: Option<u64>,
     pub(super) number: Option<u64>,
-    /// More of something, or all of it.
+    /// The next piece of a text, or all of it.
     pub(super) text: Option<Value<'a>>,
     pub(super) item: Option<Value<'a>>,
     pub(super) part: Option<Value<'a>>,
@@ -32,9 +32,9 @@ impl<'a> Members<'a> {
                 "item" => members.item = Some(value),
                 "part" => members.part = Some(value),
                 "response" => members.response = Some(value),
-                "error" => members.error = Some(value).filter(|error| !is_nothing(*error)),
+                "error" => members.error = Some(value).filter(|error| !is_null_or_empty(*error)),
                 "type" | "sequence_number" | "item_id" | "obfuscation" | "logprobs" => {}
-                // The tool's, which the item has as well; an error's without an object around it.
+                // Of the tool, also in the item; of an error without an object around it.
                 "name" | "message" | "code" | "param" => {}
                 "copilot_usage" | "timings" => {}
                 _ => sink(Delta::Unknown { parent: "", name: name.into() }),
@@ -44,7 +44,7 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Those of an item.
+/// The members of an item.
 #[derive(Default)]
 pub(super) struct Item<'a> {
     pub(super) id: Option<Cow<'a, str>>,
@@ -83,13 +83,12 @@ impl<'a> Item<'a> {
         CallDelta { index: Some(index), id, name: self.name.as_deref(), ..CallDelta::default() }
     }
 
-    /// Whether it says itself that it is whole.
+    /// Whether its status is `completed`.
     pub(super) fn is_completed(&self) -> bool {
         self.status.as_deref() == Some("completed")
     }
 
-    /// Whether it is whole now that it is done; `None` if that is left open. So it is where a program
-    /// of the model's makes the call.
+    /// Whether the finished item is complete; `None` if unknown, as for calls made by one of the model's programs.
     pub(super) fn is_whole(&self) -> Option<bool> {
         match self.status.as_deref() {
             None | Some("completed") => Some(true),

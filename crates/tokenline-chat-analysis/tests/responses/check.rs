@@ -195,7 +195,7 @@ fn warnings() {
         ]
     );
     let fenced = format!("Here it is:\n```json\n{EXAMPLE_JSON}```\n");
-    assert_eq!(check(&fenced).unwrap().warnings, [AnalysisWarning::NotAlone]);
+    assert_eq!(check(&fenced).unwrap().warnings, [AnalysisWarning::SurroundingText]);
     let thought = format!("<think>\n{{\"response\": 1}}\n</think>\n{}", answer());
     assert_eq!(check(&thought).unwrap().warnings, []);
 }

@@ -4,13 +4,13 @@ mod bounds;
 mod calls;
 #[path = "../common/mod.rs"]
 mod common;
+mod diagnostics;
 mod ends;
 mod errors;
-mod findings;
-mod lost;
 mod markup;
 mod rules;
 mod shapes;
+mod unreadable;
 
 use common::{Seen, at_every_cut, parser};
 use tokenline_core::{Code, Severity, json};
