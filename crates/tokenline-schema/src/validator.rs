@@ -117,7 +117,11 @@ impl SchemaOptions {
             return Err(error);
         }
         let schema = &*schema.as_schema()?;
-        let draft = Draft::default().detect(schema);
+        // A resource may define a dialect of its own, which is read by the rules of the latest draft.
+        let draft = match Draft::default().detect(schema) {
+            Draft::Unknown => Draft::default(),
+            draft => draft,
+        };
         let mut document = Document::new(schema.clone(), draft);
         document.resources = Resources::new(&self.resources, &document.base_uri());
         // Before compiling it, which may also follow all paths.
