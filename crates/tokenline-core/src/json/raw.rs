@@ -74,7 +74,10 @@ impl Raw {
     ///
     /// If the value does not fit the type.
     pub fn deserialize<T: DeserializeOwned>(&self) -> Result<T, DeserializeError> {
-        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is not general over lifetimes")]
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method is not general over lifetimes"
+        )]
         self.with_value(|value| value.deserialize())
     }
 
@@ -84,7 +87,10 @@ impl Raw {
     ///
     /// If a number is beyond the range of `f64`.
     pub fn to_value(&self) -> Result<serde_json::Value, DeserializeError> {
-        #[expect(clippy::redundant_closure_for_method_calls, reason = "the method is not general over lifetimes")]
+        #[expect(
+            clippy::redundant_closure_for_method_calls,
+            reason = "the method is not general over lifetimes"
+        )]
         self.with_value(|value| value.to_value())
     }
 }

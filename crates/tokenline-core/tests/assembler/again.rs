@@ -2,7 +2,9 @@
 
 use tokenline_core::{CallDelta, CompletedBy, Options, Release, ToolCallAssembler};
 
-use crate::{Abort, Finish, FinishItem, Wire, at, check, check_at_finish, drain, more, of, run, run_with, whole};
+use crate::{
+    Abort, Finish, FinishItem, Wire, at, check, check_at_finish, drain, more, of, run, run_with, whole,
+};
 
 #[test]
 fn a_call_that_comes_again_is_one_call() {
@@ -71,7 +73,10 @@ fn arguments_may_come_at_once_or_once_more() {
     check(&[header, at(0, "", "", r#"{"x""#), whole(0, "", "", r#"{"x":1}"#), stop], once);
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", "{ \"x\": 1 }"), stop], once);
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "", "", ""), stop], once);
-    check(&[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "a", "f", r#"{"x":1} "#), stop, Finish], once);
+    check(
+        &[header, at(0, "", "", r#"{"x":1}"#), stop, whole(0, "a", "f", r#"{"x":1} "#), stop, Finish],
+        once,
+    );
     // The id may have changed.
     check(&[header, at(0, "", "", r#"{"x":1}"#), whole(0, "b", "f", r#"{"x":1}"#), stop, Finish], once);
     for (before, after) in

@@ -119,8 +119,13 @@ fn the_end_may_come_twice_and_early() {
 
 #[test]
 fn an_item_that_has_stopped_is_released() {
-    let wire =
-        [at(0, "a", "f", "{\"x\":"), at(1, "b", "g", "{}"), FinishItem(1), at(0, "", "", "1}"), FinishItem(0)];
+    let wire = [
+        at(0, "a", "f", "{\"x\":"),
+        at(1, "b", "g", "{}"),
+        FinishItem(1),
+        at(0, "", "", "1}"),
+        FinishItem(0),
+    ];
     check(&wire, &["b:g {} item_stop", "a:f {\"x\":1} item_stop"]);
     // The end of the response does not release it again.
     check(

@@ -48,7 +48,10 @@ fn calls_are_validated() {
     ] {
         assert_eq!(report(&tools, name, parameters), expected, "{name} {parameters}");
     }
-    assert_eq!(report(&ToolSet::default(), "x", "{}"), "unknown_tool |  |  | no such tool: no tools are defined");
+    assert_eq!(
+        report(&ToolSet::default(), "x", "{}"),
+        "unknown_tool |  |  | no such tool: no tools are defined"
+    );
 }
 
 #[test]
