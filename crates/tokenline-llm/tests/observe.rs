@@ -1,4 +1,4 @@
-//! What answers count and tell, and what they never do.
+//! What responses count and log, and what they never do.
 
 mod common;
 #[path = "../../tokenline-codec/tests/common/observed.rs"]
@@ -15,7 +15,7 @@ use tokenline_llm::{Provider, ResponseEvent, ResponseStream, TextMode};
 use tracing::level_filters::LevelFilter;
 
 type Piece = Result<Vec<u8>, &'static str>;
-type Answer = ResponseStream<stream::Iter<std::vec::IntoIter<Piece>>>;
+type Response = ResponseStream<stream::Iter<std::vec::IntoIter<Piece>>>;
 
 const DONE: &str = "data: [DONE]\n\n";
 const ERROR: &str = "data: {\"error\":{\"message\":\"SECRET-VALUE\"}}\n\n";
@@ -24,8 +24,8 @@ fn pieces(wire: &[u8]) -> Vec<Piece> {
     wire.chunks(61).map(|piece| Ok(piece.to_vec())).collect()
 }
 
-/// An OpenAI chat whose wire is this, and the source's error after it if there is one.
-fn answer(wire: &[&str], error: Option<&'static str>) -> Answer {
+/// An OpenAI chat response with this wire, followed by the source's error, if any.
+fn response(wire: &[&str], error: Option<&'static str>) -> Response {
     let pieces = pieces(wire.concat().as_bytes()).into_iter().chain(error.map(Err));
     ResponseStream::new(stream::iter(pieces.collect::<Vec<_>>()), parser(TextMode::Records))
 }
@@ -34,7 +34,7 @@ fn block_on<R>(future: impl Future<Output = R>) -> R {
     tokio::runtime::Builder::new_current_thread().build().expect("a runtime").block_on(future)
 }
 
-/// Takes all there is, and says how many there were.
+/// Consumes a stream, and returns the number of items.
 fn drain<S: Stream + Unpin>(mut stream: S) -> u64 {
     block_on(async {
         let mut count = 0;
@@ -47,7 +47,7 @@ fn drain<S: Stream + Unpin>(mut stream: S) -> u64 {
 }
 
 #[test]
-fn the_counts_of_every_fixture_are_those_of_its_report() {
+fn the_metrics_of_every_fixture_match_its_report() {
     for provider in Provider::ALL {
         for fixture in fixtures(*provider) {
             let wire = std::fs::read(&fixture).expect("it can be read");
@@ -55,9 +55,9 @@ fn the_counts_of_every_fixture_are_those_of_its_report() {
                 let parser = parser_of(*provider, text_as);
                 let mut events = 0;
                 let (report, seen) = observed(|| {
-                    let mut answer = ResponseStream::new(stream::iter(pieces(&wire)), parser);
-                    events = drain(&mut answer);
-                    answer.report().clone()
+                    let mut response = ResponseStream::new(stream::iter(pieces(&wire)), parser);
+                    events = drain(&mut response);
+                    response.report().clone()
                 });
                 let outcome = if report.is_complete() { "complete" } else { "incomplete" };
                 seen.assert_is(provider.as_str(), outcome, wire.len(), events, &report);
@@ -80,8 +80,8 @@ fn adaptors_count_nothing_twice() {
         [&text("Hm.\n{\"a\":1}\n{\"a\":x}\n"), &call("c1", "f", "{}"), &chunk("{}", "tool_calls"), DONE];
     let bytes = wire.concat().len();
     let ((), seen) = observed(|| {
-        drain(answer(&wire, None).records());
-        drain(answer(&wire, None).tool_calls().infallible());
+        drain(response(&wire, None).records());
+        drain(response(&wire, None).tool_calls().infallible());
     });
     assert_eq!(outcomes(&seen), [("complete", 2)]);
     let of_both = |name: &str| seen.metrics[&format!("tokenline_{name}{{source=openai-chat}}")];
@@ -94,19 +94,19 @@ fn adaptors_count_nothing_twice() {
 fn a_source_that_fails_is_counted_as_the_report_counts_it() {
     let open = text("{\"a\":1}\n{\"b\"");
     let (report, seen) = observed(|| {
-        let mut records = answer(&[&open], Some("reset")).records().infallible();
+        let mut records = response(&[&open], Some("reset")).records().infallible();
         drain(&mut records);
         records.report().clone()
     });
     assert_eq!((report.records(), report.rejected()), (1, 2), "truncated and incomplete");
-    // The fragment of text is an event as well.
+    // The piece of text is an event too.
     let events = seen.metrics["tokenline_events_total{source=openai-chat}"];
     seen.assert_is("openai-chat", "failed", open.len(), events, &report);
     assert_eq!(seen.lines("WARN"), 1);
     assert_eq!(seen.lines("tokenline: source failed source=\"openai-chat\""), 1, "{}", seen.log);
 
-    // The provider had come to its end before: what the connection does then is of no concern.
-    let seen = observed(|| drain(answer(&[DONE], Some("reset")))).1;
+    // The response had ended: later errors of the connection do not matter.
+    let seen = observed(|| drain(response(&[DONE], Some("reset")))).1;
     assert_eq!((outcomes(&seen), seen.find("rejected_total")), (vec![("complete", 1)], None));
 }
 
@@ -114,12 +114,12 @@ fn a_source_that_fails_is_counted_as_the_report_counts_it() {
 fn a_stream_that_is_closed_counts_what_its_report_counts() {
     let open = text("{\"a\":1}\n{\"b\"");
     let (report, seen) = observed(|| {
-        let mut answer = answer(&[&open, &text(":2}\n"), DONE], None);
-        let first = block_on(answer.next()).expect("the record");
+        let mut response = response(&[&open, &text(":2}\n"), DONE], None);
+        let first = block_on(response.next()).expect("the record");
         assert!(matches!(first, Ok(ResponseEvent::Record { .. })));
-        Pin::new(&mut answer).close();
-        drain(&mut answer);
-        answer.report().clone()
+        Pin::new(&mut response).close();
+        drain(&mut response);
+        response.report().clone()
     });
     assert_eq!((report.records(), report.rejected()), (1, 2), "truncated and incomplete");
     let of = |name: &str| seen.metrics[&format!("tokenline_{name}{{source=openai-chat}}")];
@@ -140,26 +140,26 @@ fn a_stream_ends_once() {
         ("failed", &[], Some("reset")),
     ];
     for (at, (outcome, wire, error)) in cases.iter().enumerate() {
-        let taken = observed(|| drain(answer(wire, *error))).1;
+        let taken = observed(|| drain(response(wire, *error))).1;
         assert_eq!(outcomes(&taken), [(*outcome, 1)], "case {at}");
-        let untaken = observed(|| drop(answer(wire, *error))).1;
+        let untaken = observed(|| drop(response(wire, *error))).1;
         assert_eq!(outcomes(&untaken), [("dropped", 1)], "case {at}");
         // As with `?`: dropped at the first error, if there is one.
-        let until_error = || answer(wire, *error).records().any(async |record| record.is_err());
+        let until_error = || response(wire, *error).records().any(async |record| record.is_err());
         let (is_error, tried) = observed(|| block_on(until_error()));
         assert_eq!(is_error, *outcome != "complete", "case {at}");
-        // The provider's error comes before what happens to the source after it.
+        // The provider's error comes before errors of the source.
         let outcome = if wire.contains(&ERROR) { "incomplete" } else { outcome };
         assert_eq!(outcomes(&tried), [(outcome, 1)], "case {at}");
     }
-    let first = observed(|| drop(block_on(answer(&[&one, DONE], None).records().next()))).1;
+    let first = observed(|| drop(block_on(response(&[&one, DONE], None).records().next()))).1;
     assert_eq!(outcomes(&first), [("dropped", 1)]);
 }
 
 #[test]
-fn at_info_only_what_went_wrong_with_the_whole_is_told() {
+fn at_info_only_failed_responses_are_logged() {
     let one = text("{\"a\":1}\n{\"a\":x}\n");
-    let told = |wire: &[&str]| observed_from(LevelFilter::INFO, || drain(answer(wire, None))).1.log;
+    let told = |wire: &[&str]| observed_from(LevelFilter::INFO, || drain(response(wire, None))).1.log;
     assert_eq!(told(&[&one, DONE]), "");
     let warned =
         |what: &str, code: &str| format!(" WARN tokenline: {what} source=\"openai-chat\" code=\"{code}\"\n");
@@ -167,7 +167,7 @@ fn at_info_only_what_went_wrong_with_the_whole_is_told() {
     assert_eq!(told(&[&one]), warned("stream incomplete", "stream_incomplete"));
 }
 
-/// Says in its findings what it must not.
+/// Puts private text into its messages.
 struct Blabs;
 
 impl ValidateCall for Blabs {
@@ -178,7 +178,7 @@ impl ValidateCall for Blabs {
     }
 }
 
-/// Every text of the wire is a secret, and every name that is not the provider's.
+/// Every text on the wire is a secret, and every name that is not the provider's.
 fn secrets() -> Vec<String> {
     let arguments = "{\"SECRET-VALUE\":\"SECRET-VALUE\"}";
     let lines = "SECRET-VALUE\n{\"SECRET-VALUE\":\"SECRET-VALUE\"}\n{\"a\":SECRET-VALUE}\n[\"SECRET-VALUE\"]\n\
@@ -200,7 +200,7 @@ fn secrets() -> Vec<String> {
 }
 
 #[test]
-fn nothing_of_the_input_is_told() {
+fn the_input_is_never_logged() {
     let end = [chunk("{}", "SECRET-VALUE"), ERROR.to_owned(), DONE.to_owned()];
     for (wire, error) in [
         (secrets(), None),
@@ -227,9 +227,9 @@ fn nothing_of_the_input_is_told() {
             assert_eq!(seen.find("secret"), None);
         }
     }
-    // The same is delivered, so it was there to be told.
+    // The input was delivered, so it could have been logged.
     let wire = secrets().concat();
-    let (events, seen) = observed(|| block_on(answer(&[&wire], None).collect::<Vec<_>>()));
+    let (events, seen) = observed(|| block_on(response(&[&wire], None).collect::<Vec<_>>()));
     let events: Vec<_> = events.into_iter().map(Result::unwrap).collect();
     let secret = events.iter().filter(|event| format!("{event:?}").contains("SECRET-VALUE")).count();
     assert!(secret > 10, "{events:?}");
@@ -238,7 +238,7 @@ fn nothing_of_the_input_is_told() {
 
 #[cfg(all(feature = "client", feature = "replay"))]
 #[test]
-fn a_request_is_told_as_opentelemetry_has_it_and_never_what_was_said() {
+fn a_request_is_logged_by_opentelemetry_conventions_without_its_texts() {
     use tokenline_llm::client::LlmClient;
     use tokenline_llm::replay::{Recording, ReplayServer};
     use tokenline_llm::request::ChatRequest;

@@ -1,4 +1,4 @@
-//! Warnings as events.
+//! Warnings as log events.
 
 mod common;
 
@@ -30,7 +30,7 @@ impl<'a> MakeWriter<'a> for Log {
 }
 
 #[test]
-fn what_was_not_delivered_is_logged_without_values() {
+fn rejects_are_logged_without_values() {
     let log = Log::default();
     let subscriber =
         tracing_subscriber::fmt().with_writer(log.clone()).without_time().with_ansi(false).finish();

@@ -1,6 +1,6 @@
-//! Every rule of the schema, on both sides of it, and what a schema cannot say.
+//! Every rule of the schema, from both sides, and the rules beyond it.
 
-use crate::common::{EXAMPLE_JSON, answer, with, without};
+use crate::common::{EXAMPLE_JSON, valid_response, with, without};
 use serde_json::{Value, json};
 use tokenline_chat_analysis::{
     AnalysisWarning, CheckError, RESPONSE_SCHEMA, RESPONSE_SCHEMA_TYPESCRIPT, check, review,
@@ -20,7 +20,7 @@ fn passes(text: &str) {
     }
 }
 
-/// That the rule of the schema is broken at the path, and nothing else is wrong.
+/// Checks that only this rule of the schema is violated, at this path.
 fn breaks(text: &str, path: &str, rule: &str) {
     let error = check(text).expect_err(text);
     let CheckError::Invalid(diagnostic) = &error else { panic!("{error:?}") };
@@ -32,7 +32,7 @@ fn breaks(text: &str, path: &str, rule: &str) {
     assert_eq!(review.response, None);
 }
 
-/// One-byte, two-byte, three-byte and four-byte characters, of which each counts once.
+/// Characters of one to four bytes, each counted once.
 const CHARACTERS: [&str; 4] = ["a", "é", "—", "🎓"];
 
 #[test]
@@ -45,7 +45,7 @@ fn lengths_count_characters() {
             breaks(&with(path, character.repeat(most + 1)), path, "maxLength");
         }
     }
-    // Of two UTF-16 units, spelled as such.
+    // Two UTF-16 units, written as escapes.
     let text = with("/response", "X").replace("\"X\"", &format!("\"{}\"", "\\ud83c\\udf93".repeat(10_000)));
     passes(&text);
 }
@@ -87,8 +87,8 @@ fn confidences() {
         ["0", "1", "0.0", "1.0", "0.90", "1.00", "-0", "1e0", "5E-1", "0.6000000000000000000000001", "1e-400"]
     {
         let text = with(CONFIDENCE, 0.123).replace("0.123", good);
-        let answer = check(&text).unwrap_or_else(|error| panic!("{good}: {error}")).response;
-        assert_eq!(answer.analysis.subjects[0].keywords[0].confidence.as_str(), good);
+        let response = check(&text).unwrap_or_else(|error| panic!("{good}: {error}")).response;
+        assert_eq!(response.analysis.subjects[0].keywords[0].confidence.as_str(), good);
     }
     for (bad, rule) in [
         ("-0.01", "minimum"),
@@ -103,7 +103,7 @@ fn confidences() {
 
 #[test]
 fn numbers_of_items() {
-    let subject = answer()["analysis"]["subjects"][0].clone();
+    let subject = valid_response()["analysis"]["subjects"][0].clone();
     passes(&with("/analysis/subjects", vec![subject.clone(); 3]));
     breaks(&with("/analysis/subjects", vec![subject; 4]), "/analysis/subjects", "maxItems");
     let keyword = json!({"term": "529-plan", "confidence": 1});
@@ -146,7 +146,7 @@ fn types() {
 }
 
 #[test]
-fn members_that_are_required() {
+fn required_members() {
     for path in [
         "/response",
         "/analysis",
@@ -182,7 +182,7 @@ fn warnings() {
         check(&with("/analysis/subjects", json!([]))).unwrap().warnings,
         [AnalysisWarning::NoSubjects]
     );
-    let mut more = answer();
+    let mut more = valid_response();
     more["x/y"] = json!(1);
     more["analysis"]["subjects"][0]["keywords"][0]["weight"] = json!(1);
     let warnings = check(&more.to_string()).unwrap().warnings;
@@ -190,18 +190,18 @@ fn warnings() {
     assert_eq!(
         told,
         [
-            "not part of the schema, passed over (at /x~1y)",
-            "not part of the schema, passed over (at /analysis/subjects/0/keywords/0/weight)",
+            "not part of the schema; ignored (at /x~1y)",
+            "not part of the schema; ignored (at /analysis/subjects/0/keywords/0/weight)",
         ]
     );
     let fenced = format!("Here it is:\n```json\n{EXAMPLE_JSON}```\n");
     assert_eq!(check(&fenced).unwrap().warnings, [AnalysisWarning::SurroundingText]);
-    let thought = format!("<think>\n{{\"response\": 1}}\n</think>\n{}", answer());
+    let thought = format!("<think>\n{{\"response\": 1}}\n</think>\n{}", valid_response());
     assert_eq!(check(&thought).unwrap().warnings, []);
 }
 
 #[test]
-fn a_review_tells_everything_with_its_place() {
+fn a_review_reports_all_errors_with_positions() {
     let text = "{\n  \"response\": \" \",\n  \"analysis\": {\n    \"subjects\": [\n      {\"name\": \"A\", \"description\": \"too short\",\n       \"keywords\": [{\"term\": \"b\", \"confidence\": 2}]}\n    ],\n    \"summaryUpdate\": 7\n  }\n}\n";
     let review = review(text);
     let told: Vec<_> = review.errors.iter().map(ToString::to_string).collect();
@@ -218,13 +218,13 @@ fn a_review_tells_everything_with_its_place() {
             "8:22: schema_violation: expected type string, found a number (at /analysis/summaryUpdate)",
         ]
     );
-    // A mere check ends with the first fault that it finds.
+    // A mere check ends with the first error.
     assert!(review.errors.contains(&check(text).unwrap_err()));
 }
 
 #[test]
-fn what_is_told_is_bounded() {
-    let mut more = answer();
+fn reports_are_bounded() {
+    let mut more = valid_response();
     for at in 0..1000 {
         more[format!("{at}-{}\u{1b}", "x".repeat(1000))] = json!(1);
     }
@@ -237,8 +237,8 @@ fn what_is_told_is_bounded() {
 }
 
 #[test]
-fn what_is_not_one_object_does_not_pass() {
-    let one = answer().to_string();
+fn anything_but_one_object_is_rejected() {
+    let one = valid_response().to_string();
     for text in [format!("{one}\n{one}"), format!("{one} {one}"), format!("[{one}]"), format!("- {one}")] {
         let error = check(&text).unwrap_err();
         assert!(matches!(error, CheckError::NotOneObject(_)), "{error:?}: {text}");
@@ -259,7 +259,7 @@ fn what_is_not_one_object_does_not_pass() {
 }
 
 #[test]
-fn messages_tell_nothing_of_the_answer() {
+fn messages_do_not_repeat_the_response() {
     for text in [
         with("/response", json!({"secret": "secret"})),
         with(NAME, "secret secret"),
@@ -278,7 +278,7 @@ fn messages_tell_nothing_of_the_answer() {
 
 /// The constant of the TypeScript module is the schema.
 #[test]
-fn typescript_says_the_same() {
+fn the_typescript_schema_is_the_same() {
     let module = RESPONSE_SCHEMA_TYPESCRIPT;
     let start = module.find("= {").unwrap() + 2;
     let end = module.find("} as const;").unwrap() + 1;

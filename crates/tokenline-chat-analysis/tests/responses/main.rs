@@ -1,4 +1,4 @@
-//! Chat answers with their analysis.
+//! Chat responses with their analysis.
 
 mod check;
 mod common;

@@ -1,15 +1,15 @@
-//! An answer that comes in pieces: any cut, the same; cut off, an error that has what was there.
+//! A response in pieces: the same at any cut; if cut off, an error with the received part.
 
 use std::convert::Infallible;
 
-use crate::common::{EXAMPLE_JSON, answer, with};
+use crate::common::{EXAMPLE_JSON, valid_response, with};
 use futures_util::{StreamExt, stream};
 use tokenline_chat_analysis::{
     AnalysisError, AnalysisEvent, AnalysisStream, CheckError, Checked, ConfidenceScore, Received,
     ResponseReader, check,
 };
 
-/// What the pieces yield: the text that was shown, piece by piece, and the end.
+/// The items of a reader: the shown pieces, and the end.
 fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Vec<String>, Result<Checked, CheckError>) {
     let mut reader = ResponseReader::new();
     let mut shown = Vec::new();
@@ -27,23 +27,23 @@ fn read<'a>(pieces: impl IntoIterator<Item = &'a str>) -> (Vec<String>, Result<C
     (shown, reader.finish())
 }
 
-fn answers() -> Vec<String> {
+fn replies() -> Vec<String> {
     let escapes = "A \\\"quoted\\\" word, a tab\\t, \\u00e9, \\ud83c\\udf93 and \\\\ in a row.\\n";
     vec![
-        answer().to_string(),
+        valid_response().to_string(),
         EXAMPLE_JSON.to_owned(),
         with("/response", "X").replace("\"X\"", &format!("\"{escapes}\"")),
         with("/response", "Ünïcödé — 🎓 日本語"),
         format!("Sure:\n```json\n{EXAMPLE_JSON}\n```\n"),
-        format!("Use {{curly}} braces: {}", answer()),
-        format!("As in [1]\n{}\n[2, 3]\n", answer()),
-        format!("<think>\nHm. {{\"response\": \"no\"}}\n</think>\n{}", answer()),
+        format!("Use {{curly}} braces: {}", valid_response()),
+        format!("As in [1]\n{}\n[2, 3]\n", valid_response()),
+        format!("<think>\nHm. {{\"response\": \"no\"}}\n</think>\n{}", valid_response()),
     ]
 }
 
 #[test]
 fn at_any_cut_the_same_is_shown() {
-    for text in answers() {
+    for text in replies() {
         let whole = check(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
         for cut in (0..=text.len()).filter(|at| text.is_char_boundary(*at)) {
             let (shown, end) = read([&text[..cut], &text[cut..]]);
@@ -70,22 +70,22 @@ fn the_response_is_shown_while_it_grows() {
     ]);
     assert_eq!(shown, ["A 529", " plan", "é ", "🎓 is", " it.", "", ""]);
     end.unwrap();
-    // Whatever the order of the members.
-    let mut late = answer().as_object().unwrap().clone();
+    // In any order of the members.
+    let mut late = valid_response().as_object().unwrap().clone();
     let response = late.remove("response").unwrap();
     late.insert("response".to_owned(), response);
     let text = serde_json::to_string(&late).unwrap();
     let (shown, end) = read([text.as_str()]);
     assert_eq!(shown.concat(), end.unwrap().response.response);
-    // Of others that are called so nothing is shown.
+    // Other members with this name are not shown.
     let inner = "{\"analysis\":{\"response\":\"no\",\"subjects\":[],\"summaryUpdate\":\"Nothing but savings.\"},\"response\":\"yes\"}";
     assert_eq!(read([inner]).0, ["yes"]);
 }
 
 #[test]
-fn what_is_cut_off_is_an_error_with_what_was_there() {
-    // A brace in the text is a fault of its own, if nothing follows it.
-    for text in answers().into_iter().filter(|text| !text.contains("{curly}")) {
+fn a_truncated_response_is_an_error_with_the_received_part() {
+    // A brace in the text is an error of its own, if nothing follows it.
+    for text in replies().into_iter().filter(|text| !text.contains("{curly}")) {
         let whole = check(&text).unwrap().response.response;
         let last = text.rfind('}').unwrap();
         for cut in (0..=last).filter(|at| text.is_char_boundary(*at)) {
@@ -107,7 +107,7 @@ fn what_is_cut_off_is_an_error_with_what_was_there() {
 }
 
 #[test]
-fn an_object_that_is_cut_before_its_first_member() {
+fn an_object_cut_off_before_its_first_member() {
     for cut in ["{", "{\n", "{ \n\n", "Sure:\n```json\n{\n"] {
         let error = check(cut).unwrap_err();
         assert!(matches!(error, CheckError::Truncated { .. }), "{error:?}");
@@ -116,7 +116,7 @@ fn an_object_that_is_cut_before_its_first_member() {
 }
 
 #[test]
-fn what_is_endless_ends() {
+fn endless_responses_are_rejected() {
     let mut reader = ResponseReader::new();
     let piece = "and so on ".repeat(1000);
     let error = (0..2000).find_map(|_| reader.push(&piece).err()).expect("an end");
@@ -129,9 +129,9 @@ fn pieces(text: &str, size: usize) -> Vec<Result<String, Infallible>> {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_stream_yields_the_text_and_then_the_answer() {
+async fn a_stream_yields_the_text_and_then_the_response() {
     let text = with("/response", "word ".repeat(1500));
-    // So many quiet pieces that one poll does not look at all of them.
+    // More silent pieces than one poll reads.
     let events: Vec<_> = AnalysisStream::new(stream::iter(pieces(&text, 1))).collect().await;
     let whole = check(&text).unwrap();
     let (last, texts) = events.split_last().unwrap();
@@ -147,34 +147,34 @@ async fn a_stream_yields_the_text_and_then_the_answer() {
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn a_source_that_fails_is_an_error_with_what_was_there() {
+async fn a_failed_source_is_an_error_with_the_received_part() {
     let source = stream::iter([
         Ok("{\"response\": \"A 529 "),
         Ok("plan\", \"ana"),
         Err("gone"),
         Ok("never asked for"),
     ]);
-    let mut answer = AnalysisStream::new(source);
-    assert_eq!(answer.next().await, Some(Ok(AnalysisEvent::Text("A 529 ".to_owned()))));
-    assert_eq!(answer.received().unwrap().response, "A 529 ");
-    assert_eq!(answer.next().await, Some(Ok(AnalysisEvent::Text("plan".to_owned()))));
-    let Some(Err(AnalysisError::Source { error, received })) = answer.next().await else { panic!() };
+    let mut reply = AnalysisStream::new(source);
+    assert_eq!(reply.next().await, Some(Ok(AnalysisEvent::Text("A 529 ".to_owned()))));
+    assert_eq!(reply.received().unwrap().response, "A 529 ");
+    assert_eq!(reply.next().await, Some(Ok(AnalysisEvent::Text("plan".to_owned()))));
+    let Some(Err(AnalysisError::Source { error, received })) = reply.next().await else { panic!() };
     assert_eq!((error, received.text.as_str()), ("gone", "{\"response\": \"A 529 plan\", \"ana"));
     assert_eq!(received.response, "A 529 plan");
-    assert_eq!(answer.next().await, None);
+    assert_eq!(reply.next().await, None);
 }
 
 #[tokio::test(flavor = "current_thread")]
-async fn the_first_fault_ends_a_stream() {
+async fn the_first_error_ends_a_stream() {
     let faulty = with("/analysis/summaryUpdate", "short");
     let text = "A 529 plan is a good start.".to_owned();
     let source = stream::iter([Ok::<_, Infallible>(faulty + "\n"), Ok("{}".to_owned())]);
-    let mut answer = AnalysisStream::new(source);
+    let mut reply = AnalysisStream::new(source);
     let mut events = Vec::new();
-    while let Some(event) = answer.next().await {
+    while let Some(event) = reply.next().await {
         events.push(event);
     }
-    // What came with it is shown.
+    // The text in the same piece is shown.
     let [shown, Err(AnalysisError::Check(CheckError::Invalid(_)))] = &events[..] else {
         panic!("{events:?}")
     };
@@ -190,8 +190,8 @@ fn confidences_keep_their_literals() {
     }
     assert_eq!(ConfidenceScore::try_from(0.5).unwrap().as_str(), "0.5");
     assert!(ConfidenceScore::try_from(f64::NAN).is_err() && ConfidenceScore::try_from(1.5).is_err());
-    let answer = check(EXAMPLE_JSON).unwrap().response;
-    let value = serde_json::to_value(&answer).unwrap();
+    let reply = check(EXAMPLE_JSON).unwrap().response;
+    let value = serde_json::to_value(&reply).unwrap();
     assert_eq!(value, serde_json::from_str::<serde_json::Value>(EXAMPLE_JSON).unwrap());
     let again: tokenline_chat_analysis::LlmResponse = serde_json::from_value(value).unwrap();
     assert_eq!(again.analysis.subjects[0].keywords[2].confidence.as_str(), "0.9");

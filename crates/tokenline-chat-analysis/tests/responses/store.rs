@@ -80,7 +80,7 @@ fn no_name_leads_out_of_the_folder() {
     }
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     assert_eq!(files(&root).len(), names.len() * names.len());
-    // Also where the file system does not tell capitals from small letters.
+    // Even if the file system ignores case.
     let mut lower: Vec<_> = files(&root).iter().map(|file| file.to_lowercase()).collect();
     lower.dedup();
     assert_eq!(lower.len(), names.len() * names.len());
@@ -93,8 +93,8 @@ fn names_that_cannot_be_files_are_errors() {
     for (topic, message, told) in [
         ("", "1", "the name of a topic is empty"),
         ("a", "", "the name of a message is empty"),
-        (&*"x".repeat(241), "1", "the name of a topic takes 241 bytes as a file, more than 240"),
-        ("a", &*"É".repeat(41), "the name of a message takes 246 bytes as a file, more than 240"),
+        (&*"x".repeat(241), "1", "the name of a topic needs 241 bytes as a file name, more than 240"),
+        ("a", &*"É".repeat(41), "the name of a message needs 246 bytes as a file name, more than 240"),
     ] {
         let error = store.store(topic, message, "<x/>").unwrap_err();
         assert!(matches!(error, StoreError::Name(_)));
@@ -105,13 +105,13 @@ fn names_that_cannot_be_files_are_errors() {
 }
 
 #[test]
-fn what_cannot_be_written_leaves_what_was_there() {
+fn a_failed_write_keeps_the_old_attachment() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::new(folder.path());
     fs::write(folder.path().join("topic"), "a file where the folder should be").unwrap();
     let error = store.store("topic", "1", "<x/>").unwrap_err();
     assert!(error.to_string().starts_with("cannot write "), "{error}");
-    // A folder where the file should be.
+    // A folder in place of the file.
     fs::create_dir_all(folder.path().join("other/1.xml/x")).unwrap();
     assert!(store.store("other", "1", "<x/>").is_err());
     assert!(store.load("other", "1").is_err());
@@ -120,7 +120,7 @@ fn what_cannot_be_written_leaves_what_was_there() {
 }
 
 #[test]
-fn readers_see_a_whole_attachment_or_none() {
+fn readers_see_a_complete_attachment_or_none() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::new(folder.path());
     let is_over = AtomicBool::new(false);
@@ -147,7 +147,7 @@ fn readers_see_a_whole_attachment_or_none() {
 }
 
 #[test]
-fn what_is_too_large_is_not_loaded() {
+fn large_files_are_not_loaded() {
     let folder = tempfile::tempdir().unwrap();
     let store = FileStore::new(folder.path());
     store.store("t", "m", "<a/>").unwrap();
@@ -156,5 +156,5 @@ fn what_is_too_large_is_not_loaded() {
     assert_eq!(store.load("t", "m").unwrap().unwrap().len(), 64 << 20);
     file.set_len((64 << 20) + 1).unwrap();
     let error = store.load("t", "m").unwrap_err();
-    assert!(error.to_string().ends_with("m.xml: the attachment has more than 64 MiB, the limit"), "{error}");
+    assert!(error.to_string().ends_with("m.xml: the attachment exceeds the limit of 64 MiB"), "{error}");
 }

@@ -55,7 +55,7 @@ fn a_check_reports_every_position_and_rule() {
             ":1:54: schema_violation: does not match the pattern \"^[a-z0-9]+(-[a-z0-9]+)*$\" (at /analysis/subjects/0/name) (rule /properties/analysis/properties/subjects/items/properties/name/pattern)",
             ":2:10: schema_violation: expected type boolean, found a number (at /analysis/subjects/0/isNew) (rule /properties/analysis/properties/subjects/items/properties/isNew/type)",
             ":2:48: schema_violation: fewer characters than minLength 10: has 6 (at /analysis/summaryUpdate) (rule /properties/analysis/properties/summaryUpdate/minLength)",
-            ": warning: not part of the schema, passed over (at /analysis/mood)",
+            ": warning: not part of the schema; ignored (at /analysis/mood)",
         ]
     );
     let warned = tokenline(
@@ -69,7 +69,7 @@ fn a_check_reports_every_position_and_rule() {
     let cut = tokenline(&["chat-analysis", "check"], &JSON[..60]);
     assert_eq!((cut.code, cut.err.contains("truncated")), (1, true), "{}", cut.err);
     let none = tokenline(&["chat-analysis", "check"], "");
-    assert_eq!((none.code, &*none.err), (1, "stdin: the answer holds no JSON object\n"));
+    assert_eq!((none.code, &*none.err), (1, "stdin: the response contains no JSON object\n"));
     assert_eq!(tokenline(&["chat-analysis", "check", "no/such/file"], "").code, 3);
 }
 
@@ -85,7 +85,7 @@ fn a_response_is_extracted_from_a_providers_body() {
         tokenline(&["chat-analysis", "check", "--from", "ollama"], at_once.replace("\"stop\"", "\"length\""));
     assert_eq!(
         (cut.code, &*cut.err),
-        (1, "stdin: the response may be incomplete: the provider ended it with `length`\n")
+        (1, "stdin: the answer may not be whole: the provider ended it with `length`\n")
     );
     let open = tokenline(
         &["chat-analysis", "check", "--from", "ollama"],
@@ -101,9 +101,9 @@ fn a_response_is_extracted_from_a_providers_body() {
 #[test]
 fn an_endless_input_is_not_read_to_its_end() {
     let run = tokenline(&["chat-analysis", "check"], " ".repeat(9 << 20));
-    assert_eq!((run.code, &*run.err), (1, "stdin: the answer is larger than any that passes\n"));
+    assert_eq!((run.code, &*run.err), (1, "stdin: the response exceeds the limit of 8 MiB\n"));
     let run = tokenline(&["chat-analysis", "from-xml"], " ".repeat(9 << 20));
-    assert_eq!((run.code, &*run.err), (1, "stdin: the answer is larger than any that passes\n"));
+    assert_eq!((run.code, &*run.err), (1, "stdin: the response exceeds the limit of 8 MiB\n"));
 }
 
 #[test]
@@ -127,7 +127,7 @@ fn invalid_responses_are_not_converted() {
     assert_eq!((control.code, &*control.out), (1, ""));
     assert_eq!(
         control.err,
-        "stdin: XML cannot hold the character U+0007, character 1 of the text (at /response)\n"
+        "stdin: XML cannot represent the character U+0007, character 1 of the text (at /response)\n"
     );
     let xml = tokenline(
         &["chat-analysis", "from-xml"],
@@ -174,7 +174,7 @@ fn a_response_is_requested_and_stored() {
     let shown = |run: &str| response.starts_with(run.trim_end()) && run.len() > 200;
     let cut = run("cut");
     assert_eq!((cut.code, shown(&cut.out)), (1, true), "{}", cut.out);
-    assert_eq!(cut.err, "cut: the response may be incomplete: the provider ended it with `length`\n");
+    assert_eq!(cut.err, "cut: the answer may not be whole: the provider ended it with `length`\n");
     let bad = run("bad");
     assert_eq!((bad.code, shown(&bad.out)), (1, true), "{}", bad.out);
     assert!(

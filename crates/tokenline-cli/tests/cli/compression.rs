@@ -116,6 +116,6 @@ fn decompression_bombs_use_bounded_memory() {
     for bomb in bombs {
         let run = validate_within(256 << 20, &bomb);
         assert_eq!(run.code, 1, "{}", run.err);
-        assert_eq!(run.out, "stdin:1:1: invalid_json: the line is longer than the limit of 8388608 bytes\n");
+        assert_eq!(run.out, "stdin:1:1: invalid_json: the line exceeds the limit of 8388608 bytes\n");
     }
 }

@@ -1,4 +1,4 @@
-//! A line is too long because of its length, however it is read and whatever else is wrong with it.
+//! A long line is rejected for its length, however it is read and whatever else is wrong with it.
 
 use crate::common::{conversation, validate};
 use proptest::collection::vec;
@@ -8,7 +8,7 @@ use tokenline_core::Limits;
 
 const MARK: &[u8] = "\u{feff}".as_bytes();
 
-/// Number and offset of each line that is beyond the limit, its end and a byte order mark not counted.
+/// Number and offset of each line above the limit, not counting its end and a byte order mark.
 fn too_long(input: &[u8], limit: usize) -> Vec<(u64, u64)> {
     let mut all = Vec::new();
     let mut at = if input.starts_with(MARK) { MARK.len() } else { 0 };
@@ -31,7 +31,7 @@ fn check(input: &[u8], limit: usize) {
 }
 
 #[test]
-fn whatever_else_is_wrong_with_a_line_that_is_too_long_it_is_that() {
+fn the_length_of_a_line_takes_precedence_over_other_errors() {
     let inputs: [&[u8]; 15] = [
         b"{\"a\":x}",
         b"[1,2,3]\n{}",

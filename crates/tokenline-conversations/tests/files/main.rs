@@ -1,4 +1,4 @@
-//! Files of conversations and records, good and bad.
+//! Files of conversations and records, valid and invalid.
 
 mod common;
 mod limits;

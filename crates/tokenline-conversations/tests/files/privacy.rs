@@ -1,4 +1,4 @@
-//! What a line says is nobody's business.
+//! Reports do not repeat the content of lines.
 
 use crate::common::{conversation, lines, validate};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tokenline_core::Limits;
 
 const SECRET: &str = "s3cr3t";
 
-/// All ways to put something else in one place of a value.
+/// The value with other content in one place, for all places.
 fn planted(value: &Value) -> Vec<Value> {
     let mut all = vec![json!(SECRET), json!({SECRET: SECRET}), json!([SECRET]), json!([{SECRET: [SECRET]}])];
     match value {
@@ -42,11 +42,11 @@ fn planted(value: &Value) -> Vec<Value> {
 }
 
 #[test]
-fn no_report_repeats_what_a_line_says() {
+fn no_report_repeats_the_content_of_a_line() {
     let mut all = Vec::new();
     for (number, value) in planted(&conversation("c")).into_iter().enumerate() {
         let text = value.to_string();
-        // As it is; cut within; doubled; with bad bytes, names twice, and more behind.
+        // Unchanged; truncated; repeated; with invalid bytes, repeated names, and trailing text.
         all.push(text.clone().into_bytes());
         all.push(text.as_bytes()[..text.len() - 1 - number % 7].to_vec());
         all.push(text.replace("\"s3cr3t\"", "s3cr3t").into_bytes());

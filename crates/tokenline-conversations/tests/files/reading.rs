@@ -8,7 +8,7 @@ use tokenline_conversations::{ConversationValidator, Profile};
 use tokenline_core::Limits;
 
 #[test]
-fn who_cannot_be_told_ends_it() {
+fn a_failed_callback_ends_the_validation() {
     let full = || std::io::Error::other("the disk is full");
     for jobs in [1, 2] {
         let mut validator =
@@ -22,12 +22,12 @@ fn who_cannot_be_told_ends_it() {
 }
 
 #[test]
-fn errors_of_every_kind_at_the_edges_of_blocks_are_the_same_for_any_number_of_threads() {
+fn errors_at_block_boundaries_are_the_same_for_any_number_of_threads() {
     let mut input = Vec::new();
     let kinds: [&[u8]; 7] =
         [b"{\"a\"", b"[1]", b"{\"user_id\":1}", b"\xff\xfe", b"", b"  ", b"{\"a\":1,\"a\":2}"];
     let mut number = 0_u64;
-    // Lines of many lengths, so that block after block ends at another place of one.
+    // Lines of many lengths, so that blocks end at different places.
     while input.len() < 3_000_000 {
         number += 1;
         let id = format!("c{}", number % 900);
@@ -60,7 +60,7 @@ fn errors_of_every_kind_at_the_edges_of_blocks_are_the_same_for_any_number_of_th
     }
 }
 
-/// What each read gives: bytes, and how many it says that these are.
+/// The bytes of each read, and the length it reports.
 struct Reads(std::vec::IntoIter<std::io::Result<(Vec<u8>, usize)>>);
 
 impl Read for Reads {
@@ -71,8 +71,11 @@ impl Read for Reads {
     }
 }
 
-/// How it ended, and the lines that were told before.
-fn told(jobs: usize, reads: Vec<std::io::Result<(Vec<u8>, usize)>>) -> (std::io::Result<()>, Vec<Vec<u8>>) {
+/// The result, and the invalid lines reported before.
+fn invalid_lines(
+    jobs: usize,
+    reads: Vec<std::io::Result<(Vec<u8>, usize)>>,
+) -> (std::io::Result<()>, Vec<Vec<u8>>) {
     let mut told = Vec::new();
     let mut validator = ConversationValidator::new(Profile::Open).jobs(jobs).on_invalid(|invalid| {
         told.push(invalid.line.to_vec());
@@ -84,15 +87,15 @@ fn told(jobs: usize, reads: Vec<std::io::Result<(Vec<u8>, usize)>>) -> (std::io:
 }
 
 #[test]
-fn what_ended_or_failed_is_not_read_again_and_what_came_before_is_told() {
+fn an_ended_or_failed_source_is_not_read_again_and_earlier_lines_are_reported() {
     let line = || Ok((b"bad\n".to_vec(), 4));
     let failure = || Err(std::io::Error::other("a bad block"));
     for jobs in [1, 2, 8] {
-        let (ended, lines) = told(jobs, vec![line(), Ok((Vec::new(), 0)), failure()]);
+        let (ended, lines) = invalid_lines(jobs, vec![line(), Ok((Vec::new(), 0)), failure()]);
         assert!(ended.is_ok() && lines.len() == 1, "{jobs} jobs: {lines:?}");
         for before in [0, 1, 5, 100] {
             let reads = (0..before).map(|_| line()).chain([failure(), line()]).collect();
-            let (ended, lines) = told(jobs, reads);
+            let (ended, lines) = invalid_lines(jobs, reads);
             assert_eq!(ended.expect_err("it fails").to_string(), "a bad block");
             assert_eq!(lines, vec![b"bad"; before], "{jobs} jobs");
         }
@@ -100,19 +103,19 @@ fn what_ended_or_failed_is_not_read_again_and_what_came_before_is_told() {
 }
 
 #[test]
-fn a_source_that_claims_too_much_shows_nothing_of_a_block_before() {
+fn a_source_that_reports_too_many_bytes_exposes_no_earlier_block() {
     let block = b"secret ".repeat(128 * 1024 / 7 + 1);
     let (first, second) = (block[..128 * 1024].to_vec(), b"\n".to_vec());
     for (jobs, claim) in [(1, 128 * 1024 + 1), (1, usize::MAX), (2, 128 * 1024 + 1), (8, usize::MAX)] {
         let reads = [(first.clone(), 128 * 1024), (second.clone(), 1), (b"z\n".to_vec(), claim)];
-        let (ended, lines) = told(jobs, reads.into_iter().map(Ok).collect());
-        assert!(ended.expect_err("it fails").to_string().contains("claims"));
+        let (ended, lines) = invalid_lines(jobs, reads.into_iter().map(Ok).collect());
+        assert!(ended.expect_err("it fails").to_string().contains("more bytes than requested"));
         assert_eq!(lines.iter().map(Vec::len).collect::<Vec<_>>(), [128 * 1024], "{jobs} jobs");
     }
 }
 
 #[test]
-fn lines_beyond_a_mebibyte_are_checked_in_their_turn() {
+fn lines_above_a_mebibyte_are_checked_in_order() {
     let long = |id: &str, length: usize| {
         with(id, "messages", json!([{"role": "user", "content": "x".repeat(length)}])).to_string()
     };

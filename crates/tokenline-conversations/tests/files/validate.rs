@@ -1,4 +1,4 @@
-//! What the contract says of each line.
+//! The contract, line by line.
 
 use crate::common::{conversation, errors, lines, report, validate, with, without};
 use serde_json::json;
@@ -32,7 +32,7 @@ fn a_valid_dataset_has_the_reports_fields_and_no_others() {
 }
 
 #[test]
-fn an_error_says_where_and_which_rule() {
+fn an_error_has_position_and_rule() {
     let found = report(lines([conversation("c1"), with("c2", "user_id", json!(7))]));
     let error = serde_json::to_value(&found.errors[0]).expect("JSON");
     let first = conversation("c1").to_string().len() + 1;
@@ -49,7 +49,7 @@ fn an_error_says_where_and_which_rule() {
 }
 
 #[test]
-fn each_way_to_be_no_json_is_an_error_of_its_line_alone() {
+fn invalid_json_of_any_kind_affects_only_its_line() {
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(200), "]".repeat(200));
     let bad: Vec<Vec<u8>> = vec![
         b"{\"conversation_id\":".to_vec(),
@@ -106,16 +106,16 @@ fn each_way_to_be_no_json_is_an_error_of_its_line_alone() {
 }
 
 #[test]
-fn what_is_json_and_no_object_has_a_code_of_its_own() {
+fn json_that_is_not_an_object_has_its_own_code() {
     let found = report("[]\n1\n\"x\"\nnull\ntrue\n[{\"a\":1}]\n");
     let expected: Vec<_> = (1..=6).map(|line| (line, "non_object_line")).collect();
     assert_eq!(errors(&found), expected);
-    // What is no JSON is that first.
+    // Malformed JSON takes precedence.
     assert_eq!(errors(&report("[1,\n")), [(1, "invalid_json")]);
 }
 
 #[test]
-fn the_first_fault_of_a_line_counts() {
+fn only_the_first_error_of_a_line_is_reported() {
     let faults = [
         (without("c", "conversation_id"), "", "/required"),
         (without("c", "user_id"), "", "/required"),
@@ -160,7 +160,7 @@ fn the_first_fault_of_a_line_counts() {
     for (error, (line, path, rule)) in found.errors.iter().zip(&faults) {
         assert_eq!((&*error.instance_path, &*error.rule), (*path, *rule), "{line}");
     }
-    // Two faults: the first in the text.
+    // Two errors: the first one in the text.
     let both = r#"{"user_id":1,"conversation_id":2,"messages":[]}"#;
     assert_eq!(report(both).errors[0].instance_path, "/user_id");
 }
@@ -176,7 +176,7 @@ fn the_top_is_open_or_closed_and_messages_are_closed() {
 }
 
 #[test]
-fn the_check_is_the_schemas() {
+fn the_check_agrees_with_the_schema() {
     let values = [
         json!("x"),
         json!(1),
@@ -208,7 +208,7 @@ fn the_check_is_the_schemas() {
 }
 
 #[test]
-fn ids_are_unique_and_an_invalid_line_reserves_none() {
+fn ids_are_unique_and_invalid_lines_reserve_none() {
     let bad = with("c1", "user_id", json!(1));
     let found =
         report(lines([bad, conversation("c1"), conversation("c2"), conversation("c1"), conversation("c1")]));
@@ -219,14 +219,14 @@ fn ids_are_unique_and_an_invalid_line_reserves_none() {
     assert_eq!((found.valid_conversation_count, found.unique_conversation_id_count), (2, 2));
     assert_eq!((found.duplicate_conversation_id_count, found.invalid_line_count), (2, 3));
     assert_eq!((found.summary.conversation_count, found.summary.message_count), (2, 4));
-    // One id, however it is written.
+    // The same id in another spelling.
     let escaped = conversation("c1").to_string().replace("\"c1\"", "\"\\u0063\\u0031\"");
     let found = report(lines([conversation("c1").to_string(), escaped.clone()]));
     assert_eq!(errors(&found), [(2, "duplicate_conversation_id")]);
     let error = &found.errors[0];
     assert_eq!(error.instance_path, "/conversation_id");
     assert_eq!(error.column as usize, escaped.find("\"\\u0063").expect("there") + 1);
-    // Users may come again.
+    // User ids may repeat.
     let other = with("c2", "user_id", json!("u2"));
     assert_eq!(report(lines([conversation("c1"), conversation("c3"), other])).summary.unique_user_count, 2);
 }
@@ -239,7 +239,7 @@ fn nothing_is_an_error_of_line_0() {
         assert_eq!((found.error_count, found.invalid_line_count, found.is_valid), (1, 0, false));
         assert_eq!((found.summary.avg_turn_count, found.summary.min_turn_count), (0.0, 0));
     }
-    // There is something, though it is bad.
+    // Not empty, although invalid.
     let found = report("x\n");
     assert_eq!(errors(&found), [(1, "invalid_json")]);
     assert_eq!(found.summary.avg_turn_count, 0.0);
@@ -265,7 +265,7 @@ fn lines_are_counted_as_editors_count_them() {
 }
 
 #[test]
-fn a_line_that_is_too_long_is_an_error_of_that_line() {
+fn a_long_line_affects_only_itself() {
     let good = |id: &str| conversation(id).to_string();
     let limit = good("c1").len();
     let limits = Limits { line_bytes: limit, ..Limits::default() };
@@ -300,7 +300,7 @@ fn a_line_that_is_too_long_is_an_error_of_that_line() {
 }
 
 #[test]
-fn errors_beyond_the_most_are_counted() {
+fn errors_beyond_the_limit_are_counted() {
     let input = "x\n".repeat(7);
     for (most, named) in [(0, 0), (3, 3), (100, 7)] {
         let mut validator = ConversationValidator::new(Profile::Open).max_errors(most).jobs(2);
@@ -315,7 +315,7 @@ fn errors_beyond_the_most_are_counted() {
 }
 
 #[test]
-fn advice_is_counted_and_no_error() {
+fn warnings_are_counted_and_are_not_errors() {
     let odd =
         with("c1", "messages", json!([{"role": "system", "content": "a"}, {"role": "tool", "content": ""}]));
     let found = report(lines([odd, without("c2", "metadata")]));
@@ -347,7 +347,7 @@ fn several_inputs_are_one_dataset() {
 }
 
 #[test]
-fn records_fit_any_schema_or_are_named() {
+fn records_are_validated_against_any_schema() {
     let schema = json!({"properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]});
     let mut validator = RecordValidator::new(SchemaValidator::new(&schema).expect("a schema")).jobs(2);
     validator

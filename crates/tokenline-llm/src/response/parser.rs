@@ -307,7 +307,7 @@ impl<T> ResponseParser<T> {
     }
 }
 
-// // State of the response beside its events.
+// State of the response in addition to its events.
 impl<T> ResponseParser<T> {
     /// Whether the response is complete, as far as its events are taken: a finish reason for every choice that has
     /// begun, or the end of the provider's stream, and no error. Never if the response was [ended

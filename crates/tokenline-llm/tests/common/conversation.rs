@@ -1,11 +1,11 @@
-//! Providers that refuse the next turn without what they attached to the one before.
+//! Providers that reject the next turn without the data they attached to the previous one.
 
 use super::Provider;
 
-/// The turns with parallel calls; the one behind them is text alone.
+/// The turns with parallel calls; the turn after them is text only.
 pub const TURNS: usize = 3;
 
-/// What only the provider can read, in the turn of this number: not even its escapes may change.
+/// Opaque data in the turn with this number: even its escapes must not change.
 fn opaque(turn: usize, which: usize) -> String {
     format!(r"EqQB{turn}{which}\/+w\u003d\u003d")
 }
@@ -14,7 +14,7 @@ fn sse(payloads: &[String]) -> String {
     payloads.iter().map(|payload| format!("data: {payload}\n\n")).collect()
 }
 
-/// A turn with reasoning and two parallel calls; the third is text alone.
+/// A turn with reasoning and two parallel calls; the third turn is text only.
 fn anthropic(turn: usize) -> String {
     let mut payloads =
         vec![r#"{"type":"message_start","message":{"role":"assistant","content":[]}}"#.to_owned()];
@@ -96,7 +96,7 @@ fn reasoning_item(turn: usize) -> String {
     )
 }
 
-/// What the request after the turn has to have, in this order.
+/// The strings that the request after the turn must contain, in this order.
 fn wanted(provider: Provider, turn: usize) -> Vec<String> {
     let (first, second) = (opaque(turn, 0), opaque(turn, 1));
     match provider {
@@ -121,7 +121,7 @@ fn wanted(provider: Provider, turn: usize) -> Vec<String> {
     }
 }
 
-/// The response of this turn, from 0.
+/// The response of this turn, counted from 0.
 pub fn response(provider: Provider, turn: usize) -> String {
     match provider {
         Provider::Anthropic if turn >= TURNS => sse(&[
@@ -145,7 +145,7 @@ pub fn response(provider: Provider, turn: usize) -> String {
     }
 }
 
-/// What the request of this turn ought to have in it, and has not.
+/// The first required string that the request of this turn lacks.
 pub fn missing(provider: Provider, turn: usize, request: &str) -> Option<String> {
     let mut rest = request;
     for wanted in (0..turn.min(TURNS)).flat_map(|turn| wanted(provider, turn)) {

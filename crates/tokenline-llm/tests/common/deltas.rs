@@ -1,11 +1,11 @@
-//! What the decoder of a provider makes of events, without a parser around it.
+//! The deltas of provider decoders, without a parser.
 
 use tokenline_core::Limits;
 use tokenline_core::sse::{SseDecoder, SseItem};
 use tokenline_llm::providers::{EventDecoder, EventStreamDecoder};
 use tokenline_llm::{Delta, Provider};
 
-/// A delta in a few words, and its text.
+/// A short description of a delta, and its text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Logged {
     what: String,
@@ -43,7 +43,7 @@ fn describe(delta: &Delta<'_>) -> Logged {
     Logged { what, text: text.to_owned() }
 }
 
-/// A line for each delta; the pieces of a text are joined where nothing comes between them.
+/// One line per delta; consecutive pieces of a text are joined.
 pub fn lines(deltas: &[Logged]) -> Vec<String> {
     let mut joined: Vec<Logged> = Vec::new();
     for delta in deltas {
@@ -80,7 +80,7 @@ pub fn of_body(provider: Provider, body: &str) -> Vec<String> {
     lines(&deltas)
 }
 
-/// The deltas of server-sent events that arrive in these pieces.
+/// The deltas of server-sent events in these chunks.
 pub fn of_sse<'a>(provider: Provider, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Logged> {
     let (mut events, mut decoder) = (SseDecoder::default(), EventDecoder::new(provider, &Limits::default()));
     let mut deltas = Vec::new();
@@ -97,7 +97,7 @@ pub fn of_sse<'a>(provider: Provider, pieces: impl IntoIterator<Item = &'a [u8]>
     deltas
 }
 
-/// The deltas of an Amazon event stream that arrives in these pieces.
+/// The deltas of an Amazon event stream in these chunks.
 pub fn of_messages<'a>(provider: Provider, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Logged> {
     let limits = Limits::default();
     let (mut messages, mut decoder) =
@@ -120,7 +120,7 @@ pub fn of_messages<'a>(provider: Provider, pieces: impl IntoIterator<Item = &'a 
     deltas
 }
 
-/// Decodes whole, in pieces of several sizes, and in two at every cut; all must agree.
+/// Decodes at once, in chunks of several sizes, and in two at every cut; all results must agree.
 pub fn at_every_cut(
     wire: &[u8],
     decode: impl Fn(&mut dyn Iterator<Item = &[u8]>) -> Vec<Logged>,

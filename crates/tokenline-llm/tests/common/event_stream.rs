@@ -1,4 +1,4 @@
-//! Writes an Amazon event stream, as its servers do.
+//! Writes Amazon event streams as the servers do.
 
 /// A message of an event.
 pub fn event(name: &str, payload: &str) -> Vec<u8> {
@@ -13,7 +13,7 @@ pub fn exception(name: &str, payload: &str) -> Vec<u8> {
     message(&strings(&headers), payload.as_bytes())
 }
 
-/// Headers that are texts.
+/// String headers.
 pub fn strings(headers: &[(&str, &str)]) -> Vec<u8> {
     headers.iter().flat_map(|(name, value)| header(name, 7, &counted(value.as_bytes()))).collect()
 }
@@ -24,7 +24,7 @@ pub fn header(name: &str, kind: u8, value: &[u8]) -> Vec<u8> {
     [&[len], name.as_bytes(), &[kind], value].concat()
 }
 
-/// Bytes behind their length.
+/// Bytes prefixed with their length.
 pub fn counted(value: &[u8]) -> Vec<u8> {
     let len = u16::try_from(value.len()).expect("a short value");
     [&len.to_be_bytes(), value].concat()
@@ -46,12 +46,12 @@ pub fn crc32(bytes: &[u8]) -> u32 {
     !bytes.iter().fold(!0, |crc, byte| (0..8).fold(crc ^ u32::from(*byte), step))
 }
 
-/// The stream that these lines describe:
+/// The stream described by these lines:
 ///
-/// - `event NAME PAYLOAD` and `exception NAME PAYLOAD`, the payload may be missing;
+/// - `event NAME PAYLOAD` and `exception NAME PAYLOAD`, with an optional payload;
 /// - `error CODE TEXT`;
-/// - before either, `corrupt` (its checksum is wrong), `lost` (the checksum of its lengths is wrong), or `cut N` (its last
-///   N bytes are missing).
+/// - prefixed by `corrupt` (wrong checksum), `lost` (wrong checksum of the lengths), or `cut N` (without the last N
+///   bytes).
 pub fn stream(lines: &str) -> Vec<u8> {
     lines.lines().flat_map(line).collect()
 }
@@ -77,7 +77,7 @@ fn line(line: &str) -> Vec<u8> {
     }
 }
 
-/// The message with another byte at this place.
+/// Changes one byte of a message.
 fn flipped(mut message: Vec<u8>, place: fn(usize) -> usize) -> Vec<u8> {
     let at = place(message.len());
     message[at] ^= 1;

@@ -1,4 +1,4 @@
-//! The one helper behind every fixture: any cut, same events.
+//! The helper behind every fixture: any cut yields the same events.
 #![allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
 
 pub mod conversation;
@@ -11,7 +11,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Options, Report};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
-/// What a stream came to.
+/// The events and the report of a stream.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Seen {
     pub events: Vec<ResponseEvent<Raw>>,
@@ -28,7 +28,7 @@ pub fn parser_of(provider: Provider, text_as: TextMode) -> ResponseParser<Raw> {
     ResponseParser::new(provider, Options::lenient()).text_as(text_as).with_text_and_reasoning()
 }
 
-/// Decodes an answer that arrives in these pieces.
+/// Decodes a response in these chunks.
 pub fn decode<'a>(parser: &mut ResponseParser<Raw>, pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
     parser.reset();
     let mut events = Vec::new();
@@ -46,8 +46,8 @@ pub fn decode<'a>(parser: &mut ResponseParser<Raw>, pieces: impl IntoIterator<It
     Seen { events, is_complete, unknown: parser.unknown().to_string(), report: parser.report().clone() }
 }
 
-/// Decodes whole, in pieces of several sizes, and in two at every cut (or at 1,500 of them), with
-/// LF and with CRLF; all must agree.
+/// Decodes at once, in chunks of several sizes, and in two at every cut (or at 1,500 of them), with LF and with CRLF;
+/// all results must agree.
 pub fn at_every_cut(mut parser: ResponseParser<Raw>, input: &[u8]) -> Seen {
     let whole = decode(&mut parser, [input]);
     every_cut(&mut parser, input, &whole);
@@ -55,7 +55,7 @@ pub fn at_every_cut(mut parser: ResponseParser<Raw>, input: &[u8]) -> Seen {
     if crlf.len() > input.len() && !crlf.contains('\u{fffd}') {
         let with_crlf = decode(&mut parser, [crlf.as_bytes()]);
         every_cut(&mut parser, crlf.as_bytes(), &with_crlf);
-        // Findings about the wire count its bytes.
+        // Diagnostics of the wire count its bytes.
         let countless =
             |seen: &Seen| seen.summary().join("\n").replace(|char: char| char.is_ascii_digit(), "");
         assert_eq!(countless(&with_crlf), countless(&whole));
@@ -80,7 +80,7 @@ fn every_cut(parser: &mut ResponseParser<Raw>, input: &[u8], whole: &Seen) {
 }
 
 impl Seen {
-    /// A line an event, fragments joined at the end of it; without places.
+    /// One line per event, with text joined at the end; without positions.
     pub fn summary(&self) -> Vec<String> {
         let mut lines = Vec::new();
         let mut texts: Vec<(String, String)> = Vec::new();
@@ -111,7 +111,7 @@ impl Seen {
                 }
                 ResponseEvent::Note { diagnostic, .. } => lines.push(format!("note {}", diagnostic.code)),
                 ResponseEvent::Text { choice, text, .. } => join(format!("{}text", of(choice)), text),
-                // The tests of messages look at it.
+                // Covered by the tests of messages.
                 ResponseEvent::Reasoning { opaque: Some(_), .. } => {}
                 ResponseEvent::Reasoning { choice, text, .. } => {
                     join(format!("{}reasoning", of(choice)), text);
@@ -139,7 +139,7 @@ pub fn folder(provider: Provider) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures").join(provider.as_str())
 }
 
-/// The fixtures of a provider, all that are in its folder and below, in the order of their names.
+/// The fixtures of a provider, in its folder and subfolders, sorted by name.
 pub fn fixtures(provider: Provider) -> Vec<PathBuf> {
     let mut files = Vec::new();
     let mut folders = vec![folder(provider)];
@@ -150,14 +150,14 @@ pub fn fixtures(provider: Provider) -> Vec<PathBuf> {
         folders.extend(inner);
         files.extend(found);
     }
-    // What they come to.
+    // The expected results.
     files.retain(|file| file.extension().is_some_and(|extension| extension != "txt"));
     files.sort();
     assert!(files.len() > 20, "{provider:?}");
     files
 }
 
-/// Numbers below what is asked for, by chance, but the same in every run: xorshift64.
+/// Reproducible random numbers below a bound: xorshift64.
 pub fn random() -> impl FnMut(usize) -> usize {
     let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     move |below| {
@@ -196,7 +196,7 @@ pub fn call(id: &str, name: &str, arguments: &str) -> String {
     chunk(&serde_json::json!({"tool_calls": [call]}).to_string(), "")
 }
 
-/// Records and calls, without why they count as complete.
+/// Records and calls, without the proof that they are complete.
 pub fn delivered(seen: &Seen) -> Vec<String> {
     let delivered = seen.events.iter().filter_map(|event| match event {
         ResponseEvent::Record { choice, block, record } => Some(format!("{choice} {block} {}", record.value)),

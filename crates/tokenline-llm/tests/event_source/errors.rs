@@ -1,4 +1,4 @@
-//! Answers that are no event stream.
+//! Responses that are not event streams.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::server::{Server, Then};
 use super::{chain, records, request, serve, soon, source_error};
 use reqwest_eventsource::RequestBuilderExt;
 
-/// The message of the error for this response, which was asked for once.
+/// The error message for this response, requested once.
 async fn message(response: &'static str) -> String {
     let server = Server::start(response, Then::Close).await;
     let error = source_error(&server.url()).await;
@@ -62,7 +62,7 @@ async fn other_statuses() {
 }
 
 #[tokio::test]
-async fn a_page_instead_of_a_stream() {
+async fn html_instead_of_a_stream() {
     let page = "HTTP/1.1 200 OK\ncontent-type: text/html; charset=utf-8\n\n<html>Please sign in</html>";
     assert_eq!(
         message(page).await,
@@ -87,10 +87,10 @@ async fn json_instead_of_a_stream() {
     );
     assert_eq!(server.traffic().requests, 1);
 
-    // An answer in one piece is not shown.
-    let answer = "{\"choices\":[{\"message\":{\"content\":\"private\"}}]}";
+    // A complete response is not shown.
+    let reply = "{\"choices\":[{\"message\":{\"content\":\"private\"}}]}";
     for content_type in [ContentType::Json, ContentType::Ndjson] {
-        let server = serve(Recording::new("json", answer).content_type(content_type)).await;
+        let server = serve(Recording::new("json", reply).content_type(content_type)).await;
         assert_eq!(
             source_error(&server.url()).await.to_string(),
             format!(
@@ -103,13 +103,13 @@ async fn json_instead_of_a_stream() {
 }
 
 #[tokio::test]
-async fn a_long_message_is_cut() {
+async fn a_long_message_is_truncated() {
     let body = format!("{{\"error\":{{\"message\":\"{}\"}}}}", "word ".repeat(5_000));
     let server = serve(Recording::new("long", body).status(StatusCode::BAD_REQUEST)).await;
     let expected = format!("the server responded with status 400 Bad Request: {}…", "word ".repeat(100));
     assert_eq!(source_error(&server.url()).await.to_string(), expected);
 
-    // Of one without an end only so much is read.
+    // Of an endless body, only this much is read.
     let endless = Recording::new("endless", "word ".repeat(1 << 22)).status(StatusCode::BAD_REQUEST);
     let server = serve(endless).await;
     assert_eq!(source_error(&server.url()).await.to_string(), expected);
@@ -118,7 +118,7 @@ async fn a_long_message_is_cut() {
 }
 
 #[tokio::test]
-async fn a_message_that_trickles_is_not_waited_for() {
+async fn a_slow_message_is_not_awaited() {
     let response = "HTTP/1.1 503 Service Unavailable\ncontent-length: 1000\n\nstarting";
     let server = Server::start(response, Then::Hold).await;
     let error = source_error(&server.url()).await;

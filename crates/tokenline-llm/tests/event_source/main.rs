@@ -1,5 +1,5 @@
-//! Answers over an event source and real loopback HTTP: one POST, the first error is the last item, and an end is
-//! success only after the provider's own.
+//! Responses over an event source and real loopback HTTP: one POST, the first error is the last item, and only a
+//! complete response is a success.
 
 #[path = "../common/mod.rs"]
 mod common;
@@ -27,7 +27,7 @@ use tokio::net::TcpListener;
 
 const REQUEST: &str = "{\"model\":\"any\",\"stream\":true}";
 const DONE: &str = "data: [DONE]\n\n";
-/// Longer than the 300 ms after which an event source asks again.
+/// Longer than the 300 ms after which an event source retries.
 const WAIT: Duration = Duration::from_millis(400);
 
 /// Fails instead of hanging.
@@ -48,11 +48,11 @@ fn event_source(url: &str) -> EventSource {
     request(url).eventsource().expect("a request that can be cloned")
 }
 
-fn answer(url: &str) -> ResponseStream<EventSourceBody> {
+fn response(url: &str) -> ResponseStream<EventSourceBody> {
     ResponseStream::new(EventSourceBody::new(event_source(url)), parser(TextMode::Records))
 }
 
-/// Two records, the second one without the end of its line.
+/// Two records, the second one without a line end.
 fn two_records() -> String {
     text("{\"n\":1}\n") + &text("{\"n\":2}")
 }
@@ -65,7 +65,7 @@ fn chain(error: &(dyn Error + 'static)) -> String {
     chain
 }
 
-/// What is delivered, and the one error; after that nothing, however long and often it is asked.
+/// The delivered items, and the error, after which nothing follows.
 async fn read<I, E: Error + 'static>(
     mut stream: impl FusedStream<Item = Result<I, E>> + Unpin,
 ) -> (Vec<I>, Option<E>) {
@@ -87,13 +87,13 @@ async fn read<I, E: Error + 'static>(
     (items, error)
 }
 
-/// The records' text, and the error of the source or the answer.
+/// The text of the records, and the error of the source or the response.
 async fn records(url: &str) -> (Vec<String>, Option<ResponseError<EventSourceError>>) {
-    let (records, error) = read(answer(url).records()).await;
+    let (records, error) = read(response(url).records()).await;
     (records.into_iter().map(|record| record.value.to_string()).collect(), error)
 }
 
-/// The error of a source from which nothing else came.
+/// The error of a source that yields nothing else.
 async fn source_error(url: &str) -> EventSourceError {
     let (body, error) = read(EventSourceBody::new(event_source(url))).await;
     assert!(body.is_empty(), "{body:?}");
@@ -101,7 +101,7 @@ async fn source_error(url: &str) -> EventSourceError {
 }
 
 #[tokio::test]
-async fn an_answer_that_ends_well() {
+async fn a_complete_response() {
     let wire = [two_records(), chunk("{}", "stop"), DONE.to_owned()].concat();
     let server = serve(Recording::new("good", wire).pace(Pace::events())).await;
     let (seen, error) = records(&server.url()).await;
@@ -109,8 +109,8 @@ async fn an_answer_that_ends_well() {
     assert!(error.is_none(), "{error:?}");
     assert_eq!(server.traffic().requests, 1);
 
-    // By way of the text, as any other stream of bytes.
-    let mut values = JsonlStreamParser::<_, Raw>::new(answer(&server.url()).text()).values();
+    // Through the text, like any other stream of bytes.
+    let mut values = JsonlStreamParser::<_, Raw>::new(response(&server.url()).text()).values();
     let (seen, error) = read(&mut values).await;
     assert_eq!(seen.iter().map(ToString::to_string).collect::<Vec<_>>(), ["{\"n\":1}", "{\"n\":2}"]);
     assert!(error.is_none() && values.report().is_complete());
@@ -118,7 +118,7 @@ async fn an_answer_that_ends_well() {
 }
 
 #[tokio::test]
-async fn a_silent_close_is_no_success() {
+async fn a_silent_close_is_an_error() {
     let wire = [two_records(), chunk("{}", "stop"), DONE.to_owned()].concat();
     let recording = Recording::new("silent", wire).fault(Fault::EndAfter(two_records().len()));
     let server = serve(recording).await;
@@ -130,14 +130,14 @@ async fn a_silent_close_is_no_success() {
     );
     assert_eq!(server.traffic().requests, 1);
 
-    // Nothing behind the text takes it for success either.
-    let (seen, error) = read(JsonlStreamParser::<_, Raw>::new(answer(&server.url()).text()).values()).await;
+    // A parser of the text does not take it for a success either.
+    let (seen, error) = read(JsonlStreamParser::<_, Raw>::new(response(&server.url()).text()).values()).await;
     assert_eq!(seen.len(), 2);
     assert!(matches!(error.and_then(StreamError::into_source), Some(ResponseError::Incomplete(_))));
 }
 
 #[tokio::test]
-async fn a_connection_that_breaks() {
+async fn a_broken_connection() {
     let wire = two_records() + &text("\n");
     let server =
         serve(Recording::new("broken", wire).fault(Fault::BreakAfter(two_records().len() + 9))).await;
@@ -155,7 +155,7 @@ async fn a_connection_that_breaks() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_reset_before_the_answer() {
+async fn a_connection_reset_before_the_response() {
     let server = Server::start("", Then::Reset).await;
     let error = source_error(&server.url()).await;
     assert!(matches!(error, EventSourceError::NoResponse(_)), "{error:?}");
@@ -167,7 +167,7 @@ async fn a_connection_that_is_reset_before_the_answer() {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_refused() {
+async fn a_refused_connection() {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let addr = listener.local_addr().expect("its address");
     drop(listener);
@@ -176,14 +176,14 @@ async fn a_connection_that_is_refused() {
     assert_eq!(error.to_string(), "cannot connect to the server; nothing was sent");
     assert!(chain(&error).to_lowercase().contains("refused"), "{}", chain(&error));
 
-    // Nor is anything sent when there is a server again.
+    // Nothing is sent later, once there is a server.
     let server = Server::start_at(addr, "", Then::Close).await;
     assert!(read(body).await.0.is_empty());
     assert_eq!(server.requests(), 0);
 }
 
 #[tokio::test]
-async fn a_server_that_says_when_to_come_back() {
+async fn a_server_that_asks_for_a_pause() {
     let wire = [two_records(), "retry: 1\n\n".to_owned(), "retry: 1\ndata: {}\n\n".to_owned()].concat();
     let server = serve(Recording::new("feed", wire)).await;
     let (seen, error) = records(&server.url()).await;
@@ -224,7 +224,7 @@ async fn a_byte_order_mark() {
     assert_eq!(server.traffic().requests, 1);
 }
 
-/// Streams after which an event source asks again; a good end is among them.
+/// Streams after which an event source retries, including a clean end.
 fn endings() -> [Recording; 5] {
     let wire = two_records() + DONE;
     let [cut, broken] = [Fault::EndAfter(9), Fault::BreakAfter(9)];
@@ -238,7 +238,7 @@ fn endings() -> [Recording; 5] {
 }
 
 #[tokio::test]
-async fn the_body_never_asks_again() {
+async fn the_body_never_retries() {
     for recording in endings() {
         let name = recording.name().to_owned();
         let server = serve(recording).await;
@@ -249,8 +249,8 @@ async fn the_body_never_asks_again() {
 }
 
 #[tokio::test]
-async fn a_bare_event_source_asks_again() {
-    // So the test above can fail, and the others: this comes 300 ms after the end, before they are over.
+async fn a_bare_event_source_retries() {
+    // Shows that the tests above could fail: this takes 300 ms after the end, before they finish.
     for recording in endings() {
         let name = recording.name().to_owned();
         let server = serve(recording).await;
@@ -269,7 +269,7 @@ async fn a_bare_event_source_asks_again() {
 async fn dropping_it_closes_the_connection() {
     let gate = Gate::new();
     let server = serve(Recording::new("gated", two_records() + DONE).pace(Pace::events()).gate(&gate)).await;
-    let mut records = answer(&server.url()).records();
+    let mut records = response(&server.url()).records();
     gate.release(1);
     assert_eq!(soon(records.next()).await.expect("a record").expect("no error").line, 1);
     assert_eq!(server.traffic().open_connections, 1);
@@ -279,7 +279,7 @@ async fn dropping_it_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn a_source_that_was_asked_before() {
+async fn a_source_that_was_polled_before() {
     let server = serve(Recording::new("good", two_records() + DONE)).await;
     let mut source = event_source(&server.url());
     assert!(matches!(soon(source.next()).await, Some(Ok(Event::Open))));
@@ -306,7 +306,7 @@ async fn nothing_is_sent_before_it_is_polled() {
 }
 
 #[tokio::test]
-async fn every_fixture_comes_to_the_same() {
+async fn every_fixture_yields_the_same_events() {
     let mut others = Vec::new();
     for provider in Provider::ALL.iter().copied().filter(|its| *its != Provider::Ollama) {
         for file in
@@ -316,12 +316,12 @@ async fn every_fixture_comes_to_the_same() {
             let direct = decode(&mut parser_of(provider, TextMode::Records), [&recording.bytes()[..]]);
             let server = serve(recording.content_type(ContentType::EventStream)).await;
             let body = EventSourceBody::new(event_source(&server.url()));
-            let mut answer = ResponseStream::new(body, parser_of(provider, TextMode::Records));
+            let mut response = ResponseStream::new(body, parser_of(provider, TextMode::Records));
             let mut events = Vec::new();
-            while let Some(Ok(event)) = soon(answer.next()).await {
+            while let Some(Ok(event)) = soon(response.next()).await {
                 events.push(event);
             }
-            let parser = answer.parser();
+            let parser = response.parser();
             let (is_complete, unknown) = (parser.is_complete(), parser.unknown().to_string());
             let over = Seen { events, is_complete, unknown, report: parser.report().clone() };
             assert_eq!(server.traffic().requests, 1, "{file:?}");
@@ -332,6 +332,6 @@ async fn every_fixture_comes_to_the_same() {
             }
         }
     }
-    // It ends within an event, which the source drops: nothing says so, but that the response is incomplete.
+    // It ends inside an event, which the source drops: the only sign is the incomplete response.
     assert_eq!(others, ["silent-close-in-chunk.sse"]);
 }

@@ -1,4 +1,4 @@
-//! A server that answers every request with the same bytes, whatever they are, and counts.
+//! A server that replies to every request with the same bytes, and counts.
 
 use std::net::SocketAddr;
 
@@ -7,13 +7,13 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
-/// What becomes of a connection when its response is written.
+/// What happens to a connection after its response.
 #[derive(Clone, Copy)]
 pub(crate) enum Then {
     Close,
     /// It is reset, so that the client gets an error instead of an end.
     Reset,
-    /// Nothing, until the client closes it.
+    /// It is held until the client closes it.
     Hold,
 }
 
@@ -32,7 +32,7 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// Of a response with these headers, or none if it is empty.
+    /// A response with these headers, or no response if empty.
     pub(crate) async fn start(response: &'static str, then: Then) -> Self {
         Self::start_at(([127, 0, 0, 1], 0).into(), response, then).await
     }
@@ -69,7 +69,7 @@ impl Drop for Server {
 }
 
 async fn serve(mut stream: TcpStream, response: &'static str, then: Then, counts: watch::Sender<Counts>) {
-    // A request is short, and has a body that ends its last piece.
+    // Requests are short, and the end of the body ends their last chunk.
     let mut request = Vec::new();
     while !request.ends_with(super::REQUEST.as_bytes()) {
         if stream.read_buf(&mut request).await.unwrap_or(0) == 0 {

@@ -1,4 +1,4 @@
-//! Answers that are no streams, and errors whose bodies do not behave.
+//! Responses that are not streams, and errors with unusual bodies.
 
 use std::time::{Duration, Instant};
 
@@ -7,11 +7,11 @@ use serde_json::json;
 use tokenline_llm::client::ClientErrorKind;
 use tokenline_llm::{Provider, ResponseError};
 
-use crate::server::{ScriptedServer, Step, chunk, head, refusal, response};
+use crate::server::{ScriptedServer, Step, chunk, error_response, head, response};
 use crate::{client, fail, send, soon};
 
 #[tokio::test]
-async fn a_page_is_no_stream() {
+async fn html_is_not_a_stream() {
     for content_type in ["text/html; charset=utf-8", "TEXT/HTML", "application/xml"] {
         let server = ScriptedServer::always(move || {
             vec![response(
@@ -36,9 +36,10 @@ async fn a_page_is_no_stream() {
 #[tokio::test]
 async fn an_error_may_come_with_success() {
     for provider in [Provider::OpenAiChat, Provider::OpenAiResponses, Provider::Anthropic] {
-        let server =
-            ScriptedServer::always(|| vec![refusal(200, &[], &json!({"error": {"message": "no credits"}}))])
-                .await;
+        let server = ScriptedServer::always(|| {
+            vec![error_response(200, &[], &json!({"error": {"message": "no credits"}}))]
+        })
+        .await;
         let error = fail(client(provider, &server.url())).await;
         let expected =
             format!("127.0.0.1:{} responded with an error at {}: no credits", server.port(), provider.path());
@@ -48,7 +49,7 @@ async fn an_error_may_come_with_success() {
     }
 }
 
-/// Where JSON may be a stream the error is in it.
+/// If the stream may be JSON, the error is inside it.
 #[tokio::test]
 async fn an_error_with_success_is_an_error_of_the_stream_too() {
     for (provider, content_type, body) in [
@@ -64,7 +65,7 @@ async fn an_error_with_success_is_an_error_of_the_stream_too() {
         let server =
             ScriptedServer::always(move || vec![response(200, &[("content-type", content_type)], body)])
                 .await;
-        let mut records = send(client(provider, &server.url())).await.expect("an answer").records();
+        let mut records = send(client(provider, &server.url())).await.expect("a response").records();
         let error = soon(records.next()).await.expect("an error").expect_err("an error");
         assert!(matches!(error, ResponseError::Provider(_)), "{error:?}");
         assert_eq!(error.to_string(), "the provider failed: Internal error");
@@ -73,7 +74,7 @@ async fn an_error_with_success_is_an_error_of_the_stream_too() {
 }
 
 #[tokio::test]
-async fn a_compressed_response_is_named() {
+async fn a_compressed_response_is_reported() {
     let headers = [("content-type", "text/event-stream"), ("content-encoding", "br")];
     let server = ScriptedServer::always(move || vec![response(200, &headers, "\u{b}")]).await;
     let error = fail(client(Provider::OpenAiChat, &server.url())).await;
@@ -85,13 +86,14 @@ async fn a_compressed_response_is_named() {
 }
 
 #[tokio::test]
-async fn a_document_is_no_stream() {
-    let server = ScriptedServer::always(|| vec![refusal(200, &[], &json!({"message": "Welcome!"}))]).await;
+async fn a_json_document_is_not_a_stream() {
+    let server =
+        ScriptedServer::always(|| vec![error_response(200, &[], &json!({"message": "Welcome!"}))]).await;
     assert_eq!(fail(client(Provider::OpenAiChat, &server.url())).await.kind(), ClientErrorKind::ContentType);
 
-    // Not even an answer, in one piece.
+    // Not even a complete response.
     let whole = json!({"object": "chat.completion", "choices": [{"message": {"content": "{\"a\":1}"}, "finish_reason": "stop"}]});
-    let server = ScriptedServer::always(move || vec![refusal(200, &[], &whole)]).await;
+    let server = ScriptedServer::always(move || vec![error_response(200, &[], &whole)]).await;
     let error = fail(client(Provider::OpenAiChat, &server.url())).await;
     let expected = format!(
         "127.0.0.1:{} responded with a JSON document at /v1/chat/completions, not with a stream",
@@ -101,7 +103,7 @@ async fn a_document_is_no_stream() {
     assert_eq!(error.kind(), ClientErrorKind::ContentType);
 }
 
-/// The head of an error whose body does not end.
+/// The head of an error with an endless body.
 fn endless(content_type: &str) -> Step {
     let head = format!(
         "HTTP/1.1 400 Bad Request\r\ncontent-type: {content_type}\r\ntransfer-encoding: chunked\r\n\r\n"
@@ -125,15 +127,15 @@ async fn an_error_without_end_is_read_to_a_limit() {
     let error = fail(client(Provider::OpenAiChat, &server.url())).await;
     assert!(error.to_string().ends_with('…'), "{error}");
     assert!(error.to_string().len() < 700);
-    // Not by its time, which is ten seconds.
+    // Not by its timeout, which is ten seconds.
     assert!(started.elapsed() < Duration::from_secs(8));
-    // What the sockets and the HTTP client hold beyond the 64 KiB that are kept.
+    // What sockets and the HTTP client hold beyond the 64 KiB that are kept.
     let written = server.until(|log| log.open == 0).await.written;
     assert!(written < 8 << 20, "{written} bytes");
 }
 
 #[tokio::test]
-async fn an_error_that_trickles_is_read_for_a_while() {
+async fn a_slow_error_is_read_until_a_timeout() {
     for (content_type, piece, expected) in
         [("text/plain", "no ", ": no no "), ("application/json", " ", "400 Bad Request at /v1/messages")]
     {
@@ -141,7 +143,7 @@ async fn an_error_that_trickles_is_read_for_a_while() {
             vec![endless(content_type), repeat(piece, Duration::from_millis(20))]
         })
         .await;
-        // There is never so much silence.
+        // There is never a silence of this length.
         let error =
             fail(client(Provider::Anthropic, &server.url()).read_timeout(Duration::from_millis(700))).await;
         assert!(error.to_string().contains(expected), "{error}");
@@ -159,7 +161,7 @@ async fn an_error_that_breaks_off_is_an_error_still() {
 }
 
 #[tokio::test]
-async fn a_success_that_trickles_an_error_is_read_for_a_while() {
+async fn a_slow_error_with_success_is_read_until_a_timeout() {
     let server =
         ScriptedServer::always(|| vec![head("application/json"), repeat(" ", Duration::from_millis(20))])
             .await;

@@ -1,4 +1,4 @@
-//! Connections that do not come about, break, or go silent.
+//! Connections that fail, break, or go silent.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::common::{call, text};
 use crate::server::{ScriptedServer, Step, chunk, end, events, head, response};
 use crate::{client, fail, request, send, settle, soon};
 
-/// Long enough for a busy machine to send what it has, short enough to wait for.
+/// Long enough for a busy machine to send, short enough for a test.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 #[tokio::test]
@@ -32,7 +32,7 @@ async fn where_nobody_listens_nothing_was_sent() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_not_known_is_named() {
+async fn an_unknown_host_is_named() {
     let error = fail(
         client(Provider::OpenAiChat, "http://no-such-host.invalid/v1").connect_timeout(PATIENCE).retries(0),
     )
@@ -42,8 +42,8 @@ async fn a_host_that_is_not_known_is_named() {
 }
 
 #[tokio::test]
-async fn a_connection_that_takes_too_long_did_not_come_about() {
-    // It takes connections, and says nothing about TLS.
+async fn a_connect_timeout_is_a_connect_error() {
+    // It accepts connections, but never speaks TLS.
     let server = ScriptedServer::always(|| vec![Step::Hold]).await;
     let base_url = server.url().replace("http:", "https:");
     let error = fail(client(Provider::OpenAiChat, &base_url).connect_timeout(PATIENCE).retries(0)).await;
@@ -52,7 +52,7 @@ async fn a_connection_that_takes_too_long_did_not_come_about() {
 }
 
 #[tokio::test]
-async fn a_connection_that_closes_before_the_answer_is_not_tried_again() {
+async fn a_connection_closed_before_the_response_is_not_retried() {
     for steps in [|| vec![Step::Close], || vec![Step::Write(b"HTTP/1.1 200 O".to_vec()), Step::Close]] {
         let server = ScriptedServer::always(steps).await;
         let error = fail(client(Provider::OpenAiChat, &server.url()).retries(5)).await;
@@ -63,17 +63,17 @@ async fn a_connection_that_closes_before_the_answer_is_not_tried_again() {
     }
 }
 
-/// Connections that are kept are where HTTP clients send again on their own.
+/// HTTP clients retry on their own for kept connections.
 #[tokio::test]
-async fn a_kept_connection_that_closes_at_the_next_request_is_not_tried_again() {
+async fn a_kept_connection_closed_at_the_next_request_is_not_retried() {
     let server = ScriptedServer::new(|number, _| match number {
         0 => vec![response(200, &[("content-type", "text/event-stream")], "data: [DONE]\n\n")],
         _ => vec![Step::Close],
     })
     .await;
     let client = client(Provider::OpenAiChat, &server.url()).retries(5).build().expect("a client");
-    let answer = soon(client.stream(&request()).expect("a request").send()).await.expect("an answer");
-    assert_eq!(soon(answer.count()).await, 0);
+    let reply = soon(client.stream(&request()).expect("a request").send()).await.expect("a response");
+    assert_eq!(soon(reply.count()).await, 0);
     settle().await;
     let error = soon(client.stream(&request()).expect("a request").send()).await.expect_err("it closed");
     assert_eq!((error.kind(), error.attempts()), (ClientErrorKind::Transport, 1));
@@ -88,8 +88,8 @@ async fn a_kept_connection_that_was_closed_meanwhile_is_replaced() {
     .await;
     let client = client(Provider::OpenAiChat, &server.url()).retries(0).build().expect("a client");
     for number in 1..4 {
-        let answer = soon(client.stream(&request()).expect("a request").send()).await.expect("an answer");
-        assert_eq!(soon(answer.count()).await, 0);
+        let reply = soon(client.stream(&request()).expect("a request").send()).await.expect("a response");
+        assert_eq!(soon(reply.count()).await, 0);
         server.until(|log| log.open == 0).await;
         settle().await;
         assert_eq!((server.requests(), server.log().connections), (number, number));
@@ -97,18 +97,18 @@ async fn a_kept_connection_that_was_closed_meanwhile_is_replaced() {
 }
 
 #[tokio::test]
-async fn an_answer_that_never_comes_is_asked_for_once() {
+async fn a_response_that_never_starts_is_requested_once() {
     let server = ScriptedServer::always(|| vec![Step::Hold]).await;
     let error = fail(client(Provider::OpenAiChat, &server.url()).read_timeout(PATIENCE).retries(5)).await;
     assert_eq!((error.kind(), error.attempts()), (ClientErrorKind::Timeout, 1));
     let port = server.port();
     assert_eq!(error.to_string(), format!("no response from 127.0.0.1:{port} within 1 s"));
-    // The server learns that nobody waits.
+    // The server notices that the client has gone.
     server.until(|log| log.open == 0).await;
     assert_eq!(server.requests(), 1);
 }
 
-/// Two records, and of a third the beginning.
+/// Two records, and the start of a third.
 fn begun() -> Vec<Step> {
     let pieces = [text("{\"n\":0}\n"), text("{\"n\":1}\n{\"n\":"), call("a", "f", "{\"x\"")];
     let mut steps = vec![head("text/event-stream")];
@@ -116,10 +116,10 @@ fn begun() -> Vec<Step> {
     steps
 }
 
-/// How many records an answer delivers, and the error that ends it.
+/// The number of delivered records, and the final error.
 async fn ends(server: &ScriptedServer) -> (usize, ResponseError<ClientError>) {
     let client = client(Provider::OpenAiChat, &server.url()).read_timeout(PATIENCE).retries(5);
-    let mut records = send(client).await.expect("an answer").records();
+    let mut records = send(client).await.expect("a response").records();
     let mut delivered = 0;
     let error = loop {
         match soon(records.next()).await.expect("an error") {
@@ -137,9 +137,9 @@ async fn ends(server: &ScriptedServer) -> (usize, ResponseError<ClientError>) {
 }
 
 #[tokio::test]
-async fn an_answer_that_breaks_is_delivered_as_far_as_it_came() {
+async fn the_received_part_of_a_broken_response_is_delivered() {
     for broken in [
-        // Between chunks, inside of one, and in its size.
+        // Between chunks, inside one, and inside its size.
         || vec![Step::Close],
         || vec![Step::Write(b"50\r\ndata: {\"cho".to_vec()), Step::Close],
         || vec![Step::Write(b"5".to_vec()), Step::Close],
@@ -161,7 +161,7 @@ async fn an_answer_that_breaks_is_delivered_as_far_as_it_came() {
 }
 
 #[tokio::test]
-async fn an_answer_shorter_than_its_length_is_broken() {
+async fn a_response_shorter_than_its_length_is_an_error() {
     let server = ScriptedServer::always(|| {
         let body = text("{\"n\":0}\n");
         let head = format!(
@@ -179,7 +179,7 @@ async fn an_answer_shorter_than_its_length_is_broken() {
 }
 
 #[tokio::test]
-async fn a_provider_that_goes_silent_is_given_up() {
+async fn a_silent_provider_times_out() {
     let server = ScriptedServer::always(|| begun().into_iter().chain([Step::Hold]).collect()).await;
     let (delivered, error) = ends(&server).await;
     assert_eq!(delivered, 2);
@@ -188,9 +188,9 @@ async fn a_provider_that_goes_silent_is_given_up() {
     assert!(error.to_string().starts_with("the provider was silent for 1 s, "), "{error}");
 }
 
-/// Comments are what servers send so that nobody thinks they are gone.
+/// Servers send comments as signs of life.
 #[tokio::test]
-async fn a_sign_of_life_is_no_silence() {
+async fn comments_prevent_the_read_timeout() {
     let server = ScriptedServer::new(|_, _| {
         let ping = chunk(": ping\n\n");
         let Step::Write(ping) = ping else { unreachable!("it is written") };
@@ -198,31 +198,31 @@ async fn a_sign_of_life_is_no_silence() {
     })
     .await;
     let client = client(Provider::OpenAiChat, &server.url()).read_timeout(PATIENCE);
-    let mut records = send(client).await.expect("an answer").records();
-    // Longer than the patience with silence, and by no means over.
+    let mut records = send(client).await.expect("a response").records();
+    // Longer than the read timeout, and not the end.
     assert!(tokio::time::timeout(PATIENCE * 2, records.next()).await.is_err());
     assert_eq!(server.requests(), 1);
 }
 
 #[tokio::test]
-async fn a_limit_of_the_http_clients_own_is_not_taken_for_silence() {
+async fn a_timeout_of_the_http_client_is_not_reported_as_silence() {
     let ping = || match chunk(": ping\n\n") {
         Step::Write(ping) => Step::Repeat(ping, PATIENCE / 20),
         _ => unreachable!("it is written"),
     };
     let server = ScriptedServer::always(move || vec![head("text/event-stream"), ping()]).await;
     let client_of = |server: &ScriptedServer| client(Provider::OpenAiChat, &server.url());
-    // By then it goes on for longer than there may be silence.
+    // By now it has lasted longer than the read timeout.
     let limited = client_of(&server).read_timeout(PATIENCE).http(|http| http.timeout(PATIENCE * 2));
-    let mut records = send(limited).await.expect("an answer").records();
+    let mut records = send(limited).await.expect("a response").records();
     let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
     assert_eq!(error.kind(), ClientErrorKind::Timeout);
     let expected = "the response took longer than the timeout of the HTTP client, ";
     assert!(error.to_string().starts_with(expected), "{error}");
 
-    // Comments without end are ended by the limit to the whole.
+    // The response timeout ends endless comments.
     let limited = client_of(&server).read_timeout(PATIENCE).response_timeout(PATIENCE * 2);
-    let mut records = send(limited).await.expect("an answer").records();
+    let mut records = send(limited).await.expect("a response").records();
     let Some(Err(ResponseError::Source(error))) = soon(records.next()).await else { panic!("no error") };
     assert_eq!(error.kind(), ClientErrorKind::Timeout);
 
@@ -233,7 +233,7 @@ async fn a_limit_of_the_http_clients_own_is_not_taken_for_silence() {
 }
 
 #[tokio::test]
-async fn a_silent_close_is_told_from_an_end() {
+async fn a_silent_close_is_not_an_end() {
     let server = ScriptedServer::always(|| begun().into_iter().chain([end()]).collect()).await;
     let (delivered, error) = ends_with(&server).await;
     assert_eq!(delivered, 2);
@@ -243,9 +243,9 @@ async fn a_silent_close_is_told_from_an_end() {
     assert_eq!(error.to_string(), expected);
 }
 
-/// The oldest way to end a body: nothing tells a whole one from one that broke, but the provider.
+/// The oldest way to end a body: only the provider's terminator shows that it is complete.
 #[tokio::test]
-async fn an_answer_that_ends_with_its_connection_is_whole_if_the_provider_says_so() {
+async fn a_response_ended_by_its_connection_is_complete_with_the_terminator() {
     for (terminator, is_whole) in [("data: [DONE]\n\n", true), ("", false)] {
         let server = ScriptedServer::always(move || {
             let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\r\n".to_owned();
@@ -253,7 +253,7 @@ async fn an_answer_that_ends_with_its_connection_is_whole_if_the_provider_says_s
         })
         .await;
         let mut records =
-            send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+            send(client(Provider::OpenAiChat, &server.url())).await.expect("a response").records();
         let items: Vec<_> = soon(records.by_ref().collect()).await;
         let incomplete =
             items.iter().filter(|item| matches!(item, Err(ResponseError::Incomplete(_)))).count();
@@ -263,16 +263,16 @@ async fn an_answer_that_ends_with_its_connection_is_whole_if_the_provider_says_s
 }
 
 #[tokio::test]
-async fn an_answer_that_is_whole_stays_so_whatever_its_connection_does() {
+async fn a_complete_response_stays_complete_whatever_its_connection_does() {
     for after in [|| Step::Hold, || Step::Close, || Step::Write(b"this is no chunk\r\n".to_vec())] {
         let server = ScriptedServer::always(move || {
             let whole = chunk(text("{\"n\":0}\n") + "data: [DONE]\n\n");
             vec![head("text/event-stream"), whole, after(), Step::Hold]
         })
         .await;
-        // Who waited for the connection would wait for minutes.
+        // Waiting for the connection would take minutes.
         let mut records =
-            send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+            send(client(Provider::OpenAiChat, &server.url())).await.expect("a response").records();
         let items: Vec<_> = soon(records.by_ref().collect()).await;
         assert!(matches!(items[..], [Ok(_)]), "{items:?}");
         assert!(records.report().is_complete() && records.is_terminated());
@@ -281,7 +281,7 @@ async fn an_answer_that_is_whole_stays_so_whatever_its_connection_does() {
 }
 
 #[tokio::test]
-async fn an_error_inside_the_stream_is_the_providers() {
+async fn an_error_inside_the_stream_is_a_provider_error() {
     let error = "data: {\"error\":{\"message\":\"The server is overloaded\",\"code\":503}}\n\n";
     let server = ScriptedServer::always(move || events(&(text("{\"n\":0}\n") + error))).await;
     let (delivered, error) = ends_with(&server).await;
@@ -290,10 +290,10 @@ async fn an_error_inside_the_stream_is_the_providers() {
     assert_eq!(error.to_string(), "the provider failed: The server is overloaded");
 }
 
-/// As [`ends`], of answers whose connection ends well: it stays open for the next.
+/// Like [`ends`], for responses whose connection ends cleanly: it stays open for the next one.
 async fn ends_with(server: &ScriptedServer) -> (usize, ResponseError<ClientError>) {
     let mut records =
-        send(client(Provider::OpenAiChat, &server.url()).retries(5)).await.expect("an answer").records();
+        send(client(Provider::OpenAiChat, &server.url()).retries(5)).await.expect("a response").records();
     let items: Vec<_> = soon(records.by_ref().collect()).await;
     let delivered = items.iter().filter(|item| item.is_ok()).count();
     let mut errors: Vec<_> = items.into_iter().filter_map(Result::err).collect();
@@ -303,10 +303,10 @@ async fn ends_with(server: &ScriptedServer) -> (usize, ResponseError<ClientError
 }
 
 #[tokio::test]
-async fn the_events_end_with_the_error_as_well() {
+async fn the_events_end_with_the_error_too() {
     let server = ScriptedServer::always(|| begun().into_iter().chain([Step::Close]).collect()).await;
-    let answer = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer");
-    let events: Vec<_> = soon(answer.collect()).await;
+    let reply = send(client(Provider::OpenAiChat, &server.url())).await.expect("a response");
+    let events: Vec<_> = soon(reply.collect()).await;
     let errors = events.iter().filter(|event| event.is_err()).count();
     let records = events.iter().filter(|event| matches!(event, Ok(ResponseEvent::Record { .. }))).count();
     assert_eq!((records, errors), (2, 1));

@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use crate::model::{Habit, Model, Random, Style};
-use crate::server::{ScriptedServer, Step, chunk, end, head, refusal};
+use crate::server::{ScriptedServer, Step, chunk, end, error_response, head};
 use crate::soon;
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -361,10 +361,10 @@ async fn limits_and_failures_are_typed() {
     let too_many = ContinuationError::TooManyRequests { requests: 1 };
     assert!(matches!(error, ContinuedError::Continuation(error) if error == too_many));
 
-    // What was delivered is not lost with a refusal; the checkpoint has it, and the refused request is not counted.
+    // What was delivered is not lost with a error_response; the checkpoint has it, and the refused request is not counted.
     let server = ScriptedServer::new(|number, _| match number {
         0 => answer("{\"n\":1}\n{\"n\"", End::Reason("length")),
-        _ => vec![refusal(400, &[], &json!({"error": {"message": "no"}}))],
+        _ => vec![error_response(400, &[], &json!({"error": {"message": "no"}}))],
     })
     .await;
     let asked = client(&server).continued(&request(), ContinuationOptions::new()).expect("a request");

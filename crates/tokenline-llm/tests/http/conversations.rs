@@ -1,4 +1,4 @@
-//! Conversations with providers that refuse the next turn without what they attached to the one before.
+//! Conversations with providers that reject the next turn without the data they attached to the previous one.
 
 use futures_util::StreamExt;
 use serde_json::json;
@@ -6,23 +6,23 @@ use tokenline_llm::request::{ChatRequest, Message};
 use tokenline_llm::{Provider, ResponseEvent};
 
 use crate::common::conversation::{self, TURNS, missing};
-use crate::server::{Request, ScriptedServer, Step, events, refusal};
+use crate::server::{Request, ScriptedServer, Step, error_response, events};
 use crate::{client, soon};
 
-fn answer(provider: Provider, turn: usize, request: &Request) -> Vec<Step> {
+fn reply(provider: Provider, turn: usize, request: &Request) -> Vec<Step> {
     let Some(missing) = missing(provider, turn, &request.body) else {
         return events(&conversation::response(provider, turn));
     };
     let body =
         json!({"error": {"message": format!("turn {turn}: {missing} is missing in {}", request.body)}});
-    vec![refusal(400, &[], &body)]
+    vec![error_response(400, &[], &body)]
 }
 
 #[tokio::test]
 async fn three_turns_with_parallel_calls_get_back_what_was_attached() {
     for provider in [Provider::Anthropic, Provider::Gemini, Provider::OpenAiResponses] {
         for is_stored in [false, true] {
-            let server = ScriptedServer::new(move |turn, request| answer(provider, turn, request)).await;
+            let server = ScriptedServer::new(move |turn, request| reply(provider, turn, request)).await;
             let client = client(provider, &server.url()).build().expect("a client");
             let mut request = ChatRequest::new("m").user("Look twice.");
             for turn in 0..=TURNS {
@@ -47,7 +47,7 @@ async fn three_turns_with_parallel_calls_get_back_what_was_attached() {
                 }
             }
             assert_eq!(server.requests(), 4);
-            // Another provider is not sent it, and the request says so.
+            // Another provider does not receive the data, and the request reports that.
             let other = if provider == Provider::Gemini { Provider::Anthropic } else { Provider::Gemini };
             assert!(
                 request.omitted_opaque(other).count() >= TURNS

@@ -1,4 +1,4 @@
-//! How long a call takes from the byte that proves it whole to the program.
+//! The delay from the byte that proves a call complete to its delivery.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpListener;
@@ -13,16 +13,16 @@ use tokenline_llm::request::ChatRequest;
 use crate::client;
 use crate::common::event_stream;
 
-/// How long the server pauses inside the second call.
+/// The server's pause inside the second call.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How long the first may take.
+/// The maximum delay of the first call.
 const LIMIT: Duration = Duration::from_millis(20);
 
 fn sse(payloads: &[&str]) -> Vec<u8> {
     payloads.iter().flat_map(|payload| format!("data: {payload}\n\n").into_bytes()).collect()
 }
 
-/// Up to the byte that proves the first of two calls whole, and what comes after a pause.
+/// The wire up to the byte that proves the first of two calls complete, and the rest after a pause.
 fn wire(provider: Provider) -> (Vec<u8>, Vec<u8>) {
     match provider {
         Provider::OpenAiChat => (
@@ -120,7 +120,7 @@ fn wire(provider: Provider) -> (Vec<u8>, Vec<u8>) {
     }
 }
 
-/// Answers one request, with a pause. The URL, and when the first part was written.
+/// Serves one request, with a pause. Returns the URL, and the time when the first part was written.
 fn serve(provider: Provider) -> (String, Arc<Mutex<Option<Instant>>>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
@@ -156,7 +156,7 @@ fn serve(provider: Provider) -> (String, Arc<Mutex<Option<Instant>>>) {
     (url, written)
 }
 
-/// How long the first call took.
+/// The delay of the first call.
 async fn delay(provider: Provider) -> Duration {
     let (url, written) = serve(provider);
     let client = client(provider, &url).build().expect("a client");
@@ -176,7 +176,7 @@ async fn delay(provider: Provider) -> Duration {
 async fn the_first_of_two_calls_does_not_wait_for_the_second() {
     let delays = Provider::ALL.iter().map(|provider| async move {
         let mut least = PAUSE;
-        // The machine may have other work to do.
+        // The machine may be busy.
         for _ in 0..3 {
             least = least.min(delay(*provider).await);
             if least < LIMIT {

@@ -1,4 +1,4 @@
-//! What the environment says. It belongs to a whole process, so that each of these needs one of its own.
+//! Environment variables. They belong to the process, so each test runs in a child process.
 
 use std::process::Stdio;
 
@@ -6,13 +6,13 @@ use serde_json::json;
 use tokenline_llm::Provider;
 use tokenline_llm::client::{ApiKey, LlmClient};
 
-use crate::server::{ScriptedServer, refusal};
-use crate::{request, soon, told};
+use crate::server::{ScriptedServer, error_response};
+use crate::{error_text, request, soon};
 
-/// Which provider the child is to ask.
+/// The variable with the child's provider.
 const ASK: &str = "TOKENLINE_TEST_ASK";
 
-/// Asks a provider as its environment says, and prints all that can be seen of it.
+/// Sends a request as configured by the environment, and prints everything visible about it.
 #[test]
 #[ignore = "it is started by the tests below, with an environment"]
 fn child() {
@@ -23,18 +23,18 @@ fn child() {
         println!("{:?} {:?}", LlmClient::builder(provider), ApiKey::default_from_env(provider));
         let client = match LlmClient::from_env(provider) {
             Ok(client) => client,
-            Err(error) => return println!("{}", told(&error)),
+            Err(error) => return println!("{}", error_text(&error)),
         };
         let request = client.stream(&request()).expect("a request");
         println!("{client:?} {request:?}");
         match soon(request.send()).await {
-            Ok(answer) => println!("{answer:?}"),
-            Err(error) => println!("{}", told(&error)),
+            Ok(response) => println!("{response:?}"),
+            Err(error) => println!("{}", error_text(&error)),
         }
     });
 }
 
-/// What the child prints in this environment.
+/// The output of the child in this environment.
 async fn ask(provider: Provider, environment: &[(&str, &str)]) -> String {
     let usual = [
         "OPENAI_API_KEY",
@@ -65,16 +65,16 @@ async fn ask(provider: Provider, environment: &[(&str, &str)]) -> String {
     printed
 }
 
-/// A server that repeats the headers of a request as an error.
+/// A server that echoes the headers of a request in an error.
 async fn echo() -> ScriptedServer {
     ScriptedServer::new(|_, request| {
-        vec![refusal(401, &[], &json!({"error": {"message": format!("no {:?}", request.headers)}}))]
+        vec![error_response(401, &[], &json!({"error": {"message": format!("no {:?}", request.headers)}}))]
     })
     .await
 }
 
 #[tokio::test]
-async fn key_and_base_url_are_those_of_the_environment() {
+async fn key_and_base_url_are_read_from_the_environment() {
     let key = "sk-HUSH-0123456789";
     for (provider, url, variable, header) in [
         (Provider::OpenAiChat, "OPENAI_BASE_URL", "OPENAI_API_KEY", "authorization"),
@@ -95,9 +95,9 @@ async fn key_and_base_url_are_those_of_the_environment() {
     }
 }
 
-/// As their own tools do.
+/// As in their own tools.
 #[tokio::test]
-async fn of_two_keys_for_gemini_the_one_of_google_is_taken() {
+async fn the_google_key_takes_precedence_for_gemini() {
     let server = echo().await;
     let url = ("GOOGLE_GEMINI_BASE_URL", &*server.url());
     ask(Provider::Gemini, &[url, ("GEMINI_API_KEY", "gemini-key"), ("GOOGLE_API_KEY", "google-key")]).await;
@@ -111,7 +111,7 @@ async fn of_two_keys_for_gemini_the_one_of_google_is_taken() {
 }
 
 #[tokio::test]
-async fn without_a_key_none_is_sent() {
+async fn no_key_is_sent_without_one() {
     let server = echo().await;
     let printed =
         ask(Provider::Anthropic, &[("ANTHROPIC_BASE_URL", &server.url()), ("ANTHROPIC_API_KEY", "")]).await;
@@ -119,7 +119,7 @@ async fn without_a_key_none_is_sent() {
     assert_eq!(server.log().requests[0].header("x-api-key"), None);
 }
 
-/// Bare containers have none, and servers of one's own need none.
+/// Bare containers have no certificates, and self-hosted servers need none.
 #[tokio::test]
 async fn without_certificates_there_is_no_tls_and_nothing_else() {
     let server = echo().await;
@@ -135,7 +135,7 @@ async fn without_certificates_there_is_no_tls_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_in_the_environment_is_named() {
+async fn errors_in_the_environment_name_the_variable() {
     for (variable, value, expected) in [
         (
             "OPENAI_API_KEY",

@@ -1,4 +1,4 @@
-//! Who does not read makes the server wait, and who goes is gone.
+//! Backpressure and cancellation: a slow reader stalls the server, and a dropped stream closes its connection.
 
 use std::time::{Duration, Instant};
 
@@ -8,10 +8,10 @@ use tokenline_core::EarlyEnd;
 use tokenline_llm::{Provider, ResponseError};
 
 use crate::common::text;
-use crate::server::{ScriptedServer, Step, chunk, end, head, refusal};
+use crate::server::{ScriptedServer, Step, chunk, end, error_response, head};
 use crate::{client, request, send, settle, soon};
 
-/// As much as the server can send, 64 KiB at a time.
+/// Everything the server can send, 64 KiB at a time.
 fn endless() -> Vec<Step> {
     let records: String = (0..8).map(|_| format!("{{\"pad\":\"{}\"}}\n", "x".repeat(1000))).collect();
     let piece = chunk(text(&records).repeat(8));
@@ -20,12 +20,12 @@ fn endless() -> Vec<Step> {
 }
 
 #[tokio::test]
-async fn whoever_does_not_read_makes_the_server_wait() {
+async fn a_slow_reader_stalls_the_server() {
     let server = ScriptedServer::always(endless).await;
-    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("a response").records();
     soon(records.next()).await.expect("a record").expect("a record");
 
-    // It stands still when the sockets' buffers are full.
+    // It stalls when the buffers of the sockets are full.
     let mut stalled = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(300)).await;
@@ -35,10 +35,10 @@ async fn whoever_does_not_read_makes_the_server_wait() {
         }
         stalled = now;
     }
-    // Linux lets the receiving side of a connection grow to 6 MiB unless told otherwise, and the sending side to 4.
+    // By default, Linux grows the receiving side of a connection to 6 MiB and the sending side to 4.
     assert!(stalled < 16 << 20, "{stalled} bytes");
 
-    // It goes on when the reader does, and only as far.
+    // It continues with the reader, and no further.
     let mut read = 0_u64;
     while server.log().written < stalled + (4 << 20) {
         read += soon(records.next()).await.expect("a record").expect("a record").value.as_str().len() as u64;
@@ -49,22 +49,22 @@ async fn whoever_does_not_read_makes_the_server_wait() {
     assert_eq!(server.requests(), 1);
 }
 
-/// An answer that begins, and no more.
+/// A response that starts, and stops.
 fn begins() -> Vec<Step> {
     vec![head("text/event-stream"), chunk(text("{\"n\":1}\n")), Step::Hold]
 }
 
 #[tokio::test]
-async fn dropping_an_answer_closes_its_connection() {
+async fn dropping_a_response_closes_its_connection() {
     let server = ScriptedServer::always(begins).await;
-    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("a response").records();
     soon(records.next()).await.expect("a record").expect("a record");
     assert_eq!(server.log().open, 1);
     drop(records);
     server.until(|log| log.open == 0).await;
 
-    // Also while it is waited for what comes next.
-    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+    // Also while waiting for more.
+    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("a response").records();
     soon(records.next()).await.expect("a record").expect("a record");
     let waiting = tokio::spawn(async move { records.next().await.is_some() });
     settle().await;
@@ -75,16 +75,16 @@ async fn dropping_an_answer_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn dropping_an_answer_of_which_much_waits_closes_its_connection() {
+async fn dropping_a_response_with_unread_data_closes_its_connection() {
     let server = ScriptedServer::always(endless).await;
-    let answer = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer");
+    let response = send(client(Provider::OpenAiChat, &server.url())).await.expect("a response");
     server.until(|log| log.written > 1 << 20).await;
-    drop(answer);
+    drop(response);
     server.until(|log| log.open == 0).await;
 }
 
 #[tokio::test]
-async fn dropping_a_request_before_its_answer_closes_its_connection() {
+async fn dropping_a_request_before_its_response_closes_its_connection() {
     let server = ScriptedServer::always(|| vec![Step::Hold]).await;
     let client = client(Provider::OpenAiChat, &server.url()).retries(5).build().expect("a client");
     let sending = tokio::spawn(client.stream(&request()).expect("a request").send());
@@ -95,8 +95,8 @@ async fn dropping_a_request_before_its_answer_closes_its_connection() {
 }
 
 #[tokio::test]
-async fn dropping_a_request_before_its_connection_is_there_gives_that_up() {
-    // It takes connections, and says nothing about TLS.
+async fn dropping_a_request_while_connecting_closes_the_connection() {
+    // It accepts connections, but never speaks TLS.
     let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await.expect("a free port");
     let base_url = format!("https://{}", listener.local_addr().expect("an address"));
     let patient = client(Provider::OpenAiChat, &base_url).connect_timeout(Duration::from_secs(600));
@@ -105,15 +105,16 @@ async fn dropping_a_request_before_its_connection_is_there_gives_that_up() {
     let (mut connection, _) = soon(listener.accept()).await.expect("a connection");
     sending.abort();
     let mut hello = Vec::new();
-    // Whether it ends well is of no interest, only that it ends.
+    // Whether it ends cleanly does not matter, only that it ends.
     let _ = soon(tokio::io::AsyncReadExt::read_to_end(&mut connection, &mut hello)).await;
 }
 
 #[tokio::test]
-async fn dropping_a_request_that_waits_to_be_sent_again_ends_it() {
-    let server =
-        ScriptedServer::always(|| vec![refusal(503, &[("retry-after", "3")], &json!({"error": "later"}))])
-            .await;
+async fn dropping_a_request_between_retries_ends_it() {
+    let server = ScriptedServer::always(|| {
+        vec![error_response(503, &[("retry-after", "3")], &json!({"error": "later"}))]
+    })
+    .await;
     let client = client(Provider::OpenAiChat, &server.url()).retries(5).build().expect("a client");
     let sending = tokio::spawn(client.stream(&request()).expect("a request").send());
     server.until(|log| log.written > 0).await;
@@ -124,7 +125,7 @@ async fn dropping_a_request_that_waits_to_be_sent_again_ends_it() {
 }
 
 #[tokio::test]
-async fn dropping_a_request_while_its_error_comes_closes_its_connection() {
+async fn dropping_a_request_while_reading_its_error_closes_its_connection() {
     let server = ScriptedServer::always(|| {
         let head = "HTTP/1.1 500 Internal Server Error\r\ntransfer-encoding: chunked\r\n\r\n";
         vec![Step::Write(head.into()), Step::Hold]
@@ -136,13 +137,13 @@ async fn dropping_a_request_while_its_error_comes_closes_its_connection() {
     let started = Instant::now();
     sending.abort();
     server.until(|log| log.open == 0).await;
-    // Not by the time that the body of an error may take, which is ten seconds.
+    // Not by the timeout for the body of an error, which is ten seconds.
     assert!(started.elapsed() < Duration::from_secs(8));
     assert_eq!(server.requests(), 1);
 }
 
 #[tokio::test]
-async fn nothing_is_sent_before_it_is_waited_for() {
+async fn nothing_is_sent_before_the_first_poll() {
     let server = ScriptedServer::always(begins).await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
     let request = client.stream(&request()).expect("a request");
@@ -152,7 +153,7 @@ async fn nothing_is_sent_before_it_is_waited_for() {
     assert_eq!(server.log().connections, 0);
 }
 
-/// Records without end, one now and then.
+/// Endless records, one now and then.
 fn tokens() -> Vec<Step> {
     let piece = chunk([text("{\"n\""), text(":1}\n")].concat());
     let Step::Write(bytes) = piece else { unreachable!("it is written") };
@@ -160,11 +161,11 @@ fn tokens() -> Vec<Step> {
 }
 
 #[tokio::test]
-async fn the_last_record_closes_the_connection_though_the_answer_is_held() {
+async fn the_last_record_closes_the_connection_while_the_stream_is_held() {
     let server = ScriptedServer::always(tokens).await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
     let asked = client.stream(&request()).expect("a request").with_max_records(3);
-    let mut records = soon(asked.send()).await.expect("an answer").records();
+    let mut records = soon(asked.send()).await.expect("a response").records();
     for _ in 0..3 {
         soon(records.next()).await.expect("a record").expect("a record");
     }
@@ -179,7 +180,7 @@ async fn one_reject_too_many_closes_the_connection() {
     let server = ScriptedServer::always(tokens).await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
     let asked = client.stream(&request()).expect("a request").typed::<Vec<u8>>().with_error_budget(3);
-    let mut records = soon(asked.send()).await.expect("an answer").records();
+    let mut records = soon(asked.send()).await.expect("a response").records();
     let error = soon(records.next()).await.expect("an error").expect_err("no record is an array");
     assert!(matches!(&error, ResponseError::TooManyRejected(error) if error.allowed() == 3), "{error}");
     server.until(|log| log.open == 0).await;
@@ -187,13 +188,13 @@ async fn one_reject_too_many_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn an_answer_of_the_client_is_repaired() {
+async fn a_response_of_the_client_is_repaired() {
     let server =
         ScriptedServer::always(|| vec![head("text/event-stream"), chunk(text("{\"n\":NaN}\n")), end()]).await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
     let asked = client.stream(&request()).expect("a request");
     let asked = asked.with_repair(|rejected| Some(rejected.text.replace("NaN", "7")));
-    let mut records = soon(asked.send()).await.expect("an answer").records();
+    let mut records = soon(asked.send()).await.expect("a response").records();
     let record = soon(records.next()).await.expect("a record").expect("a record");
     assert_eq!((record.value.as_str(), record.recovered.is_empty()), ("{\"n\":7}", false));
 }

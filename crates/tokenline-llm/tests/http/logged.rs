@@ -1,4 +1,4 @@
-//! What the client, and all that is beneath it, tells those who log everything.
+//! What the client and its dependencies log at the most verbose level.
 
 use std::io;
 use std::sync::{Arc, Mutex};
@@ -8,7 +8,7 @@ use serde_json::json;
 use tokenline_llm::Provider;
 use tokenline_llm::client::ApiKey;
 
-use crate::server::{ScriptedServer, events, refusal};
+use crate::server::{ScriptedServer, error_response, events};
 use crate::{client, send, soon};
 
 const KEY: &str = "sk-SECRET-0123456789";
@@ -48,9 +48,9 @@ impl log::Log for Logged {
 }
 
 #[tokio::test]
-async fn a_key_is_in_no_log() {
+async fn a_key_is_never_logged() {
     let logged = Logged::default();
-    // reqwest and hyper use the one, tokenline the other.
+    // reqwest and hyper use `log`, tokenline uses `tracing`.
     log::set_boxed_logger(Box::new(logged.clone())).expect("the only one");
     log::set_max_level(log::LevelFilter::Trace);
     let writer = logged.clone();
@@ -63,16 +63,16 @@ async fn a_key_is_in_no_log() {
         let server = ScriptedServer::new(|number, _| match number {
             0 => {
                 let body = json!({"error": {"message": format!("slow down, {KEY}")}});
-                vec![refusal(429, &[("retry-after", "0")], &body)]
+                vec![error_response(429, &[("retry-after", "0")], &body)]
             }
             _ => events(&format!("data: {{\"error\":{{\"message\":\"no {KEY}\"}}}}\n\n")),
         })
         .await;
         let key = ApiKey::new(KEY).expect("a key");
-        if let Ok(answer) =
+        if let Ok(response) =
             send(client(*provider, &server.url()).api_key(key).header("x-mine", KEY).retries(1)).await
         {
-            drop(soon(answer.collect::<Vec<_>>()).await);
+            drop(soon(response.collect::<Vec<_>>()).await);
         }
         assert_eq!(server.requests(), 2);
     }

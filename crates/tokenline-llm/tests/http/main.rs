@@ -1,4 +1,4 @@
-//! The client, the replay server and continued answers over real loopback HTTP.
+//! The client, the replay server and continued responses over real loopback HTTP.
 
 mod bodies;
 mod breaks;
@@ -33,23 +33,23 @@ use tokenline_llm::client::{
 use tokenline_llm::request::ChatRequest;
 use tokenline_llm::{Provider, ResponseStream};
 
-/// Fails instead of hanging. What depends on how long something takes says so itself.
+/// Fails instead of hanging. Tests of timing check it themselves.
 async fn soon<F: Future>(future: F) -> F::Output {
     tokio::time::timeout(Duration::from_secs(60), future).await.expect("it never came")
 }
 
-/// A client of this server that is left alone by its environment.
+/// A client of this server that ignores the environment.
 fn client(provider: Provider, base_url: &str) -> LlmClientBuilder {
     LlmClient::builder(provider).base_url(base_url).without_api_key().http(reqwest::ClientBuilder::no_proxy)
 }
 
-/// The HTTP client beneath, without ours around it.
+/// A plain HTTP client.
 fn http_client() -> reqwest::Client {
     install_crypto_provider();
     reqwest::Client::builder().no_proxy().build().expect("an HTTP client")
 }
 
-/// Lets the HTTP client's own tasks see what has happened to a connection: that it is free, or closed.
+/// Lets the tasks of the HTTP client notice that a connection is free or closed.
 async fn settle() {
     tokio::time::sleep(Duration::from_millis(50)).await;
 }
@@ -64,17 +64,17 @@ async fn send(client: LlmClientBuilder) -> Result<ResponseStream<ResponseBody>, 
     soon(client.stream(&request()).expect("a request").send()).await
 }
 
-/// Sends the request, of which nothing is to come but an error.
+/// Sends a request that must fail.
 async fn fail(client: LlmClientBuilder) -> ClientError {
     send(client).await.expect_err("there is no answer")
 }
 
-/// All that an error shows, to its root.
-fn told(error: &(dyn Error + 'static)) -> String {
-    let (mut told, mut next) = (String::new(), Some(error));
+/// Everything an error shows, including its sources.
+fn error_text(error: &(dyn Error + 'static)) -> String {
+    let (mut text, mut next) = (String::new(), Some(error));
     while let Some(error) = next {
-        told += &format!("{error}\n{error:?}\n{error:#?}\n");
+        text += &format!("{error}\n{error:?}\n{error:#?}\n");
         next = error.source();
     }
-    told
+    text
 }

@@ -1,4 +1,4 @@
-//! Requests go where they are sent, with what is secret in them.
+//! Redirects: requests with their secrets only go where they are sent.
 
 use tokenline_llm::Provider;
 use tokenline_llm::client::{ApiKey, ClientError, ClientErrorKind, LlmClientBuilder};
@@ -15,7 +15,7 @@ fn anthropic(server: &ScriptedServer) -> LlmClientBuilder {
 }
 
 #[tokio::test]
-async fn within_the_same_server_the_request_goes_along_as_it_is() {
+async fn redirects_within_the_server_keep_the_request() {
     for status in [307, 308] {
         let server = ScriptedServer::new(move |number, _| match number {
             0 => vec![redirect(status, "/v2/messages")],
@@ -23,7 +23,7 @@ async fn within_the_same_server_the_request_goes_along_as_it_is() {
             _ => events(""),
         })
         .await;
-        drop(send(anthropic(&server)).await.expect("an answer"));
+        drop(send(anthropic(&server)).await.expect("a response"));
         let requests = server.log().requests;
         let paths: Vec<_> = requests.iter().map(|request| &*request.path).collect();
         assert_eq!(paths, ["/v1/messages", "/v2/messages", "/v2/messages/now?please"]);
@@ -37,7 +37,7 @@ async fn within_the_same_server_the_request_goes_along_as_it_is() {
     }
 }
 
-/// Fails with the text, after one request.
+/// Fails with this text, after one request.
 async fn stays(server: &ScriptedServer, expected: &str) -> ClientError {
     let error = fail(anthropic(server).retries(5)).await;
     assert!(error.to_string().ends_with(expected), "{error}");
@@ -49,7 +49,7 @@ async fn stays(server: &ScriptedServer, expected: &str) -> ClientError {
 const NOT_FOLLOWED: &str = "which is not followed; if that is correct, set it as the base URL";
 
 #[tokio::test]
-async fn another_server_gets_nothing() {
+async fn redirects_to_another_server_are_not_followed() {
     let other = ScriptedServer::always(|| events("")).await;
     let port = other.port();
     for status in [301, 302, 303, 307, 308] {
@@ -66,14 +66,14 @@ async fn another_server_gets_nothing() {
             assert_eq!(error.status(), Some(status));
         }
     }
-    // The same host and port by another scheme.
+    // The same host and port with another scheme.
     let server = ScriptedServer::new(|_, request| {
         let host = request.header("host").expect("a host");
         vec![redirect(308, &format!("https://{host}/v1/messages"))]
     })
     .await;
     stays(&server, &format!(": it redirects to https://127.0.0.1:{}, {NOT_FOLLOWED}", server.port())).await;
-    // Where there is no host at all.
+    // Without any host.
     for (location, place) in [("ftp://127.0.0.1/", "ftp://127.0.0.1"), ("data:,hello", "data://")] {
         let server = ScriptedServer::always(move || vec![redirect(307, location)]).await;
         stays(&server, &format!(": it redirects to {place}, {NOT_FOLLOWED}")).await;
@@ -90,7 +90,7 @@ async fn a_redirect_that_would_change_the_request_is_not_followed() {
 }
 
 #[tokio::test]
-async fn a_redirect_to_nowhere_is_a_refusal() {
+async fn a_redirect_without_a_location_is_an_error() {
     for headers in [&[][..], &[("location", "http://[oh/no")], &[("location", "http://h:99999")]] {
         let server = ScriptedServer::always(move || vec![response(307, headers, "gone")]).await;
         stays(&server, "responded 307 Temporary Redirect at /v1/messages: gone").await;
@@ -98,7 +98,7 @@ async fn a_redirect_to_nowhere_is_a_refusal() {
 }
 
 #[tokio::test]
-async fn redirects_come_to_an_end() {
+async fn redirects_are_limited() {
     for to in ["/v1/messages", "/v1/messages/", "?again"] {
         let server = ScriptedServer::always(move || vec![redirect(307, to)]).await;
         let error = fail(anthropic(&server).retries(5)).await;
@@ -108,7 +108,7 @@ async fn redirects_come_to_an_end() {
 }
 
 #[tokio::test]
-async fn the_http_clients_own_setup_does_not_undo_it() {
+async fn settings_of_the_http_client_do_not_change_this() {
     let other = ScriptedServer::always(|| events("")).await;
     let location = other.url();
     let server = ScriptedServer::always(move || vec![redirect(307, &location)]).await;

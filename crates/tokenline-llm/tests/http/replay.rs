@@ -1,4 +1,4 @@
-//! The replay server over real loopback HTTP, with a client that others wrote.
+//! The replay server over real loopback HTTP, with an independent client.
 
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
@@ -34,7 +34,7 @@ async fn ask(server: &ReplayServer, model: &str) -> Response {
     soon(request.body(body).send()).await.expect("a response")
 }
 
-/// What arrives, and whether the body ended well.
+/// The received chunks, and whether the body ended cleanly.
 async fn read(mut response: Response) -> (Vec<Bytes>, bool) {
     let mut pieces = Vec::new();
     loop {
@@ -114,7 +114,7 @@ async fn a_piece_is_a_chunk_on_the_wire() {
 async fn the_first_event_arrives_before_the_next_is_sent() {
     let gate = Gate::new();
     let server = serve([Recording::new("gated", EVENTS).pace(Pace::events()).gate(&gate)]).await;
-    // The head is there although no piece has been let through.
+    // The head arrives although no piece has passed the gate.
     let mut response = ask(&server, "gated").await;
     assert_eq!(response.status(), StatusCode::OK);
     assert_eq!(server.traffic().body_bytes, 0);
@@ -132,7 +132,7 @@ async fn the_first_event_arrives_before_the_next_is_sent() {
 }
 
 #[tokio::test]
-async fn the_delay_lies_between_pieces() {
+async fn the_delay_is_between_pieces() {
     let delay = Duration::from_millis(20);
     let server = serve([Recording::new("slow", EVENTS).pace(Pace::events().delay(delay))]).await;
     let started = Instant::now();
@@ -142,7 +142,7 @@ async fn the_delay_lies_between_pieces() {
 }
 
 #[tokio::test]
-async fn the_server_sees_a_client_go_between_two_pieces() {
+async fn the_server_notices_a_disconnect_between_two_pieces() {
     let gate = Gate::new();
     let server = serve([Recording::new("gated", EVENTS).pace(Pace::events()).gate(&gate)]).await;
     let mut response = ask(&server, "gated").await;
@@ -163,7 +163,7 @@ async fn a_client_that_does_not_read_stalls_the_server() {
     let server = serve([Recording::new("large", body).pace(every(16 * 1024).into())]).await;
     let response = ask(&server, "large").await;
 
-    // It stands still when the sockets' buffers are full.
+    // It stalls when the buffers of the sockets are full.
     let mut stalled = soon(server.wait_for(|traffic| traffic.body_bytes > 0)).await.body_bytes;
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -248,7 +248,7 @@ async fn two_clients_are_served_independently() {
 }
 
 #[tokio::test]
-async fn what_is_not_served_is_refused() {
+async fn unknown_requests_are_rejected() {
     let server = serve(replay::builtin()).await;
     let url = |path: &str| format!("{}{path}", server.url());
     let send = async |request: reqwest::RequestBuilder| soon(request.send()).await.expect("a response");
@@ -329,7 +329,7 @@ async fn a_dropped_server_closes_its_connections() {
 }
 
 #[tokio::test]
-async fn only_loopback_addresses_unless_told_otherwise() {
+async fn only_loopback_addresses_by_default() {
     let recording = || [Recording::new("only", EVENTS)];
     for addr in ["0.0.0.0:0", "[::]:0", "192.0.2.1:80"] {
         let error = ReplayServer::bind(addr.parse().expect("an address"), recording()).await.unwrap_err();

@@ -1,4 +1,4 @@
-//! What a provider is sent.
+//! The requests that providers receive.
 
 use serde_json::json;
 use tokenline_core::ToolDefinition;
@@ -11,7 +11,7 @@ use crate::{client, soon};
 
 const KEY: &str = "sk-1234567890";
 
-/// The request that the server got.
+/// The request that the server received.
 async fn asked(provider: Provider, path: &str, request: ChatRequest) -> Request {
     let server = ScriptedServer::always(|| events("")).await;
     let client = client(provider, &(server.url() + path))
@@ -19,7 +19,7 @@ async fn asked(provider: Provider, path: &str, request: ChatRequest) -> Request 
         .header("X-My", "mine")
         .build()
         .expect("a client");
-    // Not every provider answers like that.
+    // Not every provider accepts this as a response.
     drop(soon(client.stream(&request).expect("a request").send()).await);
     server.log().requests.remove(0)
 }
@@ -54,7 +54,7 @@ async fn every_provider_gets_its_headers_and_its_body() {
         }
         let version = (provider == Provider::Anthropic).then_some("2023-06-01");
         assert_eq!(asked.header("anthropic-version"), version);
-        // The key is there once, and none of another provider's.
+        // The key is present once, and no other provider's header.
         let keys = ["authorization", "x-api-key", "x-goog-api-key"].map(|name| asked.header(name));
         assert_eq!(keys.iter().flatten().count(), 1, "{provider:?}");
         assert!(!asked.path.contains(KEY) && !asked.body.contains(KEY));
@@ -82,7 +82,7 @@ async fn every_provider_gets_its_headers_and_its_body() {
 }
 
 #[tokio::test]
-async fn what_is_in_the_base_url_is_sent_as_it_is() {
+async fn the_base_url_is_sent_unchanged() {
     let request = || ChatRequest::new("m").user("?");
     for (provider, base, path) in [
         (Provider::OpenAiChat, "/v1", "/v1/chat/completions"),
@@ -98,9 +98,9 @@ async fn what_is_in_the_base_url_is_sent_as_it_is() {
     }
 }
 
-/// OpenAI's newer models refuse the old name of the limit, most other servers know no other.
+/// OpenAI's newer models reject the old name of the limit; most other servers know no other.
 #[tokio::test]
-async fn the_limit_of_tokens_has_the_name_that_the_host_knows() {
+async fn the_token_limit_has_the_name_that_the_host_knows() {
     let server = ScriptedServer::always(|| events("")).await;
     let port = server.port();
     for (host, expected) in [
@@ -115,7 +115,7 @@ async fn the_limit_of_tokens_has_the_name_that_the_host_knows() {
             .build()
             .expect("a client");
         let request = ChatRequest::new("m").user("?").max_tokens(5);
-        // Not every provider answers like that.
+        // Not every provider accepts this as a response.
         drop(soon(client.stream(&request).expect("a request").send()).await);
         let body = server.log().requests.last().expect("a request").json();
         let limits = ["max_tokens", "max_completion_tokens"].map(|name| body.get(name).map(|_| name));
@@ -124,7 +124,7 @@ async fn the_limit_of_tokens_has_the_name_that_the_host_knows() {
 }
 
 #[tokio::test]
-async fn a_header_of_ones_own_stands_in_for_the_clients() {
+async fn a_custom_header_replaces_the_clients() {
     let server = ScriptedServer::always(|| events("")).await;
     let client = client(Provider::Anthropic, &server.url())
         .api_key(ApiKey::new(KEY).expect("a key"))
@@ -134,7 +134,7 @@ async fn a_header_of_ones_own_stands_in_for_the_clients() {
         .build()
         .expect("a client");
     let request = ChatRequest::new("m").user("?");
-    // Not every provider answers like that.
+    // Not every provider accepts this as a response.
     drop(soon(client.stream(&request).expect("a request").send()).await);
     let asked = server.log().requests.remove(0);
     for (name, value) in [
@@ -148,12 +148,12 @@ async fn a_header_of_ones_own_stands_in_for_the_clients() {
 }
 
 #[tokio::test]
-async fn a_user_in_the_base_url_is_sent_as_one() {
+async fn a_user_in_the_base_url_is_sent_as_basic_auth() {
     let server = ScriptedServer::always(|| events("")).await;
     let base_url = format!("http://me:pass%2Fword@127.0.0.1:{}", server.port());
     let client = client(Provider::Anthropic, &base_url).build().expect("a client");
     let request = ChatRequest::new("m").user("?");
-    // Not every provider answers like that.
+    // Not every provider accepts this as a response.
     drop(soon(client.stream(&request).expect("a request").send()).await);
     let asked = server.log().requests.remove(0);
     assert_eq!(asked.header("authorization"), Some("Basic bWU6cGFzcy93b3Jk"));

@@ -1,4 +1,4 @@
-//! What comes out at the other end.
+//! Successful responses.
 
 use futures_util::StreamExt;
 use tokenline_core::Options;
@@ -39,7 +39,7 @@ async fn records_and_calls_come_from_every_provider() {
         let client = client(provider, &server.url()).build().expect("a client");
 
         let request = client.stream(&ChatRequest::new("records").user("?")).expect("a request").typed::<A>();
-        let mut records = soon(request.send()).await.expect("an answer").records();
+        let mut records = soon(request.send()).await.expect("a response").records();
         let mut seen = Vec::new();
         while let Some(record) = soon(records.next()).await {
             seen.push(record.expect("a record").value);
@@ -49,7 +49,7 @@ async fn records_and_calls_come_from_every_provider() {
         settle().await;
 
         let request = client.stream(&ChatRequest::new("calls").user("?")).expect("a request");
-        let mut calls = soon(request.send()).await.expect("an answer").tool_calls();
+        let mut calls = soon(request.send()).await.expect("a response").tool_calls();
         let call = soon(calls.next()).await.expect("a call").expect("a call");
         let parameters = call.parameters.to_value().expect("parameters");
         assert_eq!((&*call.name, parameters), ("search", serde_json::json!({"query": "fjord"})));
@@ -79,8 +79,8 @@ async fn every_fixture_is_the_same_over_http() {
         let client = client(*provider, &server.url()).build().expect("a client");
         for (at, path) in paths.iter().enumerate() {
             let request = client.stream(&ChatRequest::new(name(at)).user("?")).expect("a request");
-            let answer = soon(request.send()).await.expect("an answer");
-            let events: Vec<_> = soon(answer.map(|event| event.expect("an event")).collect()).await;
+            let reply = soon(request.send()).await.expect("a response");
+            let events: Vec<_> = soon(reply.map(|event| event.expect("an event")).collect()).await;
             let mut parser = ResponseParser::<Raw>::new(*provider, Options::lenient());
             let expected = decode(&mut parser, [&*std::fs::read(path).expect("it can be read")]).events;
             assert_eq!(events, expected, "{}", path.display());
@@ -89,9 +89,9 @@ async fn every_fixture_is_the_same_over_http() {
     }
 }
 
-/// The content types of answers that are to be read, whatever servers call them.
+/// The content types that are accepted as streams.
 #[tokio::test]
-async fn a_stream_may_be_called_many_things() {
+async fn streams_have_many_content_types() {
     let array = "gemini/array-pretty.json";
     for (provider, path, content_type) in [
         (Provider::OpenAiChat, BODIES[0].1, "content-type: text/event-stream; charset=utf-8\r\n"),
@@ -121,7 +121,7 @@ async fn a_stream_may_be_called_many_things() {
 }
 
 #[tokio::test]
-async fn an_answer_of_known_length_leaves_its_connection_to_the_next() {
+async fn a_response_of_known_length_leaves_its_connection_to_the_next() {
     let body = || String::from_utf8(fixture(BODIES[0].1)).expect("text");
     let server = ScriptedServer::always(move || {
         vec![response(200, &[("content-type", "text/event-stream")], &body())]
@@ -129,16 +129,16 @@ async fn an_answer_of_known_length_leaves_its_connection_to_the_next() {
     .await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
     for _ in 0..3 {
-        let answer = soon(client.clone().stream(&request()).expect("a request").send()).await;
-        assert_eq!(soon(answer.expect("an answer").records().count()).await, 2);
+        let reply = soon(client.clone().stream(&request()).expect("a request").send()).await;
+        assert_eq!(soon(reply.expect("a response").records().count()).await, 2);
         settle().await;
     }
     assert_eq!((server.requests(), server.log().connections), (3, 1));
 }
 
 #[tokio::test]
-async fn answers_stay_apart() {
-    // Each tells which request it answers.
+async fn parallel_responses_do_not_mix() {
+    // Each response names its request.
     let server = ScriptedServer::new(|_, request| {
         let n = request.json()["n"].clone();
         let text = crate::common::text(&format!("{{\"n\":{n}}}\n")).repeat(20);
@@ -149,23 +149,23 @@ async fn answers_stay_apart() {
     })
     .await;
     let client = client(Provider::OpenAiChat, &server.url()).build().expect("a client");
-    let answers = (0..20_u64).map(|n| {
+    let replies = (0..20_u64).map(|n| {
         let request = client.stream(&request().extra("n", n)).expect("a request");
         async move {
-            let records = request.send().await.expect("an answer").records();
+            let records = request.send().await.expect("a response").records();
             let values: Vec<_> =
                 records.map(|record| record.expect("a record").value.to_string()).collect().await;
             assert_eq!(values, vec![format!("{{\"n\":{n}}}"); 20]);
         }
     });
-    soon(futures_util::future::join_all(answers)).await;
+    soon(futures_util::future::join_all(replies)).await;
     assert_eq!(server.requests(), 20);
 }
 
 #[tokio::test]
-async fn an_empty_answer_is_no_whole_one() {
+async fn an_empty_response_is_incomplete() {
     let server = ScriptedServer::always(|| events("")).await;
-    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("a response").records();
     let error = soon(records.next()).await.expect("an error").expect_err("an error");
     let expected = "the response is incomplete: the stream ended without a finish reason or `[DONE]`";
     assert_eq!(error.to_string(), expected);

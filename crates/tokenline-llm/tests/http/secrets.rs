@@ -1,4 +1,4 @@
-//! What is secret is sent, and shown nowhere, though the provider repeat it.
+//! Secrets are sent, but never shown, even if the provider repeats them.
 
 use std::fmt::{Debug, Write as _};
 
@@ -8,11 +8,11 @@ use tokenline_llm::client::{ApiKey, LlmClient, LlmClientBuilder};
 use tokenline_llm::{Provider, ResponseEvent};
 
 use crate::server::{Request, ScriptedServer, Step, chunk, end, events, head, response};
-use crate::{client, request, soon, told};
+use crate::{client, error_text, request, soon};
 
 const KEY: &str = "sk-HUSH-0123456789abcdefghij";
 
-/// A client with every kind of secret that there is.
+/// A client with every kind of secret.
 fn secretive(provider: Provider, server: &ScriptedServer) -> LlmClientBuilder {
     let base_url = format!("http://me:pass%2Fword-HUSH@127.0.0.1:{}/?key=query-HUSH", server.port());
     client(provider, &base_url)
@@ -21,7 +21,7 @@ fn secretive(provider: Provider, server: &ScriptedServer) -> LlmClientBuilder {
         .header("Proxy-Authorization", "Bearer HUSH-token")
 }
 
-/// Whatever of a request is secret, in every form in which a server may repeat it.
+/// All secrets of a request, in every form in which a server may repeat them.
 fn secrets(request: &Request) -> String {
     let names = ["authorization", "x-api-key", "x-goog-api-key", "x-my", "proxy-authorization"];
     let values = names.iter().filter_map(|name| request.header(name));
@@ -30,12 +30,12 @@ fn secrets(request: &Request) -> String {
     format!("{} {} {} pass/word-HUSH pass%2Fword-HUSH query-HUSH", all.join(" "), all.join(","), request.path)
 }
 
-/// Fails if anything of it is in the text, in any case.
+/// Fails if the text contains a secret, in any case.
 #[track_caller]
 fn assert_hushed(text: &str, request: Option<&Request>) {
     let lower = text.to_lowercase();
     assert!(!lower.contains("hush"), "{text}");
-    // The user and the password together, in base64.
+    // User and password together, in base64.
     let basic = request.and_then(|request| request.header("authorization")?.strip_prefix("Basic "));
     if let Some(basic) = basic {
         assert!(!lower.contains(&basic.to_lowercase()), "{text}");
@@ -46,16 +46,16 @@ fn debugged(value: &impl Debug) -> String {
     format!("{value:?}\n{value:#?}\n")
 }
 
-/// All that can be seen of a request and what became of it, but the answer itself.
+/// Everything visible about a request and its result, except the response itself.
 async fn seen(client: &LlmClient) -> String {
     let request = client.stream(&request()).expect("a request");
     let mut seen = debugged(client) + &debugged(&request);
-    let mut answer = match soon(request.send()).await {
-        Ok(answer) => answer,
-        Err(error) => return seen + &told(&error),
+    let mut reply = match soon(request.send()).await {
+        Ok(reply) => reply,
+        Err(error) => return seen + &error_text(&error),
     };
-    seen += &debugged(&answer);
-    while let Some(event) = soon(answer.next()).await {
+    seen += &debugged(&reply);
+    while let Some(event) = soon(reply.next()).await {
         match event {
             Ok(event) => {
                 let finding = event.diagnostic().map(|finding| finding.to_string() + &debugged(finding));
@@ -64,23 +64,23 @@ async fn seen(client: &LlmClient) -> String {
                     seen += &debugged(&event);
                 }
             }
-            Err(error) => seen += &told(&error),
+            Err(error) => seen += &error_text(&error),
         }
     }
-    let report = answer.report();
+    let report = reply.report();
     seen += &serde_json::to_string(report).expect("a report");
-    seen + &debugged(report) + &debugged(answer.parser()) + &debugged(&answer)
+    seen + &debugged(report) + &debugged(reply.parser()) + &debugged(&reply)
 }
 
-/// As [`seen`], by one of the adaptors.
+/// Like [`seen`], through an adapter.
 async fn seen_as_records(client: &LlmClient) -> String {
     let request = client.stream(&request()).expect("a request");
-    let Ok(answer) = soon(request.send()).await else { return String::new() };
-    let mut records = answer.records();
+    let Ok(reply) = soon(request.send()).await else { return String::new() };
+    let mut records = reply.records();
     let mut seen = debugged(&records);
     while let Some(record) = soon(records.next()).await {
         if let Err(error) = record {
-            seen += &told(&error);
+            seen += &error_text(&error);
         }
     }
     seen + &debugged(&records)
@@ -88,7 +88,7 @@ async fn seen_as_records(client: &LlmClient) -> String {
 
 type Echo = fn(&str) -> Vec<Step>;
 
-/// Ways in which a server may repeat what it was told, and whether what it said is shown.
+/// Ways in which a server may repeat secrets, and whether its message is shown.
 const ECHOES: &[(&str, bool, Echo)] = &[
     ("a message", true, |secrets| vec![json_error(401, secrets)]),
     ("a message of whoever stands before", true, |secrets| {
@@ -138,7 +138,7 @@ fn json_error(status: u16, secrets: &str) -> Step {
     response(status, &[("content-type", "application/json")], &body.to_string())
 }
 
-/// An answer with an error in the middle of it that repeats what it was told.
+/// A response with an error in the middle that repeats secrets.
 fn failing(provider: Provider, secrets: &str) -> Vec<Step> {
     let error: Value = json!({"message": secrets, "type": "invalid_request_error", "code": secrets});
     let event = |name: &str, data: Value| format!("event: {name}\ndata: {data}\n\n");
@@ -193,9 +193,9 @@ async fn check(provider: Provider, server: &ScriptedServer, how: &str, is_shown:
     all
 }
 
-/// The request was followed to a place of the server's making, and that is told.
+/// A redirect to a URL chosen by the server, which errors show.
 #[tokio::test]
-async fn a_place_that_was_gone_to_is_shown_without_secrets() {
+async fn the_target_of_a_redirect_is_shown_without_secrets() {
     let server = ScriptedServer::new(|number, _| match number {
         0 => vec![response(307, &[("location", &format!("/{KEY}/on"))], "")],
         _ => vec![json_error(404, "?")],
@@ -208,7 +208,7 @@ async fn a_place_that_was_gone_to_is_shown_without_secrets() {
 }
 
 #[tokio::test]
-async fn a_secret_that_breaks_off_is_not_shown() {
+async fn a_truncated_secret_is_not_shown() {
     for cut in [10, 20, KEY.len() - 1] {
         let server = ScriptedServer::always(move || {
             let head = "HTTP/1.1 401 Unauthorized\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -223,7 +223,7 @@ async fn a_secret_that_breaks_off_is_not_shown() {
 }
 
 #[test]
-fn what_cannot_be_sent_is_not_shown_either() {
+fn invalid_secrets_are_not_shown() {
     let of = |provider| client(provider, "http://127.0.0.1:1");
     for builder in [
         client(Provider::OpenAiChat, "http://me:HUSH@"),
@@ -233,18 +233,18 @@ fn what_cannot_be_sent_is_not_shown_either() {
         of(Provider::OpenAiChat).header("X-My: HUSH", ""),
         of(Provider::OpenAiChat).header("HUSH-ü", "x-my"),
     ] {
-        let shown = debugged(&builder) + &told(&builder.build().expect_err("it cannot be sent"));
+        let shown = debugged(&builder) + &error_text(&builder.build().expect_err("it cannot be sent"));
         assert_hushed(&shown, None);
     }
     for key in ["HUSH\nHUSH", "HÜSH-hush", ""] {
-        assert_hushed(&told(&ApiKey::new(key).expect_err("it cannot be sent")), None);
+        assert_hushed(&error_text(&ApiKey::new(key).expect_err("it cannot be sent")), None);
     }
     assert_hushed(&debugged(&ApiKey::new("HUSH").expect("a key")), None);
 }
 
-/// The key is not believed to be anything else, and what is like it is shown.
+/// Only the key is masked, not similar text.
 #[tokio::test]
-async fn what_is_no_secret_is_shown() {
+async fn text_that_is_not_secret_is_shown() {
     let server = ScriptedServer::always(|| vec![json_error(401, "sk-other***********ghij")]).await;
     let client = secretive(Provider::OpenAiChat, &server).build().expect("a client");
     let seen = seen(&client).await;

@@ -1,4 +1,4 @@
-//! A server that does with each request what a test says, down to the bytes on the wire.
+//! A scripted server, down to the bytes on the wire.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,23 +10,23 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_rustls::TlsAcceptor;
 
-/// What is done about a request, one after another. Then the connection waits for the next one.
+/// The steps of a response. Afterwards the connection waits for the next request.
 pub(crate) enum Step {
     Write(Vec<u8>),
-    /// The same again and again, with a pause between.
+    /// Repeats a piece, with pauses.
     Repeat(Vec<u8>, Duration),
-    /// Nothing, until the client goes.
+    /// Waits until the client disconnects.
     Hold,
     Close,
 }
 
-/// A request as it came.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub(crate) struct Request {
     pub(crate) method: String,
-    /// With its query.
+    /// Including the query.
     pub(crate) path: String,
-    /// Names in lower case.
+    /// With names in lower case.
     pub(crate) headers: Vec<(String, String)>,
     pub(crate) body: String,
 }
@@ -47,13 +47,13 @@ pub(crate) struct Log {
     pub(crate) connections: usize,
     pub(crate) open: usize,
     pub(crate) requests: Vec<Request>,
-    /// Bytes of responses that the sockets took.
+    /// Bytes of responses accepted by the sockets.
     pub(crate) written: u64,
 }
 
 type Script = Arc<dyn Fn(usize, &Request) -> Vec<Step> + Send + Sync>;
 
-/// The server. Everything of it ends when it is dropped.
+/// The server. Dropping it ends everything.
 pub(crate) struct ScriptedServer {
     port: u16,
     log: Arc<watch::Sender<Log>>,
@@ -61,17 +61,17 @@ pub(crate) struct ScriptedServer {
 }
 
 impl ScriptedServer {
-    /// Does what the script says about the request of this number, from 0.
+    /// Runs the script with the number of the request, from 0.
     pub(crate) async fn new(script: impl Fn(usize, &Request) -> Vec<Step> + Send + Sync + 'static) -> Self {
         Self::start(None, Arc::new(script)).await
     }
 
-    /// Does the same about every request.
+    /// Runs the same steps for every request.
     pub(crate) async fn always(script: impl Fn() -> Vec<Step> + Send + Sync + 'static) -> Self {
         Self::new(move |_, _| script()).await
     }
 
-    /// As [`always`](Self::always), over TLS.
+    /// Like [`always`](Self::always), over TLS.
     pub(crate) async fn tls(
         acceptor: TlsAcceptor,
         script: impl Fn() -> Vec<Step> + Send + Sync + 'static,
@@ -104,7 +104,7 @@ impl ScriptedServer {
         self.log.borrow().requests.len()
     }
 
-    /// Waits until it is so, and fails if it never is.
+    /// Waits for a condition, and fails if it never holds.
     pub(crate) async fn until(&self, condition: impl FnMut(&Log) -> bool) -> Log {
         super::soon(self.log.subscribe().wait_for(condition)).await.expect("the log is there").clone()
     }
@@ -116,7 +116,7 @@ async fn accept(
     script: Script,
     log: Arc<watch::Sender<Log>>,
 ) {
-    // They end with it.
+    // They end with this task.
     let mut connections = JoinSet::new();
     while let Ok((stream, _)) = listener.accept().await {
         let (acceptor, script, log) = (acceptor.clone(), Arc::clone(&script), Arc::clone(&log));
@@ -178,7 +178,7 @@ async fn write(stream: &mut (impl AsyncWrite + Unpin), bytes: &[u8], log: &watch
     is_written
 }
 
-/// A request with its body, or `None` if the client is gone.
+/// A request with its body, or `None` if the client has disconnected.
 async fn read(stream: &mut (impl AsyncRead + Unpin)) -> Option<Request> {
     let mut bytes = Vec::new();
     let head_end = loop {
@@ -213,8 +213,8 @@ pub(crate) fn response(status: u16, headers: &[(&str, &str)], body: &str) -> Ste
     Step::Write([head.as_bytes(), body.as_bytes()].concat())
 }
 
-/// A refusal with a JSON body.
-pub(crate) fn refusal(status: u16, headers: &[(&str, &str)], body: &Value) -> Step {
+/// An error response with a JSON body.
+pub(crate) fn error_response(status: u16, headers: &[(&str, &str)], body: &Value) -> Step {
     let headers = [&[("content-type", "application/json")], headers].concat();
     response(status, &headers, &body.to_string())
 }
@@ -237,7 +237,7 @@ pub(crate) fn end() -> Step {
     Step::Write(b"0\r\n\r\n".to_vec())
 }
 
-/// A whole event stream.
+/// A complete event stream.
 pub(crate) fn events(body: &str) -> Vec<Step> {
     vec![head("text/event-stream"), chunk(body), end()]
 }

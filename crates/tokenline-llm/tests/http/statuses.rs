@@ -1,4 +1,4 @@
-//! Refusals, and when a request is sent again.
+//! HTTP errors and retries.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +8,14 @@ use tokenline_llm::Provider;
 use tokenline_llm::client::{ApiKey, ClientErrorKind};
 
 use crate::common::text;
-use crate::server::{ScriptedServer, Step, events, refusal, response};
+use crate::server::{ScriptedServer, Step, error_response, events, response};
 use crate::{client, fail, request, send, soon};
 
-/// Who refuses, the status, a header and the body of it, and what of that a person reads.
-type Refusal = (Provider, u16, (&'static str, &'static str), Value, &'static str);
+/// Provider, status, header and body of an error, and the expected message.
+type ErrorCase = (Provider, u16, (&'static str, &'static str), Value, &'static str);
 
-/// The providers' refusals as they word them.
-fn refusals() -> Vec<Refusal> {
+/// The original error responses of providers.
+fn error_cases() -> Vec<ErrorCase> {
     let id = ("x-request-id", "req_1");
     vec![
         (
@@ -60,7 +60,7 @@ fn refusals() -> Vec<Refusal> {
             json!({"error": "model 'some-model' not found"}),
             "HOST responded 404 Not Found at /api/chat: model 'some-model' not found",
         ),
-        // Servers of one's own, and what stands before them.
+        // Self-hosted servers, and gateways.
         (
             Provider::OpenAiChat,
             404,
@@ -86,9 +86,9 @@ fn refusals() -> Vec<Refusal> {
 }
 
 #[tokio::test]
-async fn a_refusal_says_what_the_provider_says_and_is_final() {
-    for (provider, status, header, body, expected) in refusals() {
-        let server = ScriptedServer::always(move || vec![refusal(status, &[header], &body)]).await;
+async fn an_error_shows_the_providers_message_and_is_final() {
+    for (provider, status, header, body, expected) in error_cases() {
+        let server = ScriptedServer::always(move || vec![error_response(status, &[header], &body)]).await;
         let error =
             fail(client(provider, &server.url()).api_key(ApiKey::new("sk-12345").expect("a key"))).await;
         assert_eq!(error.to_string(), expected.replace("HOST", &server.url()["http://".len()..]));
@@ -100,7 +100,7 @@ async fn a_refusal_says_what_the_provider_says_and_is_final() {
 }
 
 #[tokio::test]
-async fn a_plain_text_is_a_message_and_a_page_is_none() {
+async fn plain_text_is_a_message_and_html_is_not() {
     for (content_type, body, expected) in [
         ("text/plain", "  no such model\n", ": no such model"),
         ("text/html", "<html><body>404</body></html>", ""),
@@ -118,12 +118,13 @@ async fn a_plain_text_is_a_message_and_a_page_is_none() {
 }
 
 #[tokio::test]
-async fn who_has_no_key_is_told_where_it_would_be() {
-    let server = ScriptedServer::always(|| vec![refusal(401, &[], &json!({"error": "unauthorized"}))]).await;
+async fn a_missing_key_is_explained() {
+    let server =
+        ScriptedServer::always(|| vec![error_response(401, &[], &json!({"error": "unauthorized"}))]).await;
     let text = fail(client(Provider::Gemini, &server.url())).await.to_string();
     let expected = ": unauthorized; the client has no API key: set GOOGLE_API_KEY or GEMINI_API_KEY";
     assert!(text.ends_with(expected), "{text}");
-    // Whoever sends one otherwise knows.
+    // The hint is omitted if there are other credentials.
     let base_url = server.url();
     for client in [
         client(Provider::Gemini, &base_url).header("Authorization", "Bearer abcdef"),
@@ -136,17 +137,17 @@ async fn who_has_no_key_is_told_where_it_would_be() {
 }
 
 fn busy() -> Step {
-    refusal(429, &[("retry-after", "0")], &json!({"error": {"message": "slow down"}}))
+    error_response(429, &[("retry-after", "0")], &json!({"error": {"message": "slow down"}}))
 }
 
-fn answer() -> Vec<Step> {
+fn reply() -> Vec<Step> {
     events(&(text("{\"n\":1}\n") + "data: [DONE]\n\n"))
 }
 
 #[tokio::test]
-async fn a_refusal_that_passes_is_waited_for() {
-    let server = ScriptedServer::new(|number, _| if number < 2 { vec![busy()] } else { answer() }).await;
-    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer").records();
+async fn a_transient_error_is_retried() {
+    let server = ScriptedServer::new(|number, _| if number < 2 { vec![busy()] } else { reply() }).await;
+    let mut records = send(client(Provider::OpenAiChat, &server.url())).await.expect("a response").records();
     assert_eq!(soon(records.next()).await.expect("a record").expect("a record").value.as_str(), "{\"n\":1}");
     assert!(soon(records.next()).await.is_none());
     assert!(records.report().is_complete());
@@ -156,10 +157,14 @@ async fn a_refusal_that_passes_is_waited_for() {
 }
 
 #[tokio::test]
-async fn a_refusal_that_stays_is_tried_as_often_as_allowed() {
+async fn a_persistent_error_is_retried_up_to_the_limit() {
     for retries in [0, 1, 3] {
         let server = ScriptedServer::always(|| {
-            vec![refusal(503, &[("retry-after-ms", "1")], &json!({"error": {"message": "overloaded"}}))]
+            vec![error_response(
+                503,
+                &[("retry-after-ms", "1")],
+                &json!({"error": {"message": "overloaded"}}),
+            )]
         })
         .await;
         let error = fail(client(Provider::Anthropic, &server.url()).retries(retries)).await;
@@ -173,24 +178,24 @@ async fn a_refusal_that_stays_is_tried_as_often_as_allowed() {
 }
 
 #[tokio::test]
-async fn without_a_word_about_when_it_is_waited_a_little() {
+async fn retries_back_off_without_retry_after() {
     let server = ScriptedServer::new(|number, _| match number {
-        0 => vec![refusal(
+        0 => vec![error_response(
             529,
             &[],
             &json!({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}),
         )],
-        _ => answer(),
+        _ => reply(),
     })
     .await;
     let started = Instant::now();
-    drop(send(client(Provider::Anthropic, &server.url()).retries(1)).await.expect("an answer"));
+    drop(send(client(Provider::Anthropic, &server.url()).retries(1)).await.expect("a response"));
     assert!(started.elapsed() >= Duration::from_millis(400), "{:?}", started.elapsed());
     assert_eq!(server.requests(), 2);
 }
 
 #[tokio::test]
-async fn what_does_not_pass_is_not_repeated() {
+async fn permanent_errors_are_not_retried() {
     let none: &[(&str, &str)] = &[];
     let message = |message: &str| json!({"error": {"message": message}});
     let quota = json!({"error": {"message": "You exceeded your current quota.", "type": "insufficient_quota", "code": "insufficient_quota"}});
@@ -214,7 +219,7 @@ async fn what_does_not_pass_is_not_repeated() {
             "500 Internal Server Error at /v1/responses: server error",
         ),
     ] {
-        let server = ScriptedServer::always(move || vec![refusal(status, headers, &body)]).await;
+        let server = ScriptedServer::always(move || vec![error_response(status, headers, &body)]).await;
         let error = fail(client(Provider::OpenAiResponses, &server.url()).retries(5)).await;
         assert!(error.to_string().ends_with(expected), "{error}");
         assert_eq!((server.requests(), error.attempts()), (1, 1), "{error}");
@@ -222,21 +227,25 @@ async fn what_does_not_pass_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn the_provider_knows_best_whether_to_try_again() {
+async fn the_provider_decides_about_retries() {
     let server = ScriptedServer::new(|number, _| match number {
         0 => {
-            vec![refusal(409, &[("x-should-retry", "true"), ("retry-after", "0")], &json!({"error": "lock"}))]
+            vec![error_response(
+                409,
+                &[("x-should-retry", "true"), ("retry-after", "0")],
+                &json!({"error": "lock"}),
+            )]
         }
-        _ => answer(),
+        _ => reply(),
     })
     .await;
-    drop(send(client(Provider::OpenAiChat, &server.url())).await.expect("an answer"));
+    drop(send(client(Provider::OpenAiChat, &server.url())).await.expect("a response"));
     assert_eq!(server.requests(), 2);
 }
 
 #[tokio::test]
-async fn what_cannot_be_asked_is_not_sent() {
-    let server = ScriptedServer::always(answer).await;
+async fn invalid_requests_are_not_sent() {
+    let server = ScriptedServer::always(reply).await;
     let client = client(Provider::Anthropic, &server.url()).build().expect("a client");
     let error = client.stream(&request().seed(1)).expect_err("it has none");
     assert_eq!(error.to_string(), "cannot send the request: anthropic does not support seed");

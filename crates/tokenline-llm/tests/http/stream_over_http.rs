@@ -1,4 +1,4 @@
-//! Answers over real loopback HTTP: reqwest, the replay server, the stream.
+//! Responses over real loopback HTTP: reqwest, the replay server, the stream.
 
 use std::num::NonZeroUsize;
 use std::time::Duration;
@@ -38,7 +38,7 @@ async fn records_and_calls_arrive_before_the_response_ends() {
         text("1}\n{\"n\":2}"),
         text("\n"),
         call("a", "f", "{}"),
-        // Of the same index, so that it proves the call before it.
+        // With the same index, so that it proves the previous call complete.
         call("b", "g", "{}"),
         chunk("{}", "tool_calls"),
         DONE.to_owned(),
@@ -49,7 +49,7 @@ async fn records_and_calls_arrive_before_the_response_ends() {
     let parser = tokenline_llm::ResponseParser::new(tokenline_llm::Provider::OpenAiChat, Default::default());
     let mut events = ResponseStream::<_, Raw>::new(body, parser);
 
-    // After so many pieces, what is there, and nothing more.
+    // After this many pieces, the complete ones are there, and no more.
     for (pieces, expected) in
         [(1, &["0"][..]), (1, &[]), (1, &["1"]), (1, &["2"]), (1, &[]), (1, &["f"]), (1, &["g", "finish"])]
     {
@@ -91,7 +91,7 @@ async fn dropping_the_calls_closes_the_connection() {
 }
 
 #[tokio::test]
-async fn who_does_not_poll_makes_the_server_wait() {
+async fn a_consumer_that_does_not_poll_stalls_the_server() {
     let records = 200_000;
     let wire =
         (0..records).map(|n| text(&format!("{{\"n\":{n}}}\n"))).chain([DONE.to_owned()]).collect::<String>();
@@ -102,7 +102,7 @@ async fn who_does_not_poll_makes_the_server_wait() {
     let mut stream = ResponseStream::new(body, parser(TextMode::Records)).records();
     assert_eq!(numbered(&soon(stream.next()).await.expect("a record").expect("no error")), 0);
 
-    // It stands still when the sockets' buffers are full.
+    // It stalls when the buffers of the sockets are full.
     let mut stalled = 0;
     loop {
         tokio::time::sleep(Duration::from_millis(200)).await;
@@ -148,7 +148,7 @@ async fn a_broken_connection_is_an_error_and_a_silent_close_another() {
 }
 
 #[tokio::test]
-async fn the_recorded_answers_come_out_whole() {
+async fn the_recorded_responses_are_complete() {
     let recordings = replay::builtin().into_iter().map(|recording| recording.pace(Pace::events()));
     let server = serve(recordings).await;
     for (model, records, calls, rejected) in [

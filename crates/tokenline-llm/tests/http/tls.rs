@@ -1,4 +1,4 @@
-//! TLS: who is not known is not spoken to.
+//! TLS: untrusted servers are rejected.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use crate::common::text;
 use crate::server::{ScriptedServer, events};
 use crate::{client, fail, send, soon};
 
-/// A server that nobody vouches for, and its certificate.
+/// A server with an untrusted certificate.
 async fn strange_server() -> (ScriptedServer, Certificate) {
     let CertifiedKey { cert, signing_key } =
         rcgen::generate_simple_self_signed(["localhost".to_owned()]).expect("a certificate");
@@ -24,13 +24,13 @@ async fn strange_server() -> (ScriptedServer, Certificate) {
     let config =
         ServerConfig::builder().with_no_client_auth().with_single_cert(vec![cert.der().clone()], key);
     let acceptor = TlsAcceptor::from(Arc::new(config.expect("a configuration")));
-    let answer = || events(&(text("{\"n\":1}\n") + "data: [DONE]\n\n"));
-    let server = ScriptedServer::tls(acceptor, answer).await;
+    let response = || events(&(text("{\"n\":1}\n") + "data: [DONE]\n\n"));
+    let server = ScriptedServer::tls(acceptor, response).await;
     (server, Certificate::from_der(cert.der()).expect("a certificate"))
 }
 
 #[tokio::test]
-async fn a_stranger_is_refused() {
+async fn an_untrusted_certificate_is_rejected() {
     let (server, _) = strange_server().await;
     let base_url = format!("https://localhost:{}", server.port());
     let client = client(Provider::OpenAiChat, &base_url).api_key(ApiKey::new("sk-12345").expect("a key"));
@@ -42,18 +42,18 @@ async fn a_stranger_is_refused() {
 }
 
 #[tokio::test]
-async fn whoever_is_vouched_for_is_spoken_to() {
+async fn a_trusted_certificate_is_accepted() {
     let (server, certificate) = strange_server().await;
     let base_url = format!("https://localhost:{}", server.port());
     let known = certificate.clone();
     let client_of = |base_url: &str, known: Certificate| {
         client(Provider::OpenAiChat, base_url).http(|http| http.tls_certs_only([known]))
     };
-    let mut records = send(client_of(&base_url, known)).await.expect("an answer").records();
+    let mut records = send(client_of(&base_url, known)).await.expect("a response").records();
     soon(records.next()).await.expect("a record").expect("a record");
     assert!(soon(records.next()).await.is_none() && records.report().is_complete());
 
-    // By this name alone.
+    // For this host name only.
     let base_url = base_url.replace("localhost", "127.0.0.1");
     let error = fail(client_of(&base_url, certificate).retries(0)).await;
     assert_eq!(error.kind(), ClientErrorKind::Connect, "{error:?}");

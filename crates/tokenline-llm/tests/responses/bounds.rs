@@ -1,4 +1,4 @@
-//! What is held at once.
+//! Limits on memory and work.
 
 use tokenline_core::{Code, json};
 use tokenline_llm::{ResponseEvent, ResponseParser, TextMode};
@@ -8,7 +8,7 @@ use crate::{DONE, codes};
 
 #[test]
 fn memory_is_bounded() {
-    // Choices without end; each has its text.
+    // Endless choices, each with a text.
     let wire: String = (0..1000)
         .map(|index| {
             format!("data: {{\"choices\":[{{\"index\":{index},\"delta\":{{\"content\":\"{{}}\\n\"}}}}]}}\n\n")
@@ -16,7 +16,7 @@ fn memory_is_bounded() {
         .collect();
     let seen = decode(&mut parser(TextMode::Records), [wire.as_bytes(), DONE.as_bytes()]);
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::RecordTooLarge], 128));
-    // A line without end; one diagnostic, and what follows is delivered.
+    // An endless line: one diagnostic, and what follows is delivered.
     let mut parser = parser(TextMode::Records);
     let piece = text(&"x".repeat(100_000));
     let wire = [text("{\"a\":\"")]
@@ -26,7 +26,7 @@ fn memory_is_bounded() {
     let wire = wire.collect::<String>();
     let seen = decode(&mut parser, wire.as_bytes().chunks(4096));
     assert_eq!((codes(&seen), seen.report.records()), (vec![Code::LineTooLong], 1));
-    // An event of 64 MB; it is lost, and with it the line.
+    // An event of 64 MB is rejected, and so is its line.
     let wire =
         [text("{\"a\":1}\n"), text(&"x".repeat(64 << 20)), text("\n{\"b\":2}\n"), DONE.to_owned()].concat();
     let seen = decode(&mut parser, wire.as_bytes().chunks(1 << 16));
@@ -44,7 +44,7 @@ fn an_event_of_tiny_records_is_read_as_they_are_taken() {
     parser.finish();
     let waiting = |parser: &ResponseParser<json::Raw>| {
         let debug = format!("{parser:?}");
-        let count = debug.split_once("events: ").expect("it is told").1;
+        let count = debug.split_once("events: ").expect("a count").1;
         count
             .split(|char: char| !char.is_ascii_digit())
             .next()

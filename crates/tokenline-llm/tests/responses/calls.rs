@@ -1,4 +1,4 @@
-//! Tool calls: several at once, sent twice, in the text and beside it.
+//! Tool calls: parallel, repeated, in the text and native.
 
 use tokenline_core::Code;
 use tokenline_core::{Options, Release};
@@ -57,7 +57,7 @@ fn calls_of_several_indexes_may_be_interleaved() {
 }
 
 #[test]
-fn a_fragment_that_says_nothing_does_not_reopen_its_choice() {
+fn an_empty_fragment_does_not_reopen_its_choice() {
     let finish = chunk("{}", "tool_calls");
     for nothing in [
         call("", "", ""),
@@ -72,7 +72,7 @@ fn a_fragment_that_says_nothing_does_not_reopen_its_choice() {
 }
 
 #[test]
-fn calls_in_both_worlds_are_one() {
+fn native_and_textual_calls_are_both_read() {
     let wire = [
         text("{\"name\":\"a\",\"parameters\":{\"x\":1},\"call_id\":\"t1\"}\n"),
         call("n1", "b", "{}"),
@@ -92,7 +92,7 @@ fn calls_in_both_worlds_are_one() {
     );
     let seen = seen_as(TextMode::ToolCalls, &wire);
     assert_eq!((seen.report.tool_calls(), seen.report.records(), seen.report.rejected()), (3, 0, 0));
-    // Otherwise the text is what it is.
+    // Otherwise the text is unchanged.
     assert_eq!(seen_as(TextMode::Records, &wire).report.records(), 2);
     let as_text = seen_as(TextMode::Text, &wire);
     assert_eq!((as_text.report.tool_calls(), as_text.report.records(), as_text.report.notes()), (1, 0, 0));

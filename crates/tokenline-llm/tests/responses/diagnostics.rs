@@ -1,4 +1,4 @@
-//! What is said of an answer: where, and without its text.
+//! The contents of diagnostics: positions, but no text.
 
 use tokenline_core::{Code, Example};
 use tokenline_llm::{ResponseEvent, TextMode};
@@ -7,7 +7,7 @@ use crate::common::{call, chunk, parser, text};
 use crate::{codes, seen_as};
 
 #[test]
-fn places_are_those_of_the_text_of_the_arguments_or_of_the_wire() {
+fn positions_refer_to_the_text_the_arguments_or_the_wire() {
     let choice = |index: u64, text: &str| {
         let text = serde_json::json!({"choices": [{"index": index, "delta": {"content": text}}]});
         format!("data: {text}\n\n")
@@ -47,7 +47,7 @@ fn places_are_those_of_the_text_of_the_arguments_or_of_the_wire() {
 }
 
 #[test]
-fn all_of_a_text_is_in_its_events() {
+fn the_events_contain_the_complete_text() {
     let rejected = |wire: &str| {
         let deltas: Vec<String> = wire.split('|').map(text).chain([chunk("{}", "stop")]).collect();
         let seen = seen_as(TextMode::ToolCalls, &deltas);
@@ -92,7 +92,7 @@ fn all_of_a_text_is_in_its_events() {
 }
 
 #[test]
-fn what_is_debugged_is_not_the_text() {
+fn debug_output_does_not_contain_the_text() {
     let mut parser = parser(TextMode::Records);
     parser.push(text("{\"secret\":").as_bytes());
     parser.push(call("c1", "secret", "{\"secret\":").as_bytes());
@@ -101,7 +101,7 @@ fn what_is_debugged_is_not_the_text() {
 }
 
 #[test]
-fn findings_do_not_repeat_the_text() {
+fn diagnostics_do_not_repeat_the_text() {
     let secret = "hunter2";
     let wire = [
         text(&format!("{{\"{secret}\":{secret}}}\n{secret}\n[\"{secret}\"]\n{{\"{secret}\":\"{secret}")),

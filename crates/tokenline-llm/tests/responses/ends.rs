@@ -1,4 +1,4 @@
-//! How an answer ends, and what its end releases.
+//! The ends of a response, and what they release.
 
 use tokenline_core::Code;
 use tokenline_llm::TextMode;
@@ -55,7 +55,7 @@ fn the_end_decides_what_is_released() {
     ] {
         let end_lines: Vec<String> = before.into_iter().chain(after).map(str::to_owned).collect();
         let check = |text_as, wire: String, line: Option<String>| {
-            // Where nothing was open that a limit could have cut, the cut is said all the same.
+            // The limit is reported even if nothing was open.
             let is_limit = after == Some("finish length");
             let is_silent = !line.as_deref().is_some_and(|line| line.starts_with("rejected"));
             let cut = "rejected truncated: the response reached its token limit".to_owned();
@@ -108,7 +108,7 @@ fn the_end_decides_what_is_released() {
 }
 
 #[test]
-fn a_limit_by_another_name_is_a_limit() {
+fn other_names_of_the_token_limit_are_recognized() {
     for native in ["max_output_tokens", "max_tokens", "MAX_TOKENS", "length"] {
         let end = format!(
             "data: {{\"choices\":[{{\"delta\":{{}},\"finish_reason\":\"tool_calls\",\"native_finish_reason\":{native:?}}}]}}\n\n"
@@ -120,7 +120,7 @@ fn a_limit_by_another_name_is_a_limit() {
 }
 
 #[test]
-fn a_cut_by_the_token_limit_is_always_said() {
+fn reaching_the_token_limit_is_always_reported() {
     let place = |text_as, wire: &[String]| {
         let seen = seen_as(text_as, wire);
         assert!(seen.is_complete && codes(&seen) == [Code::Truncated], "{seen:?}");
@@ -135,17 +135,17 @@ fn a_cut_by_the_token_limit_is_always_said() {
         assert_eq!(place(text_as, &[text("{\"a\":1}\n "), limit.clone()]), (2, 2, 9, 9));
         assert_eq!(place(text_as, std::slice::from_ref(&limit)), (1, 1, 0, 0));
     }
-    // Of a text that begins anew it is that text's place.
+    // For a text that starts over, the position is in that text.
     let again = [text("{}\n{}\n"), chunk("{}", "stop"), text("{}\n"), limit.clone()];
     assert_eq!(place(TextMode::Records, &again), (2, 1, 3, 3));
-    // Other ends are not a limit's.
+    // Other ends are not reported as a limit.
     for reason in ["stop", "content_filter", "other"] {
         assert_eq!(codes(&seen_as(TextMode::Records, &[text("{}\n"), chunk("{}", reason)])), []);
     }
 }
 
 #[test]
-fn an_answer_may_go_on_after_its_end() {
+fn a_response_may_continue_after_its_end() {
     let wire = [
         text("{\"a\":1}"),
         chunk("{}", "stop"),
@@ -163,7 +163,7 @@ fn an_answer_may_go_on_after_its_end() {
         "finish tool_calls",
     ];
     assert_eq!(lines(TextMode::Records, &wire), expected);
-    // Then it is not complete before it ends again.
+    // Then it is incomplete until it ends again.
     let seen = seen_as(TextMode::Records, &wire[..4]);
     assert_eq!(codes(&seen), [Code::Unsealed, Code::StreamIncomplete]);
 }
@@ -192,7 +192,7 @@ fn the_last_event_may_lack_its_blank_line() {
 }
 
 #[test]
-fn what_is_no_event_stream_says_so() {
+fn a_body_that_is_not_an_event_stream_is_reported() {
     let body = "{\n  \"detail\": \"not found\"\n}\n";
     let seen = seen_as(TextMode::Records, &[body.to_owned()]);
     assert_eq!(
@@ -207,10 +207,10 @@ fn what_is_no_event_stream_says_so() {
 }
 
 #[test]
-fn an_incomplete_stream_is_found_at_its_last_event() {
+fn an_incomplete_stream_is_reported_at_its_last_event() {
     let last = |wire: &[String]| {
         let seen = seen_as(TextMode::Text, wire);
-        let its = seen.report.diagnostics().last().cloned().expect("a finding");
+        let its = seen.report.diagnostics().last().cloned().expect("a diagnostic");
         assert_eq!((its.code, its.column), (Code::StreamIncomplete, 1));
         (its.line, its.span.start, its.span.end)
     };

@@ -1,4 +1,4 @@
-//! The errors of a provider, in the stream and instead of it.
+//! Errors of a provider, inside a stream and instead of one.
 
 use tokenline_core::Code;
 use tokenline_llm::TextMode;
@@ -7,7 +7,7 @@ use crate::common::{call, text};
 use crate::{DONE, codes, seen_as};
 
 #[test]
-fn what_servers_call_an_error() {
+fn errors_of_all_forms_are_recognized() {
     let message = |data: &str| {
         let seen = seen_as(TextMode::Records, &[text("{}\n"), format!("{data}\n\n"), DONE.to_owned()]);
         assert!(codes(&seen).iter().all(|code| *code == Code::ProviderError), "{seen:?}");
@@ -36,7 +36,7 @@ fn what_servers_call_an_error() {
     ] {
         assert_eq!(message(data).as_deref(), Some(expected), "{data}");
     }
-    // The stream may end in it.
+    // The stream may end inside the error.
     let cut = seen_as(TextMode::Records, &[text("{}\n"), "event: error\ndata: overloaded".to_owned()]);
     assert_eq!(codes(&cut), [Code::ProviderError]);
     let long = "é".repeat(600);
@@ -45,14 +45,14 @@ fn what_servers_call_an_error() {
 }
 
 #[test]
-fn an_error_is_said_once_and_keeps_what_was_whole() {
-    // No second finding that the stream is incomplete, and no call that the error may have cut.
+fn an_error_is_reported_once_and_keeps_complete_records() {
+    // No second diagnostic for the incomplete stream, and no call that the error may have cut off.
     let wire =
         [text("{\"a\":1}\n{\"b\""), call("c1", "f", "{}"), "data: {\"error\":\"down\"}\n\n".to_owned()];
     let seen = seen_as(TextMode::Records, &wire);
     assert_eq!(codes(&seen), [Code::Truncated, Code::Unsealed, Code::ProviderError]);
     assert_eq!(seen.report.records(), 1);
-    // `[DONE]` after it seals nothing.
+    // A `[DONE]` after it proves nothing.
     let more = [&wire[..], &[call("c2", "g", "{}"), DONE.to_owned()]].concat();
     assert_eq!(
         codes(&seen_as(TextMode::Records, &more)),
@@ -61,7 +61,7 @@ fn an_error_is_said_once_and_keeps_what_was_whole() {
 }
 
 #[test]
-fn a_body_that_is_an_error_is_the_providers() {
+fn an_error_body_is_a_provider_error() {
     let error = |body: &str| {
         let seen = seen_as(TextMode::Records, &[body.to_owned()]);
         assert!(!seen.is_complete && seen.events.len() == 1, "{seen:?}");
@@ -87,7 +87,7 @@ fn a_body_that_is_an_error_is_the_providers() {
     for len in [2000, 5000] {
         assert_eq!(error(&format!(r#"{{"error":"{}"}}"#, "x".repeat(len))).1, "x".repeat(500) + "…");
     }
-    // Beside events it is no body.
+    // Not a body: there are events too.
     let seen = seen_as(TextMode::Records, &[": hi\n\n".to_owned(), text("{}\n"), "{\"error\":1}".to_owned()]);
     assert_eq!(codes(&seen), [Code::StreamIncomplete]);
 }

@@ -1,4 +1,4 @@
-//! What an answer comes to: ends, errors, what is lost, what is not known.
+//! The events of responses: ends, errors, unreadable and unknown parts.
 
 mod bounds;
 mod calls;
@@ -22,7 +22,7 @@ fn seen_as(text_as: TextMode, wire: &[String]) -> Seen {
     at_every_cut(parser(text_as), wire.concat().as_bytes())
 }
 
-/// A line an event, without those of the text itself.
+/// One line per event, without text events.
 fn lines(text_as: TextMode, wire: &[String]) -> Vec<String> {
     let mut lines = seen_as(text_as, wire).summary();
     lines.retain(|line| !line.starts_with("text "));

@@ -1,4 +1,4 @@
-//! The text beside calls that stand in tags, in arrays, or on several lines: nothing of a call shows in it.
+//! Text around calls in tags, in arrays, and on several lines: it contains no part of a call.
 
 use tokenline_core::Options;
 use tokenline_core::json::Raw;
@@ -39,7 +39,7 @@ fn events(content: &str, size: usize) -> (String, Vec<String>) {
 }
 
 #[test]
-fn nothing_of_a_call_shows() {
+fn calls_do_not_show_in_the_text() {
     let paris = "weather {\"city\":\"Paris\"}";
     let json = "{\"name\":\"weather\",\"arguments\":{\"city\":\"Paris\"}}";
     for (content, shown, calls) in [
@@ -69,7 +69,7 @@ fn nothing_of_a_call_shows() {
 }
 
 #[test]
-fn a_broken_call_on_several_lines_is_rejected_in_its_place() {
+fn a_malformed_call_on_several_lines_is_rejected_in_order() {
     for (content, shown, calls) in [
         (
             "<tool_call>\n{\"name\":\"w\",\n \"arguments\":{\"a\":1,}\n}\n</tool_call>\nSo.",
@@ -92,9 +92,9 @@ fn a_broken_call_on_several_lines_is_rejected_in_its_place() {
     }
 }
 
-/// Parts of what models write, put together at random.
+/// Random combinations of typical model output.
 #[test]
-fn whatever_is_written_nothing_depends_on_the_pieces() {
+fn random_output_does_not_depend_on_the_chunks() {
     const PARTS: &[&str] = &[
         "<tool_call>",
         "</tool_call>",

@@ -1,4 +1,4 @@
-//! Records and calls held against rules, and records read into a type.
+//! Records and calls validated against rules, and records deserialized into a type.
 
 use serde::Deserialize;
 use tokenline_core::{Code, Options, Validate, ValidateCall, Violation, json};
@@ -32,7 +32,7 @@ impl Validate for Weather {
 }
 
 #[test]
-fn calls_and_records_are_held_against_their_rules() {
+fn calls_and_records_are_validated() {
     let wire = [
         call("a", "weather", "{\"city\":\"Oslo\"}"),
         call("b", "weather", "{}"),
@@ -62,7 +62,7 @@ fn calls_and_records_are_held_against_their_rules() {
 }
 
 #[test]
-fn records_are_read_into_a_type() {
+fn records_are_deserialized_into_a_type() {
     #[derive(Debug, Deserialize, PartialEq)]
     struct Item {
         a: u8,

@@ -1,4 +1,4 @@
-//! Other shapes of the same, and what is not known.
+//! Alternative shapes, and unknown members.
 
 use tokenline_llm::TextMode;
 
@@ -6,7 +6,7 @@ use crate::common::{chunk, decode, parser, text};
 use crate::{DONE, lines, seen_as};
 
 #[test]
-fn what_is_not_known_is_counted_and_no_error() {
+fn unknown_members_are_counted_and_not_an_error() {
     let wire = [
         "event: ping\ndata: {}\n\n".to_owned(),
         "data: \n\n".to_owned(),
@@ -38,7 +38,7 @@ fn what_is_not_known_is_counted_and_no_error() {
          choices[].delta.tool_calls[]: number (1), choices[].delta.tool_calls[].custom (1), \
          choices[].delta.tool_calls[].function.new (1), data: after the end (2)"
     );
-    // Names that a server makes up do not fill the memory, nor the time.
+    // Invented names fill neither memory nor time.
     let members = (0..200_000).map(|name| format!("\"{name}\":1,")).collect::<String>();
     let one = format!("data: {{{members}\"a\":1}}\n\n");
     let many = decode(&mut parser(TextMode::Records), [one.as_bytes()]);
@@ -50,10 +50,10 @@ fn what_is_not_known_is_counted_and_no_error() {
 }
 
 #[test]
-fn other_shapes_of_the_same() {
+fn alternative_shapes_of_calls_and_texts() {
     let finish = chunk("{}", "tool_calls");
     let call = |delta: &str| lines(TextMode::Records, &[delta.to_owned(), finish.clone()]).remove(0);
-    // Arguments as the object itself; a number for an id; the old single call; no stream at all.
+    // Arguments as an object; a number as the id; the old single call; no stream at all.
     for (delta, expected) in [
         (chunk(r#"{"tool_calls":[{"id":7,"function":{"name":"f","arguments":{"a":1.0}}}]}"#, ""), r#"call finish_reason f {"a":1.0} 7"#),
         (chunk(r#"{"tool_calls":[{"function":{"name":"f","arguments":null}}]}"#, ""), "call finish_reason f {} synthetic synthetic_1"),
@@ -65,7 +65,7 @@ fn other_shapes_of_the_same() {
     ] {
         assert_eq!(call(&delta), expected);
     }
-    // Beside a delta the message is the text so far (Perplexity).
+    // Beside a delta, the message is the text so far (Perplexity).
     let both =
         "data: {\"choices\":[{\"delta\":{\"content\":\"{}\\n\"},\"message\":{\"content\":\"{}\\n\"}}]}\n\n";
     assert_eq!(lines(TextMode::Records, &[both.to_owned(), finish.clone()])[0], "newline {}");
@@ -76,7 +76,7 @@ fn other_shapes_of_the_same() {
         lines(TextMode::Records, &[both, part, finish]),
         ["finish_reason {}", "finish tool_calls", "reasoning hmm"]
     );
-    // Choices without a number are counted.
+    // Choices without an index are counted.
     let unnumbered =
         "data: {\"choices\":[{\"delta\":{\"content\":\"{}\"}},{\"delta\":{\"content\":\"{}\"}}]}\n\n";
     assert_eq!(

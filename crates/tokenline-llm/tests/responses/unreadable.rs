@@ -1,4 +1,4 @@
-//! What is cut off, lost or no UTF-8 harms its line or its call, and makes nothing up.
+//! Truncated, unreadable or invalid parts invalidate their line or call, and nothing is made up.
 
 use tokenline_core::{Code, Limits, Options};
 use tokenline_llm::{Provider, ResponseParser, TextMode};
@@ -9,7 +9,7 @@ use crate::{DONE, codes, lines, seen_as};
 const LOST: &str = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\\x\"}}]}\n\n";
 
 #[test]
-fn a_character_that_was_cut_in_half_is_put_together() {
+fn a_character_split_into_halves_is_joined() {
     let raw_text = |text: &str| chunk(&format!(r#"{{"content":"{text}"}}"#), "");
     let raw_call = |arguments: &str| {
         chunk(
@@ -36,7 +36,7 @@ fn a_character_that_was_cut_in_half_is_put_together() {
             "finish stop"
         ]
     );
-    // A half without its other harms its line, or its call.
+    // A half without the other one invalidates its line or call.
     let alone = [
         raw_text(r#"{\"a\":1}\n{\"b\":\"\ud83d"#),
         raw_text(r#"\"}\n{\"c\":3}\n{\"d\":\"\ude00\"}\n"#),
@@ -50,7 +50,7 @@ fn a_character_that_was_cut_in_half_is_put_together() {
 }
 
 #[test]
-fn half_a_character_in_a_name_is_a_bad_name() {
+fn half_a_character_makes_a_name_invalid() {
     let stop = chunk("{}", "stop");
     for call in [
         r#"{"index":0,"id":"c","function":{"name":"rm\ud83d","arguments":"{}"}}"#,
@@ -62,7 +62,7 @@ fn half_a_character_in_a_name_is_a_bad_name() {
     }
     let error = "data: {\"error\":{\"message\":\"down\\ud83d\"}}\n\n".to_owned();
     assert_eq!(lines(TextMode::Records, &[error]), ["rejected provider_error: down\u{fffd}"]);
-    // The end of one choice does not end what another waits for.
+    // The end of one choice does not affect a half in another.
     let wire = [
         chunk(r#"{"content":"{\"a\":\"\ud83d"}"#, ""),
         chunk_of(1, "{}", "stop"),
@@ -72,8 +72,8 @@ fn half_a_character_in_a_name_is_a_bad_name() {
 }
 
 #[test]
-fn a_character_that_looks_like_half_of_one_is_left_as_it_is() {
-    // U+10F03D in place of X: beside halves, in a name, and as an escape.
+fn a_character_that_looks_like_a_half_is_unchanged() {
+    // U+10F03D in place of X: next to halves, in a name, and as an escape.
     let wire = [
         chunk(r#"{"content":"{\"X\":\"\udbfc\udc3d\ud83d"}"#, ""),
         chunk(r#"{"content":"\ude00X\"}\n"}"#, ""),
@@ -89,7 +89,7 @@ fn a_character_that_looks_like_half_of_one_is_left_as_it_is() {
 }
 
 #[test]
-fn half_a_character_waits_until_its_block_or_the_answer_ends() {
+fn half_a_character_waits_for_the_end_of_its_block_or_response() {
     let start = r#"{"type":"message_start","message":{"content":[]}}"#;
     let summary = |events: &[&str]| {
         let wire: String = [start].iter().chain(events).map(|data| format!("data: {data}\n\n")).collect();
@@ -122,7 +122,7 @@ fn half_a_character_waits_until_its_block_or_the_answer_ends() {
 }
 
 #[test]
-fn what_follows_a_cut_is_not_what_was_inside() {
+fn text_after_a_cut_does_not_continue_the_record() {
     let wire = [
         text("{\"name\":\"batch\",\"parameters\":{\"calls\":["),
         chunk("{}", "stop"),
@@ -136,7 +136,7 @@ fn what_follows_a_cut_is_not_what_was_inside() {
 }
 
 #[test]
-fn a_lost_event_makes_nothing_up() {
+fn an_unreadable_event_makes_nothing_up() {
     let finding = "rejected malformed_json: the event is not JSON: expected an escape: one of `\"\\/bfnrtu`, found a letter (byte 44 of its data); its part of the response is missing";
     let gap = "rejected malformed_json: part of the line may be missing: the input before it was truncated or could not be read";
     let lost = LOST.to_owned();
@@ -145,7 +145,7 @@ fn a_lost_event_makes_nothing_up() {
         let wire: Vec<String> = wire.iter().map(|wire| (*wire).clone()).chain([finish.clone()]).collect();
         assert_eq!(lines(TextMode::Records, &wire), [expected, &["finish stop"]].concat(), "{wire:?}");
     };
-    // The line it is in is lost, those around it are not.
+    // Its line is rejected, the lines around it are not.
     check(
         &[&text("{\"a\":1}\n{\"b\":"), &lost, &text("2}\n{\"c\":3}\n")],
         &[r#"newline {"a":1}"#, finding, gap, r#"newline {"c":3}"#],
@@ -158,9 +158,9 @@ fn a_lost_event_makes_nothing_up() {
     // At the end too, if anything was open.
     check(&[&text("{\"a\":1}"), &lost], &[finding, gap]);
     check(&[&text("{\"a\":1}\n"), &lost], &[r#"newline {"a":1}"#, finding]);
-    // Nor is the beginning of a choice known that begins after it.
+    // The start of a choice that begins after it may be missing too.
     check(&[&lost, &text("{\"a\":1}\n{\"c\":3}\n")], &[finding, gap, r#"newline {"c":3}"#]);
-    // An open call is given up; those after it are not.
+    // Open calls are rejected; later ones are not.
     check(
         &[&call("a", "f", "{\"x\":"), &lost, &call("", "", "1}")],
         &[finding, "rejected truncated: call 1 (`f`): expected a value, found the end of the input"],
@@ -178,7 +178,7 @@ fn a_lost_event_makes_nothing_up() {
 }
 
 #[test]
-fn an_event_beyond_the_limit_is_a_lost_event() {
+fn an_event_above_the_limit_is_unreadable() {
     let limits = Limits { sse_event_bytes: 300, ..Limits::default() };
     let options = Options::lenient().limits(limits);
     let wire =
@@ -206,13 +206,13 @@ fn bytes_that_are_not_utf8_harm_their_line_or_call() {
         let seen = wire("", &call(id, name, "{}"));
         assert_eq!((codes(&seen), seen.report.tool_calls()), (vec![Code::InvalidUtf8], 0));
     }
-    // Elsewhere in the event it harms nothing.
+    // Elsewhere in the event it does no harm.
     let seen = wire("", &text("{\"a\":1}\n").replace("choices", "model\":\"…\",\"choices"));
     assert_eq!((codes(&seen), seen.report.records()), (vec![], 1));
 }
 
 #[test]
-fn deep_events_are_lost_not_fatal() {
+fn deeply_nested_events_are_unreadable_but_not_fatal() {
     let deep = format!("data: {{\"x\":{}}}\n\n", "[".repeat(100_000));
     let seen = decode(
         &mut parser(TextMode::Records),

@@ -1,4 +1,4 @@
-//! Anthropic messages: what is not to be seen in a fixture.
+//! Anthropic messages: what fixtures cannot show.
 
 use crate::common::{at_every_cut, fixture, parser_of};
 use tokenline_core::{CompletedBy, Limits};
@@ -6,7 +6,7 @@ use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, FinishReason, Provider, TextMode};
 
 #[test]
-fn recorded_text_cut_by_the_token_limit() {
+fn recorded_text_truncated_by_the_token_limit() {
     let seen =
         at_every_cut(parser_of(Provider::Anthropic, TextMode::Text), &fixture("anthropic/text-recorded.sse"));
     let lines: Vec<_> = (0..31)
@@ -29,7 +29,7 @@ fn recorded_text_cut_by_the_token_limit() {
     assert!(seen.is_complete && seen.unknown.is_empty());
 }
 
-/// The deltas of these events, whose names are as given.
+/// The deltas of these events, with these names.
 fn deltas(events: &[(&str, &str)]) -> Vec<String> {
     let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     let mut log = Vec::new();
@@ -40,7 +40,7 @@ fn deltas(events: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn the_type_decides_and_not_the_name() {
+fn the_type_takes_precedence_over_the_name() {
     let stop = [format!("{:?}", Delta::Terminator)];
     assert_eq!(deltas(&[("message_start", r#"{"type":"message_stop"}"#)]), stop);
     assert_eq!(deltas(&[("message_stop", r#"{"type":null}"#)]), stop);
@@ -48,7 +48,7 @@ fn the_type_decides_and_not_the_name() {
 }
 
 #[test]
-fn data_that_is_no_object() {
+fn data_that_is_not_an_object() {
     let unknown = |name: &'static str| format!("{:?}", Delta::Unknown { parent: "data", name: name.into() });
     let error = |message: &'static str| format!("{:?}", Delta::Error { message: message.into() });
     assert_eq!(deltas(&[("message_stop", ""), ("message_stop", "[DONE]")]), [""; 0]);
@@ -71,7 +71,7 @@ fn data_that_is_no_object() {
     assert!(decoder.decode("message_stop", r#"{"type":"#, |delta| panic!("{delta:?}")).is_err());
 }
 
-/// What becomes of the end of a text block that is followed by these events.
+/// The end of a text block that is followed by these events.
 fn text_ends_with(events: &[(&str, &str)]) -> Vec<Option<CompletedBy>> {
     let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     let mut ends = Vec::new();
@@ -114,7 +114,7 @@ fn the_end_of_a_text_is_held_back() {
 }
 
 #[test]
-fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
+fn endless_blocks_do_not_fill_the_memory() {
     let mut decoder = EventDecoder::new(Provider::Anthropic, &Limits::default());
     for index in 0..10_000 {
         let start = format!(

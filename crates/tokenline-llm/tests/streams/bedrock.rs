@@ -1,4 +1,4 @@
-//! Amazon Bedrock's ConverseStream: what its events come to.
+//! Amazon Bedrock's ConverseStream: the deltas of its events.
 
 use crate::common::deltas::{at_every_cut, of_body, of_events, of_messages};
 use crate::common::event_stream::{event, exception};
@@ -58,7 +58,7 @@ fn a_stream_of_messages() {
 }
 
 #[test]
-fn data_that_is_no_object() {
+fn data_that_is_not_an_object() {
     assert_eq!(deltas(&[("messageStop", ""), ("messageStop", " ")]), [""; 0]);
     assert_eq!(
         deltas(&[("messageStop", "[1]"), ("message", "stop")]),
@@ -69,7 +69,7 @@ fn data_that_is_no_object() {
 }
 
 #[test]
-fn reasoning_and_what_vouches_for_it() {
+fn reasoning_and_its_signature() {
     let events = [
         delta(r#"{"reasoningContent":{"text":"a"}}"#),
         delta(r#"{"reasoningContent":{"text":"b"}}"#),
@@ -102,14 +102,14 @@ fn the_end_of_a_text_is_held_back() {
     let next = ("contentBlockDelta", r#"{"contentBlockIndex":2,"delta":{"text":"b"}}"#);
     assert_eq!(deltas(&[of(&text), STOP, next]), ["text 1: a", "stop 1 item_stop", "text 2: b"]);
     assert_eq!(deltas(&[of(&text), STOP, CALL])[1], "stop 1 item_stop");
-    // Not every model says that a text begins, and where it does it says nothing else.
+    // Not every model sends the start of a text, which carries no information.
     let start = ("contentBlockStart", r#"{"contentBlockIndex":1,"start":{}}"#);
     assert_eq!(deltas(&[start, of(&text), STOP, CALL])[..2], ["text 1: a", "stop 1 item_stop"]);
 }
 
-/// Whether a call without arguments is whole, the end of the message decides.
+/// The end of the message decides whether a call without arguments is complete.
 #[test]
-fn calls_whose_events_are_not_all_there() {
+fn calls_with_missing_events() {
     let end = "stop 1 item_stop";
     assert_eq!(deltas(&[CALL, of(&input("")), STOP]), ["call 1: now c", end]);
     assert_eq!(
@@ -139,7 +139,7 @@ fn what_the_servers_run_is_left_out() {
 }
 
 #[test]
-fn what_is_not_known_is_counted() {
+fn unknown_members_are_counted() {
     for ((name, data), expected) in [
         (("pause", r#"{"x":1}"#), &["unknown .x", "unknown event.pause"][..]),
         (("contentBlockStop", r#"{"contentBlockIndex":9,"x":1}"#), &["unknown .x"]),
@@ -153,10 +153,10 @@ fn what_is_not_known_is_counted() {
     ] {
         assert_eq!(deltas(&[(name, data)]), expected, "{data}");
     }
-    // Nothing of a block of an unknown kind is text.
+    // A block of an unknown kind contains no text.
     let audio = ("contentBlockStart", r#"{"contentBlockIndex":1,"start":{"audio":{}}}"#);
     assert_eq!(deltas(&[audio, of(&text("a"))]).len(), 1);
-    // Events that are like the one before keep their name.
+    // Events that match an earlier one keep their name.
     assert_eq!(deltas(&[of(&text("a")), ("pause", &text("a").1)])[1..], ["unknown event.pause"]);
 }
 
@@ -211,7 +211,7 @@ fn reasons_usage_and_the_end() {
 }
 
 #[test]
-fn a_second_message_in_the_stream_begins_anew() {
+fn a_second_message_in_the_stream_starts_over() {
     assert_eq!(
         deltas(&[START, of(&text("a")), START, of(&text("b")), STOP, of(&stop("end_turn"))]),
         ["start", "text 1: a", "Restart", "start", "text 1: b", "stop 1 item_stop", "finish stop"]
@@ -221,7 +221,7 @@ fn a_second_message_in_the_stream_begins_anew() {
 const CONTENT: &str = r#"[{"reasoningContent":{"reasoningText":{"text":"Hm.","signature":"s"}}},{"reasoningContent":{"redactedContent":"AA=="}},{"citationsContent":{"content":[{"text":"H"},{"text":"i"}],"citations":[]}},{"toolUse":{"toolUseId":"s","name":"search","input":{},"type":"server_tool_use"}},{"toolUse":{"toolUseId":"c","name":"now","input":{}}},{"toolUse":{"toolUseId":"d","name":"now","input":{"a": 1}}}]"#;
 
 #[test]
-fn whole_responses() {
+fn complete_responses() {
     let said = [
         "start",
         "reasoning: Hm.",
@@ -270,7 +270,7 @@ fn whole_responses() {
 }
 
 #[test]
-fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
+fn endless_blocks_do_not_fill_the_memory() {
     let mut decoder = EventDecoder::new(Provider::Bedrock, &Limits::default());
     for index in 0..10_000 {
         let at = |data: &str, index: u64| data.replace(r#"Index":1"#, &format!(r#"Index":{index}"#));

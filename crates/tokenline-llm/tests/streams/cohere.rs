@@ -1,4 +1,4 @@
-//! Cohere chat: what its events come to.
+//! Cohere chat: the deltas of its events.
 
 use crate::common::deltas::{of_body, of_events};
 use tokenline_core::Limits;
@@ -33,7 +33,7 @@ fn end(reason: &str) -> String {
 }
 
 #[test]
-fn the_type_decides_and_not_the_name() {
+fn the_type_takes_precedence_over_the_name() {
     let end = end("COMPLETE");
     let expected = ["finish stop", "Terminator"];
     assert_eq!(of_events(Provider::Cohere, &[("message-start", &end)]), expected);
@@ -44,7 +44,7 @@ fn the_type_decides_and_not_the_name() {
 }
 
 #[test]
-fn data_that_is_no_object() {
+fn data_that_is_not_an_object() {
     assert_eq!(deltas(&["", "[DONE]", " "]), [""; 0]);
     assert_eq!(deltas(&["[1]", "stop"]), ["unknown data.array", "unknown data.text"]);
     let mut decoder = EventDecoder::new(Provider::Cohere, &Limits::default());
@@ -104,9 +104,9 @@ fn the_end_of_a_text_is_held_back() {
     }
 }
 
-/// Whether a call without arguments is whole, the end of the message decides.
+/// The end of the message decides whether a call without arguments is complete.
 #[test]
-fn calls_whose_events_are_not_all_there() {
+fn calls_with_missing_events() {
     let stop = "stop 1 item_stop";
     assert_eq!(deltas(&[CALL, CALL_END]), ["call 1: now c", stop]);
     assert_eq!(deltas(&[&arguments("{}"), CALL_END]), ["arguments 1: {}", stop]);
@@ -116,12 +116,12 @@ fn calls_whose_events_are_not_all_there() {
     );
     let whole = CALL.replace(r#""arguments":"""#, r#""arguments":{"a": 1}"#);
     assert_eq!(deltas(&[&whole, CALL_END]), ["call 1: now c", r#"arguments 1: {"a": 1}"#, stop]);
-    // It may have been a text's.
+    // It may have been the end of a text.
     assert_eq!(deltas(&[CONTENT_END, &end("COMPLETE")])[0], "stop 0 item_stop");
 }
 
 #[test]
-fn what_is_not_known_is_counted() {
+fn unknown_members_are_counted() {
     for (event, expected) in [
         (r#"{"type":"ping"}"#, &["unknown event.ping"][..]),
         (r#"{"type":"citation-start","index":0,"delta":{"message":{"citations":{"start":1}}}}"#, &[]),
@@ -157,7 +157,7 @@ fn what_is_not_known_is_counted() {
     ] {
         assert_eq!(deltas(&[event]), expected, "{event}");
     }
-    // Nothing of a content of an unknown kind is text.
+    // A content of an unknown kind contains no text.
     let image = CONTENT.replace(r#""text","text":"""#, r#""image""#);
     assert_eq!(deltas(&[&image, &text("a"), CONTENT_END, CONTENT, &text("b")])[1..], ["text 0: b"]);
 }
@@ -176,7 +176,7 @@ fn errors() {
     assert_eq!(of_events(Provider::Cohere, &[("error", "gone")]), gone);
     assert_eq!(deltas(&[r#"{"type":"debug","message":"a"}"#]), [""; 0]);
     assert_eq!(of_events(Provider::Cohere, &[("error", "{}")]), ["error no message"]);
-    // The end of what failed is no end: nothing of it may count as complete.
+    // The end of a failed message is not a clean end: it proves nothing complete.
     let failed = r#"{"type":"message-end","delta":{"error":"gone","finish_reason":"ERROR"}}"#;
     assert_eq!(deltas(&[failed]), ["finish error", "error gone"]);
     assert_eq!(deltas(&[&end("ERROR")]), ["finish error"]);
@@ -212,7 +212,7 @@ fn reasons_and_usage() {
 }
 
 #[test]
-fn a_second_message_in_the_stream_begins_anew() {
+fn a_second_message_in_the_stream_starts_over() {
     let events = [START, CONTENT, &text("a"), START, CONTENT, &text("b"), CONTENT_END, &end("COMPLETE")];
     assert_eq!(
         deltas(&events),
@@ -230,7 +230,7 @@ fn a_second_message_in_the_stream_begins_anew() {
 }
 
 #[test]
-fn whole_responses() {
+fn complete_responses() {
     let message = r#"{"role":"assistant","tool_plan":"Look.","content":[{"type":"thinking","thinking":"Hm."},{"type":"text","text":"Hi"}],"tool_calls":[{"id":"c","type":"function","function":{"name":"now","arguments":"{}"}},{"id":"d","type":"function","function":{"name":"now","arguments":"{\"a\":1}"}}],"citations":[]}"#;
     let said = [
         "start",
@@ -255,7 +255,7 @@ fn whole_responses() {
         of_body(Provider::Cohere, &body("TOOL_CALL")),
         end(&["stop 3 item_stop", "usage 1 2 3", "finish tool_calls", "Terminator"])
     );
-    // What a limit cut off last is not proven to be whole.
+    // The last part before a limit is not proven complete.
     assert_eq!(
         of_body(Provider::Cohere, &body("MAX_TOKENS")),
         [&said[..9], &["usage 1 2 3", r#"arguments 3, whole: {"a":1}"#, "finish length", "Terminator"],]
@@ -274,7 +274,7 @@ fn whole_responses() {
 }
 
 #[test]
-fn a_server_that_opens_blocks_for_ever_fills_no_memory() {
+fn endless_blocks_do_not_fill_the_memory() {
     let mut decoder = EventDecoder::new(Provider::Cohere, &Limits::default());
     for index in 0..10_000 {
         let start = CALL.replace(r#""index":0"#, &format!(r#""index":{index}"#));

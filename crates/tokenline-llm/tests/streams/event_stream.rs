@@ -1,21 +1,21 @@
-//! The framing of Amazon event streams: whatever the pieces, whatever is wrong with them.
+//! The framing of Amazon event streams, for any chunks and any damage.
 
 use crate::common::event_stream::{counted, crc32, event, exception, header, message, strings};
 use crate::common::random;
 use tokenline_core::{Limits, Origin, Span};
 use tokenline_llm::providers::EventStreamDecoder;
 
-/// What a stream came to: its messages, and the place of one that it ended in.
+/// The decoded messages, and the position of a truncated one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Seen {
     messages: Vec<Message>,
     open: Option<(u64, Span)>,
 }
 
-/// Number, bytes, and name and data, or what is wrong.
+/// Number, bytes, and name and data, or the error.
 type Message = (u64, Span, Result<(String, Vec<u8>), String>);
 
-/// A limit that the messages below stay under, but for one.
+/// A limit that all but one of the messages below satisfy.
 const LIMIT: usize = 300;
 
 fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
@@ -50,7 +50,7 @@ fn decode<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Seen {
     Seen { messages, open }
 }
 
-/// Decodes whole, in pieces of several sizes, and in two at every cut; all must agree.
+/// Decodes at once, in chunks of several sizes, and in two at every cut; all results must agree.
 fn at_every_cut(input: &[u8]) -> Seen {
     let whole = decode([input]);
     for size in [1, 2, 3, 5, 11, 12, 13, 16, 61, 259] {
@@ -64,7 +64,7 @@ fn at_every_cut(input: &[u8]) -> Seen {
     whole
 }
 
-/// Names and data; `!` and what is wrong with a message that was dropped.
+/// Names and data; `!` and the error for a dropped message.
 fn events(seen: &Seen) -> Vec<(&str, &str)> {
     fn event((.., event): &Message) -> (&str, &str) {
         match event {
@@ -81,7 +81,7 @@ fn hex(text: &str) -> Vec<u8> {
     digits.chunks(2).map(byte).collect()
 }
 
-/// The vectors that Amazon's own libraries are tested with.
+/// The test vectors of Amazon's own libraries.
 #[test]
 fn published_vectors() {
     for (vector, expected) in [
@@ -97,7 +97,7 @@ fn published_vectors() {
     }
 }
 
-/// Headers of every type, among them one that only looks like one that counts.
+/// Headers of every type, including one that only resembles a relevant one.
 fn every_type() -> Vec<u8> {
     [
         header("true", 0, &[]),
@@ -115,7 +115,7 @@ fn every_type() -> Vec<u8> {
     .concat()
 }
 
-/// A message whose last byte is wrong.
+/// A message with a wrong last byte.
 fn corrupt() -> Vec<u8> {
     let mut corrupt = event("corrupt", r#"{"a":1}"#);
     *corrupt.last_mut().expect("a byte") ^= 1;
@@ -123,7 +123,7 @@ fn corrupt() -> Vec<u8> {
 }
 
 #[test]
-fn a_message_that_is_wrong_costs_only_itself() {
+fn an_invalid_message_affects_only_itself() {
     let unknown_type = message(&[header("a", 10, &[]), strings(&[(":event-type", "x")])].concat(), b"{}");
     let cut_header = message(&strings(&[(":event-type", "cut")])[..14], b"{}");
     let not_utf8 = message(&header(":event-type", 7, &counted(b"\xFF")), b"{}");
@@ -193,7 +193,7 @@ fn exceptions_and_errors() {
 }
 
 #[test]
-fn wrong_lengths_end_the_reading() {
+fn wrong_lengths_end_the_stream() {
     let prelude = |len: u32, headers_len: u32| {
         let lengths = [len.to_be_bytes(), headers_len.to_be_bytes()].concat();
         [&lengths, &crc32(&lengths).to_be_bytes()[..]].concat()
@@ -220,7 +220,7 @@ fn wrong_lengths_end_the_reading() {
 }
 
 #[test]
-fn a_stream_that_breaks_off() {
+fn a_truncated_stream() {
     let stream = [event("a", "{}"), event("large", &"x".repeat(LIMIT)), event("b", "{}")];
     let ends: Vec<usize> = (1..=3).map(|count| stream[..count].concat().len()).collect();
     let stream = stream.concat();
@@ -235,7 +235,7 @@ fn a_stream_that_breaks_off() {
     }
 }
 
-/// Room is made for what comes, and not for what is announced.
+/// Memory is allocated for received bytes, not for the announced length.
 #[test]
 fn an_announced_length_takes_no_memory() {
     let huge = u32::MAX - 1;
@@ -251,7 +251,7 @@ fn an_announced_length_takes_no_memory() {
     }
 }
 
-/// What is delivered of a damaged stream was sent so, and in that order.
+/// Everything delivered from a damaged stream was sent like this, in this order.
 fn check_damaged(wire: &[u8], sent: &[Message], how: &str) {
     let seen = decode([wire]);
     assert_eq!(decode(wire.chunks(7)), seen, "{how}");
@@ -275,7 +275,7 @@ fn healthy() -> Vec<u8> {
 }
 
 #[test]
-fn a_changed_bit_is_noticed() {
+fn a_changed_bit_is_detected() {
     let healthy = healthy();
     let sent = decode([&healthy[..]]).messages;
     for at in 0..healthy.len() {
@@ -289,7 +289,7 @@ fn a_changed_bit_is_noticed() {
 }
 
 #[test]
-fn damage_by_chance() {
+fn random_damage() {
     let healthy = healthy();
     let sent = decode([&healthy[..]]).messages;
     let mut random = random();

@@ -1,5 +1,4 @@
-//! Every fixture of every provider, at every cut, against what was read off it by hand: `expected.txt`
-//! in its folder.
+//! Every fixture of every provider, at every cut, against `expected.txt` in its folder, which is written by hand.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -8,11 +7,11 @@ use crate::common::{at_every_cut, decode, delivered, fixture, fixtures, folder, 
 use tokenline_core::CompletedBy;
 use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
-/// Recordings that are told about in tests of their own.
+/// Recordings with tests of their own.
 const RECORDED: [&str; 5] =
     ["definitions.sse", "fenced-mixed.sse", "tool-calls-in-text.sse", "truncated.sse", "text-recorded.sse"];
 
-/// What a fixture comes to.
+/// The expected events of a fixture.
 struct Expected {
     name: String,
     text_as: TextMode,
@@ -53,7 +52,7 @@ fn wire(provider: Provider, name: &str) -> Vec<u8> {
     fixture(&format!("{}/{name}", provider.as_str()))
 }
 
-/// Each comes to what is expected, however it is cut.
+/// Each fixture yields the expected events, however it is cut.
 fn check(provider: Provider) {
     for Expected { name, text_as, is_complete, lines, unknown } in expected(provider) {
         let seen = at_every_cut(parser_of(provider, text_as), &wire(provider, &name));
@@ -63,7 +62,7 @@ fn check(provider: Provider) {
     }
 }
 
-/// Broken off after any byte, each delivers nothing but what it does as a whole.
+/// Truncated after any byte, each fixture yields only events that the complete one yields.
 fn break_off(provider: Provider) {
     for Expected { name, text_as, .. } in expected(provider) {
         let wire = wire(provider, &name);
@@ -72,7 +71,7 @@ fn break_off(provider: Provider) {
         for end in 0..wire.len() {
             let seen = decode(&mut parser, [&wire[..end]]);
             let cut = delivered(&seen);
-            // The end that proves a native call has to have come.
+            // The proof that completes a native call must have arrived.
             let is_over = match provider {
                 Provider::OpenAiChat => seen.is_complete,
                 _ => seen.events.iter().any(|event| matches!(event, ResponseEvent::Finish { .. })),
@@ -83,7 +82,7 @@ fn break_off(provider: Provider) {
             };
             assert!(is_over || !seen.events.iter().any(needs_end), "{name} up to {end}");
             match provider {
-                // What ends only with the stream may come after what would follow it.
+                // Events at the end of the stream may come after later ones.
                 Provider::Gemini => {
                     assert!(cut.iter().all(|item| whole.contains(item)), "{name} up to {end}");
                 }
@@ -112,12 +111,12 @@ macro_rules! providers {
             use super::{Provider, break_off, check};
 
             #[test]
-            fn every_fixture_comes_to_what_it_says() {
+            fn every_fixture_yields_its_expected_events() {
                 check(Provider::$provider);
             }
 
             #[test]
-            fn an_answer_that_breaks_off_anywhere_delivers_nothing_else() {
+            fn a_response_truncated_anywhere_yields_nothing_else() {
                 break_off(Provider::$provider);
             }
         }

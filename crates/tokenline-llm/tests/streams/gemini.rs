@@ -1,10 +1,10 @@
-//! Gemini: what is not to be seen in a fixture.
+//! Gemini: what fixtures cannot show.
 
 use tokenline_core::{CompletedBy, Limits};
 use tokenline_llm::providers::EventDecoder;
 use tokenline_llm::{Delta, FinishReason, Provider};
 
-/// The deltas that these data come to.
+/// The deltas of these data.
 fn deltas<'a>(data: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut decoder = EventDecoder::new(Provider::Gemini, &Limits::default());
     let mut deltas = Vec::new();
@@ -17,7 +17,7 @@ fn deltas<'a>(data: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 }
 
 #[test]
-fn data_that_is_no_object() {
+fn data_that_is_not_an_object() {
     assert_eq!(deltas(["", " ", "[DONE]", "{}"]), [""; 0]);
     let unknown = |name: &str| format!("{:?}", Delta::Unknown { parent: "data", name: name.into() });
     assert_eq!(deltas(["[1]", "whatever", "\"x\""]), ["array", "text", "string"].map(unknown));
@@ -55,7 +55,7 @@ fn reasons() {
 }
 
 #[test]
-fn a_part_of_a_call_that_is_not_understood_leaves_it_cut() {
+fn an_unknown_part_makes_a_call_incomplete() {
     for part in [
         r#"{"jsonPath":"$.a"}"#,
         r#"{"stringValue":"a"}"#,
@@ -77,7 +77,7 @@ fn a_part_of_a_call_that_is_not_understood_leaves_it_cut() {
 }
 
 #[test]
-fn a_server_that_makes_up_candidates_fills_no_memory() {
+fn invented_candidates_do_not_fill_the_memory() {
     let mut decoder = EventDecoder::new(Provider::Gemini, &Limits::default());
     for index in 0..10_000 {
         let data = format!(r#"{{"candidates":[{{"index":{index},"finishReason":"STOP"}}]}}"#);

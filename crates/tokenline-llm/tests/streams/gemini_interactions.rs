@@ -1,4 +1,4 @@
-//! Gemini's Interactions API: what its events come to.
+//! Gemini's Interactions API: the deltas of its events.
 
 use crate::common::deltas::{of_body, of_events};
 use tokenline_core::Limits;
@@ -36,7 +36,7 @@ fn completed(status: &str) -> String {
 }
 
 #[test]
-fn the_type_decides_and_not_the_name() {
+fn the_type_takes_precedence_over_the_name() {
     let end = completed("completed");
     let expected = ["finish stop", "Terminator"];
     assert_eq!(of_events(Provider::GeminiInteractions, &[("step.start", &end)]), expected);
@@ -45,7 +45,7 @@ fn the_type_decides_and_not_the_name() {
 }
 
 #[test]
-fn data_that_is_no_object() {
+fn data_that_is_not_an_object() {
     assert_eq!(deltas(&["", "[DONE]"]), [""; 0]);
     assert_eq!(of_events(Provider::GeminiInteractions, &[("done", "[DONE]")]), [""; 0]);
     assert_eq!(deltas(&["[1]", "stop"]), ["unknown data.array", "unknown data.text"]);
@@ -96,9 +96,9 @@ fn the_end_of_a_text_is_held_back() {
     assert_eq!(deltas(&[held[0], held[1], held[2], CALL])[1], "stop 1 item_stop");
 }
 
-/// Whether a call without arguments is whole, the end of the interaction decides.
+/// The end of the interaction decides whether a call without arguments is complete.
 #[test]
-fn calls_whose_events_are_not_all_there() {
+fn calls_with_missing_events() {
     let stop = "stop 1 item_stop";
     assert_eq!(deltas(&[CALL, STOP]), ["call 1: now c", stop]);
     assert_eq!(
@@ -110,7 +110,7 @@ fn calls_whose_events_are_not_all_there() {
         deltas(&[CALL, &arguments("{"), &completed("incomplete")])[1..3],
         ["arguments 1: {", "finish length"]
     );
-    // Arguments at the start are those of the call, unless others follow.
+    // Arguments at the start are used unless others follow.
     let whole = CALL.replace("{}", r#"{"a": 1}"#);
     assert_eq!(deltas(&[&whole, STOP])[1..], [r#"arguments 1, whole: {"a": 1}"#, stop]);
     assert_eq!(deltas(&[&whole, &arguments("{}"), STOP])[1..], ["arguments 1: {}", stop]);
@@ -129,7 +129,7 @@ fn what_googles_servers_run_is_left_out() {
 }
 
 #[test]
-fn what_is_not_known_is_counted() {
+fn unknown_members_are_counted() {
     for (event, expected) in [
         (r#"{"event_type":"step.pause","index":1}"#, &["unknown event.step.pause"][..]),
         (
@@ -192,7 +192,7 @@ fn statuses_and_usage() {
         assert_eq!(deltas(&[&completed(status)]), [&format!("finish {reason}"), "Terminator"]);
     }
     assert_eq!(deltas(&[CALL, STOP, &completed("completed")])[2..], ["finish tool_calls", "Terminator"]);
-    // An end is known by its status, whatever its event is called.
+    // The status identifies the end, whatever the event's name.
     let end = completed("requires_action");
     assert_eq!(deltas(&[&end.replace("completed", "requires_action")]), ["finish tool_calls", "Terminator"]);
     let running = completed("in_progress").replace("interaction.completed", "interaction.news");
@@ -213,7 +213,7 @@ fn statuses_and_usage() {
 }
 
 #[test]
-fn a_second_interaction_in_the_stream_begins_anew() {
+fn a_second_interaction_in_the_stream_starts_over() {
     assert_eq!(deltas(&[CREATED, CREATED]), ["start", "start"]);
     assert_eq!(
         deltas(&[CREATED, OUTPUT, &text("a"), CREATED, OUTPUT, &text("b"), STOP, &completed("completed")]),
@@ -233,7 +233,7 @@ fn a_second_interaction_in_the_stream_begins_anew() {
 const STEPS: &str = r#"[{"type":"thought","signature":"s","summary":[{"type":"text","text":"Hm."}]},{"type":"google_search_call","arguments":{"queries":["x"]}},{"type":"model_output","content":[{"type":"text","text":"H"},{"type":"text","text":"i","annotations":[]}]},{"type":"function_call","id":"c","name":"now","arguments":{}},{"type":"function_call","id":"d","name":"now","arguments":{"a": 1}}]"#;
 
 #[test]
-fn whole_responses() {
+fn complete_responses() {
     let said = [
         "start",
         "reasoning: Hm.",
@@ -255,7 +255,7 @@ fn whole_responses() {
     assert_eq!(body(&response("requires_action", STEPS)), [&said[..], &end].concat());
     let cut = ["usage 1 2 3", said[9], "finish length", "Terminator"];
     assert_eq!(body(&response("incomplete", STEPS)), [&said[..9], &cut].concat());
-    // Where nothing of it was streamed, all of it is at the end.
+    // If nothing was streamed, the end contains everything.
     let completed = format!(
         r#"{{"event_type":"interaction.completed","interaction":{}}}"#,
         response("requires_action", STEPS)
@@ -283,7 +283,7 @@ fn whole_responses() {
 }
 
 #[test]
-fn a_server_that_opens_steps_for_ever_fills_no_memory() {
+fn endless_steps_do_not_fill_the_memory() {
     let mut decoder = EventDecoder::new(Provider::GeminiInteractions, &Limits::default());
     for index in 0..10_000 {
         let start = CALL.replace(r#""index":1"#, &format!(r#""index":{index}"#)).replace("{}", r#"{"a":1}"#);

@@ -1,4 +1,4 @@
-//! What ends an answer before its source does, and what gives its rejects a second chance.
+//! Hooks of a response: record and reject quotas, and repair of rejects.
 
 use std::error::Error as _;
 use std::sync::{Arc, Mutex};
@@ -12,8 +12,8 @@ use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Code, EarlyEnd, Options, Recovery, Rejected, Validate, ValidateCall, Violation};
 use tokenline_llm::{Provider, ResponseError, ResponseEvent, ResponseParser, ResponseStream, TextMode};
 
-/// An answer of OpenAI's chat completions.
-fn answer(watch: &Watch, pieces: &[String]) -> ResponseStream<Source> {
+/// A response of OpenAI chat completions.
+fn response(watch: &Watch, pieces: &[String]) -> ResponseStream<Source> {
     ResponseStream::new(watch.source(pieces), ResponseParser::new(Provider::OpenAiChat, Options::lenient()))
 }
 
@@ -25,13 +25,13 @@ fn done() -> [String; 2] {
     [chunk("{}", "stop"), "data: [DONE]\n\n".to_owned()]
 }
 
-// At most so many.
+// Record quotas.
 
 #[test]
 fn the_source_is_dropped_with_the_last_record() {
     let pieces: Vec<_> = (0..5).map(|n| text(&format!("{{\"n\":{n}}}\n"))).collect();
     let watch = Watch::default();
-    let mut records = answer(&watch, &pieces).with_max_records(2).records();
+    let mut records = response(&watch, &pieces).with_max_records(2).records();
     assert!(now(&mut records).is_some() && !watch.is_dropped());
     assert!(now(&mut records).is_some() && watch.is_dropped() && records.is_terminated());
     assert!(now(&mut records).is_none() && now(&mut records).is_none());
@@ -41,12 +41,12 @@ fn the_source_is_dropped_with_the_last_record() {
     assert!(!records.parser().is_complete() && report.rejected() == 0);
 
     let watch = Watch::default();
-    let mut events = answer(&watch, &pieces).with_max_records(1);
+    let mut events = response(&watch, &pieces).with_max_records(1);
     assert!(matches!(now(&mut events), Some(Ok(ResponseEvent::Record { .. }))) && watch.is_dropped());
     assert!(events.is_terminated() && now(&mut events).is_none());
 
     let watch = Watch::default();
-    let mut values = answer(&watch, &pieces).with_max_records(1).records().infallible();
+    let mut values = response(&watch, &pieces).with_max_records(1).records().infallible();
     assert!(now(&mut values).is_some() && watch.is_dropped());
     assert!(now(&mut values).is_none() && values.error().is_none());
 }
@@ -58,7 +58,7 @@ fn each_kind_of_stream_counts_what_it_yields() {
         .chain(done())
         .collect();
     let watch = Watch::default();
-    let mut records = answer(&watch, &pieces).with_max_records(3).records();
+    let mut records = response(&watch, &pieces).with_max_records(3).records();
     for _ in 0..3 {
         assert!(matches!(now(&mut records), Some(Ok(_))));
     }
@@ -67,21 +67,21 @@ fn each_kind_of_stream_counts_what_it_yields() {
     assert_eq!(records.report().tool_calls(), 1);
 
     let watch = Watch::default();
-    let mut calls = answer(&watch, &pieces).with_max_records(2).tool_calls();
+    let mut calls = response(&watch, &pieces).with_max_records(2).tool_calls();
     assert!(matches!((now(&mut calls), now(&mut calls)), (Some(Ok(_)), Some(Ok(_)))));
     assert!(watch.is_dropped() && now(&mut calls).is_none());
 
     let watch = Watch::default();
-    let mut events = answer(&watch, &pieces).with_max_records(3);
+    let mut events = response(&watch, &pieces).with_max_records(3);
     let mut seen = Vec::new();
     while let Some(event) = now(&mut events) {
         seen.push(matches!(event, Ok(ResponseEvent::ToolCall { .. })));
     }
     assert_eq!(seen, [false, false, true]);
 
-    // A text has none of them.
+    // Text has no records.
     let watch = Watch::default();
-    let mut texts = answer(&watch, &pieces).with_max_records(1).text();
+    let mut texts = response(&watch, &pieces).with_max_records(1).text();
     let mut seen = 0;
     while let Some(piece) = now(&mut texts) {
         piece.expect("a piece");
@@ -91,15 +91,15 @@ fn each_kind_of_stream_counts_what_it_yields() {
 }
 
 #[test]
-fn nothing_is_read_for_no_records() {
+fn zero_records_read_nothing() {
     let watch = Watch::default();
-    let mut records = answer(&watch, &[text("{}\n")]).with_max_records(0).records();
+    let mut records = response(&watch, &[text("{}\n")]).with_max_records(0).records();
     assert!(now(&mut records).is_none() && records.is_terminated() && watch.is_dropped());
     assert_eq!(watch.polled(), 0);
 }
 
 #[test]
-fn the_parser_ends_at_any_cut_alike() {
+fn the_parser_ends_alike_at_any_cut() {
     let wire = [text("Sure:\n{\"n\":1}\n[1]\n{\"n\":2} {\"n\":3}\n"), call("a", "f", "{}"), done().concat()]
         .concat();
     let summary = |parser: ResponseParser<Raw>| {
@@ -120,7 +120,7 @@ fn the_parser_ends_at_any_cut_alike() {
     );
 }
 
-/// As `at_every_cut`, where what is known beside the events depends on how much has come.
+/// Like `at_every_cut`, for state that depends on the received bytes.
 fn at_every_cut_but_the_rest(mut parser: ResponseParser<Raw>, wire: &[u8]) -> Vec<String> {
     let mut decode = |size: usize| {
         let seen: Seen = crate::common::decode(&mut parser, wire.chunks(size));
@@ -134,7 +134,7 @@ fn at_every_cut_but_the_rest(mut parser: ResponseParser<Raw>, wire: &[u8]) -> Ve
     whole.0
 }
 
-// At most so many rejects.
+// Error budgets.
 
 #[test]
 fn the_budget_is_exact() {
@@ -142,7 +142,7 @@ fn the_budget_is_exact() {
     let pieces: Vec<_> = lines.into_iter().map(text).chain(done()).collect();
     for budget in 0..5 {
         let watch = Watch::default();
-        let mut records = answer(&watch, &pieces).with_error_budget(budget).records();
+        let mut records = response(&watch, &pieces).with_error_budget(budget).records();
         let mut delivered = 0;
         let error = loop {
             match now(&mut records) {
@@ -169,7 +169,7 @@ fn the_budget_is_exact() {
 #[test]
 fn the_reject_comes_before_the_error_and_is_kept() {
     let watch = Watch::default();
-    let mut events = answer(&watch, &[text("[1]\n{}\n")]).with_error_budget(0);
+    let mut events = response(&watch, &[text("[1]\n{}\n")]).with_error_budget(0);
     assert!(matches!(now(&mut events), Some(Ok(ResponseEvent::Rejected { .. }))));
     assert!(watch.is_dropped() && !events.is_terminated());
     let Some(Err(ResponseError::TooManyRejected(error))) = now(&mut events) else { panic!() };
@@ -183,25 +183,25 @@ fn the_reject_comes_before_the_error_and_is_kept() {
     // A rejected call is a reject.
     let pieces = [call("a", "f", "{\"x\":}"), text("more")];
     let watch = Watch::default();
-    let mut calls = answer(&watch, &pieces).with_error_budget(0).tool_calls().infallible();
+    let mut calls = response(&watch, &pieces).with_error_budget(0).tool_calls().infallible();
     assert!(now(&mut calls).is_none() && watch.is_dropped());
     assert!(matches!(calls.error(), Some(ResponseError::TooManyRejected(_))));
 }
 
 #[test]
-fn what_a_provider_says_of_itself_is_no_reject_of_a_record() {
+fn provider_errors_are_not_rejects() {
     let watch = Watch::default();
     let mut records =
-        answer(&watch, &["data: {\"error\":\"down\"}\n\n".to_owned()]).with_error_budget(0).records();
+        response(&watch, &["data: {\"error\":\"down\"}\n\n".to_owned()]).with_error_budget(0).records();
     assert!(matches!(now(&mut records), Some(Err(ResponseError::Provider(_)))));
     let watch = Watch::default();
-    let mut records = answer(&watch, &[text("{}\n")]).with_error_budget(0).records();
+    let mut records = response(&watch, &[text("{}\n")]).with_error_budget(0).records();
     assert!(matches!(now(&mut records), Some(Ok(_))));
     assert!(matches!(now(&mut records), Some(Err(ResponseError::Incomplete(_)))));
 }
 
 #[test]
-fn a_parser_that_is_used_again_or_for_another_type_keeps_its_hooks() {
+fn a_parser_keeps_its_hooks_when_reset_or_retyped() {
     let wire = text("[1]\n{\"a\":1}\n{\"a\":2}\n");
     let parser = parser(TextMode::Records).with_max_records(1).with_error_budget(1);
     let mut parser = parser.with_options(Options::lenient()).typed::<serde_json::Value>();
@@ -215,9 +215,9 @@ fn a_parser_that_is_used_again_or_for_another_type_keeps_its_hooks() {
     }
 }
 
-// A second chance.
+// Repair.
 
-/// Notes what a hook was given.
+/// Records the input of a hook.
 #[derive(Clone, Default)]
 struct Asked(Arc<Mutex<Vec<Rejected>>>);
 
@@ -226,7 +226,7 @@ impl Asked {
         self.0.lock().unwrap().push(rejected.clone());
     }
 
-    /// Each once, though the same was asked for each cut.
+    /// Each text once, although it repeats for every cut.
     fn texts(&self) -> Vec<String> {
         let mut texts = Vec::new();
         for its in self.0.lock().unwrap().iter() {
@@ -240,7 +240,7 @@ impl Asked {
     }
 }
 
-/// What an answer comes to, and what its hook was asked.
+/// The events of a response, and the inputs of its hook.
 fn repaired(
     parser: ResponseParser<Raw>,
     wire: &str,
@@ -257,7 +257,7 @@ fn repaired(
 }
 
 #[test]
-fn records_of_a_text_are_repaired_in_their_place() {
+fn records_in_a_text_are_repaired_in_order() {
     let content = "Sure:\n{\"a\":NaN}\n{\"a\":2} {\"a\":[NaN]}, {\"b\":x}\n{\"a\":\"c";
     let pieces: String = content.chars().map(|char| text(&char.to_string())).collect();
     let whole = text(content);
@@ -287,7 +287,7 @@ fn records_of_a_text_are_repaired_in_their_place() {
                 "truncated {\"a\":\"c"
             ]
         );
-        // What was delivered is not in the text as well.
+        // Delivered records are not also text.
         assert_eq!(summary.iter().filter(|line| line.starts_with("text")).count(), 1);
         let places: Vec<_> = events
             .iter()
@@ -303,7 +303,7 @@ fn records_of_a_text_are_repaired_in_their_place() {
 }
 
 #[test]
-fn everything_but_one_good_object_leaves_the_first_finding() {
+fn an_invalid_replacement_leaves_the_reject() {
     let wire = text("{\"a\":NaN}\n") + &done().concat();
     for replacement in ["", "[]", "{\"a\":NaN}", "{}{}", "{}\n{}", "{} x"] {
         let (_, summary, asked) =
@@ -337,7 +337,7 @@ impl ValidateCall for NoSevens {
 }
 
 #[test]
-fn records_against_the_schema_are_repaired_and_held_against_it_again() {
+fn records_that_violate_the_schema_are_repaired_and_validated_again() {
     let wire = text("{\"a\":7}\n{\"b\":7}\n{\"c\":1}\n") + &done().concat();
     let parser = parser(TextMode::Records).with_validator(NoSevens);
     let (_, summary, asked) =
@@ -350,7 +350,7 @@ fn records_against_the_schema_are_repaired_and_held_against_it_again() {
 }
 
 #[test]
-fn calls_of_a_text_are_repaired() {
+fn calls_in_a_text_are_repaired() {
     let line = |name: &str, parameters: &str| format!("{{\"name\":\"{name}\",\"parameters\":{parameters}}}");
     let content = [
         line("f", "{\"x\":7}"),
@@ -359,7 +359,7 @@ fn calls_of_a_text_are_repaired() {
         line("f", "{\"x\":[").trim_end_matches('}').to_owned(),
     ]
     .join("\n");
-    // It is cut by its token limit; the last call is repaired all the same.
+    // It reaches its token limit; the last call is repaired anyway.
     let wire = text(&content) + &chunk("{}", "length") + "data: [DONE]\n\n";
     let parser = parser(TextMode::ToolCalls).with_tools(NoSevens);
     let (events, summary, asked) = repaired(parser, &wire, |rejected| {
@@ -418,7 +418,7 @@ fn native_calls_are_repaired_by_their_arguments() {
         })
         .collect();
     delivered.sort_unstable();
-    // Of the last nothing proves that it is whole.
+    // Nothing proves the last one complete.
     let expected = [("a", "{\"x\":8}", true), ("b", "{\"x\":1}", false), ("d", "{\"x\":\"y\"}", true)];
     assert_eq!(delivered, expected);
     assert_eq!(asked, ["invalid_parameters of f {\"x\":7}", "truncated of f {\"x\":\"y"]);
@@ -438,11 +438,11 @@ fn native_calls_are_repaired_by_their_arguments() {
 }
 
 #[test]
-fn what_was_repaired_is_no_reject_of_the_budget() {
+fn repaired_rejects_do_not_count_for_the_budget() {
     let pieces = [text("{\"a\":NaN}\n{\"a\":NaN}\n"), done().concat()];
     let watch = Watch::default();
-    let answer = answer(&watch, &pieces).with_error_budget(0);
-    let mut records = answer.with_repair(|rejected| Some(rejected.text.replace("NaN", "0"))).records();
+    let response = response(&watch, &pieces).with_error_budget(0);
+    let mut records = response.with_repair(|rejected| Some(rejected.text.replace("NaN", "0"))).records();
     assert!(matches!(
         (now(&mut records), now(&mut records), now(&mut records)),
         (Some(Ok(_)), Some(Ok(_)), None)
@@ -455,5 +455,5 @@ fn what_was_repaired_is_no_reject_of_the_budget() {
 fn a_stream_with_hooks_can_be_sent_and_shared() {
     fn check(_: &(impl Send + Sync)) {}
     let watch = Watch::default();
-    check(&answer(&watch, &[]).with_repair(|_| None).records());
+    check(&response(&watch, &[]).with_repair(|_| None).records());
 }

@@ -1,11 +1,11 @@
-//! Providers' streams and requests without a network: what bytes come to, however they are cut.
+//! Providers' streams and requests without a network, however the bytes are cut.
 
-mod alike;
 mod anthropic;
 mod bedrock;
 mod cohere;
 #[path = "../common/mod.rs"]
 mod common;
+mod complete;
 mod event_stream;
 mod fixtures;
 mod gemini;
@@ -20,10 +20,10 @@ mod recorded;
 mod recorded_more;
 mod requests;
 mod requests_more;
+mod shapes;
 mod standalone;
 mod stream;
 mod surrogates;
 mod text;
 #[path = "../../../tokenline-codec/tests/common/watched.rs"]
 mod watched;
-mod whole;

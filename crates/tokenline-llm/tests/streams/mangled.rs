@@ -1,4 +1,4 @@
-//! Every fixture of every provider, mangled: the events are the same however the bytes are cut.
+//! Every fixture of every provider, mangled: the events do not depend on the cuts.
 
 use crate::common::{decode, fixtures, parser_of, random};
 use tokenline_llm::{Provider, ResponseEvent, TextMode};
@@ -7,7 +7,7 @@ fn mangled(provider: Provider) {
     let mut random = random();
     for file in fixtures(provider) {
         let fixture = std::fs::read(&file).expect("it can be read");
-        // The long recordings have nothing that the others have not.
+        // The long recordings add nothing to the others.
         if fixture.len() >= 20_000 {
             continue;
         }
@@ -33,7 +33,7 @@ fn mangled(provider: Provider) {
                 let seen = decode(&mut parser, wire.chunks(size));
                 assert_eq!(seen, whole, "in pieces of {size}: {}", String::from_utf8_lossy(&wire));
             }
-            // Nothing of a call is text, and no call is there without a name.
+            // No part of a call is text, and no call lacks a name.
             for event in &whole.events {
                 if let ResponseEvent::ToolCall { call, .. } = event {
                     assert!(!call.name.is_empty() && call.parameters.as_str().starts_with('{'));

@@ -1,4 +1,4 @@
-//! The message that a response keeps: the same however the response is cut, and fit to be sent and stored.
+//! Messages kept by parsers: independent of the cuts, and ready to be sent and stored.
 
 use serde_json::json;
 use tokenline_core::Options;
@@ -80,7 +80,7 @@ fn every_fixture_keeps_one_message_however_it_is_cut() {
 }
 
 #[test]
-fn parts_are_in_the_order_in_which_the_model_wrote_them() {
+fn parts_are_in_the_models_order() {
     let start = |index: u64, block: serde_json::Value| json!({"type": "content_block_start", "index": index, "content_block": block});
     let stop = |index: u64| json!({"type": "content_block_stop", "index": index});
     let tool = |id| json!({"type": "tool_use", "id": id, "name": id, "input": {}});

@@ -1,4 +1,4 @@
-//! Ollama: what is not to be seen in a fixture.
+//! Ollama: what fixtures cannot show.
 
 use tokenline_core::{CompletedBy, Limits};
 use tokenline_llm::providers::EventDecoder;
@@ -40,7 +40,7 @@ fn calls_are_numbered_from_1_so_that_their_ends_are_not_the_texts() {
 }
 
 #[test]
-fn what_is_of_another_kind_is_counted() {
+fn members_of_other_types_are_counted() {
     let unknown = |parent: &'static str, name: &'static str| {
         format!("{:?}", Delta::Unknown { parent, name: name.into() })
     };

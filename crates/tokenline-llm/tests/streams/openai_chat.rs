@@ -1,4 +1,4 @@
-//! OpenAI chat completions: what our own recordings hold.
+//! OpenAI chat completions: the content of our own recordings.
 
 use crate::common::{at_every_cut, fixture, parser};
 use tokenline_llm::TextMode;
@@ -80,7 +80,7 @@ fn recorded_tool_calls_in_text() {
 }
 
 #[test]
-fn recorded_text_cut_by_the_token_limit() {
+fn recorded_text_truncated_by_the_token_limit() {
     assert_eq!(
         recorded("truncated.sse", TextMode::Records),
         [

@@ -1,4 +1,4 @@
-//! OpenAI Responses: what is not to be seen in a fixture.
+//! OpenAI Responses: what fixtures cannot show.
 
 use crate::common::{decode, delivered, fixture, parser_of};
 use tokenline_core::Limits;
@@ -12,7 +12,7 @@ fn every_item_has_a_text_of_its_own() {
     assert_eq!(delivered(&seen), [r#"0 0 {"a":1}"#, r#"0 0 {"a":2}"#, r#"0 1 {"b":3}"#]);
 }
 
-/// The deltas that these data come to.
+/// The deltas of these data.
 fn deltas<'a>(data: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let mut decoder = EventDecoder::new(Provider::OpenAiResponses, &Limits::default());
     let mut deltas = Vec::new();
@@ -23,7 +23,7 @@ fn deltas<'a>(data: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 }
 
 #[test]
-fn data_that_is_no_object() {
+fn data_that_is_not_an_object() {
     assert_eq!(deltas(["", " ", "[DONE]"]), [""; 0]);
     let unknown = |name: &str| format!("{:?}", Delta::Unknown { parent: "data", name: name.into() });
     assert_eq!(deltas(["[1]", "whatever", "\"x\""]), ["array", "text", "string"].map(unknown));
@@ -65,7 +65,7 @@ fn reasons() {
 }
 
 #[test]
-fn a_server_that_makes_up_items_fills_no_memory() {
+fn invented_items_do_not_fill_the_memory() {
     let mut decoder = EventDecoder::new(Provider::OpenAiResponses, &Limits::default());
     for index in 0..20_000 {
         for kind in ["output_text", "custom_tool_call_input"] {
@@ -103,7 +103,7 @@ fn a_custom_tools_input_is_escaped_in_pieces_of_any_size() {
 }
 
 #[test]
-fn a_custom_tools_input_that_was_cut_is_no_call() {
+fn a_truncated_input_of_a_custom_tool_is_not_a_call() {
     let event = |data: serde_json::Value| format!("data: {data}\n\n");
     let added = serde_json::json!({"type": "response.output_item.added", "output_index": 0,
         "item": {"type": "custom_tool_call", "call_id": "c", "name": "f", "input": ""}});
@@ -129,12 +129,12 @@ fn a_custom_tools_input_that_was_cut_is_no_call() {
     };
     let none: [&str; 0] = [];
     let whole = [r#"0 f {"input":"rm -rf /tmp/x"} Some("c")"#];
-    // Without a status nothing but the end of the response proves it.
+    // Without a status, only the end of the response proves it complete.
     assert_eq!(calls(&[&item("rm -rf /tm", None), &incomplete]), none);
     assert_eq!(calls(&[&item("rm -rf /tm", Some("in_progress")), &incomplete]), none);
     assert_eq!(calls(&[&item("rm -rf /tmp/x", None), &completed]), whole);
     assert_eq!(calls(&[&item("rm -rf /tmp/x", Some("completed")), &incomplete]), whole);
-    // What is said of it at last counts, if what came is a part of that.
+    // The final text is used if it continues the received one.
     assert_eq!(calls(&[&done, &completed]), whole);
     assert_eq!(calls(&[&done, &incomplete]), none);
     assert_eq!(calls(&[&other, &completed]), none);

@@ -1,8 +1,8 @@
-//! Streams recorded from the real providers, at every cut, against what was read off them by hand.
+//! Streams recorded from the real providers, at every cut, against results read off by hand.
 //!
-//! The recordings are not part of this repository. `TOKENLINE_RECORDINGS` names the folder that has
-//! them: a file a stream, named `<provider>.<what>.txt`, with one event's data a line; and in `local`
-//! whole bodies. Where the folder is: `cargo test -p tokenline-llm --test recorded -- --ignored`.
+//! The recordings are not part of this repository. `TOKENLINE_RECORDINGS` names their folder: one file per stream,
+//! named `<provider>.<what>.txt`, with one event's data per line; and complete bodies in `local`. If you have the
+//! folder: `cargo test -p tokenline-llm --test recorded -- --ignored`.
 
 use std::path::{Path, PathBuf};
 
@@ -19,7 +19,7 @@ pub(crate) fn provider(name: &str) -> Provider {
     *Provider::ALL.iter().find(named).unwrap_or_else(|| panic!("{name} is of no provider"))
 }
 
-/// The body that has these payloads: framed as the provider does it.
+/// The body with these payloads, framed for the provider.
 pub(crate) fn body(provider: Provider, payloads: &str) -> Vec<u8> {
     let frame = |payload: &str| {
         // Some of the recorded payloads are not JSON; their events have no name here.
@@ -36,7 +36,7 @@ pub(crate) fn body(provider: Provider, payloads: &str) -> Vec<u8> {
     payloads.lines().filter(|payload| !payload.trim().is_empty()).map(frame).collect::<String>().into_bytes()
 }
 
-/// Name, whether it is complete, what it comes to when its text is just text.
+/// Name, whether it is complete, and its events when read as plain text.
 const EXPECTED: &[(&str, bool, &[&str])] = &[
     (
         "anthropic.json-output-format.1",
@@ -206,7 +206,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
             "finish tool_calls",
         ],
     ),
-    // Its first and its last payload lack a brace: what they said is lost, the call is not.
+    // Its first and last payload lack a brace: their content is missing, but the call is not.
     (
         "openai-responses.parallel-tool-call-wrapper.1",
         false,
@@ -217,7 +217,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
             "rejected stream_incomplete: the stream ended without `response.completed`, or another final event",
         ],
     ),
-    // Its item is still `in_progress` when it is done: the response's end proves the call.
+    // Its item is still `in_progress` when done: the end of the response proves the call.
     (
         "openai-responses.programmatic-tool-calling.1",
         true,
@@ -229,7 +229,7 @@ const EXPECTED: &[(&str, bool, &[&str])] = &[
     ),
 ];
 
-/// Long texts are told by their length, their beginning and their end.
+/// Long texts are shown by length, start and end.
 fn shorten(line: String) -> String {
     let Some((kind, text)) = line.split_once(' ').filter(|(kind, _)| matches!(*kind, "text" | "reasoning"))
     else {
@@ -251,7 +251,7 @@ fn seen(provider: Provider, wire: &[u8]) -> Seen {
 
 #[test]
 #[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
-fn every_recording_comes_to_what_it_says() {
+fn every_recording_yields_its_expected_events() {
     let folder = folder();
     let mut names: Vec<String> = std::fs::read_dir(&folder)
         .expect("the folder is there")
@@ -274,7 +274,7 @@ fn every_recording_comes_to_what_it_says() {
 
 #[test]
 #[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
-fn whole_bodies_come_to_what_they_say() {
+fn complete_bodies_yield_their_expected_events() {
     for entry in std::fs::read_dir(folder().join("local")).expect("the folder is there") {
         let path = entry.expect("an entry").path();
         let name = path.file_name().and_then(|name| name.to_str()).expect("UTF-8").to_owned();
@@ -284,7 +284,7 @@ fn whole_bodies_come_to_what_they_say() {
         let seen = seen(provider, &wire);
         assert!(seen.is_complete && seen.unknown.is_empty(), "{name}: {}", seen.unknown);
         assert!(seen.events.iter().any(|event| matches!(event, ResponseEvent::Text { .. })), "{name}");
-        // Ours, and so among the fixtures, where more is said of them.
+        // Our own, covered in more detail by the fixtures.
         let own = match name.split_once('.').expect("a provider and a name") {
             ("anthropic", what) => format!("anthropic/{what}-recorded.sse"),
             (of, what) => format!("{of}/{what}.sse"),
@@ -295,7 +295,7 @@ fn whole_bodies_come_to_what_they_say() {
 
 #[test]
 #[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
-fn a_recording_that_breaks_off_delivers_nothing_else() {
+fn a_truncated_recording_yields_nothing_else() {
     let folder = folder();
     for (name, ..) in EXPECTED {
         let payloads = std::fs::read_to_string(folder.join(format!("{name}.txt"))).expect("it can be read");

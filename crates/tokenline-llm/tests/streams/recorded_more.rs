@@ -1,6 +1,6 @@
 //! Streams recorded from Bedrock, Cohere and Gemini Interactions, at every cut, against results read off by hand.
 //!
-//! They are in the folder `more` of the one that `TOKENLINE_RECORDINGS` names.
+//! They are in the subfolder `more` of `TOKENLINE_RECORDINGS`.
 
 use std::path::PathBuf;
 
@@ -12,7 +12,7 @@ fn folder() -> PathBuf {
     crate::recorded::folder().join("more")
 }
 
-/// Name, and what it comes to.
+/// Name and expected events.
 const EXPECTED: &[(&str, &[&str])] = &[
     (
         "bedrock.json-tool.2",
@@ -142,7 +142,7 @@ fn sse(payloads: &str) -> Vec<u8> {
     payloads.lines().map(|payload| format!("data: {payload}\n\n")).collect::<String>().into_bytes()
 }
 
-/// Messages with these payloads: `{"NAME":PAYLOAD}`, where the name is in a header on the wire.
+/// Messages with these payloads: `{"NAME":PAYLOAD}`, with the name in a header on the wire.
 fn messages(payloads: &str) -> Vec<u8> {
     let message = |recorded: &str| {
         let (name, payload) = recorded.strip_prefix("{\"")?.strip_suffix('}')?.split_once("\":")?;
@@ -164,7 +164,7 @@ fn seen(name: &str, payloads: &str) -> Vec<String> {
 
 #[test]
 #[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
-fn every_recording_comes_to_what_it_says() {
+fn every_recording_yields_its_expected_events() {
     const PROVIDERS: [&str; 3] = ["bedrock.", "cohere.", "gemini-interactions."];
     let mut names: Vec<String> = std::fs::read_dir(folder())
         .expect("the folder is there")
@@ -180,7 +180,7 @@ fn every_recording_comes_to_what_it_says() {
         let (opaque, seen): (Vec<_>, Vec<_>) =
             seen(name, &payloads).into_iter().partition(|line| line.starts_with("opaque "));
         assert_eq!(seen, *expected, "{name}");
-        // Long signatures, which the next request has to have.
+        // Long signatures, which the next request must contain.
         let is_signed =
             name.contains("reasoning") || name.contains("interactions") || name.ends_with("tool-call");
         assert_eq!(!opaque.is_empty(), is_signed, "{name}: {opaque:?}");

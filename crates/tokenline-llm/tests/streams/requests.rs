@@ -1,4 +1,4 @@
-//! What each provider is asked: one rich conversation, whole bodies.
+//! Request bodies: one rich conversation in every format.
 
 use serde_json::{Value, json};
 use tokenline_core::json::Raw;
@@ -12,7 +12,7 @@ pub(crate) fn call(id: &str, name: &str, parameters: &str) -> ToolCall {
     call
 }
 
-/// Everything that all providers understand. The schemas are not in the order of their names.
+/// Everything that all providers support. The schemas are not sorted by name.
 pub(crate) fn conversation() -> ChatRequest {
     let paris = call("call_1", "weather", r#"{"unit": "°C", "city": "Paris"}"#);
     let oslo = call("call_2", "weather", r#"{"city": "Oslo", "days": 1.50}"#);
@@ -51,7 +51,7 @@ pub(crate) fn conversation() -> ChatRequest {
         .top_p(1.0)
 }
 
-/// The conversation with everything that this provider understands besides.
+/// The conversation with everything else that this provider supports.
 fn rich(provider: Provider) -> ChatRequest {
     let mut request = conversation();
     if provider != Provider::Ollama {
@@ -70,7 +70,7 @@ fn body(provider: Provider, request: &ChatRequest) -> Value {
     serde_json::from_str(&request.to_body(provider).expect("a body")).expect("JSON")
 }
 
-/// JSON byte for byte, but for the white space between its tokens.
+/// JSON byte for byte, except for white space between tokens.
 pub(crate) fn compact(json: &str) -> String {
     let (mut in_string, mut is_escaped) = (false, false);
     let is_kept = |char: &char| {
@@ -83,7 +83,7 @@ pub(crate) fn compact(json: &str) -> String {
 }
 
 #[test]
-fn a_rich_conversation_is_told_to_every_provider() {
+fn a_rich_conversation_in_every_format() {
     for provider in Provider::ALL {
         let name = format!("requests/{}.json", provider.as_str());
         let expected = String::from_utf8(crate::common::fixture(&name)).expect("text");
@@ -94,20 +94,20 @@ fn a_rich_conversation_is_told_to_every_provider() {
 }
 
 #[test]
-fn schemas_are_told_in_their_own_order() {
+fn schemas_keep_their_order() {
     for provider in Provider::ALL {
-        // Bedrock has the schema as a text.
+        // Bedrock has the schema as a string.
         let body = rich(*provider).to_body(*provider).expect("a body").replace("\\\"", "\"");
         let place = |text: &str| body.find(text).unwrap_or_else(|| panic!("{text} in {body}"));
         assert!(place(r#""unit":{"type":"string""#) < place(r#""city":{"type":"string"}"#), "{provider:?}");
         assert!(place(r#""verdict":{"#) < place(r#""because":{"#), "{provider:?}");
-        // As do calls, and numbers stay as they were written.
+        // So do calls, and numbers stay as written.
         assert!(body.contains("1.0}") && body.contains("1.50}"), "{provider:?}");
     }
 }
 
 #[test]
-fn a_bare_question_says_nothing_else() {
+fn a_bare_question_has_no_other_members() {
     let request = ChatRequest::new("m").user("?");
     for (provider, expected) in [
         (
@@ -129,7 +129,7 @@ fn a_bare_question_says_nothing_else() {
         ),
     ] {
         assert_eq!(body(provider, &request), expected);
-        // Where there are no tools there is nothing to choose, and providers refuse to hear of it.
+        // Providers reject a tool choice without tools.
         let request = request.clone().tool_choice(ToolChoice::None);
         assert_eq!(body(provider, &request), expected);
     }
@@ -139,7 +139,7 @@ fn a_bare_question_says_nothing_else() {
 }
 
 #[test]
-fn tools_are_chosen_as_each_provider_says_it() {
+fn tool_choices_in_every_format() {
     let function = json!({"type": "function", "function": {"name": "now"}});
     let gemini = |config: Value| json!({"functionCallingConfig": config});
     for (provider, member, [none, required, tool]) in [
@@ -175,7 +175,7 @@ fn tools_are_chosen_as_each_provider_says_it() {
 }
 
 #[test]
-fn json_without_a_schema_is_asked_for_as_each_provider_says_it() {
+fn json_without_a_schema_in_every_format() {
     let request = ChatRequest::new("m").user("?").response_format(ResponseFormat::Json);
     for (provider, pointer, expected) in [
         (Provider::OpenAiChat, "/response_format", json!({"type": "json_object"})),
@@ -188,7 +188,7 @@ fn json_without_a_schema_is_asked_for_as_each_provider_says_it() {
 }
 
 #[test]
-fn a_schema_is_strict_if_it_can_be() {
+fn a_schema_is_strict_if_possible() {
     let strict = |schema: Value, strict: Option<bool>| {
         let mut format = JsonFormat::new("s", schema);
         format.strict = strict;
@@ -207,7 +207,7 @@ fn a_schema_is_strict_if_it_can_be() {
 }
 
 #[test]
-fn a_tool_is_strict_if_it_can_be() {
+fn a_tool_is_strict_if_possible() {
     let any = ToolDefinition::new("any").with_strict(true);
     let parameters = r#"{"type":"object","properties":{"days":{"type":["integer","null"],"minimum":1}}}"#;
     let days = ToolDefinition::new("days").with_parameters(Raw::new(parameters).expect("JSON"));
@@ -230,7 +230,7 @@ fn a_tool_is_strict_if_it_can_be() {
 }
 
 #[test]
-fn what_one_provider_has_alone_is_merged() {
+fn extra_members_are_merged() {
     let request = ChatRequest::new("m").user("?").max_tokens(5).extra("reasoning_effort", "low");
     let request = request
         .extra("options", json!({"num_ctx": 8192, "num_predict": 6}))
@@ -250,7 +250,7 @@ fn what_one_provider_has_alone_is_merged() {
 }
 
 #[test]
-fn what_a_provider_cannot_be_asked_is_an_error() {
+fn unsupported_requests_are_errors() {
     use Provider::{
         Anthropic, Bedrock, Cohere, Gemini, GeminiInteractions, Ollama, OpenAiChat, OpenAiResponses,
     };
@@ -305,7 +305,7 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
             let error = request.to_body(*provider).expect_err(expected);
             assert_eq!(error.to_string(), expected, "{provider:?}");
         }
-        // It is said of no other.
+        // Other providers have no such error.
         for provider in all.iter().filter(|provider| !providers.contains(provider)) {
             let error = request.to_body(*provider).err().map(|error| error.to_string());
             assert_ne!(error.as_deref(), Some(expected), "{provider:?}");
@@ -313,7 +313,7 @@ fn what_a_provider_cannot_be_asked_is_an_error() {
     }
 }
 
-/// The name of the tool is found by the id of the call, and ids that were made up here stay here.
+/// The tool's name is looked up by the id of the call, and synthetic ids are not sent.
 #[test]
 fn results_find_their_calls() {
     let mut synthetic = call("call_0", "now", "{}");
@@ -341,7 +341,7 @@ fn results_find_their_calls() {
     );
     let messages = &body(Provider::Ollama, &request)["messages"];
     assert_eq!((&messages[2]["tool_name"], &messages[3]["tool_name"]), (&json!("weather"), &json!("now")));
-    // Where an id is needed the made-up one serves.
+    // If an id is required, the synthetic one is used.
     let messages = &body(Provider::OpenAiChat, &request)["messages"];
     assert_eq!(
         (&messages[1]["content"], &messages[1]["tool_calls"][0]["id"]),
@@ -350,7 +350,7 @@ fn results_find_their_calls() {
 }
 
 #[test]
-fn images_and_documents_are_told_to_every_provider() {
+fn images_and_documents_in_every_format() {
     let parts = [
         UserPart::from("See:"),
         UserPart::image("image/png", "iVBO"),
@@ -417,7 +417,7 @@ fn images_and_documents_are_told_to_every_provider() {
     let error = by_url.to_body(Provider::Ollama).unwrap_err().to_string();
     assert_eq!(error, "message 0: ollama does not accept images by URL");
 
-    // Stored and read back, and read as the Responses have them.
+    // Stored and read back, and read in the format of the Responses.
     for request in [request, shown, by_url] {
         let stored = serde_json::to_string(&request).unwrap();
         assert_eq!(serde_json::from_str::<ChatRequest>(&stored).unwrap(), request);

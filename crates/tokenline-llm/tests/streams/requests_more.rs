@@ -1,4 +1,4 @@
-//! What Cohere, Gemini's interactions and Bedrock are asked.
+//! Request bodies of Cohere, Gemini's interactions and Bedrock.
 
 use serde_json::{Value, json};
 use tokenline_core::json::Raw;
@@ -12,7 +12,7 @@ const COHERE: Provider = Provider::Cohere;
 const INTERACTIONS: Provider = Provider::GeminiInteractions;
 const BEDROCK: Provider = Provider::Bedrock;
 
-/// What these providers understand of the conversation, and all but seeds.
+/// The conversation as far as these providers support it; not all support seeds.
 fn rich() -> ChatRequest {
     conversation().tool_choice(ToolChoice::Required).stop(["END", "\n\n"])
 }
@@ -36,7 +36,7 @@ fn json_of(provider: Provider, request: &ChatRequest) -> Value {
 }
 
 #[test]
-fn a_bare_question_says_nothing_else() {
+fn a_bare_question_has_no_other_members() {
     let request = ChatRequest::new("m").user("?");
     for (body, expected) in [
         (COHERE, json!({"model": "m", "messages": [{"role": "user", "content": "?"}], "stream": true})),
@@ -47,13 +47,13 @@ fn a_bare_question_says_nothing_else() {
         (BEDROCK, json!({"messages": [{"role": "user", "content": [{"text": "?"}]}]})),
     ] {
         assert_eq!(json_of(body, &request), expected);
-        // Where there are no tools there is nothing to choose.
+        // Nothing to choose without tools.
         assert_eq!(json_of(body, &request.clone().tool_choice(ToolChoice::None)), expected);
     }
 }
 
 #[test]
-fn tools_are_chosen_as_each_api_says_it() {
+fn tool_choices_in_every_format() {
     let request = |choice| {
         let tools = ["now", "then"].map(ToolDefinition::new);
         ChatRequest::new("m").user("?").tools(tools).tool_choice(choice)
@@ -64,7 +64,7 @@ fn tools_are_chosen_as_each_api_says_it() {
         (COHERE, "/tool_choice", ToolChoice::None, Some(json!("NONE"))),
         (COHERE, "/tool_choice", ToolChoice::Required, Some(json!("REQUIRED"))),
         (COHERE, "/tool_choice", now(), Some(json!("REQUIRED"))),
-        // The only tool that is left.
+        // The only remaining tool.
         (COHERE, "/tools/0/function/name", now(), Some(json!("now"))),
         (COHERE, "/tools/1", now(), None),
         (INTERACTIONS, "/generation_config", ToolChoice::Auto, None),
@@ -98,7 +98,7 @@ fn json_without_a_schema() {
 }
 
 #[test]
-fn what_cannot_be_asked() {
+fn unsupported_requests_are_errors() {
     let nameless: Message = serde_json::from_value(json!({"role": "tool", "content": "1"})).unwrap();
     let idless = ToolCall::new("now", Raw::new("{}").unwrap(), CompletedBy::Newline);
     let ask = || ChatRequest::new("m").user("?");
@@ -114,9 +114,9 @@ fn what_cannot_be_asked() {
     }
 }
 
-/// Texts that an API refuses for being empty.
+/// Empty texts that an API rejects.
 #[test]
-fn nothing_empty_is_said() {
+fn empty_texts_are_omitted() {
     let now = call("c", "now", "{}");
     let request = ChatRequest::new("m").user(" ").user("?").message(Message::assistant("", [now]));
     assert_eq!(
@@ -131,7 +131,7 @@ fn nothing_empty_is_said() {
 }
 
 #[test]
-fn whole_responses_are_known() {
+fn complete_responses_are_detected() {
     for (body, expected) in [
         (r#"{"id":"1","message":{"role":"assistant"},"finish_reason":"COMPLETE"}"#, [true, false, false]),
         (r#"{"role":"assistant","tool_plan":"a"}"#, [true, false, false]),

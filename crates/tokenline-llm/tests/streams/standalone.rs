@@ -1,5 +1,5 @@
-//! Decoders without a parser around them: the same deltas at every cut of a fixture, and as much of `expected.txt` as
-//! deltas alone can show.
+//! Decoders without a parser: the same deltas at every cut of a fixture, and as much of `expected.txt` as deltas can
+//! show.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -11,7 +11,7 @@ use tokenline_llm::Provider;
 
 type Decode = fn(&mut dyn Iterator<Item = &[u8]>) -> Vec<Logged>;
 
-/// Name by name, the lines of `expected.txt`.
+/// The lines of `expected.txt`, by name.
 fn expected(provider: &str) -> BTreeMap<String, Vec<String>> {
     let file = String::from_utf8(fixture(&format!("{provider}/expected.txt"))).expect("UTF-8");
     let mut all: BTreeMap<String, Vec<String>> = BTreeMap::new();

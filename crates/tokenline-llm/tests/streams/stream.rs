@@ -1,4 +1,4 @@
-//! The stream: pulled, fused, cooperative, and the same events as the parser's.
+//! The stream: lazy, fused, cooperative, and with the same events as the parser.
 
 use std::cell::Cell;
 use std::pin::Pin;
@@ -17,11 +17,11 @@ fn source(wire: &str, size: usize) -> impl Stream<Item = Result<Bytes, &'static 
     stream::iter(wire.as_bytes().chunks(size).map(|piece| Ok(piece.to_vec())).collect::<Vec<_>>())
 }
 
-fn answer(wire: &str) -> ResponseStream<impl Stream<Item = Result<Bytes, &'static str>> + Unpin + use<>> {
+fn response(wire: &str) -> ResponseStream<impl Stream<Item = Result<Bytes, &'static str>> + Unpin + use<>> {
     ResponseStream::new(source(wire, 7), parser(TextMode::Records))
 }
 
-/// A source that counts how often it was polled, and notes when it is dropped.
+/// A source that counts polls, and records when it is dropped.
 struct Counting<S> {
     inner: S,
     polled: Rc<Cell<usize>>,
@@ -61,7 +61,7 @@ async fn the_events_are_those_of_the_parser() {
 }
 
 #[tokio::test]
-async fn it_is_pulled() {
+async fn it_is_lazy() {
     let wire: Vec<Result<Bytes, &str>> =
         (0..1000).map(|n| Ok(text(&format!("{{\"n\":{n}}}\n")).into_bytes())).collect();
     let (polled, dropped) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
@@ -78,7 +78,7 @@ async fn it_is_pulled() {
 }
 
 #[tokio::test]
-async fn the_source_is_let_go_at_its_end() {
+async fn the_source_is_dropped_at_its_end() {
     let (polled, dropped) = (Rc::new(Cell::new(0)), Rc::new(Cell::new(false)));
     let counting = Counting {
         inner: source(&text("{\"a\":1}"), 1000),
@@ -95,26 +95,26 @@ async fn the_source_is_let_go_at_its_end() {
 }
 
 #[tokio::test]
-async fn a_stream_that_is_closed_yields_what_was_whole_and_no_more() {
+async fn a_closed_stream_yields_complete_items_only() {
     let (polled, dropped) = (Rc::default(), Rc::default());
     let wire = text("{\"a\":1}\n{\"a\":2}\n{\"a\"") + &text(":3}\n");
     let inner = source(&wire, wire.len() / 2);
     let source = Counting { inner, polled: Rc::clone(&polled), dropped: Rc::clone(&dropped) };
-    let mut answer = ResponseStream::new(source, parser(TextMode::Records));
-    assert!(matches!(answer.next().await, Some(Ok(ResponseEvent::Record { .. }))));
-    Pin::new(&mut answer).close();
+    let mut response = ResponseStream::new(source, parser(TextMode::Records));
+    assert!(matches!(response.next().await, Some(Ok(ResponseEvent::Record { .. }))));
+    Pin::new(&mut response).close();
     assert!(dropped.get());
     let before = polled.get();
-    let rest: Vec<_> = (&mut answer).map(|event| event.expect("no error")).collect().await;
+    let rest: Vec<_> = (&mut response).map(|event| event.expect("no error")).collect().await;
     let records = rest.iter().filter(|event| matches!(event, ResponseEvent::Record { .. }));
     assert_eq!((records.count(), polled.get()), (1, before));
-    assert!(answer.is_terminated() && !answer.report().is_complete());
-    Pin::new(&mut answer).close();
-    assert!(answer.next().await.is_none());
+    assert!(response.is_terminated() && !response.report().is_complete());
+    Pin::new(&mut response).close();
+    assert!(response.next().await.is_none());
 }
 
 #[tokio::test]
-async fn what_was_whole_comes_before_the_sources_error() {
+async fn complete_items_come_before_the_sources_error() {
     let wire = [text("{\"a\":1}\n{\"b\""), call("c1", "f", "{}")].concat();
     let failing = || source(&wire, 7).chain(stream::iter([Err("reset"), Ok(text("more").into_bytes())]));
 
@@ -143,10 +143,10 @@ async fn what_was_whole_comes_before_the_sources_error() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_not_whole_is_an_error_of_its_items() {
+async fn an_incomplete_response_is_an_error_of_its_items() {
     let whole = call("c1", "f", "{}");
     let items = async |wire: &str| {
-        let items: Vec<_> = answer(wire).tool_calls().collect().await;
+        let items: Vec<_> = response(wire).tool_calls().collect().await;
         items
             .into_iter()
             .map(|item| item.map_or_else(|error| error.to_string(), |call| call.name))
@@ -160,10 +160,10 @@ async fn an_answer_that_is_not_whole_is_an_error_of_its_items() {
         items(&whole).await,
         ["the response is incomplete: the stream ended without a finish reason or `[DONE]`"]
     );
-    // An answer cut by its token limit is a complete source: a finding, not an error.
+    // A response that reached its token limit is a complete source: a reject, not an error.
     let cut = [&whole, &chunk("{}", "length")[..], done].concat();
     assert_eq!(items(&cut).await, [""; 0]);
-    let mut calls = answer(&cut).tool_calls();
+    let mut calls = response(&cut).tool_calls();
     assert!(calls.next().await.is_none());
     assert_eq!((calls.report().rejected(), calls.report().is_complete()), (1, true));
     assert_eq!(calls.parser().finish_reason(0).expect("a reason").as_str(), "length");
@@ -172,7 +172,7 @@ async fn an_answer_that_is_not_whole_is_an_error_of_its_items() {
 #[tokio::test]
 async fn items_without_result() {
     let wire = [text("{\"a\":1}\n{\"a\":x}\n{\"a\":3}\n"), "data: [DONE]\n\n".to_owned()].concat();
-    let mut records = answer(&wire).records().infallible();
+    let mut records = response(&wire).records().infallible();
     let mut seen = Vec::new();
     while let Some(record) = records.next().await {
         seen.push(record.value.to_string());
@@ -181,7 +181,7 @@ async fn items_without_result() {
     assert!(records.error().is_none() && records.report().is_complete() && records.is_terminated());
     assert_eq!(records.report().rejected(), 1);
 
-    let mut calls = answer(&call("c1", "f", "{}")).tool_calls().infallible();
+    let mut calls = response(&call("c1", "f", "{}")).tool_calls().infallible();
     assert!(calls.next().await.is_none() && calls.next().await.is_none());
     assert!(matches!(calls.error(), Some(ResponseError::Incomplete(_))));
     assert_eq!(calls.report().by_code().len(), 2);
@@ -196,11 +196,11 @@ async fn native_and_textual_calls_are_one_stream() {
         "data: [DONE]\n\n".to_owned(),
     ]
     .concat();
-    let calls: Vec<_> = answer(&wire).tool_calls().try_collect().await.expect("a whole answer");
+    let calls: Vec<_> = response(&wire).tool_calls().try_collect().await.expect("a complete response");
     assert_eq!(calls.iter().map(|call| call.name.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    // Unless the text is to be left alone.
+    // Unless the text is read as plain text.
     let stream = ResponseStream::new(source(&wire, 7), parser(TextMode::Text));
-    let calls: Vec<_> = stream.tool_calls().try_collect().await.expect("a whole answer");
+    let calls: Vec<_> = stream.tool_calls().try_collect().await.expect("a complete response");
     assert_eq!(calls.len(), 1);
 }
 
@@ -212,7 +212,7 @@ impl Wake for Count {
     }
 }
 
-/// Polls until it is ready or would wait; how often it came back to be polled again.
+/// Polls until it is ready or would wait; returns how often it asked to be polled again.
 fn rounds<S: Stream + Unpin>(mut stream: S) -> (usize, Option<S::Item>) {
     let count = Arc::new(Count(AtomicUsize::new(0)));
     let waker = Waker::from(count.clone());
@@ -227,7 +227,7 @@ fn rounds<S: Stream + Unpin>(mut stream: S) -> (usize, Option<S::Item>) {
 }
 
 #[test]
-fn one_poll_does_not_read_for_ever() {
+fn one_poll_is_bounded() {
     // Comments only; then events of another kind only.
     let quiet = stream::iter(vec![Ok::<_, ()>(": keep-alive\n\n"); 10_000]);
     let (came_back, item) = rounds(ResponseStream::new(quiet, parser(TextMode::Records)));

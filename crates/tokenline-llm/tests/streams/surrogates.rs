@@ -1,4 +1,4 @@
-//! Texts that a server cut by UTF-16 units come out as they went in.
+//! Texts that a server splits at UTF-16 units are restored.
 
 use std::fmt::Write as _;
 
@@ -6,11 +6,11 @@ use tokenline_llm::{Provider, TextMode};
 
 use crate::common::{decode, parser_of, random};
 
-/// Emoji, characters that look like halves to some, and what JSON escapes.
+/// Emoji, characters that resemble halves, and characters that JSON escapes.
 const CHARS: &[char] =
     &['a', '"', '\\', '\n', 'é', '😀', '🏳', '\u{200d}', '\u{10f03d}', '\u{10ffff}', '\u{10000}'];
 
-/// The string's inside as JSON, the units of surrogate pairs always escaped, as JavaScript does it with halves.
+/// The inside of a JSON string; the units of surrogate pairs are always escaped, as JavaScript does for halves.
 fn escaped(units: &[u16], random: &mut impl FnMut(usize) -> usize) -> String {
     let mut json = String::new();
     for unit in units {
@@ -22,7 +22,7 @@ fn escaped(units: &[u16], random: &mut impl FnMut(usize) -> usize) -> String {
     json
 }
 
-/// The text cut at these units.
+/// The text, split at these units.
 fn pieces(text: &str, cuts: &[usize], random: &mut impl FnMut(usize) -> usize) -> Vec<String> {
     let units: Vec<u16> = text.encode_utf16().collect();
     let mut ends: Vec<usize> = cuts.iter().map(|cut| (*cut).min(units.len())).collect();
@@ -31,11 +31,11 @@ fn pieces(text: &str, cuts: &[usize], random: &mut impl FnMut(usize) -> usize) -
     starts.zip(&ends).map(|(start, end)| escaped(&units[start..*end], random)).collect()
 }
 
-/// A stream with the text, also as reasoning where there is some, and a call with it. `cut` cuts a text.
+/// A stream with the text, also as reasoning and in a call, if the provider has these. `cut` splits a text.
 fn wire(provider: Provider, text: &str, mut cut: impl FnMut(&str) -> Vec<String>) -> String {
     let arguments = serde_json::json!({ "a": text }).to_string();
     let (texts, thoughts) = (cut(text), cut(text));
-    // Arguments come as values from Gemini, whole from Ollama, as JSON text from the others.
+    // Arguments are values in Gemini, complete in Ollama, and JSON text in the others.
     let values = if provider == Provider::Gemini { cut(text) } else { cut(&arguments) };
     let mut data = Vec::new();
     match provider {
@@ -154,9 +154,9 @@ fn wire(provider: Provider, text: &str, mut cut: impl FnMut(&str) -> Vec<String>
 }
 
 #[test]
-fn a_text_that_is_cut_at_any_unit_is_put_together() {
+fn a_text_split_at_any_unit_is_restored() {
     let mut random = random();
-    // Bedrock's JSON is framed in binary messages, and read as that of the others is.
+    // Bedrock's JSON is framed in binary messages, and read like the others'.
     for provider in Provider::ALL.iter().filter(|provider| **provider != Provider::Bedrock) {
         let mut parser = parser_of(*provider, TextMode::Text);
         for _ in 0..60 {

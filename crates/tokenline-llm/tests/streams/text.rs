@@ -1,4 +1,4 @@
-//! The text of an answer as a stream: whole or an error, and good enough to be another parser's source.
+//! The text of a response as a stream: complete or an error, and usable as another parser's source.
 
 use std::cell::Cell;
 use std::rc::Rc;
@@ -25,7 +25,7 @@ fn text_of(provider: Provider, wire: &[u8], size: usize) -> TextPieces<Wire<'_>,
     ResponseStream::new(source(wire, size), parser_of(provider, TextMode::Records)).text()
 }
 
-/// The text, and how it ended: empty if well.
+/// The text, and the error at its end, or an empty string.
 async fn read(
     mut pieces: TextPieces<impl Stream<Item = Result<&[u8], &'static str>> + Unpin>,
 ) -> (String, String) {
@@ -61,7 +61,7 @@ async fn every_fixture_has_one_text_however_it_is_cut() {
                 assert_eq!(read(text_of(provider, &wire, size)).await, whole, "{file:?} {size}");
             }
 
-            // It is that of the events, but for line feeds between two texts.
+            // The text of the events, except for line feeds between two texts.
             let seen = decode(&mut parser_of(provider, TextMode::Text), [&wire[..]]);
             let (text, end) = whole;
             let mut rest = text.as_str();
@@ -84,13 +84,13 @@ async fn every_fixture_has_one_text_however_it_is_cut() {
 }
 
 #[tokio::test]
-async fn another_parser_finds_the_records_of_the_answer() {
+async fn another_parser_reads_the_records_in_the_text() {
     let mut compared = 0;
     for provider in Provider::ALL.iter().copied() {
         for file in fixtures(provider) {
             let wire = std::fs::read(&file).expect("it can be read");
-            let answer = ResponseStream::new(source(&wire, 50), parser_of(provider, TextMode::Records));
-            let of_the_answer: Vec<_> = answer
+            let response = ResponseStream::new(source(&wire, 50), parser_of(provider, TextMode::Records));
+            let of_the_response: Vec<_> = response
                 .filter_map(|event| {
                     ready(match event {
                         Ok(ResponseEvent::Record { choice: 0, record, .. }) => Some(record.value.to_string()),
@@ -105,13 +105,13 @@ async fn another_parser_finds_the_records_of_the_answer() {
             while let Some(value) = values.next().await {
                 of_the_text.push(value.to_string());
             }
-            // Where an event was lost, the text ends.
+            // The text ends at an unreadable event.
             let is_lost = match values.take_error().and_then(StreamError::into_source) {
                 Some(ResponseError::Incomplete(diagnostic)) => diagnostic.code != Code::StreamIncomplete,
                 _ => false,
             };
-            assert!(of_the_answer.starts_with(&of_the_text), "{file:?}: {of_the_text:?}");
-            assert!(is_lost || of_the_answer.len() == of_the_text.len(), "{file:?}: {of_the_text:?}");
+            assert!(of_the_response.starts_with(&of_the_text), "{file:?}: {of_the_text:?}");
+            assert!(is_lost || of_the_response.len() == of_the_text.len(), "{file:?}: {of_the_text:?}");
             compared += of_the_text.len();
         }
     }
@@ -119,8 +119,8 @@ async fn another_parser_finds_the_records_of_the_answer() {
 }
 
 #[tokio::test]
-async fn no_line_is_put_together_from_two_texts() {
-    // Two blocks; an answer that was begun anew after its end, and one within a line.
+async fn no_line_mixes_two_texts() {
+    // Two blocks; a response that started over after its end, and one inside a line.
     for (name, expected) in [
         ("two-texts", "{\"a\":1}\n{\"a\":2}"),
         ("second-message-cut", "{\"a\":1}\n{\"a\":"),
@@ -132,7 +132,7 @@ async fn no_line_is_put_together_from_two_texts() {
 }
 
 #[tokio::test]
-async fn it_is_of_the_first_choice() {
+async fn it_is_the_text_of_the_first_choice() {
     let said = |index, text: &str| chunk_of(index, &serde_json::json!({"content": text}).to_string(), "");
     let wire = [
         said(1, "other"),
@@ -147,14 +147,14 @@ async fn it_is_of_the_first_choice() {
         DONE.to_owned(),
     ];
     assert_eq!(read_chat(&wire).await, ("{\"a\":1}".to_owned(), String::new()));
-    // An answer whose other choice is not complete is not complete.
+    // A response is incomplete if another choice is.
     let (said, end) = read_chat(&wire[..8]).await;
     assert_eq!(said, "{\"a\":1}");
     assert_eq!(end, "the response is incomplete: the stream ended without a finish reason or `[DONE]`");
 }
 
 #[tokio::test]
-async fn what_is_not_whole_ends_with_an_error() {
+async fn incomplete_texts_end_with_an_error() {
     let said = text("{\"a\":1}\n{\"b\"");
     let expect = async |wire: &[&str], expected: &str| {
         let wire: Vec<_> = [&said[..]].iter().chain(wire).map(|event| (*event).to_owned()).collect();
@@ -182,14 +182,14 @@ async fn what_is_not_whole_ends_with_an_error() {
         "the response may be incomplete: the provider ended it with `content_filter`",
     )
     .await;
-    // What was lost may have been text, unless that had ended.
+    // The missing part may have been text, unless the text had ended.
     expect(&[bad, &more, &stop, DONE], lost).await;
     expect(&[bad, &stop, DONE], lost).await;
     expect(&[&stop, bad, DONE], "").await;
 }
 
 #[tokio::test]
-async fn the_reason_and_the_usage_are_there_after_a_cut() {
+async fn reason_and_usage_are_known_after_a_cut() {
     let usage = "data: {\"choices\":[],\"usage\":{\"prompt_tokens\":5,\"completion_tokens\":7}}\n\n";
     let wire = [&text("{\"a\":")[..], &chunk("{}", "length"), usage, DONE].concat();
     let mut pieces = text_of(Provider::OpenAiChat, wire.as_bytes(), 1000);
@@ -200,7 +200,7 @@ async fn the_reason_and_the_usage_are_there_after_a_cut() {
 }
 
 #[tokio::test]
-async fn a_call_in_a_text_that_was_cut_is_not_delivered() {
+async fn a_call_in_a_truncated_text_is_not_delivered() {
     let said = text("{\"name\":\"f\",\"parameters\":{}}");
     for (reason, calls) in [("stop", 1), ("length", 0), ("content_filter", 0)] {
         let wire = [&said[..], &chunk("{}", reason), DONE].concat();
@@ -215,7 +215,7 @@ async fn a_call_in_a_text_that_was_cut_is_not_delivered() {
 }
 
 #[tokio::test]
-async fn the_source_is_let_go_at_the_first_error() {
+async fn the_source_is_dropped_at_the_first_error() {
     struct Guard(Rc<Cell<bool>>);
     impl Drop for Guard {
         fn drop(&mut self) {
@@ -232,7 +232,7 @@ async fn the_source_is_let_go_at_the_first_error() {
     assert!(matches!(pieces.next().await, Some(Err(ResponseError::Provider(_)))));
     assert!(dropped.get() && pieces.is_terminated() && pieces.next().await.is_none());
 
-    // An error of the source's own comes as it is, after the text before it.
+    // An error of the source is passed on, after the text before it.
     let failing = stream::iter([Ok(text("a")), Err("reset"), Ok(text("b"))]);
     let seen: Vec<_> = ResponseStream::new(failing, parser(TextMode::Records)).text().collect().await;
     assert_eq!(seen, [Ok("a".to_owned()), Err(ResponseError::Source("reset"))]);

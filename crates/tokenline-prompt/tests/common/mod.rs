@@ -1,11 +1,11 @@
-//! Responses as models write them, and the one helper that cuts them.
+//! Typical model responses, and the helper that splits them.
 #![allow(dead_code, unreachable_pub, reason = "a module shared by several test programs")]
 
 use serde_json::{Value, json};
 use tokenline_core::json::Raw;
 use tokenline_prompt::{Objects, Prompt, PromptManager};
 
-/// Responses in JSON Lines with the entities of the valid objects in them, by what is special about each.
+/// Responses in JSON Lines, by their peculiarity, with the entities of the valid objects in them.
 pub const RESPONSES: &[(&str, &str, &[&str])] = &[
     ("nothing", "", &[]),
     ("blank", "\n \r\n\n", &[]),
@@ -45,7 +45,7 @@ pub const RESPONSES: &[(&str, &str, &[&str])] = &[
     ("nothing valid", "{\"entity\":7}\n{\"ent", &[]),
 ];
 
-/// A schema for those.
+/// The schema of these objects.
 pub fn schema() -> Value {
     json!({"type": "object", "properties": {"entity": {"type": "string"}}, "required": ["entity"]})
 }
@@ -56,7 +56,7 @@ pub fn manager() -> PromptManager {
     PromptManager::new().with_prompt("extract", prompt).unwrap()
 }
 
-/// A response, read by the manager's jsonl prompt.
+/// Reads a response with the manager's jsonl prompt.
 pub fn objects(manager: &PromptManager, id: &str, response: &str) -> Objects {
     manager.apply(id, response).unwrap().into_objects().unwrap()
 }
@@ -67,12 +67,12 @@ pub fn entities(objects: &Objects) -> Vec<String> {
     objects.iter().map(entity).collect()
 }
 
-/// What is amiss, a line each.
+/// The warnings, one per line.
 pub fn warnings<T>(objects: &Objects<T>) -> Vec<String> {
     objects.warnings().map(|warning| warning.to_string()).collect()
 }
 
-/// A text whole, byte by byte, in pieces of several sizes, with empty pieces, and in two at every cut.
+/// A text at once, byte by byte, in chunks of several sizes, with empty chunks, and in two at every cut.
 pub fn chunkings(text: &str) -> Vec<Vec<Vec<u8>>> {
     let bytes = text.as_bytes();
     let mut all = vec![vec![bytes.to_vec()]];
@@ -82,7 +82,7 @@ pub fn chunkings(text: &str) -> Vec<Vec<Vec<u8>>> {
     all
 }
 
-/// The largest part of a text that ends at or before a byte and is UTF-8.
+/// The longest part of a text up to a byte that is valid UTF-8.
 pub fn cut(text: &str, mut at: usize) -> &str {
     while !text.is_char_boundary(at) {
         at -= 1;

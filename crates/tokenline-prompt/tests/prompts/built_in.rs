@@ -1,4 +1,4 @@
-//! The prompts that are built in, each with a response as its model might give.
+//! The built-in prompts, each with a plausible response.
 
 use crate::common::{cut, warnings};
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ const ONTOLOGY: &str = r#"{"type": "entity", "entity": "Cornish pasty", "entity_
 {"type": "attribute", "entity": "Cornish pasty", "entity_type": "fo/Recipe", "attribute": "fo/serves", "value": "4 people"}
 "#;
 
-/// Terms for each, and a part of what they render to.
+/// Terms for each prompt, and a part of the rendered text.
 fn inputs() -> Vec<(&'static str, Value, &'static str)> {
     let text = json!({"text": "DNA carries <genes> & more."});
     let rows = json!({"text": "DNA carries <genes> & more.", "schema": {"fields": [{"name": "id", "type": "string"}], "name": "genes"}});
@@ -61,7 +61,7 @@ fn they_render() {
         assert!(asked.prompt.contains("Write JSON Lines"), "{}", asked.prompt);
         assert!(!asked.prompt.contains("\n\n\n"), "{}", asked.prompt);
         assert_eq!(asked.system, "");
-        // Each term is needed.
+        // Each term is required.
         let error = manager.render(id, json!({"text": "t", "schema": "s", "classes": "c"}));
         assert!(error.is_ok());
         for term in ["text", "schema", "classes"] {
@@ -143,7 +143,7 @@ fn extracted<T: serde::de::DeserializeOwned>(id: &str, response: &str) -> Object
 }
 
 #[test]
-fn single_types_are_read() {
+fn objects_of_one_type_are_read() {
     let definitions: Objects<Definition> =
         extracted("extract-definitions", "{\"entity\":\"DNA\",\"definition\":\"d\"}\n{\"entity\":\"RNA\"}\n");
     assert_eq!(*definitions, [Definition { entity: "DNA".into(), definition: "d".into() }]);
@@ -166,7 +166,7 @@ fn single_types_are_read() {
 }
 
 #[test]
-fn mixed_types_are_told_apart_and_grouped() {
+fn mixed_objects_are_grouped_by_type() {
     let items: Objects<KnowledgeItem> = extracted("agent-kg-extract", MIXED);
     assert_eq!(warnings(&items), [""; 0]);
     let graph: KnowledgeGraph = items.into_iter().collect();
@@ -204,7 +204,7 @@ fn an_ontology_has_entities_relationships_and_attributes() {
 }
 
 #[test]
-fn truncated_anywhere_no_whole_line_is_lost() {
+fn truncation_never_loses_a_complete_line() {
     for (id, response) in [("agent-kg-extract", MIXED), ("ontology-extract", ONTOLOGY)] {
         let manager = PromptManager::built_in();
         for at in 0..=response.len() {

@@ -1,4 +1,4 @@
-//! Configurations, and what is said of those that are at fault.
+//! Configurations, and the errors of invalid ones.
 
 use std::error::Error;
 use std::io::Write as _;
@@ -13,7 +13,7 @@ use ConfigErrorKind::{
 const DEFINE: &str =
     r#"{"prompt": "Define: {{text}}", "response-type": "jsonl", "object-schema": {"required": ["entity"]}}"#;
 
-/// What a configuration is good for, to compare with.
+/// The content of a configuration, for comparison.
 fn summary(manager: &PromptManager) -> Vec<String> {
     let prompt = |id| {
         let prompt = manager.prompt(id).unwrap();
@@ -24,7 +24,7 @@ fn summary(manager: &PromptManager) -> Vec<String> {
 }
 
 #[test]
-fn every_shape_says_the_same() {
+fn all_forms_are_equivalent() {
     let expected = [
         "Be {{ tone }}.",
         "define jsonl \"Define: {{text}}\" {\"required\":[\"entity\"]}",
@@ -89,7 +89,7 @@ fn every_shape_says_the_same() {
 }
 
 #[test]
-fn what_is_missing_has_a_default() {
+fn missing_members_have_defaults() {
     let manager = PromptManager::from_config([("template-index", "[]")]).unwrap();
     assert_eq!((manager.system(), manager.ids().count()), ("", 0));
     let manager = PromptManager::from_config([("template.a", r#"{"prompt": "p"}"#)]).unwrap();
@@ -100,7 +100,7 @@ fn what_is_missing_has_a_default() {
 }
 
 #[test]
-fn a_system_that_is_no_json_string_is_meant_as_it_is() {
+fn a_system_prompt_that_is_not_a_json_string_is_plain_text() {
     for (value, expected) in [
         (r#""Be \"helpful\".""#, "Be \"helpful\"."),
         ("Be helpful.", "Be helpful."),
@@ -114,7 +114,7 @@ fn a_system_that_is_no_json_string_is_meant_as_it_is() {
 }
 
 #[test]
-fn a_fault_in_the_flat_shape_is_told_with_key_and_place() {
+fn errors_in_the_flat_form_have_key_and_position() {
     let template = |value| vec![("template-index", r#"["a"]"#), ("template.a", value)];
     let cases = [
         (
@@ -234,7 +234,7 @@ fn a_fault_in_the_flat_shape_is_told_with_key_and_place() {
 }
 
 #[test]
-fn a_fault_in_a_file_is_told_with_key_and_place() {
+fn errors_in_a_file_have_key_and_position() {
     use Format::{Json, Toml};
     let cases = [
         (
@@ -356,7 +356,7 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
     ];
     for (text, format, kind, expected) in cases {
         let error = PromptManager::parse(text, format).unwrap_err();
-        // What is wrong with TOML, its parser says in its own words.
+        // Syntax errors of TOML have the message of its parser.
         match expected.ends_with(": ") {
             true => assert!(error.to_string().starts_with(expected) && error.place().is_some(), "{error}"),
             false => assert_eq!(error.to_string(), expected),
@@ -367,7 +367,7 @@ fn a_fault_in_a_file_is_told_with_key_and_place() {
 }
 
 #[test]
-fn a_fault_in_code_is_told_with_its_key() {
+fn errors_in_code_have_the_key() {
     let with = |prompt| PromptManager::new().with_prompt("a", prompt).unwrap_err();
     assert_eq!(
         with(Prompt::text("{{")).to_string(),
@@ -384,7 +384,7 @@ fn a_fault_in_code_is_told_with_its_key() {
     assert_eq!(error.kind(), Terms);
     let error = PromptManager::new().with_terms(7).unwrap_err();
     assert_eq!(error.to_string(), "terms: expected a map of terms, found a number");
-    // What is not used, is not looked at.
+    // Unused schemas are not checked.
     let unused = Prompt::text("p").with_schema(json!(7)).with_object_schema(json!("x"));
     assert_eq!(PromptManager::new().with_prompt("a", unused).unwrap().prompt("a").unwrap().schema(), None);
 }
@@ -433,7 +433,7 @@ fn files_are_read_by_extension_or_content() {
 }
 
 #[test]
-fn a_later_prompt_takes_the_place_of_an_earlier_one() {
+fn a_later_prompt_replaces_an_earlier_one() {
     let own = PromptManager::new().with_system("Be kind.").unwrap();
     let own = own.with_prompt("extract-with-ontologies", Prompt::text("mine")).unwrap();
     let own = own.with_prompt("new", Prompt::text("new").with_alias("extract-topics")).unwrap();
@@ -448,7 +448,7 @@ fn a_later_prompt_takes_the_place_of_an_earlier_one() {
 }
 
 #[test]
-fn an_alias_is_of_one_prompt() {
+fn an_alias_belongs_to_one_prompt() {
     for (prompts, alias) in [
         (r#"{"a":{"prompt":"A","aliases":["b"]},"b":{"prompt":"B"}}"#, "b"),
         (r#"{"a":{"prompt":"A","aliases":["z"]},"b":{"prompt":"B","aliases":["z"]}}"#, "z"),

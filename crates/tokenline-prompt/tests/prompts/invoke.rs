@@ -1,4 +1,4 @@
-//! The whole way: a prompt, a model, and what its response is read as.
+//! From a prompt to a model, and to the parsed response.
 
 use crate::common::{RESPONSES, chunkings, entities, manager, objects, warnings};
 use futures_util::{FutureExt, Stream, StreamExt, stream};
@@ -22,24 +22,24 @@ fn of_every_type() -> PromptManager {
 }
 
 #[tokio::test]
-async fn each_type_is_read_as_it_says() {
+async fn each_type_of_response_is_read() {
     let manager = of_every_type();
-    let answer = |id: &'static str, text: &'static str| {
+    let reply = |id: &'static str, text: &'static str| {
         manager.invoke(id, (), async move |_| Ok::<_, Never>(text)).map(Result::unwrap)
     };
-    // Text is text, whatever it looks like.
+    // Text is unchanged, whatever it looks like.
     for text in ["", " Hello.\n", "```json\n{\"a\":1}\n```", "{\"entity\":\"a\"}\n"] {
-        assert_eq!(answer("chat", text).await.into_text().unwrap(), text);
+        assert_eq!(reply("chat", text).await.into_text().unwrap(), text);
     }
-    let value: Value = answer("json", "```json\n{\"a\": [1]}\n```").await.into_json().unwrap();
+    let value: Value = reply("json", "```json\n{\"a\": [1]}\n```").await.into_json().unwrap();
     assert_eq!(value, json!({"a": [1]}));
-    let found = answer("extract", "{\"entity\":\"a\"}\n{\"entity\":\"b\"}\n{\"ent").await;
+    let found = reply("extract", "{\"entity\":\"a\"}\n{\"entity\":\"b\"}\n{\"ent").await;
     assert_eq!(found.to_value().unwrap(), json!([{"entity": "a"}, {"entity": "b"}]));
     assert_eq!(entities(&found.into_objects().unwrap()), ["a", "b"]);
 }
 
 #[tokio::test]
-async fn the_model_is_asked_what_was_rendered() {
+async fn the_model_receives_the_rendered_prompt() {
     let manager = of_every_type();
     let input = json!({"text": "DNA", "language": "French"});
     let expected = manager.render("json", &input).unwrap();
@@ -92,14 +92,14 @@ async fn an_invocation_may_be_spawned() {
 }
 
 #[tokio::test]
-async fn what_goes_wrong_is_told_apart() {
+async fn errors_are_distinguished() {
     let manager = of_every_type();
     let fails = async |_| Err::<String, _>(std::io::Error::other("overloaded"));
     let error = manager.invoke("chat", (), fails).await.unwrap_err();
     assert_eq!(error.to_string(), "the model returned an error");
     assert_eq!(std::error::Error::source(&error).unwrap().to_string(), "overloaded");
 
-    // Nothing is asked if the prompt is at fault.
+    // The model is not asked if the prompt is invalid.
     let never = async |_| -> Result<String, Never> { panic!("asked") };
     let error = manager.invoke("caht", (), never).await.unwrap_err();
     assert_eq!(error.to_string(), "unknown prompt \"caht\"; is it \"chat\"?");
@@ -116,7 +116,7 @@ async fn what_goes_wrong_is_told_apart() {
 }
 
 #[test]
-fn a_response_is_taken_as_what_it_is() {
+fn a_response_converts_to_its_own_type_only() {
     let manager = of_every_type();
     let error = manager.apply("json", "{\"a\":1}").unwrap().into_text().unwrap_err();
     assert_eq!(error.to_string(), "the response is json, as its prompt specifies, not text");
@@ -212,7 +212,7 @@ async fn only_json_lines_are_streamed() {
 }
 
 #[test]
-fn no_message_tells_what_the_response_says() {
+fn no_message_repeats_the_response() {
     let manager = of_every_type();
     for id in ["json", "extract"] {
         for response in [

@@ -1,4 +1,4 @@
-//! Responses of one JSON value.
+//! Responses with one JSON value.
 
 use serde_json::json;
 use tokenline_core::Code;
@@ -23,7 +23,7 @@ fn the_value_is_found() {
         ("null\n", "null"),
         ("\u{feff}{}", "{}"),
         ("{\"md\":\"```json\\n{}\\n```\"}", "{\"md\":\"```json\\n{}\\n```\"}"),
-        // In a fence, the first.
+        // In a code fence: the first one.
         ("```json\n{\"a\":1}\n```", "{\"a\":1}"),
         ("```\n{\"a\":1}\n```\n", "{\"a\":1}"),
         ("Sure [of it]:\n\n```JSON\r\n[1,\r\n2]\r\n```\nDone {x}.", "[1,\r\n2]"),
@@ -40,7 +40,7 @@ fn the_value_is_found() {
         ("The schema is {\"type\":\"object\"}:\n```json\n{\"a\":1}\n```", "{\"a\":1}"),
         ("````json\n{}\n````", "{}"),
         ("```json\n{\"a\":\"``` in it\"}\n```", "{\"a\":\"``` in it\"}"),
-        // In prose, the first object or array.
+        // In prose: the first object or array.
         ("The answer is {\"a\":1}.", "{\"a\":1}"),
         ("The answer is {\"a\":1}, as you asked.", "{\"a\":1}"),
         ("{\"a\":1} {\"a\":2}", "{\"a\":1}"),
@@ -66,7 +66,7 @@ fn the_value_is_found() {
 }
 
 #[test]
-fn without_a_value_it_is_a_parse_fail() {
+fn a_response_without_a_value_is_a_parse_failure() {
     let manager = manager();
     for (response, offset, code, expected) in [
         ("", 0, Code::MalformedJson, "the response is empty at line 1, column 1"),
@@ -139,7 +139,7 @@ fn without_a_value_it_is_a_parse_fail() {
 }
 
 #[test]
-fn a_value_that_breaks_the_schema_is_a_validation_fail() {
+fn a_value_that_violates_the_schema_is_a_validation_failure() {
     let manager = manager();
     assert_eq!(manager.apply("object", "{\"a\":1}").unwrap().into_json::<Raw>().unwrap(), "{\"a\":1}");
     for (response, offset, expected) in [
@@ -183,7 +183,7 @@ fn no_cut_of_a_value_yields_another() {
 }
 
 #[test]
-fn many_openers_cost_no_more_than_few() {
+fn many_openers_take_linear_time() {
     let manager = manager();
     for opener in ["[", "{", "{\"a\":[", "[}", "{x} "] {
         let response = opener.repeat(200_000 / opener.len());
@@ -192,7 +192,7 @@ fn many_openers_cost_no_more_than_few() {
 }
 
 #[test]
-fn thinking_is_no_answer() {
+fn values_in_think_blocks_are_skipped() {
     let manager = manager();
     let read = |response: &str| match manager.apply("any", response)? {
         Response::Json(value) => Ok(value.to_value().unwrap()),
@@ -217,7 +217,7 @@ fn thinking_is_no_answer() {
 }
 
 #[test]
-fn marks_of_a_fence_in_prose_are_none() {
+fn backticks_in_prose_are_not_code_fences() {
     let manager = manager();
     for response in [
         "Run ```ls``` first. {\"a\":1}",
@@ -235,7 +235,7 @@ fn prose_full_of_braces_takes_linear_time() {
     let manager = manager();
     for unit in ["Text {x} ", "[}", "{\"a}", "```", "<think>", "{{\"a\"}}", "``` {x"] {
         let response = unit.repeat(300_000) + "\n{\"a\":1}";
-        // Minutes, where each brace looks at what is before it, or behind.
+        // This would take minutes if each brace scanned the text around it.
         drop(manager.apply("any", response));
     }
 }

@@ -1,4 +1,4 @@
-//! Responses in JSON Lines: what is valid is a list, what is not is a warning.
+//! Responses in JSON Lines: valid objects are a list, everything else is a warning.
 
 use crate::common::{RESPONSES, cut, entities, manager, objects, schema, warnings};
 use serde_json::json;
@@ -6,7 +6,7 @@ use tokenline_core::json::Raw;
 use tokenline_prompt::{ObjectsWarning, Prompt, PromptManager};
 
 #[test]
-fn what_is_valid_is_delivered() {
+fn valid_objects_are_delivered() {
     let manager = manager();
     for (what, response, expected) in RESPONSES {
         let objects = objects(&manager, "extract", response);
@@ -17,7 +17,7 @@ fn what_is_valid_is_delivered() {
 }
 
 #[test]
-fn what_is_not_is_a_warning_with_its_line_and_reason() {
+fn invalid_lines_are_warnings_with_line_and_reason() {
     let warn = |response| warnings(&objects(&manager(), "extract", response));
     assert_eq!(warn("```json\n{\"entity\":\"a\"}\n```\n"), [""; 0]);
     let prose = "prose: text without a record";
@@ -97,7 +97,7 @@ fn without_a_schema_every_object_is_valid() {
 }
 
 #[test]
-fn a_bad_line_costs_no_neighbour() {
+fn an_invalid_line_affects_only_itself() {
     let manager = manager();
     let bad = [
         "7",
@@ -127,7 +127,7 @@ fn a_bad_line_costs_no_neighbour() {
 }
 
 #[test]
-fn truncated_anywhere_no_whole_line_is_lost() {
+fn truncation_never_loses_a_complete_line() {
     let manager = manager();
     let lines = (0..12).map(|n| format!("{{\"entity\":\"e{n} \u{e9}\",\"n\":{n}}}\n"));
     let response: String = lines.collect();
@@ -136,7 +136,7 @@ fn truncated_anywhere_no_whole_line_is_lost() {
         let objects = objects(&manager, "extract", part);
         let whole = part.matches('\n').count();
         assert!(objects.len() >= whole, "{} of {whole} at {at}", objects.len());
-        // The last may be whole without its newline; nothing is made up.
+        // The last one may be complete without its line feed; nothing is made up.
         let objects = objects.iter().map(Raw::as_str);
         assert!(objects.zip(response.lines()).all(|(object, line)| object == line));
     }
@@ -162,7 +162,7 @@ fn truncated_json_lines_yield_what_a_json_array_loses() {
 }
 
 #[test]
-fn what_does_not_fit_the_type_is_a_warning() {
+fn a_type_mismatch_is_a_warning() {
     #[derive(Debug, PartialEq, serde::Deserialize)]
     struct Short {
         entity: char,

@@ -1,4 +1,4 @@
-//! Prompts: their configuration, how they are rendered, and how responses are read.
+//! Prompts: configuration, rendering, and reading of responses.
 
 mod built_in;
 #[path = "../common/mod.rs"]

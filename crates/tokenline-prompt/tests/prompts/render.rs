@@ -12,7 +12,7 @@ fn rendered(template: &str, terms: &Value) -> String {
 }
 
 #[test]
-fn input_goes_before_the_prompt_and_that_before_all() {
+fn input_overrides_prompt_and_global_terms() {
     let config = r#"
         system = "{{ a }}{{ b }}{{ c }}"
         terms = { a = "global", b = "global", c = "global" }
@@ -48,7 +48,7 @@ fn input_may_be_anything_with_names() {
 }
 
 #[test]
-fn templates_are_those_of_jinja() {
+fn templates_follow_jinja() {
     let terms = json!({
         "text": "<b> & 'c' \u{e9}",
         "fields": [{"name": "id"}, {"name": "title"}],
@@ -73,13 +73,13 @@ fn templates_are_those_of_jinja() {
         ("{% if context %}{{ context }}{% else %}none{% endif %}", "none"),
         ("{{ context | default(\"none\") }}", "none"),
         ("{\"entity\": \"<name>\"}", "{\"entity\": \"<name>\"}"),
-        // What a term says, is no template.
+        // Terms are not templates.
         ("{{ code }}", "{{ text }} {% if %}"),
         ("{# a comment #}{% raw %}{{ text }}{% endraw %}", "{{ text }}"),
     ] {
         assert_eq!(rendered(template, &terms), expected, "{template}");
     }
-    // Whatever the id looks like, nothing is escaped.
+    // Nothing is escaped, whatever the id.
     let manager = PromptManager::new().with_prompt("page.html", Prompt::text("{{ text }}")).unwrap();
     assert_eq!(manager.render("page.html", json!({"text": "<&>"})).unwrap().prompt, "<&>");
 }
@@ -129,7 +129,7 @@ fn an_undefined_term_is_named() {
 }
 
 #[test]
-fn an_unknown_prompt_is_told_with_its_like() {
+fn an_unknown_prompt_is_reported_with_a_similar_one() {
     let manager = PromptManager::built_in();
     for (id, expected) in [
         ("extract-defintions", "unknown prompt \"extract-defintions\"; is it \"extract-definitions\"?"),

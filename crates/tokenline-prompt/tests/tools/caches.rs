@@ -1,4 +1,4 @@
-//! What is done once, and how much of it is kept.
+//! Caching: what is reused, and for how long.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -38,7 +38,7 @@ fn templates_are_compiled_once() {
         }
     }
     assert_eq!(prompter.cache_counts().templates, count(8, 4, 4));
-    // What is malformed is not kept.
+    // Malformed templates are not cached.
     let broken = prompter.clone().with_template(&CallFormat::Jsonl, "{{");
     assert!(broken.prompt(&CallFormat::Jsonl.into(), &tools()).is_err());
     assert_eq!(prompter.cache_counts().templates, count(8, 5, 4));
@@ -50,7 +50,7 @@ fn tools_are_compiled_once() {
     let sets: Vec<_> = (0..3).map(|_| prompter.tool_set(&tools()).unwrap()).collect();
     assert!(sets.iter().all(|set| Arc::ptr_eq(set, &sets[0])));
     assert_eq!(prompter.cache_counts().tool_sets, count(2, 1, 1));
-    // Whatever is another set is compiled as one.
+    // Different sets are compiled separately.
     let one = |name: &str| ToolDefinition::new(name);
     for tools in [
         vec![],
@@ -78,13 +78,13 @@ fn a_client_is_asked_once() {
     assert_eq!(prompter.tool_calling_support("b", &client), ToolCalling::FunctionCalling);
     assert_eq!(asked.load(Ordering::Relaxed), 2);
     assert_eq!(prompter.cache_counts().support, count(2, 2, 2));
-    // It may have learned to.
+    // It may support function calling by now.
     prompter.clear_caches();
     assert_eq!(prompter.tool_calling_support("a", &client), ToolCalling::FunctionCalling);
 }
 
 #[test]
-fn responses_are_kept_on_request() {
+fn responses_are_cached_on_request() {
     let prompter = ToolPrompter::new();
     let text = "{\"name\": \"now\", \"parameters\": {}}\n";
     let jsonl = || prompter.parser(&CallFormat::Jsonl.into(), &tools()).unwrap();
@@ -96,21 +96,21 @@ fn responses_are_kept_on_request() {
     assert_eq!(*first, jsonl().parse(text));
     assert_eq!(prompter.cache_counts().responses, count(1, 1, 1));
 
-    // Whatever the result depends on, counts.
+    // The key includes everything that affects the result.
     let other = prompter.parser(&CallFormat::SingleJson.into(), &tools()).unwrap();
     assert_eq!(other.parse_cached(text).calls.len(), 1);
     let other = prompter.parser(&CallFormat::Jsonl.into(), &tools()[..1]).unwrap();
     assert_eq!(other.parse_cached(text).rejected.len(), 1);
     assert_eq!(prompter.cache_counts().responses, count(1, 3, 3));
 
-    // What is long is not.
+    // Long responses are not cached.
     let long = text.repeat(3000);
     assert_eq!(jsonl().parse_cached(&long).calls.len(), 3000);
     assert_eq!(prompter.cache_counts().responses, count(1, 3, 3));
 }
 
 #[test]
-fn the_bounds_are_kept() {
+fn the_sizes_are_limits() {
     let sizes = CacheSizes { templates: 1, tool_sets: 2, support: 3, responses: 0 };
     let prompter = ToolPrompter::new().with_cache_sizes(sizes);
     for at in 0..20 {

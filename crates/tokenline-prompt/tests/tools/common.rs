@@ -1,4 +1,4 @@
-//! Tools, and the one helper behind every text: a line, a whole text and a stream come to the same.
+//! Tools, and the helper behind every text: lines, complete texts and streams yield the same.
 
 use std::convert::Infallible;
 
@@ -7,7 +7,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{ToolCall, ToolDefinition};
 use tokenline_prompt::tools::{ParsedCalls, ToolCallParser, ToolCalling, ToolPrompter};
 
-/// `weather` takes a `city` and maybe `days`, `now` takes anything.
+/// `weather` has a `city` and an optional `days`, `now` accepts anything.
 pub(crate) fn tools() -> Vec<ToolDefinition> {
     let schema = r#"{"type": "object", "properties": {"city": {"type": "string"}, "days": {"type": "integer"}}, "required": ["city"]}"#;
     vec![
@@ -23,14 +23,14 @@ pub(crate) fn parser(calling: &str) -> ToolCallParser {
     ToolPrompter::new().parser(&calling, &tools()).unwrap()
 }
 
-/// Calls as they are printed, rejects as they are told.
-pub(crate) fn told(parsed: &ParsedCalls) -> (Vec<String>, Vec<String>) {
+/// Calls and rejects as text.
+pub(crate) fn described(parsed: &ParsedCalls) -> (Vec<String>, Vec<String>) {
     let calls = parsed.calls.iter().map(|call| serde_json::to_string(call).unwrap()).collect();
     (calls, parsed.rejected.iter().map(ToString::to_string).collect())
 }
 
-/// Reads a text whole, as a stream that is cut at every byte and into pieces of several sizes, and line by
-/// line; all must agree.
+/// Reads a text at once, as a stream split at every byte and into chunks of several sizes, and line by line; all
+/// results must agree.
 pub(crate) fn every_way(parser: &ToolCallParser, text: &str) -> ParsedCalls {
     let whole = streamed_alike(parser, text);
     let mut calls = Vec::new();
@@ -42,7 +42,7 @@ pub(crate) fn every_way(parser: &ToolCallParser, text: &str) -> ParsedCalls {
             Some(Err(call)) => rejected.push((call.name, call.received, call.diagnostic.message)),
         }
     }
-    assert_eq!(calls, told(&whole).0, "line by line: {text}");
+    assert_eq!(calls, described(&whole).0, "line by line: {text}");
     let of_whole = whole.rejected.iter();
     let of_whole =
         of_whole.map(|call| (call.name.clone(), call.received.clone(), call.diagnostic.message.clone()));
@@ -50,7 +50,7 @@ pub(crate) fn every_way(parser: &ToolCallParser, text: &str) -> ParsedCalls {
     whole
 }
 
-/// As [`every_way`], of a text whose calls stand on several lines, or several on one.
+/// Like [`every_way`], for a text with calls on several lines, or several calls on one line.
 pub(crate) fn streamed_alike(parser: &ToolCallParser, text: &str) -> ParsedCalls {
     let whole = parser.parse(text);
     let bytes = text.as_bytes();

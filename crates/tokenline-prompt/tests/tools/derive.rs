@@ -5,7 +5,7 @@ use serde::Deserialize;
 use tokenline_core::{CallFormat, ToolDefinition};
 use tokenline_prompt::tools::ToolPrompter;
 
-/// What the tool has to know.
+/// The input of the tool.
 #[derive(Deserialize, JsonSchema)]
 struct Journey {
     from: Place,

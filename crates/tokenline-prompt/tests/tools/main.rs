@@ -1,4 +1,4 @@
-//! Tool prompts, and what comes back.
+//! Tool prompts, and the responses to them.
 
 mod caches;
 mod common;

@@ -1,12 +1,12 @@
-//! Native calls of whole responses, in every shape.
+//! Native calls in complete responses, in every format.
 
 use tokenline_core::{Code, CompletedBy};
 use tokenline_llm::Provider;
 use tokenline_prompt::tools::ParsedCalls;
 
-use crate::common::{parser, told};
+use crate::common::{described, parser};
 
-/// Reads a response, its shape given and found.
+/// Reads a response, with its provider given and detected.
 fn read(shape: Provider, response: &str) -> ParsedCalls {
     assert_eq!(Provider::of_body(response), Some(shape), "{response}");
     let found = parser("function_calling").parse(response);
@@ -14,8 +14,8 @@ fn read(shape: Provider, response: &str) -> ParsedCalls {
     found
 }
 
-/// The same answer of every provider: `weather` of Paris, `weather` with arguments that break off (where they
-/// are a text) or of the wrong type, and `now`.
+/// The same response in every format: `weather` of Paris, `weather` with truncated arguments (if these are text) or
+/// arguments of the wrong type, and `now`.
 fn responses() -> [(Provider, &'static str); 5] {
     [
         (
@@ -69,7 +69,7 @@ fn parallel_calls_and_a_bad_one_in_the_middle() {
     for (shape, response) in responses() {
         let parsed = read(shape, response);
         assert_eq!(
-            told(&parsed).0,
+            described(&parsed).0,
             [
                 r#"{"name":"weather","parameters":{"city":"Paris"},"call_id":"c1"}"#,
                 r#"{"name":"now","parameters":{},"call_id":"c3"}"#,
@@ -88,7 +88,7 @@ fn parallel_calls_and_a_bad_one_in_the_middle() {
 }
 
 #[test]
-fn the_message_alone_will_do() {
+fn the_message_alone_is_accepted() {
     for (shape, message) in [
         (
             Provider::OpenAiChat,
@@ -141,7 +141,7 @@ fn a_call_without_an_id_gets_one() {
 }
 
 #[test]
-fn calls_of_one_id_are_calls_all_the_same() {
+fn calls_with_the_same_id_are_separate_calls() {
     let response = r#"{"choices": [{"message": {"tool_calls": [
         {"id": "call_0", "function": {"name": "now", "arguments": "{}"}},
         {"id": "call_0", "function": {"name": "now", "arguments": "{}"}}
@@ -159,7 +159,7 @@ fn more_calls_than_the_assembler_remembers() {
 }
 
 #[test]
-fn what_is_wrong_with_a_call_is_told() {
+fn errors_of_calls_are_reported() {
     let response = r#"{"choices": [{"message": {"tool_calls": [
         null,
         {},
@@ -169,7 +169,7 @@ fn what_is_wrong_with_a_call_is_told() {
         {"id": "c6", "function": {"name": "weather", "arguments": "[\"Paris\"]"}},
         {"id": "c7", "function": {"name": "weather", "arguments": "{\"city\": \"Paris\"}"}}
     ]}, "finish_reason": "tool_calls"}]}"#;
-    let (calls, rejected) = told(&read(Provider::OpenAiChat, response));
+    let (calls, rejected) = described(&read(Provider::OpenAiChat, response));
     assert_eq!(calls, [r#"{"name":"weather","parameters":{"city":"Paris"},"call_id":"c7"}"#]);
     assert_eq!(
         rejected,
@@ -185,7 +185,7 @@ fn what_is_wrong_with_a_call_is_told() {
 }
 
 #[test]
-fn what_a_limit_cut_off_is_not_released() {
+fn truncated_calls_are_not_released() {
     let chat = |reason: &str| {
         format!(
             r#"{{"choices": [{{"message": {{"tool_calls": [{{"id": "c1", "function": {{"name": "now", "arguments": "{{}}"}}}}, {{"id": "c2", "function": {{"name": "now", "arguments": "{{}}"}}}}]}}, {reason}}}]}}"#
@@ -215,7 +215,7 @@ fn what_a_limit_cut_off_is_not_released() {
 }
 
 #[test]
-fn tools_that_take_a_text() {
+fn tools_with_text_input() {
     for (shape, response) in [
         (
             Provider::OpenAiChat,
@@ -231,7 +231,7 @@ fn tools_that_take_a_text() {
 }
 
 #[test]
-fn of_several_choices_that_with_calls_counts() {
+fn the_choice_with_calls_is_used() {
     let response = r#"{"choices": [
         {"message": {"role": "assistant", "content": "I look it up."}, "finish_reason": "tool_calls"},
         {"message": {"role": "assistant", "tool_calls": [{"id": "c1", "function": {"name": "now", "arguments": "{}"}}]}, "finish_reason": "tool_calls"},
@@ -243,7 +243,7 @@ fn of_several_choices_that_with_calls_counts() {
 }
 
 #[test]
-fn arguments_in_pieces_are_put_together() {
+fn arguments_in_pieces_are_joined() {
     let response = r#"[
         {"candidates": [{"content": {"parts": [{"functionCall": {"name": "now", "willContinue": true}}]}}]},
         {"candidates": [{"content": {"parts": [{"functionCall": {"partialArgs": [{"jsonPath": "$.zone", "stringValue": "CET"}], "willContinue": true}}]}}]},

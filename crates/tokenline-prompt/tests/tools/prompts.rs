@@ -1,4 +1,4 @@
-//! What models are told.
+//! Prompts for tools.
 
 use std::error::Error;
 
@@ -85,7 +85,7 @@ Available tools:
 Return only the tool call in JSON format, without any other text."#;
 
 #[test]
-fn prompts_word_by_word() {
+fn prompts_verbatim() {
     for (language, format, expected) in [
         (Language::Chinese, CallFormat::Jsonl, JSONL_CHINESE),
         (Language::Chinese, CallFormat::SingleJson, SINGLE_JSON_CHINESE),
@@ -163,7 +163,7 @@ impl FunctionCallingSupport for Client {
 }
 
 #[test]
-fn the_way_follows_from_what_the_client_can_do() {
+fn the_way_of_calling_depends_on_the_client() {
     for (has_functions, name) in [(true, "function_calling"), (false, "jsonl")] {
         let client = Client { has_functions };
         let calling = tool_calling_support(&client);
@@ -177,7 +177,7 @@ fn the_way_follows_from_what_the_client_can_do() {
 }
 
 #[test]
-fn what_is_wrong_with_a_template_is_told() {
+fn template_errors_are_reported() {
     let prompt = |template: &'static str| {
         let prompter = ToolPrompter::new().with_template(&CallFormat::Jsonl, template);
         prompter.prompt(&CallFormat::Jsonl.into(), &tools()).unwrap_err()
@@ -193,6 +193,6 @@ fn what_is_wrong_with_a_template_is_told() {
     let error = ToolPrompter::new().prompt(&CallFormat::Hermes.into(), &tools()).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "there is no built-in tool prompt for the format `hermes`: give a template for it"
+        "there is no built-in tool prompt for the format `hermes`: set a template for it"
     );
 }

@@ -1,12 +1,12 @@
-//! Responses without native calls, and what is no response.
+//! Responses without native calls, and text that is not a response.
 
 use tokenline_core::Code;
 use tokenline_llm::Provider;
 
-use crate::common::{parser, told};
+use crate::common::{described, parser};
 
 #[test]
-fn an_empty_list_of_calls_masks_none_in_the_text() {
+fn an_empty_list_of_calls_does_not_hide_calls_in_the_text() {
     let lines = r#"{\"name\": \"now\", \"parameters\": {}}\n{\"name\": \"weather\", \"parameters\": {\"city\": \"Oslo\"}}\n"#;
     let tagged = r#"<tool_call>{\"name\": \"now\", \"arguments\": {}}</tool_call><tool_call>{\"name\": \"weather\", \"arguments\": {\"city\": \"Oslo\"}}</tool_call>"#;
     for text in [lines, tagged] {
@@ -22,7 +22,8 @@ fn an_empty_list_of_calls_masks_none_in_the_text() {
             r#"{"message": {"role": "assistant", "content": "TEXT", "tool_calls": []}, "done": true, "done_reason": "stop"}"#,
             r#"{"response": "TEXT", "done": true}"#,
         ] {
-            let (calls, rejected) = told(&parser("function_calling").parse(&response.replace("TEXT", text)));
+            let (calls, rejected) =
+                described(&parser("function_calling").parse(&response.replace("TEXT", text)));
             assert_eq!(
                 calls,
                 [r#"{"name":"now","parameters":{}}"#, r#"{"name":"weather","parameters":{"city":"Oslo"}}"#,],
@@ -40,7 +41,7 @@ fn text_beside_native_calls_is_text() {
 }
 
 #[test]
-fn a_cut_text_releases_no_call_at_its_end() {
+fn a_truncated_text_releases_no_call_at_its_end() {
     for (end, code) in [("}}", Code::Unsealed), ("}", Code::Truncated)] {
         for response in [
             r#"{"choices": [{"message": {"content": "TEXT", "tool_calls": []}, "finish_reason": "length"}]}"#,
@@ -59,13 +60,13 @@ fn a_cut_text_releases_no_call_at_its_end() {
 }
 
 #[test]
-fn texts_of_their_own_are_not_joined() {
+fn separate_texts_are_not_joined() {
     let response = r#"{"type": "message", "content": [
         {"type": "text", "text": "{\"name\": \"now\", \"parameters\": {}}"},
         {"type": "text", "text": "{\"name\": \"now\", \"parameters\": {}}"}
     ], "stop_reason": "end_turn"}"#;
     assert_eq!(parser("function_calling").parse(response).calls.len(), 2);
-    // The chunks of one answer are.
+    // Chunks of one response are joined.
     let chunks = r#"[{"candidates": [{"content": {"parts": [{"text": "{\"name\": \"now\", "}]}}]},
         {"candidates": [{"content": {"parts": [{"text": "\"parameters\": {}}"}]}, "finishReason": "STOP"}]}]"#;
     let parsed = parser("function_calling").parse(chunks);
@@ -73,15 +74,15 @@ fn texts_of_their_own_are_not_joined() {
 }
 
 #[test]
-fn an_answer_that_is_json_is_no_bad_call() {
+fn a_json_response_is_not_a_rejected_call() {
     let response = r#"{"choices": [{"message": {"content": "{\"temperature\": 20}\n{\"name\": \"wether\", \"args\": {}}", "tool_calls": []}, "finish_reason": "stop"}]}"#;
-    let (calls, rejected) = told(&parser("function_calling").parse(response));
+    let (calls, rejected) = described(&parser("function_calling").parse(response));
     assert!(calls.is_empty());
     assert_eq!(rejected, ["2:10: unknown_tool: no such tool; defined tools: `weather`, `now` (at /name)"]);
 }
 
 #[test]
-fn what_is_no_response_is_read_as_text() {
+fn anything_but_a_response_is_read_as_text() {
     let parser = parser("function_calling");
     for text in [
         r#"{"name": "now", "arguments": {}}"#,
@@ -94,7 +95,7 @@ fn what_is_no_response_is_read_as_text() {
         assert_eq!(parser.clone().with_provider(Provider::Anthropic).parse(text).calls.len(), 1, "{text}");
     }
     let failed = r#"{"name": "now", "parameters": {}, "error": "too late"}"#;
-    assert_eq!(told(&parser.parse(failed)).0, [failed.replace(": ", ":").replace(", ", ",")]);
+    assert_eq!(described(&parser.parse(failed)).0, [failed.replace(": ", ":").replace(", ", ",")]);
     let parsed = parser.parse("It is late.");
     assert_eq!((parsed.calls.len(), parsed.rejected.len(), parsed.report.notes()), (0, 0, 1));
     let broken = r#"{"choices": [{"message": {"tool_calls": [{"name": "now", "arguments": {}}"#;
@@ -104,7 +105,7 @@ fn what_is_no_response_is_read_as_text() {
 }
 
 #[test]
-fn an_answer_without_calls_has_none() {
+fn a_response_without_calls_has_none() {
     for response in [
         r#"{"choices": [{"message": {"content": "It is late."}, "finish_reason": "stop"}]}"#,
         r#"{"choices": []}"#,
@@ -117,7 +118,7 @@ fn an_answer_without_calls_has_none() {
 }
 
 #[test]
-fn what_the_provider_says_is_told() {
+fn provider_errors_are_reported() {
     for (response, message) in [
         (r#"{"error": {"message": "overloaded", "type": "server_error"}}"#, "overloaded"),
         (
@@ -140,20 +141,20 @@ fn what_the_provider_says_is_told() {
 }
 
 #[test]
-fn calls_that_are_no_list_are_not_passed_over() {
+fn calls_that_are_not_a_list_are_reported() {
     let response = |calls: &str| {
         format!(
             r#"{{"choices": [{{"message": {{"content": null, "tool_calls": {calls}}}, "finish_reason": "tool_calls"}}]}}"#
         )
     };
-    let (calls, rejected) = told(
+    let (calls, rejected) = described(
         &parser("function_calling")
             .parse(&response(r#"{"id": "a", "function": {"name": "now", "arguments": "{}"}}"#)),
     );
     assert_eq!((calls.len(), rejected.len()), (1, 0), "{rejected:?}");
-    let (calls, rejected) = told(&parser("function_calling").parse(&response("\"x\"")));
+    let (calls, rejected) = described(&parser("function_calling").parse(&response("\"x\"")));
     assert_eq!((calls.len(), rejected.len()), (0, 1), "{rejected:?}");
-    // A byte order mark is no part of a response.
+    // A byte order mark is not part of a response.
     let marked =
         format!("\u{feff}{}", response(r#"[{"id": "a", "function": {"name": "now", "arguments": "{}"}}]"#));
     assert_eq!(parser("function_calling").parse(&marked).calls.len(), 1);

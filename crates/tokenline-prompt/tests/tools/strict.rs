@@ -8,7 +8,7 @@ fn violations(schema: &str) -> Vec<String> {
 }
 
 #[test]
-fn a_strict_schema_has_no_findings() {
+fn a_strict_schema_has_no_violations() {
     let schema = r##"{
         "type": "object",
         "properties": {
@@ -28,7 +28,7 @@ fn a_strict_schema_has_no_findings() {
 }
 
 #[test]
-fn every_object_at_any_depth_is_looked_at() {
+fn objects_at_any_depth_are_checked() {
     let object = r#"{"type": "object", "properties": {"a": {"type": "string"}}}"#;
     for (wrapped, pointer) in [
         (r#""properties": {"b/c~": OBJECT}, "required": ["b/c~"]"#, "/properties/b~1c~0"),
@@ -62,7 +62,7 @@ fn every_object_at_any_depth_is_looked_at() {
 }
 
 #[test]
-fn each_rule_names_the_place_to_change() {
+fn each_violation_names_the_place_to_change() {
     let schema = r#"{
         "properties": {
             "a": {"type": ["object", "null"], "additionalProperties": {"type": "object"}},

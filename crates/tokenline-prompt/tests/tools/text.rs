@@ -4,13 +4,13 @@ use tokenline_core::call_format::{CallReader, CallStep, CallText, Opener, ToolCa
 use tokenline_core::{CallFormat, Code, Limits};
 use tokenline_prompt::tools::ToolCallParser;
 
-use crate::common::{every_way, parser, streamed_alike, told};
+use crate::common::{described, every_way, parser, streamed_alike};
 use crate::core_common::cases;
 
 #[test]
 fn the_standard_format() {
     let text = "{\"name\": \"weather\", \"parameters\": {\"city\": \"Paris\"}}\n{\"name\": \"now\", \"parameters\": {\"zone\": \"CET\"}}\n";
-    let (calls, rejected) = told(&every_way(&parser("jsonl"), text));
+    let (calls, rejected) = described(&every_way(&parser("jsonl"), text));
     assert_eq!(
         calls,
         [
@@ -38,7 +38,7 @@ fn a_call_is_delivered_with_its_error() {
 }
 
 #[test]
-fn a_bad_line_harms_only_itself_and_is_told_with_its_place() {
+fn an_invalid_line_affects_only_itself_and_is_reported_with_its_position() {
     let text = [
         r#"{"name": "weather", "parameters": {"city": "Paris"}}"#,
         r#"{"name": "weather", "parameters": {"city": }}"#,
@@ -57,7 +57,7 @@ fn a_bad_line_harms_only_itself_and_is_told_with_its_place() {
     ]
     .join("\n");
     let parsed = every_way(&parser("jsonl"), &text);
-    let (calls, rejected) = told(&parsed);
+    let (calls, rejected) = described(&parsed);
     assert_eq!(
         calls,
         [r#"{"name":"weather","parameters":{"city":"Paris"}}"#, r#"{"name":"now","parameters":{}}"#,]
@@ -84,7 +84,7 @@ fn a_bad_line_harms_only_itself_and_is_told_with_its_place() {
 }
 
 #[test]
-fn prose_and_fences_are_read_past() {
+fn prose_and_code_fences_are_skipped() {
     let text = "Sure, I call them:\n```json\n{\"name\": \"now\", \"parameters\": {}}\n```\nThere.\n";
     let parsed = every_way(&parser("jsonl"), text);
     assert_eq!((parsed.calls.len(), parsed.rejected.len()), (1, 0));
@@ -92,7 +92,7 @@ fn prose_and_fences_are_read_past() {
 }
 
 #[test]
-fn several_calls_on_a_line_are_no_line() {
+fn several_calls_on_a_line_are_an_error() {
     let line = r#"{"name": "now", "parameters": {}} {"name": "now", "parameters": {"zone": "CET"}}"#;
     let parser = parser("jsonl");
     assert_eq!(streamed_alike(&parser, line).calls.len(), 2);
@@ -110,7 +110,7 @@ fn several_calls_on_a_line_are_no_line() {
 fn a_single_object_over_several_lines() {
     let text = "```json\n{\n    \"name\": \"weather\",\n    \"parameters\": {\n        \"city\": \"Paris\"\n    }\n}\n```";
     let parsed = streamed_alike(&parser("single_json"), text);
-    assert_eq!(told(&parsed).0, [r#"{"name":"weather","parameters":{"city":"Paris"}}"#]);
+    assert_eq!(described(&parsed).0, [r#"{"name":"weather","parameters":{"city":"Paris"}}"#]);
     let list =
         r#"{"tool_calls": [{"name": "weather", "parameters": "{\"city\": "}, {"tool": "now", "args": {}}]}"#;
     let parsed = streamed_alike(&parser("single_json"), list);
@@ -171,17 +171,17 @@ impl CallReader for AtSignReader {
 }
 
 #[test]
-fn the_users_own_format() {
+fn a_custom_format() {
     let format = CallFormat::custom(AtSign);
     let parser = ToolCallParser::new(format);
     let text = "I look:\n@weather {\"city\": \"Paris\"}\n@now {\n@now {}\n";
-    let (calls, rejected) = told(&every_way(&parser, text));
+    let (calls, rejected) = described(&every_way(&parser, text));
     assert_eq!(calls.len(), 2, "{rejected:?}");
     assert_eq!(rejected.len(), 1);
 }
 
 #[test]
-fn what_a_limit_cut_off_is_not_released() {
+fn truncated_calls_are_not_released() {
     let parser = parser("jsonl");
     let text = "{\"name\": \"now\", \"parameters\": {}}\n{\"name\": \"now\", \"parameters\": {}, \"call_id\": \"c2\"}";
     assert_eq!(parser.parse(text).calls.len(), 2);
@@ -192,7 +192,7 @@ fn what_a_limit_cut_off_is_not_released() {
 }
 
 #[test]
-fn the_check_of_json_lines_tells_line_and_reason() {
+fn the_check_of_json_lines_reports_line_and_reason() {
     let parser = parser("jsonl");
     let good = "{\"name\": \"now\", \"parameters\": {}}\n\n{\"name\": \"weather\", \"parameters\": {\"city\": \"Oslo\"}}\n";
     assert!(parser.validate_jsonl(good).is_empty());
@@ -226,9 +226,9 @@ fn the_check_of_json_lines_tells_line_and_reason() {
 }
 
 #[test]
-fn findings_keep_values_to_themselves_and_are_bounded() {
+fn diagnostics_do_not_repeat_values_and_are_bounded() {
     let text = "{\"name\": \"weather\", \"parameters\": {\"city\": 424242}}\n{\"name\": \"now\", \"parameters\": \"secret\"}\n{\"name\": secret}\n";
-    for rejected in told(&every_way(&parser("jsonl"), text)).1 {
+    for rejected in described(&every_way(&parser("jsonl"), text)).1 {
         assert!(!rejected.contains("secret") && !rejected.contains("424242"), "{rejected}");
     }
     let limits = Limits { diagnostics: 2, ..Limits::default() };
@@ -236,7 +236,7 @@ fn findings_keep_values_to_themselves_and_are_bounded() {
     assert_eq!((parsed.rejected.len(), parsed.report.rejected(), parsed.report.dropped()), (2, 3, 1));
 }
 
-/// What models write, call or not: whole and in pieces it comes to the same.
+/// Typical model output, with or without calls: at once and in chunks, the results agree.
 #[test]
 fn every_fixture_of_records() {
     let mut texts = 0;

@@ -1,4 +1,4 @@
-//! What the tests share.
+//! Shared helpers.
 #![allow(dead_code, reason = "not every test uses all of it")]
 
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 pub(crate) const EXAMPLE_JSON: &str = include_str!("../../examples/college-savings.json");
 pub(crate) const EXAMPLE_XML: &str = include_str!("../../examples/college-savings.xml");
 
-/// An answer that passes, with one subject that has one keyword.
-pub(crate) fn answer() -> Value {
+/// A valid response with one subject and one keyword.
+pub(crate) fn valid_response() -> Value {
     json!({
         "response": "A 529 plan is a good start.",
         "analysis": {
@@ -22,17 +22,17 @@ pub(crate) fn answer() -> Value {
     })
 }
 
-/// The same with another value at a path.
+/// The response with another value at a path.
 pub(crate) fn with(path: &str, value: impl Into<Value>) -> String {
-    let mut answer = answer();
-    *answer.pointer_mut(path).unwrap_or_else(|| panic!("there is no {path}")) = value.into();
-    answer.to_string()
+    let mut response = valid_response();
+    *response.pointer_mut(path).unwrap_or_else(|| panic!("there is no {path}")) = value.into();
+    response.to_string()
 }
 
-/// The same without a member.
+/// The response without a member.
 pub(crate) fn without(path: &str) -> String {
-    let mut answer = answer();
+    let mut response = valid_response();
     let (parent, name) = path.rsplit_once('/').unwrap();
-    answer.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name).expect(path);
-    answer.to_string()
+    response.pointer_mut(parent).unwrap().as_object_mut().unwrap().remove(name).expect(path);
+    response.to_string()
 }

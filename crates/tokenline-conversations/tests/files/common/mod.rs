@@ -1,4 +1,4 @@
-//! Validation in every way that has to come to the same.
+//! Validates in every way; all results must agree.
 #![allow(dead_code, reason = "each test binary uses some of this")]
 
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use tokenline_conversations::{ConversationValidator, LineError, Profile, ValidationReport};
 use tokenline_core::Limits;
 
-/// A source that gives so many bytes at a time.
+/// A source that yields this many bytes per read.
 pub(crate) struct Slow<'a>(pub(crate) &'a [u8], pub(crate) usize);
 
 impl Read for Slow<'_> {
@@ -20,7 +20,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// All that is said of an input, however it arrives: whole, in pieces, pushed, and by several threads.
+/// All results for an input, however it arrives: at once, in chunks, pushed, and on several threads.
 pub(crate) fn validate(
     input: &[u8],
     profile: Profile,
@@ -65,7 +65,7 @@ pub(crate) fn report(input: impl AsRef<[u8]>) -> ValidationReport {
     validate(input.as_ref(), Profile::Open, Limits::default()).0
 }
 
-/// The codes of the errors and the lines they are on.
+/// The codes of the errors, and their lines.
 pub(crate) fn errors(report: &ValidationReport) -> Vec<(u64, &'static str)> {
     report.errors.iter().map(|error| (error.line_number, error.code.as_str())).collect()
 }
@@ -83,7 +83,7 @@ pub(crate) fn conversation(id: &str) -> Value {
     })
 }
 
-/// The same with a member changed, or taken out if it is null.
+/// The conversation with a member changed, or removed if null.
 pub(crate) fn with(id: &str, member: &str, value: Value) -> Value {
     let mut changed = conversation(id);
     let members = changed.as_object_mut().expect("an object");

@@ -1,4 +1,4 @@
-//! Whole responses made of recorded streams come to what the streams come to, at every cut.
+//! Complete responses assembled from recorded streams yield the same as the streams, at every cut.
 
 use serde_json::{Map, Value, json};
 use tokenline_llm::{Provider, ResponseEvent, TextMode, Usage};
@@ -30,7 +30,7 @@ fn grow_all(object: &mut Value, more: &Value) {
     }
 }
 
-/// The element of this index, which is there afterwards.
+/// The element with this index, inserted if missing.
 fn at<'a>(array: &'a mut Value, index: &Value) -> &'a mut Value {
     let index = usize::try_from(index.as_u64().unwrap_or(0)).expect("a small index");
     let array = array.as_array_mut().expect("an array");
@@ -40,7 +40,7 @@ fn at<'a>(array: &'a mut Value, index: &Value) -> &'a mut Value {
     &mut array[index]
 }
 
-/// Arguments in fragments, as the value that they are.
+/// Fragments of arguments as one value.
 fn read(arguments: &Value) -> Value {
     match arguments.as_str() {
         Some("") => json!({}),
@@ -170,7 +170,7 @@ fn bedrock(events: &[Value]) -> Value {
     whole
 }
 
-/// An event of Bedrock's, which is recorded under its name.
+/// An event of Bedrock's, recorded under its name.
 fn message(event: &Value) -> Vec<u8> {
     let (name, payload) = event.as_object().and_then(|event| event.iter().next()).expect("an event");
     event_stream::event(name, &payload.to_string())
@@ -240,7 +240,7 @@ fn gemini_interactions(events: &[Value]) -> Value {
     whole
 }
 
-/// What a response comes to, however it came.
+/// The content of a response, streamed or not.
 #[derive(Debug, PartialEq)]
 struct Sum {
     text: String,
@@ -275,7 +275,7 @@ fn sum(seen: &Seen) -> Sum {
 
 #[test]
 #[ignore = "needs the folder of recordings, TOKENLINE_RECORDINGS"]
-fn a_recorded_response_as_a_whole_comes_to_what_its_stream_comes_to() {
+fn a_complete_response_yields_the_same_as_its_stream() {
     let mut files = Vec::new();
     for folder in [folder(), folder().join("more")] {
         files.extend(
@@ -289,7 +289,7 @@ fn a_recorded_response_as_a_whole_comes_to_what_its_stream_comes_to() {
     for file in files {
         let name = file.file_name().and_then(|name| name.to_str()).expect("UTF-8");
         let Some(name) = name.strip_suffix(".txt") else { continue };
-        // Arguments in pieces have no form in a whole response.
+        // Partial arguments have no form in a complete response.
         if name == "gemini.stream-tool-call-arguments" {
             continue;
         }
@@ -300,7 +300,7 @@ fn a_recorded_response_as_a_whole_comes_to_what_its_stream_comes_to() {
         let whole = match provider {
             Provider::Anthropic => anthropic(&events),
             Provider::OpenAiChat => openai_chat(&events),
-            // Its last event has the response.
+            // Its last event contains the response.
             Provider::OpenAiResponses => match events.iter().rev().find_map(|event| event.get("response")) {
                 Some(response) if response["output"].get(0).is_some() => response.clone(),
                 _ => continue,

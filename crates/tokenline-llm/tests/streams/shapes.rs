@@ -1,8 +1,8 @@
-//! Events that are like the one before are read faster, and as if they were not.
+//! The shape cache changes nothing but the speed.
 //!
-//! The same stream is read twice. White space after the first brace of each event makes the difference:
-//! where it is the same for all, events may be like the ones before; where each has another, as long,
-//! none is. All that comes of the two has to be the same, places and counts included.
+//! The same stream is read twice, with white space after the first brace of each event. With the same white space,
+//! events match earlier shapes; with different white space of the same length, none does. All results must agree,
+//! including positions and counts.
 
 use crate::common::{Seen, decode, fixtures, parser_of, random};
 use tokenline_llm::{Provider, TextMode};
@@ -10,7 +10,7 @@ use tokenline_llm::{Provider, TextMode};
 /// Bytes of white space in each event.
 const BLANKS: usize = 16;
 
-/// The stream with white space in each event: another in each, or the same in all.
+/// The stream with white space in each event: different in each, or the same in all.
 fn with_blanks(wire: &[u8], is_same: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(wire.len() * 2);
     for (number, line) in wire.split_inclusive(|byte| *byte == b'\n').enumerate() {
@@ -29,7 +29,7 @@ fn with_blanks(wire: &[u8], is_same: bool) -> Vec<u8> {
     out
 }
 
-/// Reads a stream with and without what events are like.
+/// Reads a stream with and without matching shapes.
 fn check(provider: Provider, wire: &[u8]) -> Seen {
     assert!(wire.len() < 1 << BLANKS, "a number for each line");
     let [alike, different] = [true, false].map(|is_same| with_blanks(wire, is_same));
@@ -39,14 +39,14 @@ fn check(provider: Provider, wire: &[u8]) -> Seen {
         let expected = decode(&mut parser, [&different[..]]);
         let found = decode(&mut parser, [&alike[..]]);
         assert_eq!(found, expected, "{}", String::from_utf8_lossy(wire));
-        // What the last stream was like is known still.
+        // The shapes of the previous stream are still cached.
         assert_eq!(decode(&mut parser, [&alike[..]]), expected, "{}", String::from_utf8_lossy(wire));
         seen = Some(found);
     }
     seen.expect("it was read")
 }
 
-/// What an event is changed by, so that it is nearly, or no more, or differently like the one before.
+/// Mutations of an event, so that it nearly matches the one before.
 const PIECES: &[&str] = &[
     "\"",
     "\\",
@@ -91,7 +91,7 @@ const PIECES: &[&str] = &[
     "\"created\":01,",
 ];
 
-/// Each event, and after it a few that are a little different.
+/// Each event, followed by a few variants.
 fn varied(events: &[u8], end: &[u8], random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut rest = events;
@@ -108,7 +108,7 @@ fn varied(events: &[u8], end: &[u8], random: &mut impl FnMut(usize) -> usize) ->
                 if room == 0 {
                     break;
                 }
-                // Half of the time where a string or a number may begin or end.
+                // Half of the time at the start or end of a string or number.
                 let mut at = random(room);
                 if random(2) == 0 {
                     let is_edge = |at: &usize| matches!(copy[*at], b'"' | b',' | b'}' | b':');
@@ -165,7 +165,7 @@ fn ollama() {
     check_all(Provider::Ollama, b"\n");
 }
 
-/// The events of a stream in which all that events are like is about something else by then.
+/// The events of a stream whose cached shapes have a different meaning by now.
 fn events(provider: Provider, data: &[&str]) -> Vec<String> {
     let wire: String = match provider {
         Provider::Ollama => data.iter().map(|data| format!("{data}\n")).collect(),
@@ -175,7 +175,7 @@ fn events(provider: Provider, data: &[&str]) -> Vec<String> {
 }
 
 #[test]
-fn a_block_that_is_the_servers_by_then() {
+fn a_block_that_became_a_server_tool() {
     let start = |kind: &str| {
         format!(
             r#"{{"type":"content_block_start","index":0,"content_block":{{"type":"{kind}","id":"a","name":"f"}}}}"#
@@ -218,7 +218,7 @@ fn an_item_that_is_not_the_latest() {
         &delta(r#","output_index":0"#, "{"),
         &item(1),
         &delta(r#","output_index":0"#, " "),
-        // Whose it is, the one before tells.
+        // The previous event determines its item.
         &delta("", "}"),
         &delta(r#","output_index":1"#, "{"),
         &delta(r#","output_index":1"#, "}"),
@@ -245,7 +245,7 @@ fn several_choices_and_texts() {
             ));
         }
     }
-    // Empty, so that the other one counts.
+    // Empty, so that the other one is used.
     data.push(chunk(3, r#"{"reasoning_content":"","reasoning":"r29"}"#));
     data.push("[DONE]".to_owned());
     let data: Vec<&str> = data.iter().map(String::as_str).collect();
@@ -256,7 +256,7 @@ fn several_choices_and_texts() {
 }
 
 #[test]
-fn an_event_that_is_nearly_like_another_and_not_json() {
+fn an_event_that_nearly_matches_but_is_not_json() {
     let chunk = |created: &str, text: &str| {
         format!(
             r#"{{"created":{created},"choices":[{{"index":0,"delta":{{"content":"{text}"}}}}],"obfuscation":"x"}}"#
