@@ -352,8 +352,8 @@ impl PromptManager {
         input: impl Serialize,
         llm: impl AsyncFnOnce(RenderedPrompt) -> Result<R, E>,
     ) -> Result<Response, InvokeError<E>> {
-        let asked = self.render(id, input)?;
-        let response = llm(asked).await.map_err(InvokeError::Llm)?;
+        let prompt = self.render(id, input)?;
+        let response = llm(prompt).await.map_err(InvokeError::Llm)?;
         Ok(self.apply(id, response)?)
     }
 
@@ -405,8 +405,8 @@ impl PromptManager {
         if response_type != ResponseType::Jsonl {
             return Err(PromptError::NotStreamed { id: id.to_owned(), response_type }.into());
         }
-        let asked = self.render(id, input)?;
-        let stream = JsonlStreamParser::new(llm(asked).await.map_err(InvokeError::Llm)?);
+        let prompt = self.render(id, input)?;
+        let stream = JsonlStreamParser::new(llm(prompt).await.map_err(InvokeError::Llm)?);
         Ok(match &compiled.validator {
             Some(validator) => stream.with_validator(validator.clone()),
             None => stream,

@@ -37,7 +37,7 @@ fn parallel_calls() {
 #[test]
 fn parallel_calls_that_share_an_index() {
     let same = |first: Wire, rest: &[Wire], expected: &[&str]| {
-        check(&[&[first], rest, &[Finish]].concat(), expected)
+        check(&[&[first], rest, &[Finish]].concat(), expected);
     };
     let first = at(0, "a", "f", r#"{"x":1}"#);
     let second = r#"f {"x":2} finish_reason"#;

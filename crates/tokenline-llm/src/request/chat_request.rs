@@ -258,7 +258,7 @@ impl ChatRequest {
         if !self.has_tools() && !matches!(self.tool_choice, ToolChoice::Auto | ToolChoice::None) {
             return Err(RequestError::Setting("a tool call is required, but there are no tools"));
         }
-        let asked = [
+        let settings = [
             (self.seed.is_some(), Setting::Seed, "seed"),
             (!self.stop.is_empty(), Setting::Stop, "stop sequences"),
             (*self.effective_tool_choice() != ToolChoice::Auto, Setting::ToolChoice, "tool choice"),
@@ -269,7 +269,7 @@ impl ChatRequest {
             ),
         ];
         let unsupported = provider.info().unsupported;
-        match asked.iter().find(|(is_asked, setting, _)| *is_asked && unsupported.contains(setting)) {
+        match settings.iter().find(|(is_used, setting, _)| *is_used && unsupported.contains(setting)) {
             Some((_, _, setting)) => Err(RequestError::Unsupported { provider, setting }),
             None => Ok(()),
         }

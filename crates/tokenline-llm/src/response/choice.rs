@@ -122,9 +122,9 @@ impl Choice {
 
     /// The index of the block's open text, reusing one that has ended; `None` if there are too many.
     fn text<T>(&mut self, block: u64, out: &EventQueue<T>) -> Option<usize> {
-        let found = self.texts.iter().position(|text| text.block == block && !text.is_ended);
-        let at = match found.or_else(|| self.texts.iter().position(|text| text.is_ended)) {
-            Some(at) if found.is_none() => {
+        let open = self.texts.iter().position(|text| text.block == block && !text.is_ended);
+        let at = match open.or_else(|| self.texts.iter().position(|text| text.is_ended)) {
+            Some(at) if open.is_none() => {
                 self.texts[at].restart(block);
                 at
             }
@@ -135,7 +135,7 @@ impl Choice {
                 self.texts.len() - 1
             }
         };
-        if found.is_none() && std::mem::take(&mut self.missed_event) {
+        if open.is_none() && std::mem::take(&mut self.missed_event) {
             self.texts[at].has_gap = true;
         }
         Some(at)

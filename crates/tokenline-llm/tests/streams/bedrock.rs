@@ -124,7 +124,7 @@ fn calls_with_missing_events() {
 }
 
 #[test]
-fn what_the_servers_run_is_left_out() {
+fn calls_run_by_the_server_are_skipped() {
     let server = (
         "contentBlockStart",
         r#"{"contentBlockIndex":1,"start":{"toolUse":{"name":"search","toolUseId":"s","type":"server_tool_use"}}}"#,

@@ -93,7 +93,7 @@ fn break_off(provider: Provider) {
 }
 
 #[test]
-fn no_fixture_is_left_out() {
+fn every_fixture_is_covered() {
     for provider in Provider::ALL {
         let folder = folder(*provider);
         let name = |path: &PathBuf| path.strip_prefix(&folder).expect("below").to_string_lossy().into_owned();

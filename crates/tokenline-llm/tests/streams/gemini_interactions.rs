@@ -119,7 +119,7 @@ fn calls_with_missing_events() {
 }
 
 #[test]
-fn what_googles_servers_run_is_left_out() {
+fn calls_run_by_the_server_are_skipped() {
     for tool in ["google_search_call", "code_execution_result", "mcp_server_tool_call", "user_input"] {
         let start = format!(r#"{{"event_type":"step.start","index":1,"step":{{"type":"{tool}","x":1}}}}"#);
         let events = [&*start, &arguments("{}"), &text("a"), &delta(r#"{"type":"whatever"}"#), STOP];
