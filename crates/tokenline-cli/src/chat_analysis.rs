@@ -166,7 +166,9 @@ fn response_text(args: &InputArgs) -> Result<(String, Option<String>), Failure> 
     }
     match parser.finish_reason(0) {
         Some(reason) if !reason.is_clean() => {
-            log(format_args!("{source}: the response may be incomplete: the provider ended it with `{reason}`"));
+            log(format_args!(
+                "{source}: the response may be incomplete: the provider ended it with `{reason}`"
+            ));
             Ok((source, None))
         }
         _ => Ok((source, Some(text))),

@@ -134,7 +134,7 @@ impl LlmClientBuilder {
 
     /// Changes other settings of the HTTP client: proxies, certificates, DNS. This builder always sets the connect and
     /// read timeouts, redirects and retries. Set secret headers with [`header`](Self::header): others are not masked if
-    /// a provider repeats them. reqwest's own `timeout` limits the complete response.
+    /// a provider repeats them. reqwest's own `timeout` limits the complete response. The crate is re-exported as `client::reqwest`.
     pub fn http(
         mut self,
         change: impl FnOnce(reqwest::ClientBuilder) -> reqwest::ClientBuilder + Send + 'static,
