@@ -89,6 +89,6 @@ pub use crate::continued::{
     ContinuationReport, ContinuedError, ContinuedEvents, ContinuedRecords, ContinuedRequest,
 };
 
-/// The underlying HTTP client, for [`LlmClientBuilder::http`]. Hidden, or its whole documentation would stand here.
-#[doc(hidden)]
+/// The underlying HTTP client, for [`LlmClientBuilder::http`].
+#[doc(no_inline)]
 pub use reqwest;
