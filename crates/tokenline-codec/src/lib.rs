@@ -23,7 +23,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! As a model might write it, in the chunks of a network.
+//! // As a model might write it, in the chunks of a network.
 //! let pieces = ["Sure!\n```json\n{\"entity\":\"D", "NA\"}\n{\"entity\":NaN}\n{\"ent", "ity\":\"RNA\"}\n```"];
 //! let body = futures_util::stream::iter(pieces.map(Ok::<_, std::io::Error>));
 //!

@@ -43,7 +43,7 @@ use crate::Limits;
 ///         if self.is_over {
 ///             return CallStep::Done { end: 0 };
 ///         }
-/// Search only the new part.
+///         // Search only the new part.
 ///         let new = self.searched;
 ///         self.searched = text.len();
 ///         let end = match text[new..].find('\n') {

@@ -26,7 +26,7 @@
 //! }
 //! assert_eq!(texts, ["message: {\"a\":1}", "ping: {}"]);
 //!
-//! The stream ended inside an event. The standard discards it; here the caller decides.
+//! // The stream ended inside an event. The standard discards it; here the caller decides.
 //! let Some(SseItem::Incomplete(event)) = decoder.finish() else { unreachable!() };
 //! assert_eq!(event.data, "[DO");
 //! assert_eq!(event.truncated().code.as_str(), "truncated");

@@ -110,7 +110,7 @@ impl Reader {
                     if self.is_finished && diagnostic.code == Code::Truncated =>
                 {
                     self.is_truncated = true;
-                    // TrailingContent it the lines of what was cut would be read as records of their own.
+                    // After it, the lines of what was cut would be read as records of their own.
                     self.is_over = self.open == Some(diagnostic.span.start);
                 }
                 Some(Event::Rejected(diagnostic)) => {

@@ -14,7 +14,7 @@ pub(super) struct Pending {
     pub(super) text: String,
     /// Bytes of it that were before that.
     base: u64,
-    /// TrailingContent what it repeats of the records before, if it does.
+    /// After what it repeats of the records before, if it does.
     gone: Option<usize>,
     /// Where that began, if something stood before it that may be more of the cut record.
     odd: Option<usize>,
@@ -155,7 +155,7 @@ impl Pending {
             Some("") => None,
             Some(next) => Some(!next.starts_with(['"', '}'])),
             None if rest.is_empty() => None,
-            // TrailingContent what closes the array is nothing more of it.
+            // After what closes the array is nothing more of it.
             None if rest.starts_with(']') => match goes_on_closed(rest) {
                 // Or it is what is around the records.
                 true if self.options.looks_for_items() => None,
@@ -290,7 +290,7 @@ impl Pending {
             }
             false => !before.trim_ascii().is_empty(),
         };
-        // TrailingContent what closes the array is nothing more of it.
+        // After what closes the array is nothing more of it.
         let rest = fragment[report.end..].trim_ascii_start();
         let is_closed_amid = open.is_whole() && rest.starts_with(']') && goes_on_closed(rest);
         match () {
