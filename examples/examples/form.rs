@@ -18,7 +18,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
         match event? {
             PartialEvent::Growing(form) => print!("\r\x1b[2K{:?}: {:?}", form.entity, form.definition),
             PartialEvent::Complete(form) => {
-                println!("\r\x1b[2K{}: {}", form.value.entity, form.value.definition)
+                println!("\r\x1b[2K{}: {}", form.value.entity, form.value.definition);
             }
             PartialEvent::Rejected(diagnostic) => println!("\r\x1b[2K{diagnostic}"),
         }

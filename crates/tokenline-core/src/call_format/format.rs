@@ -68,7 +68,7 @@ use crate::Limits;
 /// assert_eq!(call.json.as_deref(), Some(r#"{"name":"weather","parameters":{"city":"Paris"}}"#));
 /// assert_eq!(reader.read("\n", false), CallStep::Done { end: 0 });
 ///
-/// Every parser with this option finds such calls, each as a record.
+/// // Every parser with this option finds such calls, each as a record.
 /// let mut parser = JsonlParser::new(Options::lenient().calls(CallFormat::custom(AtSign)));
 /// parser.push("@weather {\"city\":\"Paris\"}\nThere.\n");
 /// let Some(Event::Record(record)) = parser.next_event() else { panic!() };
