@@ -437,7 +437,7 @@ pub(crate) enum EmitKind {
     /// finish reasons and usage.
     Events,
     /// All events, and the steps that build each record: `open`, `append`, `set` and `close`, described at the end of
-    /// `tokenline parse --help`. Not for responses of a provider.
+    /// `tokenline parse --help`.
     Partials,
 }
 

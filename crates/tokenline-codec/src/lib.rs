@@ -74,6 +74,7 @@
 //! Everything is cancel-safe: dropping a `next()` future loses no data. Dropping a stream drops its source,
 //! which closes the connection.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod codec;
 pub mod observe;

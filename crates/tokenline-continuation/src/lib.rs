@@ -101,6 +101,7 @@
 //! **Complete without overlap.** An empty overlap context stands for "complete", and is also what a text has in which
 //! no JSON begins, or of which no overlap is asked. [`Status`] tells them apart.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod contexts;
 mod document;

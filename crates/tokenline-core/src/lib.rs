@@ -38,6 +38,7 @@
 //! - Every byte is read once or twice, however small the chunks; memory stays within [`Limits`]; after
 //!   warm-up, a record costs no allocation.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod assembler;
 pub mod call_format;

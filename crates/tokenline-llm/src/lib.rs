@@ -56,6 +56,7 @@
 //! program's `demo` and `replay`, and wherever a deterministic model is needed. With the feature `reqwest-eventsource`,
 //! the module `event_source` reads responses received through that crate.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod batch;
 #[cfg(feature = "client")]

@@ -76,6 +76,7 @@
 //! | `agent-kg-extract` | `text` | [`KnowledgeItem`], collected as [`KnowledgeGraph`] |
 //! | `extract-with-ontologies`, or `ontology-extract` | `classes`, `properties` or `object_properties` and `datatype_properties`, `text` | [`OntologyItem`], collected as [`OntologyGraph`] |
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod built_in;
 mod config;

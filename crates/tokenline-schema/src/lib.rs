@@ -48,6 +48,7 @@
 //! A list of everything that is wrong with a document, annotations, and the standard's output formats: use
 //! `jsonschema` itself for these.
 #![forbid(unsafe_code)]
+#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod coerce;
 mod compare;

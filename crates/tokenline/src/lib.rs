@@ -51,7 +51,7 @@
 //! | `codec` (default) | [`JsonlStreamParser`], [`JsonlCodec`] |
 //! | `derive` | `#[derive(Partial)]`: a record in its own type while the model is still writing it |
 //! | `schema` | [`SchemaValidator`], [`ToolSet`], [`Validated`]: validation against JSON Schemas, also derived from Rust types |
-//! | `llm` | [`ResponseStream`], [`ResponseParser`], [`ChatRequest`]: the wire formats of ten providers, over any HTTP client |
+//! | `llm` | [`ResponseStream`], [`ResponseParser`], [`ChatRequest`]: eight wire formats of providers, over any HTTP client |
 //! | `client` | [`LlmClient`], an HTTP client based on reqwest and rustls with ring |
 //! | `aws-lc` | aws-lc-rs instead of ring in the client, for post-quantum key exchange; needs a C compiler |
 //! | `replay` | [`llm::replay`]: a test server that replays recorded responses |
@@ -150,6 +150,7 @@ pub use validated::Validated;
     feature = "prompt",
     feature = "replay"
 ))]
+#[cfg_attr(docsrs, doc(auto_cfg = false))]
 pub mod guide;
 
 /// Runs the README's examples as tests.
