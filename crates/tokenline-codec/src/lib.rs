@@ -87,3 +87,8 @@ pub use stream::{
     ClonedPartials, EventStream, Items, JsonlStreamParser, Partials, Records, Reporting, SourceError,
     StopOnError, StopOnReject, StopOnRejectError, StreamError, ToolCalls, Values,
 };
+
+/// Runs the README's example as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

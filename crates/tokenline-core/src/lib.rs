@@ -89,3 +89,8 @@ pub mod adapter {
     pub use crate::stop_after::{QuotaUnit, StopAfter};
     pub use crate::tally::Tally;
 }
+
+/// Runs the README's example as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -157,3 +157,8 @@ pub mod guide;
 #[cfg(all(doctest, feature = "client", feature = "derive", feature = "schema"))]
 #[doc = include_str!("../README.md")]
 struct Readme;
+
+/// The same for the README of `tokenline-derive`, which this crate depends on.
+#[cfg(all(doctest, feature = "derive"))]
+#[doc = include_str!("../../tokenline-derive/README.md")]
+struct DeriveReadme;
