@@ -1,5 +1,6 @@
 //! Records in their own type while they grow.
 #![cfg(all(feature = "derive", feature = "codec"))]
+#![expect(dead_code, reason = "of many types only the partial is read")]
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -417,7 +418,6 @@ fn nothing_that_a_model_writes_makes_it_fail() {
 }
 
 #[derive(Deserialize, Partial)]
-#[expect(dead_code, reason = "only its partial is read")]
 struct Form {
     #[partial(state)]
     name: String,
@@ -465,7 +465,6 @@ fn a_field_knows_whether_it_is_complete() {
 }
 
 #[derive(Deserialize, Partial)]
-#[expect(dead_code, reason = "only its partial is read")]
 struct Reply {
     #[partial(required)]
     kind: Level,
@@ -509,4 +508,100 @@ fn long_names_and_deep_records_cost_no_more() {
     }
     let notes = builder.partial().unwrap().notes.as_ref().unwrap();
     assert_eq!(notes[&name].len(), 100_000);
+}
+
+mod hex {
+    use serde::{Deserialize as _, Deserializer, de::Error as _};
+
+    pub(super) fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<u32, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        u32::from_str_radix(&text, 16).map_err(D::Error::custom)
+    }
+}
+
+/// The shapes that `serde` gives types, and what holds other types.
+#[derive(Deserialize, Partial)]
+#[partial(derive(Serialize))]
+#[serde(rename_all = "kebab-case")]
+struct Shapes {
+    #[serde(alias = "heading")]
+    the_title: Name,
+    #[serde(deserialize_with = "hex::deserialize")]
+    the_color: u32,
+    #[partial(state)]
+    next: Option<Box<Node>>,
+    sizes: std::collections::HashMap<String, Vec<u8>>,
+    pair: Pair,
+    event: Event2,
+    loose: Loose,
+    r#type: String,
+    any: Value,
+}
+
+#[derive(Deserialize, Partial)]
+struct Name(String);
+
+#[derive(Deserialize, Partial)]
+#[partial(derive(Serialize))]
+struct Node {
+    name: Name,
+    next: Option<Box<Node>>,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Partial)]
+struct Pair(u8, String);
+
+/// A tagged enum in a tagged enum, in one object.
+#[derive(Deserialize, Partial)]
+#[partial(derive(Serialize))]
+#[serde(tag = "kind", rename_all = "SCREAMING_SNAKE_CASE")]
+enum Event2 {
+    KeyPress(Key),
+    Idle,
+}
+
+#[derive(Deserialize, Partial)]
+#[partial(derive(Serialize))]
+#[serde(tag = "key", rename_all_fields = "camelCase")]
+enum Key {
+    Char { the_char: String },
+    Enter,
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Partial)]
+#[serde(untagged)]
+enum Loose {
+    Number(f64),
+    Text(String),
+}
+
+#[test]
+fn every_shape_grows_as_it_is_written() {
+    let text = r#"{"heading":"Ab","the-color":"ff","next":{"name":"x","next":{"name":"yz","next":null}},"sizes":{"a":[1,2]},"pair":[7,"p"],"event":{"theChar":"q","key":"Char","kind":"KEY_PRESS"},"loose":"L","type":"T","any":{"deep":[1]}}"#;
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Shapes>::new());
+    let mut at = |end: &str| {
+        let end = text.find(end).unwrap() + end.len();
+        let _ = parser.resume(&text[..end]);
+        while let Some(delta) = parser.next_delta(&text[..end]) {
+            builder.apply(delta);
+        }
+        without_absent(&serde_json::to_value(builder.partial()).unwrap())
+    };
+    let pending = json!({"state": "pending"});
+    assert_eq!(at("\"A"), json!({"the-title": "A", "next": pending}));
+    assert_eq!(at("\"f"), json!({"the-title": "Ab", "next": pending}));
+    let seen = at("\"ff\"");
+    assert_eq!(seen, json!({"the-title": "Ab", "the-color": 255, "next": pending}));
+    let next = json!({"state": "growing", "value": {"name": "x", "next": {"name": "y"}}});
+    assert_eq!(at("\"y")["next"], next);
+    assert_eq!(at("null}}")["next"]["state"], "complete");
+    assert_eq!(at("[1,")["sizes"], json!({"a": [1]}));
+    assert_eq!(at("[7,").get("pair"), None);
+    assert_eq!(at("\"p\"]")["pair"], json!([7, "p"]));
+    // The tags come last, and what came before them is there then.
+    assert_eq!(at("\"Char\"").get("event"), None);
+    assert_eq!(at("KEY_PRESS\"")["event"], json!({"kind": "KEY_PRESS", "key": "Char", "theChar": "q"}));
+    assert_eq!(at("\"loose\":\"L").get("loose"), None);
+    let end = at("[1]}}");
+    assert_eq!((&end["loose"], &end["type"], &end["any"]), (&json!("L"), &json!("T"), &json!({"deep": [1]})));
 }

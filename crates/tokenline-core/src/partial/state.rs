@@ -2,6 +2,8 @@
 
 use std::mem;
 
+use serde::ser::{Serialize, SerializeStruct as _, Serializer};
+
 /// How much of a field there is: the type of a field with `#[partial(state)]`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum FieldState<P> {
@@ -38,6 +40,16 @@ impl<P> FieldState<P> {
             Self::Growing(_) => "growing",
             Self::Complete(_) => "complete",
         }
+    }
+}
+
+/// Written as `{"state":"growing","value":"So"}`; a value that is pending is `null`.
+impl<P: Serialize> Serialize for FieldState<P> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut fields = serializer.serialize_struct("FieldState", 2)?;
+        fields.serialize_field("state", self.as_str())?;
+        fields.serialize_field("value", &self.value())?;
+        fields.end()
     }
 }
 
