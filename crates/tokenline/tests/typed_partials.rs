@@ -270,12 +270,12 @@ mod expected {
             return text(value).filter(|_| !value.is_open());
         };
         let (name, data) = members.iter().next()?;
-        let data = match &*name {
+        let data = match name {
             "Round" => object(data, &[], &[("radius", number)]),
             "Square" => author(data),
             _ => text(data),
         };
-        Some(json!({ (*name): data? }))
+        Some(json!({ name: data? }))
     }
 
     fn notes(value: Tape<'_>) -> Option<Value> {
