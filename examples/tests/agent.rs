@@ -1,31 +1,17 @@
 //! The agent against servers that reject a turn without the opaque data of the previous one.
 
+mod common;
 #[path = "../../crates/tokenline-llm/tests/common/conversation.rs"]
 #[allow(unreachable_pub, reason = "a module shared by several test programs")]
 mod conversation;
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{TcpListener, TcpStream};
+use std::io::Write as _;
+use std::net::TcpListener;
 use std::process::Command;
 use std::thread;
 
+use common::read_request;
 use tokenline::llm::Provider;
-
-/// Reads the body of a request.
-fn read(socket: &TcpStream) -> String {
-    let mut socket = BufReader::new(socket);
-    let (mut length, mut line) = (0, String::new());
-    while line != "\r\n" {
-        line.clear();
-        socket.read_line(&mut line).expect("a head");
-        if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
-            length = number.trim().parse().expect("a number");
-        }
-    }
-    let mut body = vec![0; length];
-    socket.read_exact(&mut body).expect("a body");
-    String::from_utf8(body).expect("UTF-8")
-}
 
 #[test]
 fn completes_three_turns_with_parallel_calls() {
@@ -38,7 +24,7 @@ fn completes_three_turns_with_parallel_calls() {
         let server = thread::spawn(move || {
             for turn in 0..=conversation::TURNS {
                 let mut socket = listener.accept().expect("a connection").0;
-                let request = read(&socket);
+                let request = read_request(&socket);
                 let missing = conversation::missing(provider, turn, &request);
                 assert_eq!(missing, None, "{provider:?}, turn {turn}: {request}");
                 let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";

@@ -1,5 +1,7 @@
 //! Runs every example against local servers that replay recorded responses.
 
+mod common;
+
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::num::NonZeroUsize;
@@ -7,6 +9,7 @@ use std::path::PathBuf;
 use std::process::{Command, Output, Stdio};
 use std::time::Duration;
 
+use common::read_request;
 use tokenline::llm::replay::{self, Chunking, Gate, Pace, Recording, ReplayServer};
 use tokio::task::spawn_blocking;
 
@@ -86,19 +89,6 @@ async fn a_cut_off_response_is_continued() {
     let (out, err) = output_text(&output);
     assert_eq!(out, "Po\nRhine\n2 rivers in 2 requests\n", "{err}");
     server.join().expect("both requests were made");
-}
-
-fn read_request(socket: &TcpStream) {
-    let mut socket = BufReader::new(socket);
-    let (mut length, mut line) = (0, String::new());
-    while line != "\r\n" {
-        line.clear();
-        socket.read_line(&mut line).expect("a head");
-        if let Some(number) = line.to_ascii_lowercase().strip_prefix("content-length: ") {
-            length = number.trim().parse().expect("a number");
-        }
-    }
-    socket.read_exact(&mut vec![0; length]).expect("a body");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -8,7 +8,7 @@ use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Origin, Rec
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::load;
-use crate::parse::Rules;
+use crate::parse::{Rules, decode, decode_end};
 use crate::response;
 use crate::source::Source;
 
@@ -23,26 +23,13 @@ pub(crate) fn parse(
     let limits = Limits { line_bytes: max, sse_event_bytes: max, ..rules.options.limits };
     let mut lines = RecordDecoder::new(Options::strict().limits(limits));
     let mut results = Results { format, rules, limits, parser: None };
-    while let Some(chunk) = source.read()? {
-        let mut rest = chunk;
-        loop {
-            let decoded = lines.decode(rest);
-            rest = &rest[decoded.consumed..];
-            let Some(event) = decoded.event else { break };
-            results.line(event, emitter)?;
-            if emitter.is_done() {
-                return Ok(());
-            }
-        }
+    while !emitter.is_done()
+        && let Some(chunk) = source.read()?
+    {
+        decode(&mut lines, chunk, emitter, |event, emitter| results.line(event, emitter))?;
         emitter.flush()?;
     }
-    while let Some(event) = lines.finish() {
-        results.line(event, emitter)?;
-        if emitter.is_done() {
-            return Ok(());
-        }
-    }
-    Ok(())
+    decode_end(&mut lines, emitter, |event, emitter| results.line(event, emitter))
 }
 
 struct Results<'r> {

@@ -10,7 +10,7 @@ use crate::args::ParseArgs;
 use crate::emit::{Emitter, EventOrigin};
 use crate::failure::Failure;
 use crate::load;
-use crate::parse::{self, Rules};
+use crate::parse::{self, Rules, decode, decode_end};
 use crate::source::Source;
 
 /// JSON Pointers to the response and the id of a line.
@@ -53,26 +53,13 @@ pub(crate) fn parse(
         response = response.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
     }
     let mut responses = Responses { pointers, rules, response };
-    while let Some(chunk) = source.read()? {
-        let mut rest = chunk;
-        loop {
-            let decoded = lines.decode(rest);
-            rest = &rest[decoded.consumed..];
-            let Some(event) = decoded.event else { break };
-            responses.line(event, emitter)?;
-            if emitter.is_done() {
-                return Ok(());
-            }
-        }
+    while !emitter.is_done()
+        && let Some(chunk) = source.read()?
+    {
+        decode(&mut lines, chunk, emitter, |event, emitter| responses.line(event, emitter))?;
         emitter.flush()?;
     }
-    while let Some(event) = lines.finish() {
-        responses.line(event, emitter)?;
-        if emitter.is_done() {
-            break;
-        }
-    }
-    Ok(())
+    decode_end(&mut lines, emitter, |event, emitter| responses.line(event, emitter))
 }
 
 struct Responses<'r> {
@@ -114,22 +101,9 @@ impl Responses<'_> {
         emitter.set_part("id", Some(&id));
         emitter.response_line(line.line)?;
         self.response.reset();
-        let mut rest = text.as_bytes();
-        loop {
-            let decoded = self.response.decode(rest);
-            rest = &rest[decoded.consumed..];
-            let Some(event) = decoded.event else { break };
-            parse::handle(self.rules, event, emitter)?;
-            if emitter.is_done() {
-                return Ok(());
-            }
-        }
-        while let Some(event) = self.response.finish() {
-            parse::handle(self.rules, event, emitter)?;
-            if emitter.is_done() {
-                break;
-            }
-        }
-        Ok(())
+        let rules = self.rules;
+        let handle = |event: LentEvent<'_>, emitter: &mut Emitter| parse::handle(rules, event, emitter);
+        decode(&mut self.response, text.as_bytes(), emitter, handle)?;
+        decode_end(&mut self.response, emitter, handle)
     }
 }

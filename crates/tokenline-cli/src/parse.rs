@@ -198,7 +198,9 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
     if let Some(tools) = &rules.tools {
         decoder = decoder.with_tools(Arc::clone(tools) as Arc<dyn ValidateCall + Send + Sync>);
     }
-    while let Some(chunk) = source.read()? {
+    while !emitter.is_done()
+        && let Some(chunk) = source.read()?
+    {
         if decoder.position() == 0 {
             match Provider::detect(chunk) {
                 Some(other) => emitter.remark(&format!("this looks like --from {}", other.as_str())),
@@ -208,26 +210,41 @@ fn text(rules: &Rules, source: &mut Source, emitter: &mut Emitter) -> Result<(),
                 None => {}
             }
         }
-        let mut rest = chunk;
-        loop {
-            let decoded = decoder.decode(rest);
-            rest = &rest[decoded.consumed..];
-            match decoded.event {
-                Some(event) => handle(rules, event, emitter)?,
-                None => break,
-            }
-            if emitter.is_done() {
-                return Ok(());
-            }
-        }
+        decode(&mut decoder, chunk, emitter, |event, emitter| handle(rules, event, emitter))?;
         // Complete records reach the reader before the next read blocks.
         emitter.flush()?;
     }
-    while let Some(event) = decoder.finish() {
-        handle(rules, event, emitter)?;
-        if emitter.is_done() {
-            return Ok(());
+    decode_end(&mut decoder, emitter, |event, emitter| handle(rules, event, emitter))
+}
+
+/// Handles the events of more input, up to the quota.
+pub(crate) fn decode(
+    decoder: &mut RecordDecoder,
+    mut input: &[u8],
+    emitter: &mut Emitter,
+    mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    while !emitter.is_done() {
+        let decoded = decoder.decode(input);
+        input = &input[decoded.consumed..];
+        match decoded.event {
+            Some(event) => handle(event, emitter)?,
+            None => break,
         }
+    }
+    Ok(())
+}
+
+/// Handles the events at the end of the input, up to the quota.
+pub(crate) fn decode_end(
+    decoder: &mut RecordDecoder,
+    emitter: &mut Emitter,
+    mut handle: impl FnMut(LentEvent<'_>, &mut Emitter) -> Result<(), Failure>,
+) -> Result<(), Failure> {
+    while !emitter.is_done()
+        && let Some(event) = decoder.finish()
+    {
+        handle(event, emitter)?;
     }
     Ok(())
 }
