@@ -174,7 +174,7 @@ fn a_model_is_asked_and_its_answer_kept() {
     let shown = |run: &str| response.starts_with(run.trim_end()) && run.len() > 200;
     let cut = run("cut");
     assert_eq!((cut.code, shown(&cut.out)), (1, true), "{}", cut.out);
-    assert_eq!(cut.err, "cut: the answer may not be whole: the provider ended it with `length`\n");
+    assert_eq!(cut.err, "cut: the response may be incomplete: the provider ended it with `length`\n");
     let bad = run("bad");
     assert_eq!((bad.code, shown(&bad.out)), (1, true), "{}", bad.out);
     assert!(
