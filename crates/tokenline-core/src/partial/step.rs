@@ -10,7 +10,8 @@ use crate::json::{Change, Key, Kind, Parser, Value, ValueDelta};
 
 /// A delta on its way from the root of a record to the value that it changes.
 ///
-/// Only implementations of [`Partial`](super::Partial) see it; most call one of its methods and no more.
+/// Only implementations of [`Partial`](super::Partial) see it; most call one of its methods and no more. What only the
+/// derive macro calls is hidden.
 pub struct Step<'s, 'a> {
     delta: ValueDelta<'a>,
     frames: &'s mut Vec<Frame>,
@@ -109,6 +110,7 @@ impl<'s, 'a> Step<'s, 'a> {
     /// `index_of` returns the number of the field with this name, and `apply` applies the step to the field with this
     /// number and returns whether the field is there. The fields in `required`, a bit each, have to be there before
     /// the struct is.
+    #[doc(hidden)]
     pub fn object<P: Default + Send + Sync + 'static>(
         &mut self,
         slot: &mut Option<P>,
@@ -155,6 +157,7 @@ impl<'s, 'a> Step<'s, 'a> {
     }
 
     /// Applies the step to a field. Returns whether there is anything of it.
+    #[doc(hidden)]
     #[inline]
     pub fn field<P, F: PartialField<P>>(
         &mut self,
@@ -253,6 +256,7 @@ impl<'s, 'a> Step<'s, 'a> {
     ///
     /// `unit` returns the variant without data of this name, `index_of` the number of one with data, and `apply`
     /// applies the step to the variant with this number.
+    #[doc(hidden)]
     pub fn externally_tagged<P>(
         &mut self,
         slot: &mut Option<P>,
@@ -280,6 +284,7 @@ impl<'s, 'a> Step<'s, 'a> {
     ///
     /// `index_of` returns the number of the variant with this name, and `apply` applies a step to the variant with
     /// this number: it sees all of the object, also what came before the tag.
+    #[doc(hidden)]
     pub fn internally_tagged<P>(
         &mut self,
         slot: &mut Option<P>,
@@ -309,6 +314,7 @@ impl<'s, 'a> Step<'s, 'a> {
     }
 
     /// Applies a step to a variant's data.
+    #[doc(hidden)]
     pub fn variant<P, V>(
         &mut self,
         slot: &mut Option<P>,
@@ -322,6 +328,7 @@ impl<'s, 'a> Step<'s, 'a> {
     }
 
     /// Sets a variant without data, which is certain.
+    #[doc(hidden)]
     pub fn unit_variant<P>(&mut self, slot: &mut Option<P>, variant: P) {
         if slot.is_none() {
             *slot = Some(variant);
