@@ -84,6 +84,10 @@ impl fmt::Display for Violation {
 impl std::error::Error for Violation {}
 
 /// Validates records.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` does not validate records",
+    note = "compile a schema with `SchemaValidator::new`, or parse one from text: `text.parse::<SchemaValidator>()?`"
+)]
 pub trait Validate {
     /// Validates a record, or a value inside one.
     ///

@@ -1,5 +1,5 @@
-//! JSON Schema over the tape of `tokenline-core`: validates records without copying them, and reports the one
-//! rule that an invalid record breaks.
+//! JSON Schema for parsed records: validates them without copying, and reports the one rule that an invalid record
+//! breaks.
 //!
 //! [`SchemaValidator`] validates records, [`ToolSet`] tool calls. They implement the core's
 //! [`Validate`](tokenline_core::Validate) and [`ValidateCall`](tokenline_core::ValidateCall).

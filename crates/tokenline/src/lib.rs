@@ -7,7 +7,7 @@
 //! | text (JSON Lines as models write them) | [`JsonlParser`] | [`JsonlStreamParser`] (a `Stream`), [`JsonlCodec`] (tokio-util) |
 //! | a provider's wire format | [`ResponseParser`] | [`ResponseStream`] |
 //!
-//! Each of the five yields typed records, tool calls or all events, and a [`Report`] at the end. [`LlmClient`] sends a
+//! Each of these types yields typed records, tool calls or all events, and a [`Report`] at the end. [`LlmClient`] sends a
 //! request and returns a [`ResponseStream`]; [`RecordDecoder`] is the low-level decoder that all of them use.
 //!
 //! ```
@@ -38,11 +38,14 @@
 //!
 //! # Guides
 //!
-//! [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
+//! [`guide::programs`] has ten complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
 //! reports, [`guide::providers`] requests and responses. Other guides cover [partial records](guide::partials),
 //! [prompts](guide::prompts), [tool calls in text](guide::tools_in_text), [cut-off responses](guide::continuation),
 //! [chat responses with an analysis](guide::chat_analysis), [files of conversations](guide::conversations),
 //! [performance](guide::performance) and [large data](guide::at_scale).
+//!
+//! Examples on the pages of types import from the crate that defines the type: `tokenline_core::Event` is
+//! `tokenline::Event`, `tokenline_llm::request` is `tokenline::llm::request`.
 //!
 //! # Features
 //!
@@ -52,7 +55,7 @@
 //! | `derive` | `#[derive(Partial)]`: a record in its own type while the model is still writing it |
 //! | `schema` | [`SchemaValidator`], [`ToolSet`], [`Validated`]: validation against JSON Schemas, also derived from Rust types |
 //! | `llm` | [`ResponseStream`], [`ResponseParser`], [`ChatRequest`]: eight wire formats of providers, over any HTTP client |
-//! | `client` | [`LlmClient`], an HTTP client based on reqwest and rustls with ring |
+//! | `client` | `llm`, and [`LlmClient`], an HTTP client based on reqwest and rustls with ring |
 //! | `aws-lc` | aws-lc-rs instead of ring in the client, for post-quantum key exchange; needs a C compiler |
 //! | `replay` | [`llm::replay`]: a test server that replays recorded responses |
 //! | `prompt` | [`prompt`]: prompt templates, and tool calls from models without function calling |

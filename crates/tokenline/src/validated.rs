@@ -8,10 +8,14 @@ use tokenline_core::partial::Partial;
 #[cfg(feature = "llm")]
 use tokenline_llm::ResponseParser;
 #[cfg(feature = "client")]
-use tokenline_llm::client::StreamRequest;
+use tokenline_llm::client::{ContinuedRequest, StreamRequest};
 use tokenline_schema::{SchemaError, SchemaValidator};
 
 /// Validates the records of a stream, codec or response against the JSON Schema of their type.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be validated against the schema of its type",
+    note = "the records need a type that implements `JsonSchema`; for a request, call `validated` before `send`"
+)]
 pub trait Validated: Sized {
     /// Rejects records that break the schema derived from their type, with the position and the rule, before they are
     /// deserialized.
@@ -68,6 +72,13 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: Partial + DeserializeOwned + JsonSchema> 
 
 #[cfg(feature = "client")]
 impl<T: JsonSchema> Validated for StreamRequest<T> {
+    fn validated(self) -> Result<Self, SchemaError> {
+        Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
+    }
+}
+
+#[cfg(feature = "client")]
+impl<T: JsonSchema> Validated for ContinuedRequest<T> {
     fn validated(self) -> Result<Self, SchemaError> {
         Ok(self.with_validator(SchemaValidator::for_type::<T>()?))
     }

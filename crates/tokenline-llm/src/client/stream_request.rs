@@ -54,7 +54,8 @@ impl StreamRequest {
         Self { client, url, body, parser, model }
     }
 
-    /// Deserializes the records of the response into a type. Call it before other settings for these records.
+    /// Deserializes the records of the response into a type. Call it before
+    /// [`with_validator`](Self::with_validator) and other settings that depend on the type: it starts over with them.
     pub fn typed<T: DeserializeOwned>(self) -> StreamRequest<T> {
         self.map_parser(ResponseParser::typed)
     }

@@ -127,7 +127,8 @@ impl Message {
         })
     }
 
-    /// The result of a call.
+    /// The result of a native call. The result of a call that the model wrote in its text belongs into a
+    /// [user message](Self::user).
     pub fn tool_result(call: &ToolCall, content: impl Into<String>) -> Self {
         Self::result(call, content.into(), false)
     }

@@ -2,6 +2,7 @@
 //!
 //! | page | what it covers |
 //! |---|---|
+//! | [`programs`] | ten complete programs, to copy |
 //! | [`records`] | what counts as a record, what is recovered, what is rejected |
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
 //! | [`providers`] | requests, tool calls, text and reasoning from any provider, over any HTTP client |
@@ -46,3 +47,86 @@ pub mod performance {}
 
 #[doc = include_str!("at_scale.md")]
 pub mod at_scale {}
+
+/// Ten complete programs, each at most 60 lines of code. The tests of the repository run all of them.
+///
+/// # Typed records
+///
+/// From a model, checked against the schema of their type.
+///
+/// ```ignore
+#[doc = include_str!("programs/typed_records.rs")]
+/// ```
+///
+/// # A form that fills live
+///
+/// Typed partials from a provider.
+///
+/// ```ignore
+#[doc = include_str!("programs/form.rs")]
+/// ```
+///
+/// # An agent
+///
+/// Text as it arrives, tools run the moment each call is complete, several turns.
+///
+/// ```ignore
+#[doc = include_str!("programs/agent.rs")]
+/// ```
+///
+/// # Tools in parallel
+///
+/// At most four at once.
+///
+/// ```ignore
+#[doc = include_str!("programs/parallel_tools.rs")]
+/// ```
+///
+/// # An axum endpoint
+///
+/// Forwards records as NDJSON and server-sent events, and stops the model when the browser leaves.
+///
+/// ```ignore
+#[doc = include_str!("programs/endpoint.rs")]
+/// ```
+///
+/// # A union of types
+///
+/// Records of several types in one response.
+///
+/// ```ignore
+#[doc = include_str!("programs/union.rs")]
+/// ```
+///
+/// # Continuing after a cut
+///
+/// Records of a response that the token limit cut off.
+///
+/// ```ignore
+#[doc = include_str!("programs/continued.rs")]
+/// ```
+///
+/// # `FramedRead` with the codec
+///
+/// Over any `AsyncRead`, and back.
+///
+/// ```ignore
+#[doc = include_str!("programs/framed.rs")]
+/// ```
+///
+/// # Validating files
+///
+/// JSON Lines against a JSON Schema.
+///
+/// ```ignore
+#[doc = include_str!("programs/validate_files.rs")]
+/// ```
+///
+/// # A batch result file to rows
+///
+/// On all cores.
+///
+/// ```ignore
+#[doc = include_str!("programs/batch_rows.rs")]
+/// ```
+pub mod programs {}

@@ -1,0 +1,1 @@
+../../../../../examples/examples/agent.rs

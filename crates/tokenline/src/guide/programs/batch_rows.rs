@@ -1,0 +1,1 @@
+../../../../../examples/examples/batch_rows.rs

@@ -1,0 +1,1 @@
+../../../../../examples/examples/parallel_tools.rs

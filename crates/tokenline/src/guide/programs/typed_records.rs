@@ -1,0 +1,1 @@
+../../../../../examples/examples/typed_records.rs

@@ -1,0 +1,1 @@
+../../../../../examples/examples/validate_files.rs
