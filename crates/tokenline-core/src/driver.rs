@@ -13,8 +13,8 @@ use crate::adapter::{
 };
 use crate::json::{Raw, ValueDelta};
 use crate::{
-    CompletedBy, Diagnostic, Event, LentEvent, Options, Record, RecordDecoder, Rejected, Report, ToolCall,
-    Validate, ValidateCall,
+    CompletedBy, Diagnostic, Event, LentEvent, OpenRecord, Options, Record, RecordDecoder, Rejected, Report,
+    ToolCall, Validate, ValidateCall,
 };
 pub use partials::PartialDriver;
 use rules::{HookOutcome, Rules};
@@ -190,7 +190,7 @@ impl<T> Driver<T> {
         &mut self,
         input: &[u8],
         at: &mut usize,
-        on_delta: &mut impl FnMut(ValueDelta<'_>),
+        on_delta: &mut impl FnMut(OpenRecord<ValueDelta<'_>>),
     ) -> Option<HookOutcome<T>> {
         let from = *at;
         let (event, end) = match self.end {
@@ -204,7 +204,7 @@ impl<T> Driver<T> {
         let rules = &mut self.rules;
         let mut read = |event: LentEvent<'_>, buffer: Option<&mut RejectBuffer>| match event {
             Event::Partial(partial) => {
-                on_delta(partial.value);
+                on_delta(partial);
                 HookOutcome::Nothing
             }
             event => rules.read(event, end, buffer),
@@ -240,7 +240,7 @@ impl<T> Driver<T> {
     fn step_with(
         &mut self,
         input: &[u8],
-        mut on_delta: impl FnMut(ValueDelta<'_>),
+        mut on_delta: impl FnMut(OpenRecord<ValueDelta<'_>>),
     ) -> (usize, StreamStep<Event<T>>) {
         if self.repair.as_ref().is_some_and(|repair| repair.asked.is_some()) {
             self.resume(None);

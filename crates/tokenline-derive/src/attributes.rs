@@ -1,10 +1,11 @@
 //! The attributes `serde` and `partial` of types, variants and fields.
 
-use proc_macro2::TokenStream;
-use quote::{ToTokens, quote};
+use proc_macro2::{Group, TokenStream, TokenTree};
+use quote::{ToTokens, format_ident, quote};
+use syn::ext::IdentExt as _;
 use syn::meta::ParseNestedMeta;
 use syn::punctuated::Punctuated;
-use syn::{Attribute, DeriveInput, Error, Field, Ident, LitStr, Path, Token, Variant, parenthesized};
+use syn::{Attribute, DeriveInput, Error, Field, Ident, LitStr, Path, Token, Type, Variant, parenthesized};
 
 use crate::case::Case;
 
@@ -12,6 +13,8 @@ use crate::case::Case;
 #[derive(Default)]
 pub(crate) struct Container {
     path: Option<Path>,
+    /// The name of the partial, if not that of the type and `Partial`.
+    name: Option<Ident>,
     /// More traits to derive for the partial.
     pub(crate) derives: Vec<Path>,
     pub(crate) rename_all: Option<Case>,
@@ -33,12 +36,16 @@ impl Container {
                 read.path = Some(meta.value()?.parse::<LitStr>()?.parse()?);
             } else if meta.path.is_ident("when_complete") {
                 read.when_complete = true;
+            } else if meta.path.is_ident("name") {
+                read.name = Some(meta.value()?.parse::<LitStr>()?.parse()?);
             } else if meta.path.is_ident("derive") {
                 let content;
                 parenthesized!(content in meta.input);
                 read.derives.extend(Punctuated::<Path, Token![,]>::parse_terminated(&content)?);
             } else {
-                return Err(meta.error("expected `when_complete`, `derive(..)` or `crate = \"..\"`"));
+                return Err(
+                    meta.error("expected `when_complete`, `name = \"..\"`, `derive(..)` or `crate = \"..\"`")
+                );
             }
             Ok(())
         })?;
@@ -67,6 +74,11 @@ impl Container {
         self.when_complete || self.is_opaque
     }
 
+    /// The name of the partial of this type.
+    pub(crate) fn partial_name(&self, name: &Ident) -> Ident {
+        self.name.clone().unwrap_or_else(|| format_ident!("{}Partial", name.unraw()))
+    }
+
     /// Where the trait is.
     pub(crate) fn module(&self) -> TokenStream {
         match &self.path {
@@ -87,7 +99,7 @@ impl Container {
 pub(crate) struct FieldAttributes {
     /// Its name in JSON, if not that of the field.
     rename: Option<LitStr>,
-    pub(crate) aliases: Vec<LitStr>,
+    aliases: Vec<LitStr>,
     pub(crate) is_skipped: bool,
     pub(crate) when_complete: bool,
     pub(crate) is_required: bool,
@@ -139,7 +151,22 @@ impl FieldAttributes {
         }
     }
 
-    pub(crate) fn name(&self, field: &str, rule: Option<Case>) -> String {
+    /// Of the one field of a newtype: what applies to fields with a name is refused.
+    pub(crate) fn of_newtype(field: &Field) -> syn::Result<Self> {
+        let read = Self::read(field)?;
+        if read.is_required || read.has_state || read.is_skipped {
+            let message = "the field of a newtype can only be `#[partial(when_complete)]`";
+            return Err(Error::new_spanned(field, message));
+        }
+        Ok(read)
+    }
+
+    /// The names in JSON, without repetitions.
+    pub(crate) fn names(&self, field: &str, rule: Option<Case>) -> Vec<String> {
+        distinct(self.name(field, rule), &self.aliases)
+    }
+
+    fn name(&self, field: &str, rule: Option<Case>) -> String {
         let renamed = || rule.map_or_else(|| field.to_owned(), |rule| rule.of_field(field));
         self.rename.as_ref().map_or_else(renamed, LitStr::value)
     }
@@ -149,7 +176,7 @@ impl FieldAttributes {
 #[derive(Default)]
 pub(crate) struct VariantAttributes {
     rename: Option<LitStr>,
-    pub(crate) aliases: Vec<LitStr>,
+    aliases: Vec<LitStr>,
     pub(crate) rename_all: Option<Case>,
     pub(crate) is_skipped: bool,
 }
@@ -181,10 +208,40 @@ impl VariantAttributes {
         Ok(read)
     }
 
-    pub(crate) fn name(&self, variant: &str, rule: Option<Case>) -> String {
+    /// The names in JSON, without repetitions; the first one is written.
+    pub(crate) fn names(&self, variant: &str, rule: Option<Case>) -> Vec<String> {
+        distinct(self.name(variant, rule), &self.aliases)
+    }
+
+    fn name(&self, variant: &str, rule: Option<Case>) -> String {
         let renamed = || rule.map_or_else(|| variant.to_owned(), |rule| rule.of_variant(variant));
         self.rename.as_ref().map_or_else(renamed, LitStr::value)
     }
+}
+
+fn distinct(name: String, aliases: &[LitStr]) -> Vec<String> {
+    let mut names = vec![name];
+    for alias in aliases.iter().map(LitStr::value) {
+        if !names.contains(&alias) {
+            names.push(alias);
+        }
+    }
+    names
+}
+
+/// The type with its own name in place of `Self`, which would be the partial where it is written.
+pub(crate) fn without_self(ty: &Type, name: &Ident) -> Type {
+    fn replaced(tokens: TokenStream, name: &Ident) -> TokenStream {
+        let replace = |token| match token {
+            TokenTree::Ident(ident) if ident == "Self" => TokenTree::Ident(name.clone()),
+            TokenTree::Group(group) => {
+                TokenTree::Group(Group::new(group.delimiter(), replaced(group.stream(), name)))
+            }
+            other => other,
+        };
+        tokens.into_iter().map(replace).collect()
+    }
+    syn::parse2(replaced(ty.to_token_stream(), name)).unwrap_or_else(|_| ty.clone())
 }
 
 fn for_each(

@@ -2,10 +2,11 @@
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
+use syn::ext::IdentExt as _;
 use syn::{DataEnum, DeriveInput, Error, Fields};
 
-use crate::attributes::{Container, VariantAttributes, docs};
-use crate::structs::PartialStruct;
+use crate::attributes::{Container, FieldAttributes, VariantAttributes, docs, without_self};
+use crate::structs::{PartialStruct, data_type};
 use crate::when_complete;
 
 pub(crate) fn expand(
@@ -19,7 +20,7 @@ pub(crate) fn expand(
     }
     let name = &input.ident;
     let (module, visibility, derives) = (container.module(), &input.vis, &container.derives);
-    let partial = format_ident!("{name}Partial");
+    let partial = container.partial_name(name);
 
     let (mut structs, mut definitions) = (Vec::new(), Vec::new());
     // Of variants with data, or of all where the name is a member's value: the number of a name, and what to do.
@@ -31,9 +32,9 @@ pub(crate) fn expand(
             continue;
         }
         let ident = &variant.ident;
-        let in_json = attributes.name(&ident.to_string(), container.rename_all);
-        let aliases = &attributes.aliases;
-        let pattern = quote!(#in_json #(| #aliases)*);
+        let in_json = attributes.names(&ident.unraw().to_string(), container.rename_all);
+        let pattern = quote!(#(#in_json)|*);
+        let in_json = &in_json[0];
         let docs = docs(&variant.attrs);
         let serialize = container.serializes().then(|| quote!(#[serde(rename = #in_json)]));
         let index = u32::try_from(names.len()).expect("an enum has fewer variants");
@@ -41,21 +42,25 @@ pub(crate) fn expand(
         let (data_type, apply) = match &variant.fields {
             Fields::Unit => {
                 definitions.push(quote!(#(#docs)* #serialize #ident));
+                names.push(quote!(#pattern => ::core::option::Option::Some(#index)));
                 if container.tag.is_some() {
-                    names.push(quote!(#pattern => ::core::option::Option::Some(#index)));
                     arms.push(quote!(#index => step.unit_variant(slot, #partial::#ident)));
                 } else {
+                    arms.push(quote!(#index => step.null_variant(slot, #partial::#ident)));
                     units.push(quote!(#pattern => ::core::option::Option::Some(#partial::#ident)));
                 }
                 continue;
             }
             Fields::Unnamed(fields) if fields.unnamed.len() == 1 => {
-                let inner = &fields.unnamed[0].ty;
-                (quote!(<#inner as #module::Partial>::Partial), quote!(<#inner as #module::Partial>::apply))
+                let field = &fields.unnamed[0];
+                let attributes = FieldAttributes::of_newtype(field)?;
+                let (data_type, _, apply) = data_type(&without_self(&field.ty, name), &attributes, &module);
+                (data_type, apply)
             }
             Fields::Named(fields) => {
-                let fields_name = format_ident!("{name}{ident}Partial");
+                let fields_name = format_ident!("{}{}Partial", name.unraw(), ident.unraw());
                 let definition = PartialStruct {
+                    of: name,
                     name: &fields_name,
                     intro: &format!("The fields of [`{partial}::{ident}`] while they are being written."),
                     attributes: &[],
@@ -121,6 +126,7 @@ pub(crate) fn expand(
         #(#structs)*
 
         #[doc = #intro]
+        #[allow(missing_docs, non_camel_case_types, deprecated, reason = "generated")]
         #[derive(::core::clone::Clone, ::core::fmt::Debug #(, #derives)*)]
         #serialize
         #visibility enum #partial {
@@ -128,6 +134,7 @@ pub(crate) fn expand(
         }
 
         #[automatically_derived]
+        #[allow(deprecated, reason = "generated")]
         impl #module::Partial for #name {
             type Partial = #partial;
             type Field = ::core::option::Option<#partial>;

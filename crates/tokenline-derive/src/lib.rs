@@ -47,6 +47,7 @@ fn when_complete(input: &DeriveInput, container: &Container) -> TokenStream {
     let (name, partial) = (&input.ident, container.module());
     quote! {
         #[automatically_derived]
+        #[allow(deprecated, reason = "generated")]
         impl #partial::Partial for #name {
             type Partial = Self;
             type Field = ::core::option::Option<Self>;

@@ -1,14 +1,15 @@
 //! Partials of structs, and of variants with named fields.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{quote, quote_spanned};
+use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{
     Attribute, DataStruct, DeriveInput, Fields, FieldsNamed, GenericArgument, Ident, PathArguments, Type,
     Visibility,
 };
 
-use crate::attributes::{Container, FieldAttributes, docs, too_many};
+use crate::attributes::{Container, FieldAttributes, docs, too_many, without_self};
 use crate::case::Case;
 use crate::when_complete;
 
@@ -21,9 +22,10 @@ pub(crate) fn expand(
     let module = container.module();
     match &data.fields {
         Fields::Named(fields) if !container.is_transparent => {
-            let partial = format_ident!("{name}Partial");
+            let partial = container.partial_name(name);
             let intro = format!("A [`{name}`] while it is being written: what there is of it.");
             let definition = PartialStruct {
+                of: name,
                 name: &partial,
                 intro: &intro,
                 attributes: &input.attrs,
@@ -36,6 +38,7 @@ pub(crate) fn expand(
                 #definition
 
                 #[automatically_derived]
+                #[allow(deprecated, reason = "generated")]
                 impl #module::Partial for #name {
                     type Partial = #partial;
                     type Field = ::core::option::Option<#partial>;
@@ -48,18 +51,22 @@ pub(crate) fn expand(
         }
         // A newtype is written as what it holds.
         fields if fields.len() == 1 => {
-            let inner = &fields.iter().next().expect("there is one").ty;
+            let field = fields.iter().next().expect("there is one");
+            let attributes = FieldAttributes::of_newtype(field)?;
+            let inner = &without_self(&field.ty, name);
+            let (partial, field_type, apply) = data_type(inner, &attributes, &module);
             Ok(quote! {
                 #[automatically_derived]
+                #[allow(deprecated, reason = "generated")]
                 impl #module::Partial for #name {
-                    type Partial = <#inner as #module::Partial>::Partial;
-                    type Field = <#inner as #module::Partial>::Field;
+                    type Partial = #partial;
+                    type Field = #field_type;
 
                     fn apply(
                         slot: &mut ::core::option::Option<Self::Partial>,
                         step: &mut #module::Step<'_, '_>,
                     ) {
-                        <#inner as #module::Partial>::apply(slot, step);
+                        (#apply)(slot, step);
                     }
                 }
             })
@@ -70,6 +77,8 @@ pub(crate) fn expand(
 
 /// A struct of partial fields that is to be generated.
 pub(crate) struct PartialStruct<'a> {
+    /// The type that it is the partial of.
+    pub(crate) of: &'a Ident,
     pub(crate) name: &'a Ident,
     /// The first line of its documentation.
     pub(crate) intro: &'a str,
@@ -90,15 +99,16 @@ impl PartialStruct<'_> {
             if attributes.is_skipped {
                 continue;
             }
-            let (ident, ty) = (field.ident.as_ref().expect("it is named"), &field.ty);
+            let ident = field.ident.as_ref().expect("it is named");
+            let ty = &without_self(&field.ty, self.of);
             let index = u32::try_from(names.len()).map_err(|_| too_many(ident))?;
             if attributes.is_required {
                 let bit = 1_u64.checked_shl(index).ok_or_else(|| too_many(ident))?;
                 required |= bit;
             }
-            let in_json = attributes.name(ident.to_string().trim_start_matches("r#"), self.rule);
-            let aliases = &attributes.aliases;
-            names.push(quote!(#in_json #(| #aliases)* => ::core::option::Option::Some(#index)));
+            let in_json = attributes.names(&ident.unraw().to_string(), self.rule);
+            names.push(quote!(#(#in_json)|* => ::core::option::Option::Some(#index)));
+            let in_json = &in_json[0];
 
             let (partial_type, apply) = field_type(ty, &attributes, &module);
             arms.push(quote!(#index => step.field(&mut partial.#ident, #apply)));
@@ -111,6 +121,7 @@ impl PartialStruct<'_> {
         let definition = quote! {
             #(#docs)*
             #[doc = #intro]
+            #[allow(missing_docs, non_snake_case, non_camel_case_types, deprecated, reason = "generated")]
             #[derive(
                 ::core::clone::Clone, ::core::fmt::Debug, ::core::default::Default #(, #derives)*
             )]
@@ -142,7 +153,7 @@ fn field_type(ty: &Type, attributes: &FieldAttributes, module: &TokenStream) -> 
     let span = ty.span();
     let is_whole = attributes.when_complete || attributes.read_with.is_some();
     let apply = match &attributes.read_with {
-        Some(read) => quote!(|slot, step| step.when_complete_with(slot, |value| #read(value))),
+        Some(read) => quote!(|slot, step| step.when_complete_with::<#ty, _>(slot, |value| #read(value))),
         None if attributes.when_complete => {
             quote_spanned!(span=> |slot, step| step.when_complete::<#ty>(slot))
         }
@@ -157,6 +168,28 @@ fn field_type(ty: &Type, attributes: &FieldAttributes, module: &TokenStream) -> 
         (false, false) => quote_spanned!(span=> <#ty as #module::Partial>::Field),
     };
     (partial_type, apply)
+}
+
+/// The partial of a newtype's or variant's data, its field, and the function that applies a step to its slot.
+pub(crate) fn data_type(
+    ty: &Type,
+    attributes: &FieldAttributes,
+    module: &TokenStream,
+) -> (TokenStream, TokenStream, TokenStream) {
+    let (slot, step) =
+        (quote!(slot: &mut ::core::option::Option<_>), quote!(step: &mut #module::Step<'_, '_>));
+    let whole = |apply| (quote!(#ty), quote!(::core::option::Option<#ty>), apply);
+    match &attributes.read_with {
+        Some(read) => {
+            whole(quote!(|#slot, #step| step.when_complete_with::<#ty, _>(slot, |value| #read(value))))
+        }
+        None if attributes.when_complete => whole(quote!(|#slot, #step| step.when_complete::<#ty>(slot))),
+        None => (
+            quote!(<#ty as #module::Partial>::Partial),
+            quote!(<#ty as #module::Partial>::Field),
+            quote!(<#ty as #module::Partial>::apply),
+        ),
+    }
 }
 
 /// Whether the type is written `Option<..>`.

@@ -605,3 +605,184 @@ fn every_shape_grows_as_it_is_written() {
     let end = at("[1]}}");
     assert_eq!((&end["loose"], &end["type"], &end["any"]), (&json!("L"), &json!("T"), &json!({"deep": [1]})));
 }
+
+fn partial_of<T: Partial<Partial: Serialize>>(text: &str) -> Value {
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<T>::new());
+    for end in (0..=text.len()).filter(|&end| text.is_char_boundary(end)) {
+        let _ = parser.resume(&text[..end]);
+        while let Some(delta) = parser.next_delta(&text[..end]) {
+            let (before, has_changed) =
+                (serde_json::to_value(builder.partial()).unwrap(), builder.apply(delta));
+            let after = serde_json::to_value(builder.partial()).unwrap();
+            assert!(has_changed || before == after, "a change was not told: {before} {after}");
+        }
+    }
+    let partial = without_absent(&serde_json::to_value(builder.partial()).unwrap());
+    // In one chunk all of it is on the tape before the first delta.
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<T>::new());
+    let _ = parser.resume(text);
+    while let Some(delta) = parser.next_delta(text) {
+        builder.apply(delta);
+    }
+    assert_eq!(partial, without_absent(&serde_json::to_value(builder.partial()).unwrap()));
+    partial
+}
+
+#[derive(Deserialize, Partial)]
+#[partial(derive(Serialize), name = "TaggedSoFar")]
+#[serde(tag = "type")]
+enum Tagged {
+    Map(BTreeMap<String, String>),
+    Any(Value),
+    Inner(Inner),
+    Strict(Strict),
+    r#Raw { a: Option<Box<Self>> },
+}
+
+#[derive(Deserialize, Partial)]
+#[serde(tag = "type")]
+enum Endless {
+    Boxed(Box<Self>),
+}
+
+#[derive(Deserialize, Partial)]
+#[partial(derive(Serialize))]
+enum Inner {
+    Named(String),
+    Other,
+    Hex(#[serde(deserialize_with = "hex::deserialize")] u32),
+    Whole(#[partial(when_complete)] String),
+}
+
+#[derive(Clone, Debug, Serialize, Deserialize, Partial)]
+#[partial(when_complete)]
+#[serde(deny_unknown_fields)]
+struct Strict {
+    a: u8,
+}
+
+#[test]
+fn a_tag_is_not_part_of_the_data() {
+    // It would be its own data, again and again.
+    let text = r#"{"a":1,"type":"Boxed"}"#;
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Endless>::new());
+    let _ = parser.resume(text);
+    while let Some(delta) = parser.next_delta(text) {
+        builder.apply(delta);
+    }
+    assert!(builder.partial().is_none());
+    for text in [r#"{"type":"Map","a":"b"}"#, r#"{"a":"b","type":"Map"}"#] {
+        assert_eq!(partial_of::<Tagged>(text), json!({"type": "Map", "a": "b"}));
+    }
+    assert_eq!(partial_of::<Tagged>(r#"{"a":[1],"type":"Any"}"#), json!({"type": "Any", "a": [1]}));
+    assert_eq!(
+        partial_of::<Tagged>(r#"{"Named":"abc","type":"Inner"}"#),
+        json!({"type": "Inner", "Named": "abc"})
+    );
+    assert_eq!(partial_of::<Tagged>(r#"{"a":1,"type":"Strict"}"#), json!({"type": "Strict", "a": 1}));
+    assert_eq!(partial_of::<Inner>(r#"{"Other":null}"#), json!("Other"));
+    assert_eq!(partial_of::<Inner>(r#"{"Hex":"1f"}"#), json!({"Hex": 31}));
+    assert_eq!(partial_of::<Inner>(r#"{"Whole":"1f"#), Value::Null);
+    // What a repeated name takes away is told.
+    assert_eq!(partial_of::<Step>(r#"{"minutes":1,"minutes":"x"}"#), json!({}));
+}
+
+#[test]
+fn nested_objects_whose_tags_come_last_take_linear_time() {
+    let depth = 100;
+    let mut text = format!("{}{{\"k\":[{}],", "{\"a\":".repeat(depth), "0,".repeat(50_000) + "0");
+    text += &format!("\"type\":\"Raw\"}}{}", ",\"type\":\"Raw\"}".repeat(depth));
+    let (mut parser, mut builder) = (Parser::new(), PartialBuilder::<Tagged>::new());
+    for end in (0..text.len()).step_by(64 * 1024).chain([text.len()]) {
+        let _ = parser.resume(&text[..end]);
+        while let Some(delta) = parser.next_delta(&text[..end]) {
+            builder.apply(delta);
+        }
+    }
+    let mut value = &serde_json::to_value(builder.partial()).unwrap();
+    for _ in 0..depth {
+        value = &value["a"];
+    }
+    assert_eq!(value["type"], "Raw");
+}
+
+macro_rules! with_many_fields {
+    ($($field:ident)*) => {
+        #[derive(Deserialize, Partial)]
+        #[partial(derive(Serialize))]
+        struct Many {
+            #[partial(required)]
+            id: String,
+            $($field: Option<u8>,)*
+        }
+    };
+}
+
+with_many_fields! {
+    a0 a1 a2 a3 a4 a5 a6 a7 a8 a9 b0 b1 b2 b3 b4 b5 b6 b7 b8 b9 c0 c1 c2 c3 c4 c5 c6 c7 c8 c9 d0 d1 d2 d3 d4 d5 d6 d7
+    d8 d9 e0 e1 e2 e3 e4 e5 e6 e7 e8 e9 f0 f1 f2 f3 f4 f5 f6 f7 f8 f9 g0 g1 g2 g3 g4 g5 g6 g7 g8 g9
+}
+
+#[test]
+fn a_struct_has_as_many_fields_as_it_likes() {
+    assert_eq!(partial_of::<Many>(r#"{"a0":1,"g9":1}"#), Value::Null);
+    assert_eq!(partial_of::<Many>(r#"{"a0":1,"g9":2,"id":"x"}"#), json!({"a0": 1, "g9": 2, "id": "x"}));
+}
+
+#[derive(Deserialize, Partial)]
+#[partial(derive(Serialize))]
+struct Listed {
+    #[partial(required)]
+    tags: Vec<String>,
+}
+
+#[test]
+fn a_string_is_no_list() {
+    assert_eq!(partial_of::<Listed>(r#"{"tags":"abc"}"#), Value::Null);
+}
+
+#[tokio::test]
+async fn prose_that_began_like_a_record_is_discarded() {
+    let chunks = ["Write {", "id} in the URL.\n{\"text\":\"a", "b\"}\n"];
+    let body = futures_util::stream::iter(chunks.map(Ok::<_, std::io::Error>));
+    let mut partials = tokenline::JsonlStreamParser::<_, BTreeMap<String, String>>::new(body).partials();
+    let mut seen = Vec::new();
+    while let Some(event) = partials.next().await {
+        seen.push(match event.unwrap() {
+            tokenline::PartialEvent::Growing(partial) => format!("{partial:?}"),
+            tokenline::PartialEvent::Complete(record) => format!("complete {:?}", record.value),
+            tokenline::PartialEvent::Rejected(diagnostic) => diagnostic.code.to_string(),
+            tokenline::PartialEvent::Discarded => "discarded".to_owned(),
+        });
+    }
+    assert_eq!(seen, ["{}", "discarded", "{\"text\": \"a\"}", "complete {\"text\": \"ab\"}"]);
+    assert!(partials.partial().is_none());
+}
+
+#[cfg(feature = "llm")]
+#[tokio::test]
+async fn the_settings_of_a_response_apply_to_its_partials() {
+    use tokenline::{PartialEvent, Provider, ResponseParser, ResponseStream};
+
+    let event = |content: &str| {
+        let content = json!(content);
+        format!("data: {{\"choices\":[{{\"delta\":{{\"content\":{content}}}}}]}}\n\n")
+    };
+    let text =
+        ["{\"rows\":[{\"text\":\"a", "b\"},{\"text\":1},{\"te", "xt\":\"c\"},{\"text\":\"d\"}]}"].map(event);
+    let body = futures_util::stream::iter(text.map(Ok::<_, std::io::Error>));
+    let options = Options::lenient().items("/rows").unwrap();
+    let parser = ResponseParser::<tokenline::json::Raw>::new(Provider::OpenAiChat, options)
+        .with_max_records(2)
+        .with_repair(|rejected| Some(rejected.text.replace('1', "\"one\"")));
+    let mut partials = ResponseStream::new(body, parser).partials::<BTreeMap<String, String>>();
+    let mut seen = Vec::new();
+    while let Some(event) = partials.next().await {
+        seen.push(match event.unwrap() {
+            PartialEvent::Growing(partial) => format!("{partial:?}"),
+            PartialEvent::Complete(record) => format!("complete {:?}", record.value),
+            other => format!("{other:?}"),
+        });
+    }
+    assert_eq!(seen, ["{\"text\": \"a\"}", "complete {\"text\": \"ab\"}", "complete {\"text\": \"one\"}"]);
+}

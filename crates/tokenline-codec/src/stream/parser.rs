@@ -213,6 +213,7 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T> JsonlStreamParser<S, T> {
     ///         PartialEvent::Growing(partial) => seen.push(partial["rivers"].join(" ")),
     ///         PartialEvent::Complete(record) => seen.push(record.value["rivers"].join(" and ")),
     ///         PartialEvent::Rejected(diagnostic) => println!("{diagnostic}"),
+    ///         PartialEvent::Discarded => {} // it was prose
     ///     }
     /// }
     /// assert_eq!(seen, ["Po Rh", "Po and Rhine"]);

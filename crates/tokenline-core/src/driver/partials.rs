@@ -1,6 +1,7 @@
 //! The driver that also yields how the open record grows, in its own type.
 
 use std::fmt;
+use std::mem;
 
 use serde::de::DeserializeOwned;
 
@@ -16,7 +17,11 @@ use crate::{Event, Validate};
 pub struct PartialDriver<T: Partial> {
     driver: Driver<T>,
     open: PartialBuilder<T>,
+    /// The start of the record that `open` is of.
+    start: Option<u64>,
     has_changed: bool,
+    /// The start of the record whose partial was yielded, until it is known what became of it.
+    shown: Option<u64>,
 }
 
 impl<T: Partial + DeserializeOwned> PartialDriver<T> {
@@ -24,7 +29,8 @@ impl<T: Partial + DeserializeOwned> PartialDriver<T> {
     #[must_use]
     pub fn new(mut driver: Driver<T>) -> Self {
         driver.options = driver.options.partials(true);
-        Self { driver: driver.restarted(), open: PartialBuilder::new(), has_changed: false }
+        let driver = driver.restarted();
+        Self { driver, open: PartialBuilder::new(), start: None, has_changed: false, shown: None }
     }
 
     /// Holds each complete record against a validator; see [`Driver::with_validator`].
@@ -37,6 +43,11 @@ impl<T: Partial + DeserializeOwned> PartialDriver<T> {
     #[must_use]
     pub fn partial(&self) -> Option<&T::Partial> {
         self.open.partial()
+    }
+
+    fn forget(&mut self) {
+        self.open.take();
+        (self.start, self.has_changed) = (None, false);
     }
 
     /// The driver under it.
@@ -57,24 +68,36 @@ impl<T: Partial + DeserializeOwned> StreamMachine for PartialDriver<T> {
     fn step(&mut self, input: &[u8]) -> (usize, StreamStep<Self::Event>) {
         let mut at = 0;
         loop {
-            let (open, has_changed) = (&mut self.open, &mut self.has_changed);
-            let (consumed, step) =
-                self.driver.step_with(&input[at..], |delta| *has_changed |= open.apply(delta));
+            let Self { open, start, has_changed, .. } = self;
+            let (consumed, step) = self.driver.step_with(&input[at..], |delta| {
+                *start = Some(delta.start);
+                *has_changed |= open.apply(delta.value);
+            });
             at += consumed;
             let event = match step {
                 StreamStep::Event(Event::Record(record)) => PartialEvent::Complete(record),
                 StreamStep::Event(Event::Rejected(diagnostic)) => PartialEvent::Rejected(diagnostic),
                 StreamStep::Event(_) => continue,
                 StreamStep::Repair(rejected) => return (at, StreamStep::Repair(rejected)),
-                StreamStep::NeedInput if self.has_changed && self.open.partial().is_some() => {
-                    self.has_changed = false;
-                    return (at, StreamStep::Event(PartialEvent::Growing(())));
+                StreamStep::NeedInput | StreamStep::Done => {
+                    // What looked like a record may have turned out to be prose.
+                    if self.start.is_some() && self.driver.decoder.open_value() != self.start {
+                        self.forget();
+                    }
+                    if self.shown.is_some() && self.shown != self.start {
+                        self.shown = None;
+                        return (at, StreamStep::Event(PartialEvent::Discarded));
+                    }
+                    let is_over = matches!(step, StreamStep::Done);
+                    if !is_over && mem::take(&mut self.has_changed) && self.open.partial().is_some() {
+                        self.shown = self.start;
+                        return (at, StreamStep::Event(PartialEvent::Growing(())));
+                    }
+                    return (at, if is_over { StreamStep::Done } else { StreamStep::NeedInput });
                 }
-                StreamStep::NeedInput => return (at, StreamStep::NeedInput),
-                StreamStep::Done => return (at, StreamStep::Done),
             };
-            self.open.take();
-            self.has_changed = false;
+            self.forget();
+            self.shown = None;
             return (at, StreamStep::Event(event));
         }
     }
@@ -89,7 +112,7 @@ impl<T: Partial + DeserializeOwned> StreamMachine for PartialDriver<T> {
 
     fn count_as<'a>(&self, event: &'a Self::Event) -> CountAs<'a> {
         match event {
-            PartialEvent::Growing(()) => CountAs::Other,
+            PartialEvent::Growing(()) | PartialEvent::Discarded => CountAs::Other,
             PartialEvent::Complete(record) => CountAs::Record(record.recovered),
             PartialEvent::Rejected(diagnostic) => CountAs::Diagnostic(diagnostic),
         }

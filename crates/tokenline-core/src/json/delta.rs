@@ -123,10 +123,21 @@ impl<'a> ValueDelta<'a> {
         self.cursor.completed(self.tape, self.document)
     }
 
-    /// The text of the container that is open at `depth`, up to the end of this value, which is complete.
-    pub(crate) fn text_since(&self, depth: usize) -> Option<&'a str> {
-        let start = self.cursor.container_start(self.tape, depth)?;
-        self.document.get(start..self.value()?.range().end)
+    /// The container that this delta opens, if all of it has been parsed.
+    pub(crate) fn opened(&self) -> Option<Value<'a>> {
+        self.cursor.opened(self.tape, self.document)
+    }
+
+    /// Goes once more through the container that is open at `depth`, up to this delta, which completes a value. The
+    /// container is the root of the deltas.
+    pub(crate) fn repeat_since(&self, depth: usize, mut apply: impl FnMut(ValueDelta<'_>)) {
+        let Some(mut cursor) = self.cursor.restarted_at(depth) else { return };
+        while cursor.advance(self.tape, self.document, None, &mut 0) {
+            apply(cursor.last(self.tape, self.document));
+            if cursor.has_caught_up_with(self.cursor) {
+                break;
+            }
+        }
     }
 
     /// The keys from the root to the value, whose own [`key`](Self::key) is last.

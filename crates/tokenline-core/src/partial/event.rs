@@ -11,8 +11,10 @@ pub enum PartialEvent<P, T> {
     Growing(P),
     /// The record is complete. If a `Growing` came before, it was of this record.
     Complete(Record<T>),
-    /// Something was not delivered, and why. If a `Growing` came before, discard it.
+    /// Something was not delivered, and why. If a `Growing` came before, it was of this.
     Rejected(Diagnostic),
+    /// What a `Growing` before was of has turned out to be no record, but prose.
+    Discarded,
 }
 
 impl<P, T> PartialEvent<P, T> {
@@ -22,6 +24,7 @@ impl<P, T> PartialEvent<P, T> {
             Self::Growing(partial) => PartialEvent::Growing(f(partial)),
             Self::Complete(record) => PartialEvent::Complete(record),
             Self::Rejected(diagnostic) => PartialEvent::Rejected(diagnostic),
+            Self::Discarded => PartialEvent::Discarded,
         }
     }
 }

@@ -35,6 +35,7 @@ pub use step::Step;
 ///   `Option<T>` becomes `Option<T::Partial>` too, and a list stays a list, which is empty until it begins.
 /// - An enum without data is its own partial. An enum with data gets an enum such as `ShapePartial`, whose variants
 ///   hold partials; a variant with named fields gets a struct such as `ShapeCirclePartial`.
+/// - A newtype has the partial of what it holds.
 /// - An untagged or adjacently tagged enum, a tuple struct with several fields, and a type with `serde(from)` appear
 ///   once they are complete.
 ///
@@ -42,7 +43,7 @@ pub use step::Step;
 ///
 /// | attribute of a field | meaning |
 /// |---|---|
-/// | `#[partial(when_complete)]` | The field appears once its value is complete. Its type only has to implement `DeserializeOwned`. |
+/// | `#[partial(when_complete)]` | The field appears once its value is complete. Its type needs no `Partial`, only `DeserializeOwned`, `Clone`, `Debug`, `Send` and `Sync`. |
 /// | `#[partial(required)]` | Without this field there is no partial of its struct: a list has no such element, and no snapshot is yielded. |
 /// | `#[partial(state)]` | The field is a [`FieldState`]: pending, growing or complete. |
 /// | `#[partial(skip)]` | The partial has no such field. |
@@ -51,6 +52,7 @@ pub use step::Step;
 /// |---|---|
 /// | `#[partial(when_complete)]` | The type is its own partial, and appears once it is complete. |
 /// | `#[partial(derive(PartialEq, Serialize))]` | More traits to derive for the partial. It always has `Clone` and `Debug`, and a struct `Default`. |
+/// | `#[partial(name = "..")]` | The name of the partial. |
 /// | `#[partial(crate = "path")]` | Where this crate is found, if not at `::tokenline`. |
 ///
 /// # By hand

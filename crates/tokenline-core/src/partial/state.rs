@@ -55,6 +55,9 @@ impl<P: Serialize> Serialize for FieldState<P> {
 
 /// A field of a partial struct: `Option`, a list or map, or [`FieldState`].
 pub trait PartialField<P>: Default {
+    /// Whether the field tells that its value is complete.
+    const HAS_STATE: bool = false;
+
     /// Takes the value out, to change it.
     fn take(&mut self) -> Option<P>;
 
@@ -84,6 +87,8 @@ impl<P> PartialField<Option<P>> for Option<P> {
 }
 
 impl<P> PartialField<P> for FieldState<P> {
+    const HAS_STATE: bool = true;
+
     fn take(&mut self) -> Option<P> {
         match mem::take(self) {
             Self::Pending => None,

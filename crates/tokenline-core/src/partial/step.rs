@@ -4,9 +4,10 @@ use std::any::Any;
 use std::mem;
 
 use serde::de::DeserializeOwned;
+use serde::de::value::MapDeserializer;
 
 use super::PartialField;
-use crate::json::{Change, Key, Kind, Parser, Value, ValueDelta};
+use crate::json::{Change, DeserializeError, Key, Kind, Value, ValueDelta};
 
 /// A delta on its way from the root of a record to the value that it changes.
 ///
@@ -34,8 +35,8 @@ pub(super) struct Frame {
     hidden: Option<Box<dyn Any + Send + Sync>>,
     /// The name of a map's open entry.
     name: String,
-    /// The variants of the tagged enums that the object is read as, outermost first.
-    variants: Vec<u32>,
+    /// The variants of the tagged enums that the object is read as, outermost first, each with its tag.
+    variants: Vec<(u32, &'static str)>,
 }
 
 const IGNORED: u32 = u32::MAX;
@@ -79,7 +80,15 @@ impl<'s, 'a> Step<'s, 'a> {
 
     /// Reads a type that appears once it is complete. What does not fit the type does not appear.
     pub fn when_complete<T: DeserializeOwned>(&mut self, slot: &mut Option<T>) {
-        self.when_complete_with(slot, T::deserialize);
+        let Some(value) = self.value() else { return };
+        let Some(members) = value.as_object().filter(|_| self.tags > 0) else {
+            return self.when_complete_with(slot, T::deserialize);
+        };
+        // The data of a variant does not contain the tag.
+        let members = members.iter().filter(|(name, _)| !self.is_tag(name));
+        let members: Vec<_> = members.map(|(name, value)| (name.to_string(), value)).collect();
+        let read = |_| T::deserialize(MapDeserializer::<_, DeserializeError>::new(members.into_iter()));
+        self.when_complete_with(slot, read);
     }
 
     /// Like [`when_complete`](Self::when_complete), with a function in place of the type's `Deserialize`.
@@ -146,7 +155,7 @@ impl<'s, 'a> Step<'s, 'a> {
             (self.inside(|step| apply(&mut partial, child, step)), self.has_changed);
         let frame = &mut self.frames[self.depth];
         if is_there {
-            frame.missing &= !(1 << child);
+            frame.missing &= !1_u64.checked_shl(child).unwrap_or(0);
         }
         if frame.missing == 0 {
             *slot = Some(*partial);
@@ -164,26 +173,32 @@ impl<'s, 'a> Step<'s, 'a> {
         field: &mut F,
         apply: impl FnOnce(&mut Option<P>, &mut Self),
     ) -> bool {
-        let mut slot = field.take().filter(|_| !self.begins());
+        let before = field.take();
+        let was_there = before.is_some();
+        let mut slot = before.filter(|_| !self.begins());
         apply(&mut slot, self);
         let is_there = slot.is_some();
         let is_complete = matches!(self.change(), Some(Change::Set(_) | Change::Close));
-        // The state may be all that changes.
-        self.has_changed |= is_complete && is_there;
+        // A repeated name may take a value away. Where there is a state, it may be all that changes.
+        self.has_changed |= (was_there && !is_there) || (F::HAS_STATE && is_complete && is_there);
         field.put(slot, is_complete);
         is_there
     }
 
     /// Reads a list. `apply` applies the step to an element.
     pub fn list<P>(&mut self, slot: &mut Option<Vec<P>>, apply: impl FnOnce(&mut Option<P>, &mut Self)) {
+        // A list that is a field is there, empty, also where the value is no list.
         if let Some(change) = self.change() {
-            if matches!(change, Change::Open(Kind::Array)) {
-                *slot = Some(Vec::new());
-                self.has_changed = true;
+            match change {
+                Change::Open(Kind::Array) => {
+                    *slot = Some(Vec::new());
+                    self.has_changed = true;
+                }
+                Change::Close if self.value().is_some_and(|value| value.kind() == Kind::Array) => {}
+                _ => *slot = None,
             }
             return;
         }
-        // A list that is a field is there, empty, also where the value is no list.
         let (Some(list), Some(Kind::Array)) = (slot.as_mut(), self.frames[self.depth].kind) else {
             *slot = None;
             return;
@@ -211,8 +226,9 @@ impl<'s, 'a> Step<'s, 'a> {
         }
         let Some(map) = slot else { return };
         if let (true, Some(Key::Name(name))) = (self.child_begins(), self.delta.key) {
+            let is_tag = self.is_tag(name);
             let frame = &mut self.frames[self.depth];
-            frame.child = 0;
+            frame.child = if is_tag { IGNORED } else { 0 };
             frame.hidden = None;
             frame.name.clear();
             frame.name.push_str(name);
@@ -226,12 +242,14 @@ impl<'s, 'a> Step<'s, 'a> {
         if name.len() <= MAX_NAME_BYTES {
             let begins = self.child_begins();
             entry(map, &name, &mut |value| {
+                let was_there = value.is_some();
                 if begins {
                     *value = None;
                 }
                 if let Some(apply) = apply.take() {
                     self.inside(|step| apply(value, step));
                 }
+                self.has_changed |= was_there && value.is_none();
             });
         } else {
             let has_changed = self.has_changed;
@@ -283,33 +301,65 @@ impl<'s, 'a> Step<'s, 'a> {
     /// Reads an enum that is written as an object with the variant's name in the member `tag`.
     ///
     /// `index_of` returns the number of the variant with this name, and `apply` applies a step to the variant with
-    /// this number: it sees all of the object, also what came before the tag.
+    /// this number: it sees all of the object but the tag, also what came before the tag.
     #[doc(hidden)]
     pub fn internally_tagged<P>(
         &mut self,
         slot: &mut Option<P>,
-        tag: &str,
+        tag: &'static str,
         index_of: impl FnOnce(&str) -> Option<u32>,
         mut apply: impl FnMut(&mut Option<P>, u32, &mut Step<'_, '_>),
     ) {
-        if self.change().is_some() && self.value().is_none_or(|value| value.kind() != Kind::Object) {
-            return;
-        }
         let tags = self.tags;
+        // The tag of an enum around this one is not part of its data.
+        let is_taken = self.is_tag(tag);
+        match self.change() {
+            Some(Change::Open(Kind::Object)) if !is_taken => {
+                // What has been parsed as a whole need not be gone through again when the tag comes.
+                let name = self.delta.opened().and_then(|object| object.get(tag)?.as_str());
+                let Some(variant) = name.and_then(|name| index_of(&name)) else { return };
+                self.frames[self.depth].variants.push((variant, tag));
+                self.tags += 1;
+                apply(slot, variant, self);
+                self.tags = tags;
+                return;
+            }
+            Some(Change::Close) if self.value().is_some_and(|value| value.kind() == Kind::Object) => {}
+            Some(_) => return,
+            None => {}
+        }
         let Some(frame) = self.frames.get_mut(self.depth) else { return };
-        if let Some(&variant) = frame.variants.get(tags) {
+        if let Some(&(variant, _)) = frame.variants.get(tags) {
             self.tags += 1;
             apply(slot, variant, self);
             self.tags = tags;
             return;
         }
-        if self.delta.depth != self.depth + 1 || self.delta.key != Some(Key::Name(tag)) {
+        if is_taken || self.delta.depth != self.depth + 1 || self.delta.key != Some(Key::Name(tag)) {
             return;
         }
-        let variant = self.delta.value().and_then(Value::as_str).and_then(|name| index_of(&name));
-        if let (Some(variant), Some(text)) = (variant, self.delta.text_since(self.depth)) {
-            frame.variants.push(variant);
-            self.replay(text, |step| apply(slot, variant, step));
+        let Some(variant) = self.delta.value().and_then(Value::as_str).and_then(|name| index_of(&name))
+        else {
+            return;
+        };
+        // Go through the object once more, for the variant.
+        let mut taken = frame.variants.clone();
+        taken.push((variant, tag));
+        let (mut frames, mut has_changed) = (Vec::new(), false);
+        self.delta.repeat_since(self.depth, |delta| {
+            let mut step = Step::new(delta, &mut frames);
+            if delta.depth == 0 && matches!(delta.change, Change::Open(_)) {
+                step.frames[0].variants.clone_from(&taken);
+            }
+            step.tags = tags + 1;
+            apply(slot, variant, &mut step);
+            has_changed |= step.has_changed;
+        });
+        self.has_changed |= has_changed;
+        // What is known of the object itself; the values inside it are complete.
+        if let Some(first) = frames.into_iter().next() {
+            let frame = &mut self.frames[self.depth];
+            (frame.missing, frame.hidden, frame.variants) = (first.missing, first.hidden, first.variants);
         }
     }
 
@@ -336,22 +386,19 @@ impl<'s, 'a> Step<'s, 'a> {
         }
     }
 
-    /// Goes through the open object, whose text so far this is, once more.
-    fn replay(&mut self, text: &str, mut apply: impl FnMut(&mut Step<'_, '_>)) {
-        let mut frames = Vec::new();
-        let mut parser = Parser::new();
-        let _ = parser.resume(text);
-        while let Some(delta) = parser.next_delta(text) {
-            let mut step = Step::new(delta, &mut frames);
-            apply(&mut step);
-            self.has_changed |= step.has_changed;
+    /// Sets a variant without data, where its data is `null`.
+    #[doc(hidden)]
+    pub fn null_variant<P>(&mut self, slot: &mut Option<P>, variant: P) {
+        if self.value().is_some_and(Value::is_null) {
+            *slot = Some(variant);
+            self.has_changed = true;
         }
-        // What has been read of the object itself; the values inside it are complete.
-        if let Some(first) = frames.into_iter().next() {
-            let frame = &mut self.frames[self.depth];
-            (frame.missing, frame.hidden) = (first.missing, first.hidden);
-            frame.variants.extend(first.variants);
-        }
+    }
+
+    /// Whether a member of this object is the tag of an enum that the object is read as.
+    fn is_tag(&self, name: &str) -> bool {
+        let frame = self.frames.get(self.depth).filter(|_| self.tags > 0);
+        frame.is_some_and(|frame| frame.variants.iter().take(self.tags).any(|(_, tag)| *tag == name))
     }
 
     /// Whether the step begins a member or element of this container.
@@ -366,6 +413,10 @@ impl<'s, 'a> Step<'s, 'a> {
         let begins = self.child_begins();
         if begins {
             let index = match self.delta.key {
+                Some(Key::Name(name)) if self.is_tag(name) => {
+                    self.frames[self.depth].child = IGNORED;
+                    return false;
+                }
                 Some(Key::Name(name)) => index_of(name),
                 _ => None,
             };

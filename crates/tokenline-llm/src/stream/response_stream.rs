@@ -150,7 +150,8 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
         TextPieces::new(self)
     }
 
-    /// The records of the first choice's text in the type `U` while they grow, and when they are complete.
+    /// The records of the first choice's text in the type `U` while they grow, and when they are complete. The parser's
+    /// options, quotas, validator and repair hook apply.
     ///
     /// ```
     /// use std::collections::BTreeMap;
@@ -176,8 +177,22 @@ impl<S: TryStream<Ok: AsRef<[u8]>>, T: DeserializeOwned> ResponseStream<S, T> {
     /// # Ok(())
     /// # }
     /// ```
-    pub fn partials<U: Partial + DeserializeOwned>(self) -> Partials<TextPieces<S, T>, U> {
-        JsonlStreamParser::new(self.text()).partials()
+    pub fn partials<U: Partial + DeserializeOwned>(mut self) -> Partials<TextPieces<S, T>, U> {
+        let settings = self.pump.machine_mut().take_text_settings();
+        let mut parser = JsonlStreamParser::<_, U>::new(self.text()).with_options(settings.options);
+        if let Some(max_records) = settings.quota.max_records {
+            parser = parser.with_max_records(max_records);
+        }
+        if let Some(rejects) = settings.quota.error_budget {
+            parser = parser.with_error_budget(rejects);
+        }
+        if let Some(validator) = settings.validator {
+            parser = parser.with_validator(validator);
+        }
+        if let Some(repair) = settings.repair {
+            parser = parser.with_repair(repair);
+        }
+        parser.partials()
     }
 
     /// Drops the source, which closes the connection. The stream still yields what was complete, then ends; the

@@ -171,9 +171,25 @@ impl Cursor {
         }
     }
 
-    /// The offset of the container that is open at this depth.
-    pub(super) fn container_start(&self, tape: &Tape, depth: usize) -> Option<usize> {
-        self.open.get(depth).map(|container| tape.node(container.node).start as usize)
+    /// The container that the last delta opened, if the tape already has all of it.
+    pub(super) fn opened<'a>(&self, tape: &'a Tape, document: &'a str) -> Option<Value<'a>> {
+        let container = self.open.last().filter(|_| matches!(self.last, Last::Open(_)))?;
+        let is_complete = self.open.len() == self.depth + 1 && is_closed(tape, container.node);
+        is_complete.then(|| Value::new(tape, document, container.node))
+    }
+
+    /// A cursor at the container that is open at this depth.
+    pub(super) fn restarted_at(&self, depth: usize) -> Option<Self> {
+        let container = self.open.get(depth)?;
+        Some(Self { next: container.node, ..Self::default() })
+    }
+
+    /// Whether both have handed out the same value last, and completed it.
+    pub(super) fn has_caught_up_with(&self, other: &Self) -> bool {
+        match (self.last, other.last) {
+            (Last::Set(own), Last::Set(its)) | (Last::Close(own), Last::Close(its)) => own == its,
+            _ => false,
+        }
     }
 
     /// The slots from the root to the last delta's value, both included.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tokenline_core::adapter::{QuotaUnit, SourceEnd, StopAfter, Tally};
+use tokenline_core::adapter::{QuotaUnit, RepairHook, SourceEnd, StopAfter, Tally};
 use tokenline_core::{Options, Rejected, TooManyRejected, Validate, ValidateCall};
 
 use super::{ResponseParser, Stage};
@@ -252,6 +252,17 @@ impl<T> ResponseParser<T> {
         self.state.out.text_as = text_as;
     }
 
+    /// Takes out what applies to the records of the text, for another parser of the text.
+    pub(crate) fn take_text_settings(&mut self) -> TextSettings {
+        let out = &mut self.state.out;
+        TextSettings {
+            options: self.state.options.clone(),
+            quota: self.tally.quota(),
+            validator: out.validator.take(),
+            repair: out.repair.take(),
+        }
+    }
+
     /// Emits the text only, each text of a choice starting on a new line.
     pub(crate) fn set_text_only(&mut self) {
         let EventQueue { text_as, wants_text, joins_texts, .. } = &mut self.state.out;
@@ -259,4 +270,12 @@ impl<T> ResponseParser<T> {
         // Text has no quota.
         self.set_quota(|quota| quota.max_records = None);
     }
+}
+
+/// What applies to the records of a text.
+pub(crate) struct TextSettings {
+    pub(crate) options: Options,
+    pub(crate) quota: StopAfter,
+    pub(crate) validator: Option<Box<dyn Validate + Send + Sync>>,
+    pub(crate) repair: Option<RepairHook>,
 }
