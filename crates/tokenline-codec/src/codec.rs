@@ -18,9 +18,14 @@ use tokio_util::codec::{Decoder, Encoder};
 /// Yields an [`Event`] for each record, and for each other line. `Err` comes from the reader, or means that
 /// the [error budget](Self::with_error_budget) is exceeded. An invalid line is not an `Err`, because
 /// `FramedRead` ends at an `Err` and withholds what it has buffered. Lines are those of
-/// [`LinesCodec`](tokio_util::codec::LinesCodec): they end at LF, and one CR before it is stripped. But a
-/// byte order mark at the start is dropped, blank lines yield nothing, and a line with invalid UTF-8 or
-/// beyond the limit is an event instead of an error.
+/// [`LinesCodec`](tokio_util::codec::LinesCodec): they end at LF, and one CR before it is stripped. It differs in
+/// this:
+///
+/// | | here | `LinesCodec` |
+/// |---|---|---|
+/// | a byte order mark at the start | dropped | kept |
+/// | a blank line | nothing | an empty line |
+/// | invalid UTF-8, or a line beyond the limit | an event | an error |
 ///
 /// Each call consumes the complete buffer; the codec keeps the bytes of an open record, up to
 /// [`Limits::line_bytes`](tokenline_core::Limits::line_bytes). After the end it ignores further bytes until

@@ -20,7 +20,7 @@ pub struct ValidationReport {
     pub non_empty_lines: u64,
     /// Valid conversations with a unique id.
     pub valid_conversation_count: u64,
-    /// All other lines that are not blank.
+    /// Non-blank lines that are not valid.
     pub invalid_line_count: u64,
     /// Unique ids of valid conversations.
     pub unique_conversation_id_count: u64,
@@ -88,7 +88,7 @@ pub struct RecordReport {
     pub non_empty_lines: u64,
     /// Objects that match the schema.
     pub valid_line_count: u64,
-    /// All other lines that are not blank.
+    /// Non-blank lines that are not valid.
     pub invalid_line_count: u64,
     /// All errors, including dropped ones.
     pub error_count: u64,

@@ -101,7 +101,7 @@ pub(crate) fn expand(
         }
     };
     let apply = quote! {
-        |slot: &mut ::core::option::Option<#partial>, index, step: &mut #module::Step<'_, '_>| match index {
+        |slot: &mut ::core::option::Option<#partial>, index, step: &mut #module::PartialStep<'_, '_>| match index {
             #(#arms,)*
             _ => {}
         }
@@ -139,7 +139,7 @@ pub(crate) fn expand(
             type Partial = #partial;
             type Field = ::core::option::Option<#partial>;
 
-            fn apply(slot: &mut ::core::option::Option<#partial>, step: &mut #module::Step<'_, '_>) {
+            fn apply(slot: &mut ::core::option::Option<#partial>, step: &mut #module::PartialStep<'_, '_>) {
                 #read;
             }
         }

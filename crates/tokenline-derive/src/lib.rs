@@ -52,7 +52,7 @@ fn when_complete(input: &DeriveInput, container: &Container) -> TokenStream {
             type Partial = Self;
             type Field = ::core::option::Option<Self>;
 
-            fn apply(slot: &mut ::core::option::Option<Self>, step: &mut #partial::Step<'_, '_>) {
+            fn apply(slot: &mut ::core::option::Option<Self>, step: &mut #partial::PartialStep<'_, '_>) {
                 step.when_complete(slot);
             }
         }

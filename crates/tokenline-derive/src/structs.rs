@@ -43,7 +43,7 @@ pub(crate) fn expand(
                     type Partial = #partial;
                     type Field = ::core::option::Option<#partial>;
 
-                    fn apply(slot: &mut ::core::option::Option<#partial>, step: &mut #module::Step<'_, '_>) {
+                    fn apply(slot: &mut ::core::option::Option<#partial>, step: &mut #module::PartialStep<'_, '_>) {
                         #apply
                     }
                 }
@@ -64,7 +64,7 @@ pub(crate) fn expand(
 
                     fn apply(
                         slot: &mut ::core::option::Option<Self::Partial>,
-                        step: &mut #module::Step<'_, '_>,
+                        step: &mut #module::PartialStep<'_, '_>,
                     ) {
                         (#apply)(slot, step);
                     }
@@ -177,7 +177,7 @@ pub(crate) fn data_type(
     module: &TokenStream,
 ) -> (TokenStream, TokenStream, TokenStream) {
     let (slot, step) =
-        (quote!(slot: &mut ::core::option::Option<_>), quote!(step: &mut #module::Step<'_, '_>));
+        (quote!(slot: &mut ::core::option::Option<_>), quote!(step: &mut #module::PartialStep<'_, '_>));
     let whole = |apply| (quote!(#ty), quote!(::core::option::Option<#ty>), apply);
     match &attributes.read_with {
         Some(read) => {

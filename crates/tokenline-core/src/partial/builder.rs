@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::step::Frame;
-use super::{Partial, Step};
+use super::{Partial, PartialStep};
 use crate::json::ValueDelta;
 
 /// Builds the [partial](Partial) of the open record from its deltas.
@@ -48,7 +48,7 @@ impl<T: Partial> PartialBuilder<T> {
             // The rest of a record whose partial was taken out.
             return false;
         }
-        let mut step = Step::new(delta, &mut self.frames);
+        let mut step = PartialStep::new(delta, &mut self.frames);
         if step.begins() {
             self.root = None;
         }

@@ -25,7 +25,7 @@ mod types;
 pub use builder::PartialBuilder;
 pub use event::PartialEvent;
 pub use state::{FieldState, PartialField};
-pub use step::Step;
+pub use step::PartialStep;
 
 /// A type that can be read while its JSON is still being written.
 ///
@@ -60,7 +60,7 @@ pub use step::Step;
 /// A foreign type in your own wrapper appears once it is complete with one line:
 ///
 /// ```
-/// use tokenline_core::partial::{Partial, Step};
+/// use tokenline_core::partial::{Partial, PartialStep};
 ///
 /// #[derive(serde::Deserialize)]
 /// struct Address(std::net::IpAddr);
@@ -69,7 +69,7 @@ pub use step::Step;
 ///     type Partial = Self;
 ///     type Field = Option<Self>;
 ///
-///     fn apply(slot: &mut Option<Self>, step: &mut Step<'_, '_>) {
+///     fn apply(slot: &mut Option<Self>, step: &mut PartialStep<'_, '_>) {
 ///         step.when_complete(slot);
 ///     }
 /// }
@@ -87,5 +87,5 @@ pub trait Partial: Sized {
     type Field: PartialField<Self::Partial>;
 
     /// Applies a step to this value or to one inside it. `slot` is `None` until there is a partial.
-    fn apply(slot: &mut Option<Self::Partial>, step: &mut Step<'_, '_>);
+    fn apply(slot: &mut Option<Self::Partial>, step: &mut PartialStep<'_, '_>);
 }

@@ -13,7 +13,7 @@ use crate::json::{Change, DeserializeError, Key, Kind, Value, ValueDelta};
 ///
 /// Only implementations of [`Partial`](super::Partial) see it; most call one of its methods and no more. What only the
 /// derive macro calls is hidden.
-pub struct Step<'s, 'a> {
+pub struct PartialStep<'s, 'a> {
     delta: ValueDelta<'a>,
     frames: &'s mut Vec<Frame>,
     /// The depth of the value that it has come to.
@@ -45,7 +45,7 @@ const IGNORED: u32 = u32::MAX;
 /// delta would take time proportional to a length that the model chooses.
 const MAX_NAME_BYTES: usize = 256;
 
-impl<'s, 'a> Step<'s, 'a> {
+impl<'s, 'a> PartialStep<'s, 'a> {
     pub(super) fn new(delta: ValueDelta<'a>, frames: &'s mut Vec<Frame>) -> Self {
         if let Change::Open(kind @ (Kind::Object | Kind::Array)) = delta.change {
             if frames.len() <= delta.depth {
@@ -308,7 +308,7 @@ impl<'s, 'a> Step<'s, 'a> {
         slot: &mut Option<P>,
         tag: &'static str,
         index_of: impl FnOnce(&str) -> Option<u32>,
-        mut apply: impl FnMut(&mut Option<P>, u32, &mut Step<'_, '_>),
+        mut apply: impl FnMut(&mut Option<P>, u32, &mut PartialStep<'_, '_>),
     ) {
         let tags = self.tags;
         // The tag of an enum around this one is not part of its data.
@@ -347,7 +347,7 @@ impl<'s, 'a> Step<'s, 'a> {
         taken.push((variant, tag));
         let (mut frames, mut has_changed) = (Vec::new(), false);
         self.delta.repeat_since(self.depth, |delta| {
-            let mut step = Step::new(delta, &mut frames);
+            let mut step = PartialStep::new(delta, &mut frames);
             if delta.depth == 0 && matches!(delta.change, Change::Open(_)) {
                 step.frames[0].variants.clone_from(&taken);
             }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 
-use super::{Partial, Step};
+use super::{Partial, PartialStep};
 
 macro_rules! strings {
     ($($type:ty),*) => {$(
@@ -17,7 +17,7 @@ macro_rules! strings {
             type Field = Option<String>;
 
             #[inline]
-            fn apply(slot: &mut Option<String>, step: &mut Step<'_, '_>) {
+            fn apply(slot: &mut Option<String>, step: &mut PartialStep<'_, '_>) {
                 step.string(slot);
             }
         }
@@ -33,7 +33,7 @@ macro_rules! when_complete {
             type Field = Option<Self>;
 
             #[inline]
-            fn apply(slot: &mut Option<Self>, step: &mut Step<'_, '_>) {
+            fn apply(slot: &mut Option<Self>, step: &mut PartialStep<'_, '_>) {
                 step.when_complete(slot);
             }
         }
@@ -85,7 +85,7 @@ macro_rules! tuples {
             type Partial = Self;
             type Field = Option<Self>;
 
-            fn apply(slot: &mut Option<Self>, step: &mut Step<'_, '_>) {
+            fn apply(slot: &mut Option<Self>, step: &mut PartialStep<'_, '_>) {
                 step.when_complete(slot);
             }
         }
@@ -101,7 +101,7 @@ where
     type Partial = Self;
     type Field = Option<Self>;
 
-    fn apply(slot: &mut Option<Self>, step: &mut Step<'_, '_>) {
+    fn apply(slot: &mut Option<Self>, step: &mut PartialStep<'_, '_>) {
         step.when_complete(slot);
     }
 }
@@ -111,7 +111,7 @@ impl<T: Partial> Partial for Option<T> {
     type Partial = Option<T::Partial>;
     type Field = Option<T::Partial>;
 
-    fn apply(slot: &mut Option<Self::Partial>, step: &mut Step<'_, '_>) {
+    fn apply(slot: &mut Option<Self::Partial>, step: &mut PartialStep<'_, '_>) {
         if step.value().is_some_and(crate::json::Value::is_null) {
             *slot = Some(None);
             step.has_changed = true;
@@ -127,7 +127,7 @@ impl<T: Partial> Partial for Box<T> {
     type Partial = Box<T::Partial>;
     type Field = Option<Box<T::Partial>>;
 
-    fn apply(slot: &mut Option<Self::Partial>, step: &mut Step<'_, '_>) {
+    fn apply(slot: &mut Option<Self::Partial>, step: &mut PartialStep<'_, '_>) {
         let mut value = slot.take().map(|value| *value);
         T::apply(&mut value, step);
         *slot = value.map(Box::new);
@@ -141,7 +141,7 @@ macro_rules! lists {
             type Field = Vec<T::Partial>;
 
             #[inline]
-            fn apply(slot: &mut Option<Self::Partial>, step: &mut Step<'_, '_>) {
+            fn apply(slot: &mut Option<Self::Partial>, step: &mut PartialStep<'_, '_>) {
                 step.list(slot, T::apply);
             }
         }
@@ -159,7 +159,7 @@ macro_rules! maps {
             type Partial = $map<K, V::Partial $(, $hasher)?>;
             type Field = Option<Self::Partial>;
 
-            fn apply(slot: &mut Option<Self::Partial>, step: &mut Step<'_, '_>) {
+            fn apply(slot: &mut Option<Self::Partial>, step: &mut PartialStep<'_, '_>) {
                 let entry = |map: &mut Self::Partial, name: &str, change: &mut dyn FnMut(&mut Option<V::Partial>)| {
                     let (key, value) = match map.remove_entry(name) {
                         Some((key, value)) => (Some(key), Some(value)),

@@ -21,10 +21,14 @@ pin_project! {
     /// texts (content blocks, output items, a response that a proxy started over), each starts on a new line, so that
     /// no line mixes two of them. That line feed is the only addition.
     ///
-    /// The text is complete unless the stream ends with an error. Besides errors of the source, the provider and
-    /// incomplete responses, these are: an unreadable part (before the text that follows it), and an end that does not
-    /// prove the text complete, such as the token limit. After the error the stream has ended and dropped its source.
-    /// So it can be the source of another parser, which never takes an incomplete text for a complete one:
+    /// The text is complete unless the stream ends with an error:
+    ///
+    /// - the source or the provider failed, or the response is incomplete;
+    /// - a part of it is unreadable; the error comes before the text that follows that part;
+    /// - its end does not prove it complete, such as the token limit.
+    ///
+    /// After the error the stream has ended and dropped its source. So it can be the source of another parser, which
+    /// never takes an incomplete text for a complete one:
     ///
     /// ```
     /// use futures_util::StreamExt;
