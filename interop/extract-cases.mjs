@@ -277,7 +277,7 @@ export const WAITING = [
     options: { chaos: { latencyMs: 2_000 } },
     args: ['--read-timeout', '1'],
     exit: 3,
-    says: ['no answer from', 'within 1 s'],
+    says: ['no response from', 'within 1 s'],
     journaled: 0, // aimock counts a request when it responds
   },
   {
