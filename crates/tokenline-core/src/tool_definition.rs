@@ -1,4 +1,4 @@
-//! Tool definitions: what a model is told about a tool.
+//! Tool definitions: the name, description and parameters of a tool, as sent to a model.
 
 use std::fmt;
 

@@ -13,7 +13,7 @@ pub(super) enum AfterArguments {
     Repetition(Digest),
 }
 
-/// A digest that tells texts apart: the length, and FNV-1a over the bytes.
+/// A digest to compare texts by: the length, and FNV-1a over the bytes.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Digest {
     len: usize,

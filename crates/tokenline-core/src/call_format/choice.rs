@@ -81,7 +81,7 @@ impl CallFormat {
         }
     }
 
-    /// The detector that tells calls of this format from text.
+    /// The detector that finds calls of this format in text.
     #[must_use]
     pub fn detector(&self) -> CallDetector {
         CallDetector::new(self)

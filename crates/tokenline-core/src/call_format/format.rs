@@ -98,8 +98,8 @@ pub trait ToolCallFormat: fmt::Debug + Send + Sync {
 ///
 /// # Contract
 ///
-/// [`read`](Self::read) receives all text so far from the opener on, and is called again until it asks for
-/// more, says that the run is over, or that there is none:
+/// [`read`](Self::read) receives all text so far from the opener on. Call it again until it returns `NeedMore`,
+/// `Done` or `NotACall`:
 ///
 /// ```text
 ///        ┌─ NeedMore: with more text, or with is_end

@@ -55,7 +55,7 @@ impl<P: Serialize> Serialize for FieldState<P> {
 
 /// A field of a partial struct: `Option`, a list or map, or [`FieldState`].
 pub trait PartialField<P>: Default {
-    /// Whether the field tells that its value is complete.
+    /// Whether the field records that its value is complete.
     const HAS_STATE: bool = false;
 
     /// Takes the value out, to change it.

@@ -1,4 +1,4 @@
-//! Several calls in one response, and how they are told apart.
+//! Parallel calls: which call a fragment belongs to.
 
 use tokenline_core::{CompletedBy, Options, Release, ToolCallAssembler};
 

@@ -127,7 +127,7 @@ impl Message {
         })
     }
 
-    /// The result of a native call. The result of a call that the model wrote in its text belongs into a
+    /// The result of a native call. The result of a call that the model wrote in its text belongs in a
     /// [user message](Self::user).
     pub fn tool_result(call: &ToolCall, content: impl Into<String>) -> Self {
         Self::result(call, content.into(), false)
@@ -144,8 +144,8 @@ impl Message {
         Self::Tool(ToolResult { call_id, name: None, content, is_error: false })
     }
 
-    /// A [rejected](crate::ResponseEvent::RejectedCall) call as it belongs into the conversation, and the message that
-    /// tells the model why it was not run. The call goes into the [assistant message](Self::assistant), with the
+    /// A [rejected](crate::ResponseEvent::RejectedCall) call for the conversation, and the message that gives the model the
+    /// reason. The call goes into the [assistant message](Self::assistant), with the
     /// received parameters if they are an object, else with none.
     ///
     /// `None` if the call has no name: the model cannot be sent a result.

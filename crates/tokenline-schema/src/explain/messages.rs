@@ -60,10 +60,10 @@ pub(super) fn one_of<'v>(constants: impl Iterator<Item = &'v Owned>) -> String {
     }
 }
 
-/// The message for a missing member that tells alternatives apart.
+/// The message for a missing discriminator.
 pub(super) fn missing_discriminator<'v>(name: &str, constants: impl Iterator<Item = &'v Owned>) -> String {
     let name = quoted(name);
-    format!("missing {name}, which tells the alternatives apart: {}", one_of(constants))
+    format!("missing {name}, which distinguishes the alternatives: {}", one_of(constants))
 }
 
 /// The message if all members that tell alternatives apart are missing.

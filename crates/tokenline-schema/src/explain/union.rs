@@ -13,7 +13,7 @@ use crate::place::Place;
 /// The cost of examining one schema object, in bytes of values validated.
 const FACET: usize = 64;
 
-/// An alternative, and what tells it from the others.
+/// An alternative, and what distinguishes it from the others.
 struct Branch<'s> {
     place: Place<'s>,
     /// The types it allows; `None` for all.
@@ -90,7 +90,7 @@ fn by_members<'s, 'v>(
         branches.retain(|branch| branch.agrees(name, member));
     }
     // Alternatives with constants can be ruled out by them, even if others have none. If the name of a member
-    // tells alternatives apart, as in Rust's enums, the one with that name remains.
+    // distinguishes the alternatives, as in Rust's enums, the one with that name remains.
     let is_there = |name: &&str| value.get(name).is_some();
     narrow(branches, |branch| {
         branch.pinned.iter().all(|(name, _)| value.get(name).is_none_or(|member| branch.agrees(name, member)))
@@ -114,10 +114,10 @@ fn narrow(branches: &mut Vec<Branch<'_>>, keep: impl Fn(&Branch<'_>) -> bool) {
 }
 
 /// A member with constants in all alternatives, not all the same, that the value has or that all alternatives
-/// require. Prefers one that tells all alternatives apart.
+/// require. Prefers one that distinguishes all alternatives.
 fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s str> {
     let first = branches.first()?;
-    let tells = |name: &&&str| {
+    let distinguishes = |name: &&&str| {
         let sets: Option<Vec<_>> = branches.iter().map(|branch| branch.pins(name)).collect();
         sets.is_some_and(|sets| sets.iter().any(|set| *set != sets[0]))
     };
@@ -127,7 +127,7 @@ fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s st
         let pins = || branches.iter().flat_map(|branch| branch.pins(name).into_iter().flatten());
         pins().map(ToString::to_string).collect::<HashSet<_>>().len() == pins().count()
     };
-    // Once the value has settled a member, it tells the remaining alternatives apart no more.
+    // A member that the value has settled no longer distinguishes the remaining alternatives.
     let settled = |name: &&str| {
         value.get(name).is_some_and(|member| branches.iter().all(|branch| branch.agrees(name, member)))
     };
@@ -135,7 +135,7 @@ fn discriminator<'s>(branches: &[Branch<'s>], value: Value<'_>) -> Option<&'s st
         .pinned
         .iter()
         .map(|(name, _)| name)
-        .filter(tells)
+        .filter(distinguishes)
         .copied()
         .filter(|name| !settled(name))
         .collect();

@@ -26,7 +26,7 @@ fn recursive_alternatives_take_no_exponential_time() {
         );
         assert!(start.elapsed() < SOON, "{:?}", start.elapsed());
     }
-    // If the alternatives can be told apart, the report leads all the way down.
+    // If something distinguishes the alternatives, the report leads all the way down.
     let node = |kind: &str| json!({"type": "object", "properties": {"k": {"const": kind}, "a": {"$ref": "#/$defs/n"}}, "required": ["k", "a"]});
     let schema =
         json!({"$ref": "#/$defs/n", "$defs": {"n": {"anyOf": [node("x"), node("y"), {"type": "null"}]}}});

@@ -40,7 +40,7 @@ fn by_a_constant() {
             (r#"{"type":7}"#, r#"/type | /oneOf | must be one of "definition", "relationship""#),
             (
                 r#"{"entity":"x"}"#,
-                r#" | /oneOf | missing `type`, which tells the alternatives apart: must be one of "definition", "relationship""#,
+                r#" | /oneOf | missing `type`, which distinguishes the alternatives: must be one of "definition", "relationship""#,
             ),
             ("[]", " | /oneOf | expected type object, found an array"),
         ],
@@ -104,7 +104,7 @@ fn nested_and_behind_references() {
             ),
             (
                 r#"{"shapes":[{}]}"#,
-                r#"/shapes/0 | /$defs/shape/oneOf | missing `tag`, which tells the alternatives apart: must be one of "circle", "group""#,
+                r#"/shapes/0 | /$defs/shape/oneOf | missing `tag`, which distinguishes the alternatives: must be one of "circle", "group""#,
             ),
         ],
     );
@@ -122,7 +122,7 @@ fn by_two_members() {
             (r#"{"a":"1","b":"3"}"#, r#"/b | /oneOf | must be one of "1", "2""#),
             (
                 r#"{"a":"1"}"#,
-                r#" | /oneOf | missing `b`, which tells the alternatives apart: must be one of "1", "2""#,
+                r#" | /oneOf | missing `b`, which distinguishes the alternatives: must be one of "1", "2""#,
             ),
             // Each is allowed in some alternative, both together in none.
             (r#"{"a":"2","b":"2","z":1}"#, "/b | /oneOf/2/properties/b/const | must be \"1\""),
@@ -157,7 +157,7 @@ fn by_kind() {
         ]}),
         &[("\"b\"", " | /anyOf | matches none of the 2 alternatives")],
     );
-    // Without any of this the alternatives cannot be told apart.
+    // Without any of this nothing distinguishes the alternatives.
     check(
         &json!({"anyOf": [{"minLength": 3}, {"pattern": "^a"}]}),
         &[("\"b\"", " | /anyOf | matches none of the 2 alternatives")],
