@@ -1,13 +1,13 @@
 //! Partials of enums.
 
 use proc_macro2::TokenStream;
-use quote::{format_ident, quote};
+use quote::{ToTokens as _, format_ident, quote};
 use syn::ext::IdentExt as _;
 use syn::{DataEnum, DeriveInput, Error, Fields};
 
 use crate::attributes::{Container, FieldAttributes, VariantAttributes, docs, without_self};
 use crate::structs::{PartialStruct, data_type};
-use crate::when_complete;
+use crate::{implementation, when_complete};
 
 pub(crate) fn expand(
     input: &DeriveInput,
@@ -122,6 +122,8 @@ pub(crate) fn expand(
         }
     };
     let intro = format!("A [`{name}`] while it is being written, once its variant is certain.");
+    let types = [&partial.to_token_stream(), &quote!(::core::option::Option<#partial>)];
+    let implementation = implementation(name, container, types, &read);
     Ok(quote! {
         #(#structs)*
 
@@ -133,16 +135,7 @@ pub(crate) fn expand(
             #(#definitions,)*
         }
 
-        #[automatically_derived]
-        #[allow(deprecated, reason = "generated")]
-        impl #module::Partial for #name {
-            type Partial = #partial;
-            type Field = ::core::option::Option<#partial>;
-
-            fn apply(slot: &mut ::core::option::Option<#partial>, step: &mut #module::PartialStep<'_, '_>) {
-                #read;
-            }
-        }
+        #implementation
     })
 }
 

@@ -12,7 +12,7 @@ mod structs;
 
 use proc_macro2::TokenStream;
 use quote::quote;
-use syn::{Data, DeriveInput, Error, parse_macro_input};
+use syn::{Data, DeriveInput, Error, Ident, parse_macro_input};
 
 use attributes::Container;
 
@@ -44,16 +44,28 @@ fn expand(input: &DeriveInput) -> syn::Result<TokenStream> {
 
 /// A type that is its own partial.
 fn when_complete(input: &DeriveInput, container: &Container) -> TokenStream {
-    let (name, partial) = (&input.ident, container.module());
+    let field = quote!(::core::option::Option<Self>);
+    implementation(&input.ident, container, [&quote!(Self), &field], &quote!(step.when_complete(slot)))
+}
+
+/// The implementation of the trait for a type, with its partial, its field, and the expression that applies a `step` to a
+/// `slot`.
+fn implementation(
+    name: &Ident,
+    container: &Container,
+    [partial, field]: [&TokenStream; 2],
+    apply: &TokenStream,
+) -> TokenStream {
+    let module = container.module();
     quote! {
         #[automatically_derived]
         #[allow(deprecated, reason = "generated")]
-        impl #partial::Partial for #name {
-            type Partial = Self;
-            type Field = ::core::option::Option<Self>;
+        impl #module::Partial for #name {
+            type Partial = #partial;
+            type Field = #field;
 
-            fn apply(slot: &mut ::core::option::Option<Self>, step: &mut #partial::PartialStep<'_, '_>) {
-                step.when_complete(slot);
+            fn apply(slot: &mut ::core::option::Option<Self::Partial>, step: &mut #module::PartialStep<'_, '_>) {
+                #apply;
             }
         }
     }

@@ -1,7 +1,7 @@
 //! Partials of structs, and of variants with named fields.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{ToTokens as _, quote, quote_spanned};
 use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{
@@ -11,7 +11,7 @@ use syn::{
 
 use crate::attributes::{Container, FieldAttributes, docs, too_many, without_self};
 use crate::case::Case;
-use crate::when_complete;
+use crate::{implementation, when_complete};
 
 pub(crate) fn expand(
     input: &DeriveInput,
@@ -34,20 +34,9 @@ pub(crate) fn expand(
                 rule: container.rename_all,
             };
             let (definition, apply) = definition.expand(container)?;
-            Ok(quote! {
-                #definition
-
-                #[automatically_derived]
-                #[allow(deprecated, reason = "generated")]
-                impl #module::Partial for #name {
-                    type Partial = #partial;
-                    type Field = ::core::option::Option<#partial>;
-
-                    fn apply(slot: &mut ::core::option::Option<#partial>, step: &mut #module::PartialStep<'_, '_>) {
-                        #apply
-                    }
-                }
-            })
+            let types = [&partial.to_token_stream(), &quote!(::core::option::Option<#partial>)];
+            let implementation = implementation(name, container, types, &apply);
+            Ok(quote!(#definition #implementation))
         }
         // A newtype is written as what it holds.
         fields if fields.len() == 1 => {
@@ -55,21 +44,7 @@ pub(crate) fn expand(
             let attributes = FieldAttributes::of_newtype(field)?;
             let inner = &without_self(&field.ty, name);
             let (partial, field_type, apply) = data_type(inner, &attributes, &module);
-            Ok(quote! {
-                #[automatically_derived]
-                #[allow(deprecated, reason = "generated")]
-                impl #module::Partial for #name {
-                    type Partial = #partial;
-                    type Field = #field_type;
-
-                    fn apply(
-                        slot: &mut ::core::option::Option<Self::Partial>,
-                        step: &mut #module::PartialStep<'_, '_>,
-                    ) {
-                        (#apply)(slot, step);
-                    }
-                }
-            })
+            Ok(implementation(name, container, [&partial, &field_type], &quote!((#apply)(slot, step))))
         }
         _ => Ok(when_complete(input, container)),
     }
@@ -89,7 +64,7 @@ pub(crate) struct PartialStruct<'a> {
 }
 
 impl PartialStruct<'_> {
-    /// Its definition, and the statement that applies a step to a `slot` of it.
+    /// Its definition, and the expression that applies a `step` to a `slot` of it.
     pub(crate) fn expand(&self, container: &Container) -> syn::Result<(TokenStream, TokenStream)> {
         let module = container.module();
         let (mut definitions, mut names, mut arms) = (Vec::new(), Vec::new(), Vec::new());
@@ -141,7 +116,7 @@ impl PartialStruct<'_> {
                     #(#arms,)*
                     _ => false,
                 },
-            );
+            )
         };
         Ok((definition, apply))
     }
