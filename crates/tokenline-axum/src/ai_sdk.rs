@@ -1,0 +1,1 @@
+//! The protocols of the AI SDK's front ends.
