@@ -136,6 +136,12 @@ impl ToolCallAssembler {
         Self { has_updates: true, ..self }
     }
 
+    /// The bytes kept for the calls: names, ids, and the arguments of those that have not ended.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.held
+    }
+
     /// Forgets everything and starts with the next response.
     pub fn reset(&mut self) {
         self.calls.clear();

@@ -131,6 +131,12 @@ impl RecordDecoder {
         Some(self.lend(event))
     }
 
+    /// The bytes of the input that it keeps: those of the open record, up to the last that was decoded.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        self.carry.text.len() as u64
+    }
+
     /// Offset in the stream of the next byte to be decoded.
     #[must_use]
     pub fn position(&self) -> u64 {

@@ -66,6 +66,16 @@ impl LlmClient {
         self.0.provider
     }
 
+    /// The environment variable of the API key, if requests go to the provider's own server without one: it will
+    /// reject them.
+    #[must_use]
+    pub fn missing_key(&self) -> Option<&'static str> {
+        let endpoint = &self.0.provider.info().endpoint;
+        let own = Url::parse(endpoint.base_url).ok()?;
+        let is_own = self.0.base_url.host_str() == own.host_str() && own.host_str() != Some("localhost");
+        endpoint.key_variables.first().copied().filter(|_| is_own && !self.0.has_key)
+    }
+
     /// Prepares a request, and validates it before anything is sent.
     ///
     /// # Errors

@@ -32,44 +32,23 @@ impl fmt::Display for Break {
 
 impl std::error::Error for Break {}
 
-/// A recording being sent to one client.
-pub(super) struct Playback {
+/// The pieces of a recording, each when it is due.
+pub(super) struct Pieces {
     recording: Recording,
     content_type: ContentType,
-    flushes: Flushes,
-    open: OpenBody,
     /// The offset of the next piece.
     next: usize,
-    /// The length of the piece being sent.
-    sending: usize,
 }
 
-impl Playback {
-    pub(super) fn new(
-        recording: Recording,
-        content_type: ContentType,
-        flushes: Flushes,
-        open: OpenBody,
-    ) -> Self {
-        // The head is handed over before the body is polled, and must arrive even if the body breaks off at once.
-        flushes.expect();
-        Self { recording, content_type, flushes, open, next: 0, sending: 0 }
+impl Pieces {
+    pub(super) fn new(recording: Recording, content_type: ContentType) -> Self {
+        Self { recording, content_type, next: 0 }
     }
 
-    pub(super) fn into_body(self) -> Body {
-        StreamBody::new(stream::unfold(self, Self::step)).boxed_unsync()
-    }
-
-    async fn step(mut self) -> Option<(Result<Frame<Bytes>, Break>, Self)> {
-        self.flushes.wait().await;
-        self.open.sent(self.sending);
-        self.sending = 0;
+    /// The next piece; `None` at the end. After [`Break`], do not call it again.
+    pub(super) async fn next(&mut self) -> Option<Result<Bytes, Break>> {
         if self.next == self.recording.end() {
-            self.open.finish();
-            return match self.recording.fault {
-                Some(Fault::BreakAfter(_)) => Some((Err(Break), self)),
-                Some(Fault::EndAfter(_)) | None => None,
-            };
+            return matches!(self.recording.fault, Some(Fault::BreakAfter(_))).then_some(Err(Break));
         }
         if self.next > 0 && !self.recording.pace.delay.is_zero() {
             tokio::time::sleep(self.recording.pace.delay).await;
@@ -79,8 +58,43 @@ impl Playback {
         }
         let piece = self.recording.piece(self.next, self.content_type);
         self.next += piece.len();
-        self.sending = piece.len();
-        self.flushes.expect();
-        Some((Ok(Frame::data(piece)), self))
+        Some(Ok(piece))
+    }
+}
+
+/// A recording being sent to one client.
+pub(super) struct Playback {
+    pieces: Pieces,
+    flushes: Flushes,
+    open: OpenBody,
+    /// The length of the piece being sent.
+    sending: usize,
+}
+
+impl Playback {
+    pub(super) fn new(pieces: Pieces, flushes: Flushes, open: OpenBody) -> Self {
+        // The head is handed over before the body is polled, and must arrive even if the body breaks off at once.
+        flushes.expect();
+        Self { pieces, flushes, open, sending: 0 }
+    }
+
+    pub(super) fn into_body(self) -> Body {
+        StreamBody::new(stream::unfold(self, Self::step)).boxed_unsync()
+    }
+
+    async fn step(mut self) -> Option<(Result<Frame<Bytes>, Break>, Self)> {
+        self.flushes.wait().await;
+        self.open.sent(std::mem::take(&mut self.sending));
+        match self.pieces.next().await {
+            Some(Ok(piece)) => {
+                self.sending = piece.len();
+                self.flushes.expect();
+                Some((Ok(Frame::data(piece)), self))
+            }
+            end => {
+                self.open.finish();
+                end.map(|broken| (broken.map(Frame::data), self))
+            }
+        }
     }
 }

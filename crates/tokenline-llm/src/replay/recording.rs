@@ -5,8 +5,11 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use bytes::Bytes;
+use futures_core::Stream;
+use futures_util::stream;
 use hyper::StatusCode;
 
+use super::body::Pieces;
 use super::pace::{Chunking, Gate, Pace, first_event, first_line};
 
 /// A recorded response, and how it is sent.
@@ -120,6 +123,38 @@ impl Recording {
     #[must_use]
     pub fn bytes(&self) -> &Bytes {
         &self.bytes
+    }
+
+    /// The body as a stream of bytes, chunked and paced as a server sends it, without a server.
+    ///
+    /// ```
+    /// use futures_util::StreamExt;
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::replay::{self, Pace};
+    /// use tokenline_llm::{Provider, ResponseParser, ResponseStream};
+    ///
+    /// # #[tokio::main(flavor = "current_thread")]
+    /// # async fn main() -> Result<(), Box<dyn std::error::Error>> {
+    /// let recording = replay::builtin().swap_remove(0).pace(Pace::events());
+    /// let parser = ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient());
+    /// let records = ResponseStream::new(recording.into_stream(), parser).records();
+    /// assert_eq!(records.count().await, 8);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// An item is an error only where the recording [breaks off](Fault::BreakAfter).
+    pub fn into_stream(self) -> impl Stream<Item = io::Result<Bytes>> + Send + Unpin {
+        let content_type = self.content_type_at(ContentType::EventStream);
+        let pieces = stream::unfold(Some(Pieces::new(self, content_type)), |pieces| async move {
+            let mut pieces = pieces?;
+            let piece = pieces.next().await?;
+            let rest = piece.is_ok().then_some(pieces);
+            Some((piece.map_err(|broken| io::Error::new(io::ErrorKind::ConnectionReset, broken)), rest))
+        });
+        Box::pin(pieces)
     }
 
     /// The content type of the response; `default` is that of the path.

@@ -16,7 +16,7 @@ use hyper_util::rt::TokioTimer;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::body::{Body, Playback};
+use super::body::{Body, Pieces, Playback};
 use super::recording::Recording;
 use super::request::select;
 use super::traffic::{Ledger, Traffic};
@@ -179,7 +179,8 @@ async fn respond(
         Ok(selected) => selected,
         Err(error) => return Ok(error.into_response()),
     };
-    let playback = Playback::new(recording.clone(), content_type, flushes, ledger.open_body());
+    let pieces = Pieces::new(recording.clone(), content_type);
+    let playback = Playback::new(pieces, flushes, ledger.open_body());
     let mut response = Response::new(playback.into_body());
     *response.status_mut() = recording.status;
     let content_type = HeaderValue::from_static(content_type.as_str());

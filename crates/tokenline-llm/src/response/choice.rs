@@ -111,6 +111,11 @@ impl Choice {
         self.take_calls(out);
     }
 
+    /// The bytes kept for open records and calls.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.texts.iter().map(Text::held_bytes).sum::<u64>() + self.calls.held_bytes()
+    }
+
     fn take_calls<T>(&mut self, out: &mut EventQueue<T>) {
         while let Some(update) = self.calls.next_update() {
             if let Some(parts) = &mut self.message {
@@ -160,6 +165,7 @@ impl Choice {
                 if out.joins_texts {
                     self.join(at, block, out);
                 }
+                out.text_delta(self.index, block, piece);
                 let text = &mut self.texts[at];
                 text.push(piece, lossy, out);
                 (self.block, self.place) = (block, text.place);

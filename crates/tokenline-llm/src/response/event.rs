@@ -103,6 +103,16 @@ pub enum ResponseEvent<T> {
         /// The note.
         diagnostic: Diagnostic,
     },
+    /// Text as it arrives, before it is read: also that of records and calls. Only [on
+    /// request](super::ResponseParser::with_text_deltas).
+    TextDelta {
+        /// The choice.
+        choice: u64,
+        /// The block.
+        block: u64,
+        /// The next piece of text.
+        text: String,
+    },
     /// Text outside records and calls, as it arrives. Only [on
     /// request](super::ResponseParser::with_text_and_reasoning).
     Text {
@@ -153,6 +163,7 @@ impl<T> ResponseEvent<T> {
             | Self::Partial { .. }
             | Self::ToolCallBegan { .. }
             | Self::ToolCallArguments { .. }
+            | Self::TextDelta { .. }
             | Self::Text { .. }
             | Self::Reasoning { .. }
             | Self::Refusal { .. }

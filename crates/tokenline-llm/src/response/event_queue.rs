@@ -18,6 +18,7 @@ pub(super) struct EventQueue<T> {
     pub(super) text_as: TextMode,
     pub(super) wants_text: bool,
     pub(super) wants_call_updates: bool,
+    pub(super) wants_deltas: bool,
     pub(super) keeps_message: bool,
     /// A call continued after it was released.
     pub(super) has_late_fragment: bool,
@@ -36,6 +37,7 @@ impl<T> Default for EventQueue<T> {
             text_as: TextMode::default(),
             wants_text: false,
             wants_call_updates: false,
+            wants_deltas: false,
             keeps_message: false,
             has_late_fragment: false,
             joins_texts: false,
@@ -54,14 +56,15 @@ const KEEP: usize = 64;
 impl<T> EventQueue<T> {
     /// The same settings for records of another type.
     pub(super) fn typed<U>(self) -> EventQueue<U> {
-        let Self { text_as, wants_text, wants_call_updates, has_late_fragment, joins_texts, .. } = self;
-        let Self { keeps_message, tools, validator, repair, limits, .. } = self;
+        let Self { text_as, wants_text, wants_call_updates, wants_deltas, keeps_message, .. } = self;
+        let Self { has_late_fragment, joins_texts, tools, validator, repair, limits, .. } = self;
         let events = VecDeque::new();
         EventQueue {
-            keeps_message,
             text_as,
             wants_text,
             wants_call_updates,
+            wants_deltas,
+            keeps_message,
             has_late_fragment,
             joins_texts,
             tools,
@@ -120,6 +123,13 @@ impl<T> EventQueue<T> {
             repaired.recovered = record.recovered;
             Some(repaired)
         })?
+    }
+
+    /// Emits text before it is read.
+    pub(super) fn text_delta(&mut self, choice: u64, block: u64, text: &str) {
+        if self.wants_deltas {
+            self.events.push_back(ResponseEvent::TextDelta { choice, block, text: text.to_owned() });
+        }
     }
 
     /// Emits text outside records and calls.

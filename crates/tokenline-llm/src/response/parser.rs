@@ -11,6 +11,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Code, Diagnostic, Report};
 
 use super::ResponseEvent;
+use super::choice::Choice;
 use super::event_queue::EventQueue;
 use super::state::ResponseState;
 use crate::providers::EventDecoder;
@@ -350,6 +351,13 @@ impl<T> ResponseParser<T> {
     #[must_use]
     pub fn delta_count(&self) -> u64 {
         self.state.delta_count
+    }
+
+    /// The bytes kept in memory for open records and calls, and for what is not read yet.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        let unread = (self.unread.len() - self.read) as u64;
+        unread + self.state.choices.iter().map(Choice::held_bytes).sum::<u64>()
     }
 
     /// Unknown events and members of the stream.

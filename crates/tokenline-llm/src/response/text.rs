@@ -87,6 +87,11 @@ impl Text {
         }
     }
 
+    /// The bytes kept for the open record.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.decoder.held_bytes()
+    }
+
     /// Reuses this text for another block, or for the same one again.
     pub(super) fn restart(&mut self, block: u64) {
         // What follows a truncated record in the same text may belong to it.

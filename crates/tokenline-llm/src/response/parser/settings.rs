@@ -112,6 +112,26 @@ impl<T> ResponseParser<T> {
         self
     }
 
+    /// Emits all text as it arrives, before it is read: to show a response beside its records.
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+    ///
+    /// let mut parser = ResponseParser::<Raw>::new(Provider::Ollama, Options::lenient()).with_text_deltas();
+    /// parser.push(b"{\"message\":{\"content\":\"{\\\"a\\\":\"}}\n");
+    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::TextDelta { text, .. }) if text == "{\"a\":"));
+    /// assert_eq!(parser.held_bytes(), 5);
+    /// parser.push(b"{\"message\":{\"content\":\"1}\"},\"done\":true}\n");
+    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::TextDelta { text, .. }) if text == "1}"));
+    /// assert!(matches!(parser.next_event(), Some(ResponseEvent::Record { .. })));
+    /// ```
+    #[must_use]
+    pub fn with_text_deltas(mut self) -> Self {
+        self.state.out.wants_deltas = true;
+        self
+    }
+
     /// Keeps the response's content in order, with the data that its provider expects back, for
     /// [`message`](Self::message). This takes as much memory as the response's text.
     ///
