@@ -79,6 +79,9 @@ pub(crate) enum Command {
     /// Stream recorded responses from a local server; print records and tool calls as they complete.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
+    /// Serve a page on which records and tool calls appear while the model is writing them.
+    #[command(after_help = examples::SERVE)]
+    Serve(ServeArgs),
     /// Serve recorded responses over HTTP, at the API paths of all providers.
     #[command(after_help = examples::REPLAY)]
     Replay(ReplayArgs),
@@ -375,6 +378,16 @@ fn tool_calling() -> impl TypedValueParser<Value = ToolCalling> {
     PossibleValuesParser::new(names).try_map(|name| ToolCalling::from_name(&name).ok_or("not a format"))
 }
 
+/// Parses a provider and a URL, `PROVIDER=URL`.
+fn provider_url(value: &str) -> Result<(Provider, String), String> {
+    let (name, url) = value.split_once('=').ok_or("needs PROVIDER=URL")?;
+    let provider = Provider::from_name(name).ok_or_else(|| {
+        let names: Vec<&str> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
+        format!("the provider is one of {}", names.join(", "))
+    })?;
+    Ok((provider, url.to_owned()))
+}
+
 /// Parses a provider's name.
 fn provider() -> impl TypedValueParser<Value = Provider> {
     let names = PossibleValuesParser::new(Provider::ALL.iter().map(|provider| provider.as_str()));
@@ -465,6 +478,24 @@ pub(crate) struct DemoArgs {
     /// Chunk size in bytes. Default: one event per chunk.
     #[arg(long, value_name = "BYTES")]
     pub(crate) chunk_size: Option<NonZeroUsize>,
+}
+
+#[derive(Debug, clap::Args)]
+pub(crate) struct ServeArgs {
+    /// Address to listen on; port 0 picks a free port. The first line of standard output is the page's URL.
+    #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8000")]
+    pub(crate) listen: String,
+    /// Allow listening on an address that other machines can reach. Anyone who can reach it can use your API keys.
+    #[arg(long)]
+    pub(crate) public: bool,
+    /// Name by which browsers may reach the page, in addition to localhost and addresses. Repeatable.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) host_name: Vec<String>,
+    /// Base URL of a provider's server, such as `openai-chat=http://127.0.0.1:8080`. Default: the provider's environment
+    /// variable, such as OPENAI_BASE_URL or OLLAMA_HOST, else its public address. API keys are always read from the
+    /// environment. Repeatable.
+    #[arg(long, value_name = "PROVIDER=URL", value_parser = provider_url)]
+    pub(crate) base_url: Vec<(Provider, String)>,
 }
 
 #[derive(Debug, clap::Args)]

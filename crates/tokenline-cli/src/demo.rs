@@ -2,7 +2,7 @@
 
 use std::io::Write as _;
 use std::net::{Ipv4Addr, SocketAddr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::StreamExt as _;
 use tokenline::llm::client::{ClientError, LlmClient, reqwest};
@@ -27,7 +27,7 @@ const REQUESTS: [(Provider, &str, TextMode); 6] = [
 ];
 
 pub(crate) async fn run(args: DemoArgs) -> Result<Verdict, Failure> {
-    let pace = serve::pace(args.delay_ms, args.chunk_size);
+    let pace = serve::pace(Duration::from_millis(args.delay_ms), args.chunk_size);
     let recordings = replay::builtin().into_iter().map(|recording| recording.pace(pace));
     let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
     let server = ReplayServer::bind(address, recordings).await;

@@ -1,6 +1,6 @@
 //! The output of a command: data on standard output, diagnostics on standard error.
 
-mod partial;
+pub(crate) mod partial;
 
 use std::fmt;
 use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
@@ -162,7 +162,9 @@ impl Emitter {
     ) -> Result<(), Failure> {
         match self.emit {
             EmitKind::Partials => {
-                partial::write_line(&mut self.out, format_args!("{}{origin}", self.part.0), partial)
+                let members = format_args!("{}{origin}", self.part.0);
+                partial::write_object(&mut self.out, "event", members, partial)
+                    .and_then(|()| writeln!(self.out))
                     .map_err(Failure::output)
             }
             EmitKind::Records | EmitKind::ToolCalls | EmitKind::Events => Ok(()),
@@ -485,6 +487,7 @@ fn coerced_json(call: &ToolCall) -> String {
     format!(r#","coerced":[{}]"#, changes.collect::<Vec<_>>().join(","))
 }
 
-fn string(text: &str) -> String {
+/// A string as JSON.
+pub(crate) fn string(text: &str) -> String {
     serde_json::Value::from(text).to_string()
 }

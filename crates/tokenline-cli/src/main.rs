@@ -23,6 +23,7 @@ mod progress;
 mod prompt;
 mod replay;
 mod response;
+mod serve;
 mod snapshot;
 mod source;
 mod tools;
@@ -58,6 +59,7 @@ fn main() -> ExitCode {
         }
         Command::Demo(args) => in_runtime(demo::run(args)),
         Command::Replay(args) => in_runtime(replay::run(args)),
+        Command::Serve(args) => serve::run(args),
         Command::Explain(args) => explain::run(&args),
         Command::Completions(args) => {
             let mut script = Vec::new();

@@ -13,7 +13,7 @@ use crate::failure::{Failure, Verdict};
 use crate::log::log;
 
 pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
-    let pace = pace(args.delay_ms, args.chunk_size);
+    let pace = pace(Duration::from_millis(args.delay_ms), args.chunk_size);
     let mut recordings = Vec::new();
     for path in &args.files {
         let recording =
@@ -63,14 +63,14 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
 }
 
 /// Resolves an address, or a host name and port.
-fn address(listen: &str) -> Result<SocketAddr, Failure> {
+pub(crate) fn address(listen: &str) -> Result<SocketAddr, Failure> {
     let unusable = |reason: String| Failure::Usage(format!("cannot listen on {listen}: {reason}"));
     let mut addresses = listen.to_socket_addrs().map_err(|error| unusable(error.to_string()))?;
     addresses.next().ok_or_else(|| unusable("the host name has no address".to_owned()))
 }
 
 /// The chunk size and the delay between chunks.
-pub(crate) fn pace(delay_ms: u64, chunk_size: Option<NonZeroUsize>) -> Pace {
+pub(crate) fn pace(delay: Duration, chunk_size: Option<NonZeroUsize>) -> Pace {
     let chunking = chunk_size.map_or(Chunking::Events, Chunking::Bytes);
-    Pace::from(chunking).delay(Duration::from_millis(delay_ms))
+    Pace::from(chunking).delay(delay)
 }

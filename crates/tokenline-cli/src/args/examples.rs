@@ -121,6 +121,11 @@ Examples:
   tokenline demo
   tokenline demo --delay-ms 20 --chunk-size 500";
 
+pub(super) const SERVE: &str = "\
+Examples:
+  tokenline serve
+  tokenline serve --listen 127.0.0.1:0 --base-url ollama=http://127.0.0.1:11434";
+
 pub(super) const REPLAY: &str = "\
 Examples:
   tokenline replay

@@ -6,22 +6,24 @@ use std::io::{self, Write};
 use tokenline::OpenRecord;
 use tokenline::json::{OwnedChange, OwnedDelta, OwnedKey};
 
-/// Writes a delta as one line in the format that `tokenline parse --help` describes.
+/// Writes a delta as a JSON object in the format that `tokenline parse --help` describes.
 ///
-/// `members` are those that name the input and the text the delta is of, each with its comma.
-pub(super) fn write_line(
+/// `step` is the name of the member for the kind of the step; `members` are those that name the input and the text the
+/// delta is of, each with its comma.
+pub(crate) fn write_object(
     mut out: impl Write,
+    step: &str,
     members: fmt::Arguments<'_>,
     partial: &OpenRecord<OwnedDelta>,
 ) -> io::Result<()> {
     let OpenRecord { value: OwnedDelta { depth, key, change }, start, .. } = partial;
-    let event = match change {
+    let kind = match change {
         OwnedChange::Open(_) => "open",
         OwnedChange::Append(_) => "append",
         OwnedChange::Set(_) => "set",
         OwnedChange::Close => "close",
     };
-    write!(out, r#"{{"event":"{event}",{members}"start":{start},"depth":{depth}"#)?;
+    write!(out, r#"{{"{step}":"{kind}",{members}"start":{start},"depth":{depth}"#)?;
     match key {
         Some(OwnedKey::Name(name)) => {
             out.write_all(br#","key":"#)?;
@@ -39,5 +41,5 @@ pub(super) fn write_line(
         OwnedChange::Set(value) => write!(out, r#","value":{value}"#)?,
         OwnedChange::Close => {}
     }
-    out.write_all(b"}\n")
+    out.write_all(b"}")
 }

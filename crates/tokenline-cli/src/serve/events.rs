@@ -1,0 +1,291 @@
+//! The events of a run, as a page gets them.
+
+use std::collections::HashMap;
+use std::fmt::{self, Write as _};
+use std::io::Write as _;
+use std::time::{Duration, Instant};
+
+use bytes::{BufMut as _, Bytes, BytesMut};
+use tokenline::json::Raw;
+use tokenline::llm::ResponseEvent;
+use tokenline::{Diagnostic, Origin, Record, ToolCall};
+
+use super::model::Model;
+use super::text_tail::TextTail;
+use crate::emit::{call_json, partial, string};
+
+/// The least time between two `usage` events.
+const USAGE_INTERVAL: Duration = Duration::from_millis(250);
+/// The text of a reject that is sent, in bytes.
+const REJECT_BYTES: usize = 2048;
+
+/// How a run ended.
+#[derive(Clone, Copy)]
+pub(super) enum Status {
+    Complete,
+    /// The response ended without its terminator.
+    Incomplete,
+    /// The provider or the connection failed.
+    Failed,
+    Stopped,
+}
+
+impl Status {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete => "incomplete",
+            Self::Failed => "failed",
+            Self::Stopped => "stopped",
+        }
+    }
+
+    fn message(self) -> Option<&'static str> {
+        match self {
+            Self::Complete | Self::Stopped => None,
+            Self::Incomplete => Some("the response is incomplete: the model's server closed it early"),
+            Self::Failed => Some("the provider reported an error"),
+        }
+    }
+}
+
+/// Writes the events of a response as an event stream.
+pub(super) struct Encoder {
+    out: BytesMut,
+    /// Where each event in `out` ends.
+    ends: Vec<usize>,
+    next_id: u64,
+    started: Instant,
+    records: u64,
+    /// The bytes of text and arguments so far.
+    received: u64,
+    tail: TextTail,
+    /// The numbers of the open native calls, by their ids.
+    calls: HashMap<String, u64>,
+    last_usage: Option<Instant>,
+}
+
+impl Encoder {
+    pub(super) fn new(started: Instant) -> Self {
+        Self {
+            out: BytesMut::new(),
+            ends: Vec::new(),
+            next_id: 1,
+            started,
+            records: 0,
+            received: 0,
+            tail: TextTail::default(),
+            calls: HashMap::new(),
+            last_usage: None,
+        }
+    }
+
+    /// The bytes of the events not taken yet.
+    pub(super) fn len(&self) -> usize {
+        self.out.len()
+    }
+
+    /// Takes the events so far, each by itself.
+    pub(super) fn take(&mut self) -> impl Iterator<Item = Bytes> {
+        let events = self.out.split().freeze();
+        let mut start = 0;
+        std::mem::take(&mut self.ends).into_iter().map(move |end| events.slice(std::mem::replace(&mut start, end)..end))
+    }
+
+    /// The first event of a run.
+    pub(super) fn start(&mut self, run: &str, model: &Model) {
+        let (provider, name) = &model.name;
+        let kind = if model.calls_tools { "tool_calls" } else { "records" };
+        let (provider, name) = (string(provider), string(name));
+        self.write("start", format_args!(r#""run":"{run}","provider":{provider},"model":{name},"kind":"{kind}","elapsed_ms":0"#));
+    }
+
+    /// An event of the response.
+    pub(super) fn event(&mut self, event: &ResponseEvent<Raw>, model: &Model) {
+        match event {
+            ResponseEvent::TextDelta { choice, block, text } => {
+                self.tail.push((*choice, *block), text);
+                self.delta("text", (*choice, *block), text);
+            }
+            ResponseEvent::Reasoning { choice, text, .. } if !text.is_empty() => {
+                self.delta("reasoning", (*choice, 0), text);
+            }
+            ResponseEvent::Refusal { choice, text } => self.delta("refusal", (*choice, 0), text),
+            ResponseEvent::Partial { choice, block, delta } => {
+                let origin = origin((*choice, *block));
+                self.write_with("partial", |out| {
+                    let _ = partial::write_object(out.writer(), "op", format_args!("{origin}"), delta);
+                });
+            }
+            ResponseEvent::Record { choice, block, record } => self.record((*choice, *block), record),
+            ResponseEvent::ToolCallBegan { number, call_id, name, .. } => {
+                if let Some(call_id) = call_id {
+                    self.calls.insert(call_id.clone(), *number);
+                }
+                self.write("partial", format_args!(r#""call":{number},"name":{}"#, string(name)));
+            }
+            ResponseEvent::ToolCallArguments { number, text, .. } => {
+                self.received += text.len() as u64;
+                self.write("partial", format_args!(r#""call":{number},"text":{}"#, string(text)));
+            }
+            ResponseEvent::ToolCall { choice, block, call, record } => {
+                self.tool_call((*choice, *block), call, record.as_ref());
+            }
+            ResponseEvent::RejectedCall { choice, block, call } => {
+                let number = self.number(call.call_id.as_deref());
+                self.rejected(Some((*choice, *block)), &call.diagnostic, &number, Some(&call.received));
+            }
+            ResponseEvent::Rejected { choice, block, diagnostic } => {
+                self.rejected(choice.map(|choice| (choice, *block)), diagnostic, "", None);
+            }
+            // Text outside records is in the deltas; the rest is in `usage` and `done`.
+            _ => {}
+        }
+        if self.last_usage.is_none_or(|last| last.elapsed() >= USAGE_INTERVAL) {
+            self.usage(model);
+        }
+    }
+
+    /// The last event of a run.
+    pub(super) fn done(&mut self, model: &Model, status: Status, message: Option<&str>) {
+        self.usage(model);
+        let mut members = format!(r#""status":"{}""#, status.as_str());
+        if let Some(message) = message.or(status.message()) {
+            let _ = write!(members, r#","message":{}"#, string(message));
+        }
+        if let Some(reason) = model.parser().and_then(|parser| parser.finish_reason(0)) {
+            let _ = write!(members, r#","finish_reason":{}"#, string(reason.as_str()));
+        }
+        let counts = counts(model);
+        let elapsed = self.elapsed();
+        self.write("done", format_args!("{members},{counts},{elapsed}"));
+    }
+
+    /// Says which events are no longer kept.
+    pub(super) fn gap(from: u64, to: u64) -> Bytes {
+        format!("id: {to}\nevent: gap\ndata: {{\"from\":{from},\"to\":{to}}}\n\n").into()
+    }
+
+    fn delta(&mut self, kind: &str, place: Place, text: &str) {
+        self.received += text.len() as u64;
+        let (text, origin, elapsed) = (string(text), origin(place), self.elapsed());
+        self.write("delta", format_args!(r#"{origin}"kind":"{kind}","text":{text},{elapsed}"#));
+    }
+
+    fn record(&mut self, place: Place, record: &Record<Raw>) {
+        self.tail.release(place, record.span.end);
+        let (index, origin, position, elapsed) =
+            (self.records, origin(place), position(record), self.elapsed());
+        self.records += 1;
+        let value = record.value.to_single_line();
+        self.write("record", format_args!(r#"{origin}"index":{index},{position},{elapsed},"value":{value}"#));
+    }
+
+    fn tool_call(&mut self, place: Place, call: &ToolCall, record: Option<&Record<()>>) {
+        let mut members = origin(place);
+        match record {
+            Some(record) => {
+                self.tail.release(place, record.span.end);
+                let _ = write!(members, "{},", position(record));
+            }
+            None => members += &self.number(call.call_id.as_deref()),
+        }
+        let (value, elapsed) = (call_json(call), self.elapsed());
+        self.write("tool_call", format_args!(r#"{members}{elapsed},"value":{value}"#));
+    }
+
+    /// The member `call` of a native call that ends.
+    fn number(&mut self, call_id: Option<&str>) -> String {
+        let number = call_id.and_then(|call_id| self.calls.remove(call_id));
+        number.map(|number| format!(r#""call":{number},"#)).unwrap_or_default()
+    }
+
+    fn rejected(&mut self, place: Option<Place>, diagnostic: &Diagnostic, call: &str, received: Option<&str>) {
+        let place = place.unwrap_or_default();
+        let in_text = (diagnostic.origin == Origin::Text).then(|| self.tail.get(place, diagnostic.span));
+        let text = received.or(in_text.flatten()).map(|text| {
+            let end = (0..=text.len().min(REJECT_BYTES)).rev().find(|&end| text.is_char_boundary(end));
+            format!(r#","text":{}"#, string(&text[..end.unwrap_or(0)]))
+        });
+        let text = text.unwrap_or_default();
+        let diagnostic = serde_json::to_string(diagnostic).expect("a diagnostic is JSON");
+        let diagnostic = &diagnostic[1..diagnostic.len() - 1];
+        self.write("rejected", format_args!("{}{call}{diagnostic}{text}", origin(place)));
+    }
+
+    fn usage(&mut self, model: &Model) {
+        self.last_usage = Some(Instant::now());
+        let Some(parser) = model.parser() else { return };
+        let usage = parser.usage().unwrap_or_default();
+        let known = [("input_tokens", usage.input_tokens), ("output_tokens", usage.output_tokens)];
+        let mut members = String::new();
+        for (name, count) in known {
+            if let Some(count) = count {
+                let _ = write!(members, r#""{name}":{count},"#);
+            }
+        }
+        let (tokens, held) = (parser.delta_count(), parser.held_bytes());
+        let (received, counts, elapsed) = (self.received, counts(model), self.elapsed());
+        self.write(
+            "usage",
+            format_args!(
+                r#"{members}"tokens":{tokens},"bytes_received":{received},"bytes_held":{held},{counts},{elapsed}"#
+            ),
+        );
+    }
+
+    fn elapsed(&self) -> String {
+        format!(r#""elapsed_ms":{:.1}"#, self.started.elapsed().as_secs_f64() * 1e3)
+    }
+
+    fn write(&mut self, event: &str, members: fmt::Arguments<'_>) {
+        self.write_with(event, |out| {
+            let _ = write!(out.writer(), "{{{members}}}");
+        });
+    }
+
+    fn write_with(&mut self, event: &str, data: impl FnOnce(&mut BytesMut)) {
+        let _ = write!((&mut self.out).writer(), "id: {}\nevent: {event}\ndata: ", self.next_id);
+        data(&mut self.out);
+        self.out.extend_from_slice(b"\n\n");
+        self.next_id += 1;
+        self.ends.push(self.out.len());
+    }
+}
+
+/// A text of the response: its choice, and its block.
+pub(super) type Place = (u64, u64);
+
+/// The members for a text other than the first.
+fn origin((choice, block): Place) -> String {
+    let member = |name, number| if number == 0 { String::new() } else { format!(r#""{name}":{number},"#) };
+    member("choice", choice) + &member("block", block)
+}
+
+/// The members for the position of a record.
+fn position<T>(record: &Record<T>) -> String {
+    let recovered = match record.recovered.is_empty() {
+        true => String::new(),
+        false => format!(
+            r#","recovered":{}"#,
+            serde_json::to_string(&record.recovered).expect("names are JSON")
+        ),
+    };
+    format!(
+        r#""line":{},"start":{},"end":{},"completion":"{}"{recovered}"#,
+        record.line,
+        record.span.start,
+        record.span.end,
+        record.completion.as_str()
+    )
+}
+
+fn counts(model: &Model) -> String {
+    let count = |count: fn(&tokenline::Report) -> u64| model.parser().map_or(0, |parser| count(parser.report()));
+    format!(
+        r#""records":{},"tool_calls":{},"rejected":{}"#,
+        count(tokenline::Report::records),
+        count(tokenline::Report::tool_calls),
+        count(tokenline::Report::rejected)
+    )
+}

@@ -1,0 +1,167 @@
+//! `tokenline serve`: a page on which an extraction appears while the model is still writing.
+
+mod assets;
+mod events;
+mod guard;
+mod model;
+mod options;
+mod recorded;
+mod request;
+mod run;
+mod runs;
+mod text_tail;
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::rejection::JsonRejection;
+use axum::extract::{DefaultBodyLimit, Path, State};
+use axum::http::{HeaderMap, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::serve::ListenerExt as _;
+use axum::{Json, Router, middleware};
+use tokenline::llm::Provider;
+use tokenline::llm::client::LlmClient;
+use tokenline::prompt::PromptManager;
+use tokio::net::TcpListener;
+
+use crate::args::ServeArgs;
+use crate::failure::{Failure, Verdict};
+use crate::log::log;
+use crate::replay::address;
+use request::ExtractRequest;
+use run::Reader;
+use runs::Runs;
+
+/// The name of the recorded model, in place of a provider's.
+const RECORDED: &str = "recorded";
+/// The largest body of a request, in bytes.
+const MAX_BODY: usize = 4 << 20;
+
+/// What the requests share.
+struct App {
+    /// A client for each provider, or why there is none.
+    clients: Vec<(Provider, Result<LlmClient, String>)>,
+    prompts: PromptManager,
+    runs: Arc<Runs>,
+    /// Names by which browsers may reach this server.
+    host_names: Vec<String>,
+}
+
+/// Serves until Ctrl-C, on a thread for each core.
+pub(crate) fn run(args: ServeArgs) -> Result<Verdict, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    runtime.map_err(|error| Failure::io("cannot start", &error))?.block_on(serve(args))
+}
+
+async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
+    let clients = Provider::ALL.iter().map(|provider| (*provider, client(*provider, &args))).collect();
+    let address = address(&args.listen)?;
+    if !args.public && !address.ip().is_loopback() {
+        let message = format!("other machines can reach {address}: use --public to allow that");
+        return Err(Failure::Usage(message));
+    }
+    let listener = TcpListener::bind(address).await;
+    let listener = listener.map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
+    let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
+    writeln!(std::io::stdout(), "http://{local}").map_err(Failure::output)?;
+    log(format_args!("open http://{local} in a browser; stop with Ctrl-C"));
+
+    let app = App {
+        clients,
+        prompts: PromptManager::built_in(),
+        runs: Arc::default(),
+        host_names: args.host_name,
+    };
+    // An event leaves when it is written, not when more have come.
+    let listener = listener.tap_io(|socket| {
+        let _ = socket.set_nodelay(true);
+    });
+    tokio::select! {
+        served = axum::serve(listener, router(Arc::new(app))) => {
+            served.map_err(|error| Failure::io("cannot serve", &error))?;
+        }
+        stopped = tokio::signal::ctrl_c() => {
+            stopped.map_err(|error| Failure::io("cannot wait for Ctrl-C", &error))?;
+        }
+    }
+    Ok(Verdict::Success)
+}
+
+fn router(app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(assets::index))
+        .route("/assets/{name}", get(assets::asset))
+        .route("/api/options", get(options::options))
+        .route("/api/extract", post(extract))
+        .route("/api/runs/{run}", axum::routing::delete(stop))
+        .route("/api/runs/{run}/events", get(resume))
+        .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
+        .with_state(app)
+}
+
+/// The client of a provider, or why it cannot be used.
+fn client(provider: Provider, args: &ServeArgs) -> Result<LlmClient, String> {
+    let mut builder = LlmClient::builder(provider)
+        .http(|http| http.user_agent(concat!("tokenline/", env!("CARGO_PKG_VERSION"))));
+    if let Some((_, url)) = args.base_url.iter().rev().find(|(its, _)| *its == provider) {
+        builder = builder.base_url(url);
+    }
+    let client = builder.build().map_err(|error| error.to_string())?;
+    match client.missing_key() {
+        Some(variable) => Err(format!("{variable} is not set in the server's environment")),
+        None => Ok(client),
+    }
+}
+
+async fn extract(
+    State(app): State<Arc<App>>,
+    request: Result<Json<ExtractRequest>, JsonRejection>,
+) -> Result<Response, Response> {
+    let Json(request) =
+        request.map_err(|error| failed(error.status(), &error.body_text()).into_response())?;
+    let model = request.into_model(&app);
+    let model = model.map_err(|message| failed(StatusCode::BAD_REQUEST, &message).into_response())?;
+    let reader = app.runs.start(model).map_err(|_| {
+        failed(StatusCode::SERVICE_UNAVAILABLE, "too many runs: try again later").into_response()
+    })?;
+    Ok(event_stream(reader))
+}
+
+async fn resume(
+    State(app): State<Arc<App>>,
+    Path(run): Path<String>,
+    headers: HeaderMap,
+) -> Result<Response, Response> {
+    let run = app.runs.get(&run).ok_or_else(|| unknown_run().into_response())?;
+    let last_id = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
+    Ok(event_stream(run.read_after(last_id.unwrap_or(0), &app.runs)))
+}
+
+async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Response {
+    match app.runs.get(&run) {
+        Some(run) => {
+            run.stop();
+            StatusCode::NO_CONTENT.into_response()
+        }
+        None => unknown_run().into_response(),
+    }
+}
+
+fn event_stream(reader: Reader) -> Response {
+    let mut response = Response::new(Body::from_stream(reader));
+    response.headers_mut().insert("content-type", axum::http::HeaderValue::from_static("text/event-stream"));
+    response
+}
+
+fn unknown_run() -> impl IntoResponse {
+    failed(StatusCode::NOT_FOUND, "there is no such run, or its page left it")
+}
+
+/// An error as JSON.
+fn failed(status: StatusCode, message: &str) -> impl IntoResponse {
+    (status, Json(serde_json::json!({ "error": message })))
+}

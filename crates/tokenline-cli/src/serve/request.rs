@@ -1,0 +1,131 @@
+//! The body of a request for an extraction, and the model that it asks for.
+
+use serde::Deserialize;
+use serde_json::Value;
+use tokenline::llm::request::ChatRequest;
+use tokenline::llm::{Provider, ResponseParser, TextMode};
+use tokenline::schema::{SchemaValidator, ToolSet};
+use tokenline::{Options, ToolDefinition};
+
+use super::model::Model;
+use super::recorded::{self, Pace};
+use super::{App, RECORDED};
+
+/// What the page asks for.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct ExtractRequest {
+    provider: String,
+    #[serde(default)]
+    model: String,
+    prompt: Option<String>,
+    prompt_id: Option<String>,
+    text: Option<String>,
+    system: Option<String>,
+    schema: Option<Value>,
+    tools: Option<Value>,
+    max_tokens: Option<u32>,
+    temperature: Option<f64>,
+    #[serde(default)]
+    recording: Pace,
+}
+
+/// How a response is read.
+struct Rules {
+    schema: Option<SchemaValidator>,
+    tools: Option<ToolSet>,
+}
+
+impl ExtractRequest {
+    /// The requested model, not yet asked. An error is a message for the user.
+    pub(super) fn into_model(self, app: &App) -> Result<Model, String> {
+        let schema = self.schema.as_ref().map(|schema| validator(schema)).transpose()?;
+        let tools = self.tools.as_ref().map(|tools| tool_set(tools)).transpose()?;
+        let rules = Rules { schema, tools };
+        if self.provider == RECORDED {
+            let name = if self.model.is_empty() { "mixed" } else { &self.model };
+            let (recorded, calls_tools) = recorded::choose(name, &self.recording)
+                .ok_or_else(|| format!("model: there is no recording named {name:?}"))?;
+            let configure = |parser| rules.configure(parser, calls_tools);
+            return Ok(Model::recorded(recorded, calls_tools, options(), configure));
+        }
+        self.of_provider(rules, app)
+    }
+
+    fn of_provider(self, mut rules: Rules, app: &App) -> Result<Model, String> {
+        let provider = Provider::from_name(&self.provider)
+            .ok_or_else(|| format!("provider: there is no provider named {:?}", self.provider))?;
+        let client = app.clients.iter().find(|(its, _)| *its == provider).map(|(_, client)| client);
+        let client = client.ok_or("provider: not configured")?.as_ref().map_err(Clone::clone)?;
+        if self.model.is_empty() {
+            return Err("model: enter the name of a model".to_owned());
+        }
+
+        let mut request = ChatRequest::new(&self.model);
+        (request.max_tokens, request.temperature) = (self.max_tokens, self.temperature);
+        let mut system = self.system.unwrap_or_default();
+        let prompt = match (self.prompt_id, self.prompt) {
+            (Some(id), _) => {
+                let terms = serde_json::json!({ "text": self.text.unwrap_or_default() });
+                let rendered = app.prompts.render(&id, terms).map_err(|error| format!("prompt_id: {error}"))?;
+                if system.is_empty() {
+                    system = rendered.system;
+                }
+                let validator = app.prompts.validator(&id).map_err(|error| format!("prompt_id: {error}"))?;
+                rules.schema = rules.schema.or_else(|| validator.cloned());
+                rendered.prompt
+            }
+            (None, Some(prompt)) => match self.text.filter(|text| !text.trim().is_empty()) {
+                Some(text) => format!("{prompt}\n\n{text}"),
+                None => prompt,
+            },
+            (None, None) => self.text.unwrap_or_default(),
+        };
+        if prompt.trim().is_empty() {
+            return Err("prompt: enter a prompt or a text".to_owned());
+        }
+        if !system.is_empty() {
+            request = request.system(system);
+        }
+        request = request.user(prompt);
+        let calls_tools = rules.tools.is_some();
+        if let Some(tools) = &rules.tools {
+            let definitions: Vec<ToolDefinition> = tools.definitions().to_vec();
+            request = request.tools(definitions);
+        }
+        let request = client.stream(&request).map_err(|error| error.to_string())?;
+        let request = request.map_parser(|parser| rules.configure(parser.with_options(options()), calls_tools));
+        Ok(Model::request(provider, &self.model, calls_tools, request))
+    }
+}
+
+impl Rules {
+    fn configure(self, parser: ResponseParser, calls_tools: bool) -> ResponseParser {
+        let text_as = if calls_tools { TextMode::ToolCalls } else { TextMode::Records };
+        let mut parser =
+            parser.text_as(text_as).with_text_deltas().with_text_and_reasoning().with_call_updates();
+        if let Some(schema) = self.schema {
+            parser = parser.with_validator(schema);
+        }
+        if let Some(tools) = self.tools {
+            parser = parser.with_tools(tools);
+        }
+        parser
+    }
+}
+
+/// Model output with the steps by which each record grows.
+fn options() -> Options {
+    Options::lenient().partials(true)
+}
+
+fn validator(schema: &Value) -> Result<SchemaValidator, String> {
+    let validator = SchemaValidator::new(schema).map_err(|error| format!("schema: {error}"))?;
+    Ok(validator.show_names(true))
+}
+
+fn tool_set(tools: &Value) -> Result<ToolSet, String> {
+    ToolSet::from_json_str(&tools.to_string())
+        .map(|tools| tools.show_names(true))
+        .map_err(|error| format!("tools: {error}"))
+}
