@@ -2,13 +2,13 @@
 
 use std::collections::HashMap;
 use std::fmt::{self, Write as _};
-use std::io::Write as _;
 use std::time::{Duration, Instant};
 
-use bytes::{BufMut as _, Bytes, BytesMut};
+use bytes::Bytes;
 use tokenline::json::Raw;
 use tokenline::llm::ResponseEvent;
 use tokenline::{Diagnostic, Origin, Record, ToolCall};
+use tokenline_axum::sse::{Event, FieldValue};
 
 use super::model::Model;
 use super::text_tail::TextTail;
@@ -51,7 +51,7 @@ impl Status {
 
 /// Writes the events of a response as an event stream.
 pub(super) struct Encoder {
-    out: BytesMut,
+    out: Vec<u8>,
     /// Where each event in `out` ends.
     ends: Vec<usize>,
     next_id: u64,
@@ -68,7 +68,7 @@ pub(super) struct Encoder {
 impl Encoder {
     pub(super) fn new(started: Instant) -> Self {
         Self {
-            out: BytesMut::new(),
+            out: Vec::new(),
             ends: Vec::new(),
             next_id: 1,
             started,
@@ -87,9 +87,11 @@ impl Encoder {
 
     /// Takes the events so far, each by itself.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Bytes> {
-        let events = self.out.split().freeze();
+        let events = Bytes::from(std::mem::take(&mut self.out));
         let mut start = 0;
-        std::mem::take(&mut self.ends).into_iter().map(move |end| events.slice(std::mem::replace(&mut start, end)..end))
+        std::mem::take(&mut self.ends)
+            .into_iter()
+            .map(move |end| events.slice(std::mem::replace(&mut start, end)..end))
     }
 
     /// The first event of a run.
@@ -97,7 +99,12 @@ impl Encoder {
         let (provider, name) = &model.name;
         let kind = if model.calls_tools { "tool_calls" } else { "records" };
         let (provider, name) = (string(provider), string(name));
-        self.write("start", format_args!(r#""run":"{run}","provider":{provider},"model":{name},"kind":"{kind}","elapsed_ms":0"#));
+        self.write(
+            "start",
+            format_args!(
+                r#""run":"{run}","provider":{provider},"model":{name},"kind":"{kind}","elapsed_ms":0"#
+            ),
+        );
     }
 
     /// An event of the response.
@@ -113,9 +120,9 @@ impl Encoder {
             ResponseEvent::Refusal { choice, text } => self.delta("refusal", (*choice, 0), text),
             ResponseEvent::Partial { choice, block, delta } => {
                 let origin = origin((*choice, *block));
-                self.write_with("partial", |out| {
-                    let _ = partial::write_object(out.writer(), "op", format_args!("{origin}"), delta);
-                });
+                let mut data = Vec::new();
+                partial::write_object(&mut data, "op", format_args!("{origin}"), delta).expect("memory");
+                self.write_data("partial", String::from_utf8(data).expect("JSON"));
             }
             ResponseEvent::Record { choice, block, record } => self.record((*choice, *block), record),
             ResponseEvent::ToolCallBegan { number, call_id, name, .. } => {
@@ -163,7 +170,8 @@ impl Encoder {
 
     /// Says which events are no longer kept.
     pub(super) fn gap(from: u64, to: u64) -> Bytes {
-        format!("id: {to}\nevent: gap\ndata: {{\"from\":{from},\"to\":{to}}}\n\n").into()
+        let event = Event::new(format!(r#"{{"from":{from},"to":{to}}}"#));
+        event.with_name(FieldValue::from_static("gap")).with_id(to).into()
     }
 
     fn delta(&mut self, kind: &str, place: Place, text: &str) {
@@ -200,7 +208,13 @@ impl Encoder {
         number.map(|number| format!(r#""call":{number},"#)).unwrap_or_default()
     }
 
-    fn rejected(&mut self, place: Option<Place>, diagnostic: &Diagnostic, call: &str, received: Option<&str>) {
+    fn rejected(
+        &mut self,
+        place: Option<Place>,
+        diagnostic: &Diagnostic,
+        call: &str,
+        received: Option<&str>,
+    ) {
         let place = place.unwrap_or_default();
         let in_text = (diagnostic.origin == Origin::Text).then(|| self.tail.get(place, diagnostic.span));
         let text = received.or(in_text.flatten()).map(|text| {
@@ -238,16 +252,13 @@ impl Encoder {
         format!(r#""elapsed_ms":{:.1}"#, self.started.elapsed().as_secs_f64() * 1e3)
     }
 
-    fn write(&mut self, event: &str, members: fmt::Arguments<'_>) {
-        self.write_with(event, |out| {
-            let _ = write!(out.writer(), "{{{members}}}");
-        });
+    fn write(&mut self, event: &'static str, members: fmt::Arguments<'_>) {
+        self.write_data(event, format!("{{{members}}}"));
     }
 
-    fn write_with(&mut self, event: &str, data: impl FnOnce(&mut BytesMut)) {
-        let _ = write!((&mut self.out).writer(), "id: {}\nevent: {event}\ndata: ", self.next_id);
-        data(&mut self.out);
-        self.out.extend_from_slice(b"\n\n");
+    fn write_data(&mut self, event: &'static str, data: String) {
+        let event = Event::new(data).with_name(FieldValue::from_static(event)).with_id(self.next_id);
+        event.append_to(&mut self.out);
         self.next_id += 1;
         self.ends.push(self.out.len());
     }
@@ -266,10 +277,9 @@ fn origin((choice, block): Place) -> String {
 fn position<T>(record: &Record<T>) -> String {
     let recovered = match record.recovered.is_empty() {
         true => String::new(),
-        false => format!(
-            r#","recovered":{}"#,
-            serde_json::to_string(&record.recovered).expect("names are JSON")
-        ),
+        false => {
+            format!(r#","recovered":{}"#, serde_json::to_string(&record.recovered).expect("names are JSON"))
+        }
     };
     format!(
         r#""line":{},"start":{},"end":{},"completion":"{}"{recovered}"#,
@@ -281,7 +291,8 @@ fn position<T>(record: &Record<T>) -> String {
 }
 
 fn counts(model: &Model) -> String {
-    let count = |count: fn(&tokenline::Report) -> u64| model.parser().map_or(0, |parser| count(parser.report()));
+    let count =
+        |count: fn(&tokenline::Report) -> u64| model.parser().map_or(0, |parser| count(parser.report()));
     format!(
         r#""records":{},"tool_calls":{},"rejected":{}"#,
         count(tokenline::Report::records),

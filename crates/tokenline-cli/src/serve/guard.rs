@@ -31,7 +31,7 @@ pub(super) async fn guard(State(app): State<Arc<App>>, request: Request, next: N
         Err(message) => failed(StatusCode::FORBIDDEN, message).into_response(),
     };
     for (name, value) in HEADERS {
-        response.headers_mut().insert(name, HeaderValue::from_static(value));
+        response.headers_mut().entry(name).or_insert(HeaderValue::from_static(value));
     }
     response
 }

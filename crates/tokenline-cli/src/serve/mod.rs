@@ -14,7 +14,6 @@ mod text_tail;
 use std::io::Write as _;
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::rejection::JsonRejection;
 use axum::extract::{DefaultBodyLimit, Path, State};
 use axum::http::{HeaderMap, StatusCode};
@@ -25,6 +24,7 @@ use axum::{Json, Router, middleware};
 use tokenline::llm::Provider;
 use tokenline::llm::client::LlmClient;
 use tokenline::prompt::PromptManager;
+use tokenline_axum::sse::SseResponse;
 use tokio::net::TcpListener;
 
 use crate::args::ServeArgs;
@@ -32,7 +32,6 @@ use crate::failure::{Failure, Verdict};
 use crate::log::log;
 use crate::replay::address;
 use request::ExtractRequest;
-use run::Reader;
 use runs::Runs;
 
 /// The name of the recorded model, in place of a provider's.
@@ -64,17 +63,14 @@ async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
         return Err(Failure::Usage(message));
     }
     let listener = TcpListener::bind(address).await;
-    let listener = listener.map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
+    let listener =
+        listener.map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
     writeln!(std::io::stdout(), "http://{local}").map_err(Failure::output)?;
     log(format_args!("open http://{local} in a browser; stop with Ctrl-C"));
 
-    let app = App {
-        clients,
-        prompts: PromptManager::built_in(),
-        runs: Arc::default(),
-        host_names: args.host_name,
-    };
+    let app =
+        App { clients, prompts: PromptManager::built_in(), runs: Arc::default(), host_names: args.host_name };
     // An event leaves when it is written, not when more have come.
     let listener = listener.tap_io(|socket| {
         let _ = socket.set_nodelay(true);
@@ -128,7 +124,7 @@ async fn extract(
     let reader = app.runs.start(model).map_err(|_| {
         failed(StatusCode::SERVICE_UNAVAILABLE, "too many runs: try again later").into_response()
     })?;
-    Ok(event_stream(reader))
+    Ok(SseResponse::new(reader).into_response())
 }
 
 async fn resume(
@@ -138,7 +134,7 @@ async fn resume(
 ) -> Result<Response, Response> {
     let run = app.runs.get(&run).ok_or_else(|| unknown_run().into_response())?;
     let last_id = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    Ok(event_stream(run.read_after(last_id.unwrap_or(0), &app.runs)))
+    Ok(SseResponse::new(run.read_after(last_id.unwrap_or(0), &app.runs)).into_response())
 }
 
 async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Response {
@@ -149,12 +145,6 @@ async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Response 
         }
         None => unknown_run().into_response(),
     }
-}
-
-fn event_stream(reader: Reader) -> Response {
-    let mut response = Response::new(Body::from_stream(reader));
-    response.headers_mut().insert("content-type", axum::http::HeaderValue::from_static("text/event-stream"));
-    response
 }
 
 fn unknown_run() -> impl IntoResponse {

@@ -57,7 +57,12 @@ where
 
 impl Model {
     /// Sends a request once the model is polled.
-    pub(super) fn request(provider: Provider, model: &str, calls_tools: bool, request: StreamRequest) -> Self {
+    pub(super) fn request(
+        provider: Provider,
+        model: &str,
+        calls_tools: bool,
+        request: StreamRequest,
+    ) -> Self {
         let response = async {
             let response = request.send().await.map_err(|error| error.to_string())?;
             Ok(Box::new(response) as Box<dyn Response>)
@@ -113,7 +118,9 @@ impl Model {
     pub(super) fn status(&self) -> Status {
         match self.parser() {
             Some(parser) if parser.is_complete() => Status::Complete,
-            Some(parser) if !parser.report().by_code().contains_key(&Code::ProviderError) => Status::Incomplete,
+            Some(parser) if !parser.report().by_code().contains_key(&Code::ProviderError) => {
+                Status::Incomplete
+            }
             _ => Status::Failed,
         }
     }

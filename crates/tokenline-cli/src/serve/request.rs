@@ -67,7 +67,8 @@ impl ExtractRequest {
         let prompt = match (self.prompt_id, self.prompt) {
             (Some(id), _) => {
                 let terms = serde_json::json!({ "text": self.text.unwrap_or_default() });
-                let rendered = app.prompts.render(&id, terms).map_err(|error| format!("prompt_id: {error}"))?;
+                let rendered =
+                    app.prompts.render(&id, terms).map_err(|error| format!("prompt_id: {error}"))?;
                 if system.is_empty() {
                     system = rendered.system;
                 }
@@ -94,7 +95,8 @@ impl ExtractRequest {
             request = request.tools(definitions);
         }
         let request = client.stream(&request).map_err(|error| error.to_string())?;
-        let request = request.map_parser(|parser| rules.configure(parser.with_options(options()), calls_tools));
+        let request =
+            request.map_parser(|parser| rules.configure(parser.with_options(options()), calls_tools));
         Ok(Model::request(provider, &self.model, calls_tools, request))
     }
 }

@@ -45,8 +45,7 @@ impl Run {
         let (mut encoder, mut log) = (Encoder::new(model.started), EventLog::default());
         encoder.start(&id, &model);
         log.append(encoder.take());
-        let state =
-            State { model: Some(model), encoder, log, reader: 0, is_read: false, waker: None };
+        let state = State { model: Some(model), encoder, log, reader: 0, is_read: false, waker: None };
         Arc::new(Self { id, state: Mutex::new(state) })
     }
 
