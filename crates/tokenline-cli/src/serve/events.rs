@@ -85,13 +85,11 @@ impl Encoder {
         self.out.len()
     }
 
-    /// Takes the events so far, each by itself.
+    /// Takes the events so far, each in memory of its own.
     pub(super) fn take(&mut self) -> impl Iterator<Item = Bytes> {
-        let events = Bytes::from(std::mem::take(&mut self.out));
-        let mut start = 0;
-        std::mem::take(&mut self.ends)
-            .into_iter()
-            .map(move |end| events.slice(std::mem::replace(&mut start, end)..end))
+        let (ends, mut start) = (std::mem::take(&mut self.ends), 0);
+        let events = std::mem::take(&mut self.out);
+        ends.into_iter().map(move |end| Bytes::copy_from_slice(&events[std::mem::replace(&mut start, end)..end]))
     }
 
     /// The first event of a run.

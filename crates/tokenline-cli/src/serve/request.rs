@@ -39,8 +39,8 @@ struct Rules {
 impl ExtractRequest {
     /// The requested model, not yet asked. An error is a message for the user.
     pub(super) fn into_model(self, app: &App) -> Result<Model, String> {
-        let schema = self.schema.as_ref().map(|schema| validator(schema)).transpose()?;
-        let tools = self.tools.as_ref().map(|tools| tool_set(tools)).transpose()?;
+        let schema = self.schema.as_ref().map(validator).transpose()?;
+        let tools = self.tools.as_ref().map(tool_set).transpose()?;
         let rules = Rules { schema, tools };
         if self.provider == RECORDED {
             let name = if self.model.is_empty() { "mixed" } else { &self.model };
