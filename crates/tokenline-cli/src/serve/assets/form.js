@@ -84,8 +84,8 @@ export class Form {
       add("recording", { delay_ms: Number(value("delay")), chunk_size: Number(value("chunk")) });
     } else {
       if (this.#prompt) add("prompt_id", this.#prompt.id);
-      if (this.#prompt && this.#prompt.uses_text) add("text", value("text"));
-      if (!this.#prompt) add("prompt", value("prompt"));
+      else add("prompt", value("prompt"));
+      if (this.#prompt ? this.#prompt.uses_text : value("text").trim() !== "") add("text", value("text"));
       if (value("system").trim() !== "") add("system", value("system"));
       if (value("max-tokens") !== "") add("max_tokens", Number(value("max-tokens")));
     }
@@ -126,7 +126,8 @@ export class Form {
       part.hidden = (part.dataset.for === "recorded") !== recorded;
     }
     this.#field.prompt.closest(".field").hidden = recorded || prompt !== undefined;
-    this.#field.text.closest(".field").hidden = recorded || !prompt?.uses_text;
+    this.#field.text.closest(".field").hidden = recorded || (prompt !== undefined && !prompt.uses_text);
+    setText(this.#root.querySelector('label[for="text"]'), prompt ? "Text" : "Text after the prompt, if any");
     // The schema of a built-in prompt, unless the user has written one.
     const schema = this.#schemaText(recorded ? null : prompt?.schema);
     if (schema !== this.#schemaOfPrompt && ["", this.#schemaOfPrompt].includes(this.#field.schema.value)) {
@@ -143,7 +144,9 @@ export class Form {
     const models = provider?.models ?? [];
     this.#root.querySelector("#models").replaceChildren(...models.map(({ name }) => el("option", { value: name })));
     const model = models.find(({ name }) => name === this.#field.recording.value);
-    setText(this.#root.querySelector("#recording-hint"), model?.hint ?? "");
+    const hint = this.#root.querySelector("#recording-hint");
+    setText(hint, model?.hint ?? "");
+    hint.hidden = !model?.hint;
     this.#showSliders();
   }
 

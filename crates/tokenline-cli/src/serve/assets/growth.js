@@ -61,9 +61,9 @@ export class Growth {
   #begin(depth, key) {
     const parent = this.#stack[depth - 1];
     if (!parent) return;
-    if (parent.count > 0) this.#member.append(",");
+    if (parent.count > 0) this.#member.append(", ");
     parent.count += 1;
-    if (parent.kind === "object") this.#member.append(JSON.stringify(String(key)) + ":");
+    if (parent.kind === "object") this.#member.append(JSON.stringify(String(key)) + ": ");
   }
   toJSON() {
     const open = [...this.members].findIndex(([, member]) => member === this.#member);

@@ -91,6 +91,10 @@ export class GraphView {
     if (this.#isMoving) return;
     this.#isMoving = true;
     const frame = () => {
+      if (this.#nodes.length === 0) {
+        this.#isMoving = false; // another run has begun
+        return;
+      }
       this.#layout.step();
       this.#place();
       this.#isMoving = this.#layout.isHot;
