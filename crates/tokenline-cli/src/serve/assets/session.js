@@ -1,0 +1,39 @@
+// What outlives a reload, in the tab's own storage.
+
+const RUN = "tokenline-run";
+const FORM = "tokenline-form";
+
+function put(key, value) {
+  try {
+    sessionStorage.setItem(key, JSON.stringify(value));
+    return true;
+  } catch {
+    return false; // no storage, or no room in it
+  }
+}
+
+function take(key) {
+  try {
+    const text = sessionStorage.getItem(key);
+    // Taken away, so that a duplicate of this tab does not resume the same run.
+    sessionStorage.removeItem(key);
+    return text && JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Saves a run; if its records are too long for that, what is needed to see again what the server still has. */
+export function saveRun(state) {
+  if (!state.run) return;
+  const saved = state.save();
+  if (saved && put(RUN, { saved })) return;
+  const { run, provider, model, kind } = state;
+  if (state.isRunning) put(RUN, { again: { run, provider, model, kind } });
+}
+
+/** {saved} for `State.restore`, or {again}: the run, from its first event the server still has. */
+export const takeRun = () => take(RUN);
+
+export const saveForm = (values) => put(FORM, values);
+export const takeForm = () => take(FORM);

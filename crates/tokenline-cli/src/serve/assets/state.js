@@ -1,0 +1,247 @@
+// What a run has said so far: events in, plain data out. No DOM. Everything in it is bounded but the log of records.
+
+import { Growth, MEMBER_LIMIT } from "./growth.js";
+import { compact, members, splitValue } from "./json.js";
+import { GraphData } from "./graph-data.js";
+import { RecordLog } from "./record-log.js";
+import { TextTail } from "./text-tail.js";
+
+const MAX_ROWS = 250;
+const MAX_CALLS = 100;
+const MAX_REJECTED = 200;
+const CELL_LIMIT = 1000;
+const MAX_CELLS = 100;
+
+/** The value of a member as the page shows it. */
+export function cell(raw) {
+  if (raw[0] === '"') {
+    const text = JSON.parse(raw);
+    return { kind: "string", text: text.slice(0, CELL_LIMIT), length: text.length };
+  }
+  const kind = raw[0] === "{" ? "object" : raw[0] === "[" ? "array" : "literal";
+  return { kind, text: compact(raw, CELL_LIMIT), length: raw.length };
+}
+
+/** The end of a list with a limit, and how many are no longer in it. */
+class Recent {
+  items = [];
+  dropped = 0;
+
+  constructor(limit) {
+    this.limit = limit;
+  }
+
+  push(item) {
+    this.items.push(item);
+    if (this.items.length > this.limit) {
+      this.items.shift();
+      this.dropped += 1;
+    }
+  }
+
+  get total() {
+    return this.dropped + this.items.length;
+  }
+}
+
+export class State {
+  run = null;
+  lastId = 0;
+  provider = "";
+  model = "";
+  kind = "records";
+  status = "idle"; // starting, running, resuming, complete, incomplete, failed, stopped, lost
+  message = "";
+  finishReason = "";
+  text = new TextTail();
+  log = new RecordLog();
+  rows = new Recent(MAX_ROWS); // complete records: {index, start, cells}
+  open = null; // Growth of the record or call that is being written
+  calls = new Recent(MAX_CALLS); // {number, start, name, callId, text, state}
+  rejected = new Recent(MAX_REJECTED);
+  gaps = [];
+  graph = new GraphData();
+  figures = {
+    elapsed: 0, firstToken: null, firstRecord: null, tokens: 0, bytesHeld: null,
+    inputTokens: null, outputTokens: null, records: 0, calls: 0, rejected: 0,
+  };
+
+  get isRunning() {
+    return ["starting", "running", "resuming"].includes(this.status);
+  }
+
+  /** Applies one event: {id, event, data}. One that was applied before changes nothing. */
+  apply({ id, event, data }) {
+    if (id <= this.lastId) return;
+    this.lastId = id;
+    if (event === "record" || event === "tool_call" || event === "partial") {
+      const { head, raw } = splitValue(data);
+      if (event === "record") this.#record(head, raw);
+      else if (event === "tool_call") this.#toolCall(head, raw);
+      else this.#partial(head, raw);
+      this.#time(head);
+      return;
+    }
+    const body = JSON.parse(data);
+    this.#time(body);
+    if (event === "start") this.#start(body);
+    else if (event === "delta") this.#delta(body);
+    else if (event === "rejected") this.#reject(body);
+    else if (event === "usage") this.#usage(body);
+    else if (event === "gap") this.#gap(body);
+    else if (event === "done") this.#done(body);
+  }
+
+  #time({ elapsed_ms: elapsed }) {
+    if (elapsed > this.figures.elapsed) this.figures.elapsed = elapsed;
+  }
+
+  #start({ run, provider, model, kind }) {
+    Object.assign(this, { run, provider, model, kind, status: "running" });
+  }
+
+  #delta({ kind, text, elapsed_ms: elapsed, choice = 0, block = 0 }) {
+    this.figures.tokens += 1;
+    this.figures.firstToken ??= elapsed ?? null;
+    this.text.push(kind, `${choice}/${block}`, text);
+  }
+
+  #partial(step, raw) {
+    if (step.call !== undefined) return this.#callGrows(step);
+    if (step.depth === 0 && step.op === "open") {
+      this.open = new Growth(step.start);
+    } else if (this.open?.start === step.start) {
+      this.open.step(step, raw);
+    }
+  }
+
+  #record({ index, start, line, elapsed_ms: elapsed }, raw) {
+    if (this.open && this.open.start <= start) this.open = null;
+    this.figures.firstRecord ??= elapsed ?? null;
+    this.#addRecord(index, raw, start, line);
+  }
+
+  #addRecord(index, raw, start, line) {
+    this.figures.records = Math.max(this.figures.records + 1, index + 1);
+    this.log.add("record", index, raw);
+    const cells = members(raw, MAX_CELLS).map(([key, value]) => [key, cell(value)]);
+    this.rows.push({ index, start, line, cells });
+    this.graph.add(cells);
+  }
+
+  #callGrows({ call: number, name, text }) {
+    let call = this.#openCall(number);
+    if (!call) {
+      call = { number, name: "", callId: "", text: "", length: 0, state: "open" };
+      this.calls.push(call);
+    }
+    if (name !== undefined) call.name = name;
+    if (text !== undefined) {
+      call.length += text.length;
+      if (call.text.length < MEMBER_LIMIT) call.text += text.slice(0, MEMBER_LIMIT - call.text.length);
+    }
+  }
+
+  #openCall(number) {
+    return this.calls.items.find((call) => call.number === number && call.state === "open");
+  }
+
+  #toolCall({ call: number, start, elapsed_ms: elapsed }, raw) {
+    if (number === undefined && this.open) this.open = null;
+    this.figures.firstRecord ??= elapsed ?? null;
+    this.#addCall(raw, number, start);
+  }
+
+  #addCall(raw, number, start) {
+    this.figures.calls += 1;
+    this.log.add("call", this.figures.calls - 1, raw);
+    let call = number === undefined ? undefined : this.#openCall(number);
+    if (!call) {
+      call = { number };
+      this.calls.push(call);
+    }
+    Object.assign(call, { start, name: "", callId: "", text: "", length: 0, state: "complete" });
+    for (const [key, value] of members(raw, MAX_CELLS)) {
+      if (key === "name") call.name = cell(value).text;
+      else if (key === "call_id") call.callId = cell(value).text;
+      else if (key === "parameters") Object.assign(call, { text: value.slice(0, MEMBER_LIMIT), length: value.length });
+    }
+  }
+
+  #reject(body) {
+    this.figures.rejected += 1;
+    this.rejected.push(body);
+    const call = body.call === undefined ? undefined : this.#openCall(body.call);
+    if (call) call.state = "rejected";
+    if (this.open && body.start <= this.open.start && this.open.start < body.end) this.open = null;
+  }
+
+  #usage(body) {
+    const { figures } = this;
+    figures.bytesHeld = body.bytes_held ?? figures.bytesHeld;
+    figures.inputTokens = body.input_tokens ?? figures.inputTokens;
+    figures.outputTokens = body.output_tokens ?? figures.outputTokens;
+    figures.tokens = Math.max(figures.tokens, body.tokens ?? 0);
+    this.#counts(body);
+  }
+
+  // The server counts what a gap kept from us.
+  #counts({ records = 0, tool_calls: calls = 0, rejected = 0 }) {
+    const { figures } = this;
+    figures.records = Math.max(figures.records, records);
+    figures.calls = Math.max(figures.calls, calls);
+    figures.rejected = Math.max(figures.rejected, rejected);
+  }
+
+  // What was open when events were lost cannot grow on. Its end comes with the whole value.
+  #gap({ from, to }) {
+    this.gaps.push({ from, to });
+    if (this.gaps.length > 20) this.gaps.shift();
+    this.open = null;
+    for (const call of this.calls.items) if (call.state === "open") Object.assign(call, { text: "", length: 0 });
+    this.text.push("gap", "", `events ${from} to ${to} are no longer kept`);
+  }
+
+  #done(body) {
+    this.#counts(body);
+    this.finishReason = body.finish_reason ?? "";
+    this.end(body.status, body.message);
+  }
+
+  /** The run is over, as the server or the connection says. */
+  end(status, message = "") {
+    this.status = status;
+    this.message = message;
+    this.open = null;
+    for (const call of this.calls.items) if (call.state === "open") call.state = "incomplete";
+  }
+
+  /** Data for `State.restore`, or null if the records are too long to be saved. */
+  save() {
+    if (!this.run || !this.log.canSave) return null;
+    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures } = this;
+    return {
+      run, lastId, provider, model, kind, status, message, finishReason, gaps, figures,
+      text: this.text.toJSON(),
+      entries: this.log.entries,
+      open: this.open?.toJSON() ?? null,
+      openCalls: this.calls.items.filter((call) => call.state !== "complete"),
+      rejected: { items: this.rejected.items, dropped: this.rejected.dropped },
+    };
+  }
+
+  static restore(saved) {
+    const state = new State();
+    for (const { kind, index, raw } of saved.entries) {
+      if (kind === "record") state.#addRecord(index, raw);
+      else state.#addCall(raw);
+    }
+    for (const call of saved.openCalls) state.calls.push(call);
+    const { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures } = saved;
+    Object.assign(state, { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures });
+    state.text = TextTail.from(saved.text);
+    state.open = saved.open && Growth.from(saved.open);
+    Object.assign(state.rejected, saved.rejected);
+    return state;
+  }
+}

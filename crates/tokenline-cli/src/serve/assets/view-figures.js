@@ -1,0 +1,77 @@
+// The run in figures, and its state in words.
+
+import { number, plural, setText } from "./dom.js";
+
+const STATUS = {
+  idle: "Ready",
+  starting: "Connecting",
+  running: "Streaming",
+  resuming: "Resuming",
+  complete: "Complete",
+  incomplete: "Incomplete",
+  failed: "Failed",
+  stopped: "Stopped",
+  lost: "Disconnected",
+};
+
+export class FiguresView {
+  #status;
+  #message;
+  #values = {};
+
+  constructor(root) {
+    this.#status = root.querySelector("#status");
+    this.#message = root.querySelector("#message");
+    for (const value of root.querySelectorAll("[data-figure]")) this.#values[value.dataset.figure] = value;
+  }
+
+  draw(state) {
+    const { figures } = state;
+    this.#status.dataset.status = state.status;
+    setText(this.#status, STATUS[state.status] ?? state.status);
+    setText(this.#message, message(state));
+    const values = this.#values;
+    setText(values.firstToken, duration(figures.firstToken));
+    setText(values.firstRecord, duration(figures.firstRecord));
+    setText(values.records, number(state.kind === "tool_calls" ? figures.calls : figures.records));
+    setText(values.recordRate, rate(figures.records + figures.calls, figures, "/s"));
+    setText(values.tokenRate, rate(figures.tokens, figures));
+    setText(values.held, bytes(figures.bytesHeld));
+    setText(values.rejected, number(figures.rejected));
+    values.rejected.parentElement.classList.toggle("some", figures.rejected > 0);
+    setText(values.recordsName, state.kind === "tool_calls" ? "Tool calls" : "Records");
+    setText(values.firstName, state.kind === "tool_calls" ? "First call" : "First record");
+  }
+}
+
+function message({ status, message, model, finishReason, gaps, figures }) {
+  const said = [];
+  if (model) said.push(model);
+  if (message) said.push(message);
+  else if (finishReason && status !== "running") said.push(`finish reason: ${finishReason}`);
+  if (figures.outputTokens !== null && status !== "running") {
+    said.push(`${number(figures.inputTokens ?? 0)} tokens in, ${number(figures.outputTokens)} out`);
+  }
+  const missing = gaps.reduce((sum, { from, to }) => sum + to - from + 1, 0);
+  if (missing > 0) said.push(`${plural(missing, "event")} could not be replayed; records may be missing`);
+  return said.join(" \u00b7 ");
+}
+
+function duration(ms) {
+  if (ms === null) return "\u2013";
+  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(ms < 10000 ? 2 : 1)} s`;
+}
+
+// Since the first token: the wait for a model is not its speed.
+function rate(count, { elapsed, firstToken }, unit = "") {
+  const seconds = (elapsed - (firstToken ?? 0)) / 1000;
+  if (count === 0 || seconds < 0.05) return "\u2013";
+  const value = count / seconds;
+  return (value < 100 ? value.toFixed(1) : number(Math.round(value))) + unit;
+}
+
+function bytes(value) {
+  if (value === null) return "\u2013";
+  if (value < 1000) return `${value} B`;
+  return value < 1e6 ? `${(value / 1000).toFixed(1)} kB` : `${(value / 1e6).toFixed(1)} MB`;
+}
