@@ -4,5 +4,11 @@
 
 pub mod ai_sdk;
 mod headers;
+mod records;
+mod rejection;
 pub mod sse;
 mod stream_body;
+
+pub use records::{
+    Entry, IntoEntry, PlainValue, PlainValues, RecordsFormat, RecordsFormatRejection, RecordsResponse,
+};

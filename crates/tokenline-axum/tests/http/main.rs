@@ -1,4 +1,5 @@
 //! The crate over real sockets.
 
 mod common;
+mod records;
 mod sse;
