@@ -81,9 +81,9 @@ pub use format::{RecordsFormat, RecordsFormatRejection};
 ///
 /// # Failures
 ///
-/// If the source fails, everything that was complete has been sent. Server-sent events then end with `error`; an NDJSON
-/// body breaks off, so that a client does not take it for complete. The error's own text may hold private things, and
-/// goes to [`on_error`](Self::on_error) only.
+/// If the source fails, the records that were complete before come first. Server-sent events then end with `error`. An
+/// NDJSON body breaks off, so that a client does not take it for complete; one that lags behind may not receive the last
+/// of the records. The error's own text may hold private things, and goes to [`on_error`](Self::on_error) only.
 ///
 /// # Backpressure and cancellation
 ///
