@@ -3,4 +3,6 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod ai_sdk;
+mod headers;
 pub mod sse;
+mod stream_body;

@@ -1,0 +1,80 @@
+//! The chunks of a response's body.
+
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum_core::BoxError;
+use bytes::Bytes;
+use futures_core::{Stream, TryStream};
+use pin_project_lite::pin_project;
+use tokio::time::{Instant, Sleep, sleep};
+
+/// A comment of an event stream, which readers ignore.
+const COMMENT: &[u8] = b": keep-alive\n\n";
+
+pin_project! {
+    /// The chunks of a stream, and a comment whenever it has been silent for `keep_alive`.
+    ///
+    /// Drops the stream with its last item: hyper may keep the body until the reader has everything.
+    pub(crate) struct StreamBody<S> {
+        #[pin]
+        source: Option<S>,
+        keep_alive: Option<Duration>,
+        #[pin]
+        timer: Option<Sleep>,
+        // The timer has run since the last chunk.
+        is_armed: bool,
+        failure: Option<BoxError>,
+    }
+}
+
+impl<S> StreamBody<S> {
+    /// Without `keep_alive` there are no comments.
+    pub(crate) fn new(source: S, keep_alive: Option<Duration>) -> Self {
+        Self { source: Some(source), keep_alive, timer: None, is_armed: false, failure: None }
+    }
+}
+
+impl<S: TryStream<Ok: Into<Bytes>, Error: Into<BoxError>>> Stream for StreamBody<S> {
+    type Item = Result<Bytes, BoxError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let mut this = self.project();
+        let Some(source) = this.source.as_mut().as_pin_mut() else {
+            return Poll::Ready(this.failure.take().map(Err));
+        };
+        match source.try_poll_next(cx) {
+            Poll::Ready(Some(Ok(chunk))) => {
+                *this.is_armed = false;
+                return Poll::Ready(Some(Ok(chunk.into())));
+            }
+            Poll::Ready(None) => {
+                this.source.set(None);
+                this.timer.set(None);
+                return Poll::Ready(None);
+            }
+            Poll::Ready(Some(Err(error))) => {
+                this.source.set(None);
+                this.timer.set(None);
+                // hyper discards what it has not written when a body fails. While the body is pending, it writes.
+                *this.failure = Some(error.into());
+                cx.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            Poll::Pending => {}
+        }
+        let Some(keep_alive) = *this.keep_alive else { return Poll::Pending };
+        match this.timer.as_mut().as_pin_mut() {
+            None => this.timer.set(Some(sleep(keep_alive))),
+            Some(timer) if !*this.is_armed => timer.reset(Instant::now() + keep_alive),
+            Some(_) => {}
+        }
+        *this.is_armed = true;
+        let timer = this.timer.as_mut().as_pin_mut().expect("set above");
+        timer.poll(cx).map(|()| {
+            *this.is_armed = false;
+            Some(Ok(Bytes::from_static(COMMENT)))
+        })
+    }
+}

@@ -1,0 +1,4 @@
+//! The crate over real sockets.
+
+mod common;
+mod sse;
