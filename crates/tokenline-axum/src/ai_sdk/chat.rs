@@ -137,7 +137,7 @@ impl ChatStream {
     /// ```
     pub fn of<S, T>(response: ResponseStream<S, T>) -> Self
     where
-        S: TryStream<Ok: AsRef<[u8]>, Error: Error + Send + Sync + 'static> + Send + 'static,
+        S: TryStream<Ok: AsRef<[u8]> + Send, Error: Error + Send + Sync + 'static> + Send + 'static,
         T: DeserializeOwned + Serialize + Send + 'static,
     {
         Self::new(|chat| async move {

@@ -277,6 +277,7 @@ impl From<&llm::FinishReason> for FinishReason {
             llm::FinishReason::ContentFilter => Self::ContentFilter,
             llm::FinishReason::MalformedCall | llm::FinishReason::Error => Self::Error,
             llm::FinishReason::Other(_) => Self::Other,
+            _ => Self::Other,
         }
     }
 }

@@ -185,7 +185,7 @@ struct Approval {
 }
 
 fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raw>, D::Error> {
-    Raw::deserialize(deserializer).map(Some)
+    <Raw as Deserialize>::deserialize(deserializer).map(Some)
 }
 
 impl Form {
@@ -245,7 +245,7 @@ impl<'de> Deserialize<'de> for UiPart {
     }
 }
 
-impl<S: Sync> FromRequest<S> for UseChatRequest {
+impl<S: Send + Sync> FromRequest<S> for UseChatRequest {
     type Rejection = InvalidBody;
 
     async fn from_request(request: Request, state: &S) -> Result<Self, InvalidBody> {

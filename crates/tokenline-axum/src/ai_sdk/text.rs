@@ -10,12 +10,14 @@ use axum_core::body::Body;
 use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
 use futures_core::Stream;
-use http::{HeaderValue, header};
+use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use pin_project_lite::pin_project;
 use serde::Serialize;
 use tokenline::{Code, Record, Reporting};
 
 use super::writer::to_raw;
+use crate::headers::{NO_STORE, UNBUFFERED};
+use crate::stream_body::StreamBody;
 
 /// A text stream as a response: `text/plain; charset=utf-8`, piece by piece.
 ///
@@ -57,12 +59,12 @@ where
 {
     fn into_response(self) -> Response {
         let headers = [
-            (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),
-            (header::CACHE_CONTROL, HeaderValue::from_static("no-cache")),
-            (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),
-            (header::HeaderName::from_static("x-accel-buffering"), HeaderValue::from_static("no")),
+            (CONTENT_TYPE, "text/plain; charset=utf-8"),
+            (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+            (CACHE_CONTROL, NO_STORE),
+            UNBUFFERED,
         ];
-        (headers, Body::from_stream(self.pieces)).into_response()
+        (headers, Body::from_stream(StreamBody::new(self.pieces, None))).into_response()
     }
 }
 

@@ -169,7 +169,9 @@ impl ChunkWriter {
             ResponseEvent::ToolCall { choice: 0, call, record, .. } => {
                 self.end_call(call, record.is_some());
             }
-            ResponseEvent::RejectedCall { choice: 0, call, .. } => self.reject_call(call),
+            ResponseEvent::RejectedCall { choice: 0, call, .. } => {
+                self.reject_call(call);
+            }
             ResponseEvent::Record { choice: 0, record, .. } => match to_raw(&record.value) {
                 Ok(data) => {
                     self.open_step();
