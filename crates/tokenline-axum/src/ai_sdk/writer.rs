@@ -9,7 +9,7 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message};
-use tokenline::{Code, Diagnostic, RejectedCall, ResponseEvent, ToolCall};
+use tokenline::{Code, Diagnostic, Origin, RejectedCall, ResponseEvent, ToolCall};
 
 use super::calls::{CallIds, MissingCall};
 use super::{DataPart, FinishReason, UiChunk};
@@ -381,7 +381,7 @@ impl ChunkWriter {
     /// Writes a rejected call. Returns what the model must be told.
     pub(super) fn reject_call(&mut self, call: &RejectedCall) -> Option<Message> {
         self.open_step();
-        let is_in_text = call.diagnostic.origin != tokenline::Origin::Arguments;
+        let is_in_text = call.diagnostic.origin != Origin::Arguments;
         let tool_name = call.name.clone()?;
         self.close_part();
         let tool_call_id = self.calls.end(call.call_id.as_deref(), is_in_text);
@@ -414,15 +414,16 @@ pub(super) fn text_call_result(tool: &str, content: &str) -> Message {
     Message::user(format!("Result of the tool {tool}:\n{content}"))
 }
 
-/// The diagnostic of an event after which the message cannot be complete.
+/// The diagnostic of an event after which the message cannot be complete: the provider failed, the response ended too
+/// early, or a part of it could not be read.
 pub(super) fn failure<T>(event: &ResponseEvent<T>) -> Option<&Diagnostic> {
-    let ResponseEvent::Rejected { choice, diagnostic, .. } = event else { return None };
-    let is_failure = match diagnostic.code {
-        Code::ProviderError | Code::StreamIncomplete => true,
-        // An unreadable event may have been a part of the text. A truncated one is not the reason of a failure.
-        code => choice.is_none() && code != Code::Truncated,
-    };
-    is_failure.then_some(diagnostic)
+    match event {
+        // A truncated event is not the reason why a response is incomplete.
+        ResponseEvent::Rejected { choice: None | Some(0), diagnostic, .. } => {
+            Some(diagnostic).filter(|its| its.origin == Origin::Wire && its.code != Code::Truncated)
+        }
+        _ => None,
+    }
 }
 
 /// A value as JSON: raw JSON as it is.

@@ -1,10 +1,12 @@
 //! The AI SDK's protocols: chunks from recorded responses, requests, and both over real sockets.
 
 mod chunks;
+#[path = "../../../tokenline-llm/tests/common/event_stream.rs"]
+#[allow(unreachable_pub, dead_code, reason = "a module shared by several test programs")]
+mod event_stream;
 mod grammar;
 mod http;
 mod messages;
-mod model;
 mod steps;
 
 use std::path::{Path, PathBuf};
@@ -20,8 +22,14 @@ fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../tokenline-llm/fixtures")
 }
 
+/// The body of a recorded response, by its path below [`fixtures`].
 fn fixture(name: &str) -> Vec<u8> {
-    std::fs::read(fixtures().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+    let body = std::fs::read(fixtures().join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    if name.ends_with(".messages") {
+        event_stream::stream(std::str::from_utf8(&body).expect("UTF-8"))
+    } else {
+        body
+    }
 }
 
 fn parser(provider: Provider, text_as: TextMode) -> ResponseParser<Raw> {
