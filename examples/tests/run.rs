@@ -136,29 +136,45 @@ async fn the_codec_reads_what_it_wrote() {
     assert!(out.contains("line 2: Point { x: -3.0, y: 0.0 }") && out.contains("rejected: 3:"), "{out}");
 }
 
-/// The example's server, stopped on drop.
-struct Endpoint(std::process::Child, String);
+/// The server of an example, stopped on drop.
+struct Server {
+    child: std::process::Child,
+    output: BufReader<std::process::ChildStdout>,
+    address: String,
+}
 
-impl Endpoint {
-    fn start(server: &ReplayServer) -> Self {
-        let mut child = example("endpoint").arg(server.url()).spawn().expect("the example starts");
-        let mut line = String::new();
-        BufReader::new(child.stdout.take().expect("piped")).read_line(&mut line).expect("an address");
-        Self(child, line.trim().trim_start_matches("http://").trim_end_matches("/definitions").to_owned())
+impl Server {
+    fn start(name: &str, args: &[&str]) -> Self {
+        let mut child = example(name).args(args).spawn().expect("the example starts");
+        let output = BufReader::new(child.stdout.take().expect("piped"));
+        let mut server = Self { child, output, address: String::new() };
+        let line = server.read_line();
+        let address = line.trim_start_matches("http://").split('/').next().expect("an address");
+        address.clone_into(&mut server.address);
+        server
     }
 
-    fn get(&self, path: &str) -> BufReader<TcpStream> {
-        let mut socket = TcpStream::connect(&self.1).expect("it listens");
-        let head = format!("GET {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\n\r\n", self.1);
+    /// The next line of its output.
+    fn read_line(&mut self) -> String {
+        let mut line = String::new();
+        self.output.read_line(&mut line).expect("a line");
+        line
+    }
+
+    /// Sends a request; `headers` are lines that end in CRLF.
+    fn send(&self, request: &str, headers: &str) -> BufReader<TcpStream> {
+        let mut socket = TcpStream::connect(&self.address).expect("it listens");
+        let host = &self.address;
+        let head = format!("{request} HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n{headers}\r\n");
         socket.write_all(head.as_bytes()).expect("a reader");
         BufReader::new(socket)
     }
 }
 
-impl Drop for Endpoint {
+impl Drop for Server {
     fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
     }
 }
 
@@ -166,15 +182,21 @@ impl Drop for Endpoint {
 async fn the_endpoint_forwards_records_in_both_formats() {
     let server = serve(replay::builtin()).await;
     spawn_blocking(move || {
-        let endpoint = Endpoint::start(&server);
-        for (path, kind, start) in [
-            ("/definitions", "application/x-ndjson", "{\"entity\":"),
-            ("/definitions/events", "text/event-stream", "data: {\"entity\":"),
+        let endpoint = Server::start("endpoint", &[&server.url()]);
+        for (accept, kind, start, end) in [
+            ("", "application/x-ndjson", "{\"entity\":", "\r\n0\r\n\r\n"),
+            (
+                "accept: text/event-stream\r\n",
+                "text/event-stream",
+                "data: {\"entity\":",
+                "event: done\ndata: {\"records\":8}\n\n\r\n0\r\n\r\n",
+            ),
         ] {
             let mut body = String::new();
-            endpoint.get(path).read_to_string(&mut body).expect("a response");
+            endpoint.send("GET /definitions", accept).read_to_string(&mut body).expect("a response");
             assert!(body.starts_with("HTTP/1.1 200 OK") && body.contains(kind), "{body}");
             assert_eq!(body.lines().filter(|line| line.starts_with(start)).count(), 8, "{body}");
+            assert!(body.ends_with(end), "{body}");
         }
     })
     .await
@@ -189,24 +211,45 @@ async fn the_endpoint_stops_the_model_when_the_browser_leaves() {
     let recording = replay::builtin().into_iter().find(|recording| recording.name() == "definitions");
     let server = serve([recording.expect("it is built in").pace(pace).gate(&gate)]).await;
     gate.release(4);
-    let server = spawn_blocking(move || {
-        let endpoint = Endpoint::start(&server);
-        let mut response = endpoint.get("/definitions");
+    let url = server.url();
+    // It runs on while the connection closes.
+    let _endpoint = spawn_blocking(move || {
+        let endpoint = Server::start("endpoint", &[&url]);
+        let mut response = endpoint.send("GET /definitions", "");
         let mut line = String::new();
         while !line.starts_with('{') {
             line.clear();
             assert_ne!(response.read_line(&mut line).expect("a response"), 0, "a record comes");
         }
-        drop(response);
-        for _ in 0..500 {
-            if server.traffic().bodies_dropped == 1 {
-                return server;
-            }
-            std::thread::sleep(Duration::from_millis(10));
-        }
-        panic!("the connection to the model stays open: {:?}", server.traffic());
+        endpoint
     })
     .await
-    .expect("the model is stopped");
-    drop(server);
+    .expect("it serves");
+    let closed = server.wait_for(|traffic| traffic.bodies_dropped == 1);
+    tokio::time::timeout(Duration::from_secs(20), closed).await.expect("the connection to the model closes");
+}
+
+#[test]
+fn the_ingest_endpoint_validates_lines_as_they_arrive() {
+    let mut server = Server::start("ingest", &[]);
+    let headers = "content-type: application/x-ndjson\r\ntransfer-encoding: chunked\r\n";
+    let chunk = |data: &str| format!("{:x}\r\n{data}\r\n", data.len());
+    let first = chunk("{\"sensor\":\"a\",\"celsius\":20.5}\n{\"sensor\":\"b\",\"cels");
+    let rest = chunk("ius\":-300}\n") + &chunk("{\"sensor\":\"c\",\"celsius\":1}") + "0\r\n\r\n";
+
+    let mut request = server.send("PUT /measurements", headers);
+    request.get_mut().write_all(first.as_bytes()).expect("a reader");
+    assert_eq!(server.read_line(), "1: a at 20.5 °C\n");
+    request.get_mut().write_all(rest.as_bytes()).expect("a reader");
+    let mut response = String::new();
+    request.read_to_string(&mut response).expect("a response");
+    let expected = "2 stored\n2:25: schema_violation: less than the minimum -273.15 (at /celsius)\n";
+    assert!(response.starts_with("HTTP/1.1 200 OK") && response.ends_with(expected), "{response}");
+
+    let mut request = server.send("POST /measurements", headers);
+    request.get_mut().write_all((first + &rest).as_bytes()).expect("a reader");
+    response.clear();
+    request.read_to_string(&mut response).expect("a response");
+    assert!(response.starts_with("HTTP/1.1 422 "), "{response}");
+    assert!(response.contains("{\"code\":\"schema_violation\",\"line\":2,"), "{response}");
 }

@@ -26,4 +26,5 @@ mod event;
 mod response;
 
 pub use event::{Event, FieldValue, InvalidFieldValue};
+pub(crate) use response::KEEP_ALIVE;
 pub use response::SseResponse;

@@ -12,6 +12,9 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use crate::headers::{NO_STORE, UNBUFFERED};
 use crate::stream_body::StreamBody;
 
+/// The time of silence after which a comment is sent.
+pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
+
 /// A response that streams server-sent events.
 ///
 /// The stream yields [`Event`](super::Event)s, or bytes that are events already.
@@ -28,9 +31,10 @@ use crate::stream_body::StreamBody;
 ///   `x-accel-buffering: no`, which nginx needs to pass events on as they arrive.
 ///
 /// A browser's `EventSource` reconnects when the response ends. Either the page closes it after the last event, or
-/// the server answers a request that has `Last-Event-ID` with 204, which tells the browser to stop.
+/// the server answers a request that has `Last-Event-ID` with 204, which tells the browser to stop, as
+/// [`RecordsFormat`](crate::RecordsFormat) does.
 ///
-/// Needs tokio's timers, unless it is [without keep-alive](Self::without_keep_alive).
+/// Needs tokio's timers, unless [keep-alive](Self::with_keep_alive) is off.
 #[derive(Clone, Debug)]
 #[must_use = "a response does nothing unless it is returned from a handler"]
 pub struct SseResponse<S> {
@@ -42,22 +46,14 @@ impl<S> SseResponse<S>
 where
     S: TryStream<Ok: Into<Bytes>, Error: Into<BoxError>> + Send + 'static,
 {
-    /// The time of silence after which a comment is sent: 15 seconds.
-    pub const KEEP_ALIVE: Duration = Duration::from_secs(15);
-
     /// Streams these events.
     pub fn new(events: S) -> Self {
-        Self { events, keep_alive: Some(Self::KEEP_ALIVE) }
+        Self { events, keep_alive: Some(KEEP_ALIVE) }
     }
 
-    /// Sends a comment after this time of silence.
-    pub fn with_keep_alive(self, interval: Duration) -> Self {
-        Self { keep_alive: Some(interval), ..self }
-    }
-
-    /// Sends no comments.
-    pub fn without_keep_alive(self) -> Self {
-        Self { keep_alive: None, ..self }
+    /// Sets the time of silence after which a comment is sent; 15 seconds by default, `None` for never.
+    pub fn with_keep_alive(self, interval: impl Into<Option<Duration>>) -> Self {
+        Self { keep_alive: interval.into(), ..self }
     }
 }
 

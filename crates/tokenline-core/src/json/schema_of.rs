@@ -1,8 +1,10 @@
 //! JSON Schemas from Rust types.
 
+use std::borrow::Cow;
+
 use schemars::generate::SchemaSettings;
 use schemars::transform::transform_subschemas;
-use schemars::{JsonSchema, Schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 
 use super::Raw;
 
@@ -47,6 +49,21 @@ fn without_title(schema: &mut Schema) {
     transform_subschemas(&mut without_title, schema);
 }
 
+/// Any value.
+impl JsonSchema for Raw {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        "AnyValue".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        true.into()
+    }
+}
+
 impl From<Schema> for Raw {
     fn from(schema: Schema) -> Self {
         Self::from(schema.to_value())
@@ -56,5 +73,25 @@ impl From<Schema> for Raw {
 impl From<&Schema> for Raw {
     fn from(schema: &Schema) -> Self {
         Self::from(schema.as_value().clone())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(JsonSchema)]
+    #[expect(dead_code, reason = "only its schema counts")]
+    struct Call {
+        parameters: Raw,
+        result: Option<Raw>,
+    }
+
+    #[test]
+    fn a_raw_value_may_be_any() {
+        assert_eq!(Raw::schema_of::<Raw>(), "{}");
+        let schema =
+            r#"{"type":"object","properties":{"parameters":true,"result":true},"required":["parameters"]}"#;
+        assert_eq!(Raw::schema_of::<Call>(), schema);
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! | page | what it covers |
 //! |---|---|
-//! | [`programs`] | ten complete programs, to copy |
+//! | [`programs`] | eleven complete programs, to copy |
 //! | [`records`] | what counts as a record, what is recovered, what is rejected |
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
 //! | [`providers`] | requests, tool calls, text and reasoning from any provider, over any HTTP client |
@@ -48,7 +48,7 @@ pub mod performance {}
 #[doc = include_str!("at_scale.md")]
 pub mod at_scale {}
 
-/// Ten complete programs, each at most 60 lines of code. The tests of the repository run all of them.
+/// Eleven complete programs, each at most 60 lines of code. The tests of the repository run all of them.
 ///
 /// # Typed records
 ///
@@ -88,6 +88,14 @@ pub mod at_scale {}
 ///
 /// ```ignore
 #[doc = include_str!("programs/endpoint.rs")]
+/// ```
+///
+/// # JSON Lines as a request
+///
+/// An axum endpoint that validates each line of a request's body as it arrives.
+///
+/// ```ignore
+#[doc = include_str!("programs/ingest.rs")]
 /// ```
 ///
 /// # A union of types

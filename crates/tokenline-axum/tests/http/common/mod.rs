@@ -60,7 +60,8 @@ impl Client {
             if received.contains(text) {
                 return received;
             }
-            let read = soon(text, self.socket.read_buf(&mut self.received)).await.expect("a response");
+            let what = format!("{text:?} after {received:?}");
+            let read = soon(&what, self.socket.read_buf(&mut self.received)).await.expect("a response");
             assert_ne!(read, 0, "the response ends without {text:?}: {received}");
         }
     }
