@@ -201,7 +201,7 @@ impl Drop for ChatStream {
 impl Chat {
     /// Writes a response as the next step of the message. The step is a reader of the response: read it to its end.
     pub fn step<S: TryStream, T>(&self, response: ResponseStream<S, T>) -> Step<S, T> {
-        self.write(|writer| writer.start_step());
+        self.write(ChunkWriter::start_step);
         Step::new(self.clone(), response)
     }
 

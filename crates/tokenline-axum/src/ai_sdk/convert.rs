@@ -192,9 +192,7 @@ fn result(tool: &ToolPart, call: &ToolCall) -> Message {
 
 fn content(tool: &ToolPart) -> Result<String, String> {
     match &tool.state {
-        ToolState::Output(output) => {
-            Ok(output.deserialize().unwrap_or_else(|_| output.as_str().to_owned()))
-        }
+        ToolState::Output(output) => Ok(output.deserialize().unwrap_or_else(|_| output.as_str().to_owned())),
         ToolState::Error(error) => Err(error.clone()),
         ToolState::Denied(reason) => {
             Err(reason.clone().unwrap_or_else(|| "not run: the user denied it".to_owned()))
@@ -218,9 +216,11 @@ fn results_of<'a>(said: &[AssistantPart], tools: impl Iterator<Item = &'a ToolPa
     });
     let mut results: Vec<Message> = results.collect();
     in_text.retain(|tool| !native.contains_key(&*tool.tool_call_id));
-    results.extend(in_text.iter().map(|tool| {
-        text_call_result(&tool.tool_name, &content(tool).unwrap_or_else(|error| error))
-    }));
+    results.extend(
+        in_text
+            .iter()
+            .map(|tool| text_call_result(&tool.tool_name, &content(tool).unwrap_or_else(|error| error))),
+    );
     results
 }
 

@@ -230,7 +230,10 @@ impl Form {
             _ => return Err(format!("a part `{}` has an unknown `state`", self.kind)),
         };
         Ok(ToolPart {
-            tool_call_id: self.tool_call_id.filter(|id| !id.is_empty()).ok_or_else(|| missing("toolCallId"))?,
+            tool_call_id: self
+                .tool_call_id
+                .filter(|id| !id.is_empty())
+                .ok_or_else(|| missing("toolCallId"))?,
             input: self.input.or(self.raw_input),
             provider_executed: self.provider_executed == Some(true),
             state,

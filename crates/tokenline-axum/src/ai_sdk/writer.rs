@@ -34,10 +34,11 @@ use super::{DataPart, FinishReason, UiChunk};
 /// Only the first choice is written. Its parser needs the settings of [`chat_parser`](super::chat_parser).
 ///
 /// ```
+/// use tokenline::json::Raw;
 /// use tokenline::{Options, Provider, ResponseParser};
 /// use tokenline_axum::ai_sdk::{ChunkWriter, chat_parser};
 ///
-/// let mut parser = chat_parser(ResponseParser::new(Provider::OpenAiChat, Options::lenient()));
+/// let mut parser = chat_parser(ResponseParser::<Raw>::new(Provider::OpenAiChat, Options::lenient()));
 /// let mut writer = ChunkWriter::new();
 /// parser.push("data: {\"choices\":[{\"delta\":{\"content\":\"Hi\"},\"finish_reason\":\"stop\"}]}\n\n");
 /// parser.finish();
@@ -216,7 +217,7 @@ impl ChunkWriter {
     }
 
     /// Keeps the message of the response for the next request, if the parts that the page shows do not say everything:
-    /// the provider attached data to it, or the model wrote calls in its text. The page returns it as a part
+    /// the provider attached data to it, such as signatures and encrypted reasoning, or the model wrote calls in its text. The page returns it as a part
     /// `data-tokenline-message`, and [`UseChatRequest::to_messages`](super::UseChatRequest::to_messages) puts it in the
     /// place of the step's parts. Call it after the last event of a response.
     pub fn keep_message(&mut self, message: &Message) {
@@ -247,7 +248,8 @@ impl ChunkWriter {
     pub fn end_response(&mut self) {
         self.close_part();
         for call in self.calls.take_open() {
-            let (input, error_text) = (Raw::from(serde_json::Value::Null), "the call is incomplete".to_owned());
+            let (input, error_text) =
+                (Raw::from(serde_json::Value::Null), "the call is incomplete".to_owned());
             let MissingCall { tool_call_id, tool_name } = call;
             self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
         }

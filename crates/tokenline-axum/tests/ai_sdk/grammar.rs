@@ -59,7 +59,10 @@ pub(crate) fn check(chunks: &[Value], of: &str) {
                 }
             }
             "tool-input-error" => {
-                assert!(!text(chunk, "errorText").is_empty() && chunk.get("input").is_some(), "{of}: {chunk}");
+                assert!(
+                    !text(chunk, "errorText").is_empty() && chunk.get("input").is_some(),
+                    "{of}: {chunk}"
+                );
                 let before = calls.insert(text(chunk, "toolCallId"), Call::Failed);
                 matches!(before, None | Some(Call::Streaming(_)))
             }
@@ -68,9 +71,9 @@ pub(crate) fn check(chunks: &[Value], of: &str) {
             }
             // Nothing but the ends may follow: the page stops here.
             "error" => {
-                let rest = chunks[at + 1..].iter().all(|chunk| {
-                    chunk["type"].as_str().is_some_and(|kind| kind.starts_with("finish"))
-                });
+                let rest = chunks[at + 1..]
+                    .iter()
+                    .all(|chunk| chunk["type"].as_str().is_some_and(|kind| kind.starts_with("finish")));
                 !std::mem::replace(&mut has_error, true) && open.is_empty() && rest
             }
             "finish" => {

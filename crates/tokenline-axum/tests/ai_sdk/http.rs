@@ -14,7 +14,9 @@ use axum::routing::post;
 use serde_json::json;
 use tokenline::llm::client::{ApiKey, LlmClient};
 use tokenline::{ChatRequest, Provider};
-use tokenline_axum::ai_sdk::{ChatStream, InvalidMessage, JsonArray, TextResponse, UseChatRequest, chat_parser};
+use tokenline_axum::ai_sdk::{
+    ChatStream, InvalidMessage, JsonArray, TextResponse, UseChatRequest, chat_parser,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::oneshot;
@@ -188,7 +190,9 @@ async fn failures_are_an_error_of_the_chat_and_break_off_texts() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn lists_and_texts_are_plain_text() {
-    for (path, pieces) in [("/list", ["[", "{\"a\":1}", ",{\"a\":2}", "]"]), ("/text", ["{\"a\":1}", "{\"a\":2}", "", ""])] {
+    for (path, pieces) in
+        [("/list", ["[", "{\"a\":1}", ",{\"a\":2}", "]"]), ("/text", ["{\"a\":1}", "{\"a\":2}", "", ""])]
+    {
         let (model, address) = serve().await;
         let mut page = send(address, path, "\"cells\"").await;
         let mut socket = accept(&model).await;
@@ -211,7 +215,8 @@ async fn a_slow_client_slows_the_model_down() {
     let mut page = send(address, "/chat", &question()).await;
     let mut socket = accept(&model).await;
     let written = Arc::new(AtomicUsize::new(0));
-    let (count, (closed, is_closed)) = (written.clone(), oneshot::channel::<Result<Infallible, std::io::Error>>());
+    let (count, (closed, is_closed)) =
+        (written.clone(), oneshot::channel::<Result<Infallible, std::io::Error>>());
     tokio::spawn(async move {
         let piece = delta(&"a".repeat(10_000));
         let failure = loop {
@@ -254,6 +259,9 @@ async fn bodies_that_use_chat_does_not_post_are_refused() {
         (&*long, 413, "length limit exceeded"),
     ] {
         let response = to_end(send(address, "/chat", body).await).await;
-        assert!(response.starts_with(&format!("HTTP/1.1 {status} ")) && response.contains(says), "{response}");
+        assert!(
+            response.starts_with(&format!("HTTP/1.1 {status} ")) && response.contains(says),
+            "{response}"
+        );
     }
 }

@@ -113,7 +113,10 @@ async fn an_agent_writes_steps_with_outputs_into_one_message() {
     assert_eq!(lines[..expected.len()], expected);
     assert_eq!(lines.iter().filter(|line| *line == "start-step").count(), 2, "{lines:#?}");
     // The page returns what the agent had in its conversation.
-    assert_eq!(body(Provider::Anthropic, returned(&chunks)), body(Provider::Anthropic, request.messages[1..].to_vec()));
+    assert_eq!(
+        body(Provider::Anthropic, returned(&chunks)),
+        body(Provider::Anthropic, request.messages[1..].to_vec())
+    );
 }
 
 #[tokio::test]
@@ -165,13 +168,17 @@ async fn calls_in_the_text_have_results_that_the_user_reports() {
 
 #[tokio::test]
 async fn rejected_calls_are_reported_to_the_page_and_the_model() {
-    let bodies = [fixture("anthropic/max-tokens-in-tool-with-stop.sse"), fixture("anthropic/text-recorded.sse")];
+    let bodies =
+        [fixture("anthropic/max-tokens-in-tool-with-stop.sse"), fixture("anthropic/text-recorded.sse")];
     let (chunks, request) = agent(Provider::Anthropic, TextMode::Text, &bodies).await;
     let Message::Tool(result) = &request.messages[2] else { panic!("{request:?}") };
     assert!(result.is_error && result.content.starts_with("not run: "));
     let line = lines(&chunks).into_iter().find(|line| line.starts_with("tool-input-error"));
     assert!(line.is_some_and(|line| line.ends_with(&result.content)));
-    assert_eq!(body(Provider::Anthropic, returned(&chunks)), body(Provider::Anthropic, request.messages[1..].to_vec()));
+    assert_eq!(
+        body(Provider::Anthropic, returned(&chunks)),
+        body(Provider::Anthropic, request.messages[1..].to_vec())
+    );
 }
 
 #[tokio::test]
@@ -179,10 +186,11 @@ async fn a_failure_of_the_handler_closes_the_message() {
     let writer = ChunkWriter::new()
         .with_message_id("m1")
         .with_metadata(Raw::from(json!({"model": "m"})))
-        .with_error_text(|error| error.to_string());
+        .with_error_text(ToString::to_string);
     let stream = ChatStream::with_writer(writer, |chat| async move {
         chat.send(DataPart::new("progress", Raw::from(json!(1))).with_id("p").transient()).await;
-        let mut step = chat.step(response(Provider::Anthropic, TextMode::Text, fixture("anthropic/error-in-tool.sse")));
+        let mut step =
+            chat.step(response(Provider::Anthropic, TextMode::Text, fixture("anthropic/error-in-tool.sse")));
         while step.next_call().await?.is_some() {}
         unreachable!("the response fails");
     });
@@ -191,7 +199,10 @@ async fn a_failure_of_the_handler_closes_the_message() {
     let lines = lines(&chunks);
     assert_eq!(lines[0], r#"start m1 {"model":"m"}"#);
     assert_eq!(lines[1], "data-progress p 1 true");
-    assert_eq!(lines[lines.len() - 3..], ["error the provider failed: Internal server error", "finish-step", "finish error"]);
+    assert_eq!(
+        lines[lines.len() - 3..],
+        ["error the provider failed: Internal server error", "finish-step", "finish error"]
+    );
 }
 
 /// Chunks are made one by one: the source is read only when the client takes the next one.
@@ -203,7 +214,8 @@ async fn nothing_is_read_ahead() {
         counted.fetch_add(1, Ordering::Relaxed);
         Ok::<_, std::io::Error>("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
     });
-    let mut chunks = ChatStream::of(ResponseStream::new(source, parser(Provider::OpenAiChat, TextMode::Text)));
+    let mut chunks =
+        ChatStream::of(ResponseStream::new(source, parser(Provider::OpenAiChat, TextMode::Text)));
     for _ in 0..2 {
         chunks.next().now_or_never().expect("it is ready");
     }
@@ -225,7 +237,8 @@ async fn nothing_is_read_ahead() {
 #[tokio::test]
 async fn tools_may_write_at_the_same_time() {
     let stream = ChatStream::new(|chat| async move {
-        let mut step = chat.step(response(Provider::Anthropic, TextMode::Text, fixture("anthropic/parallel-tools.sse")));
+        let mut step =
+            chat.step(response(Provider::Anthropic, TextMode::Text, fixture("anthropic/parallel-tools.sse")));
         let mut calls = Vec::new();
         while let Some(call) = step.next_call().await? {
             calls.push(call);
