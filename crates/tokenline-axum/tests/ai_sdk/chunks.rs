@@ -230,6 +230,39 @@ fn calls_and_records_in_the_text_are_chunks() {
     expect(Provider::Anthropic, TextMode::Records, "local-definitions.sse", expected);
 }
 
+/// A handler may give up anywhere: the parser does not get to say what is incomplete.
+#[test]
+fn a_writer_that_stops_early_closes_what_is_open() {
+    let body = fixture("anthropic/tool-use.sse");
+    let mut ends = std::collections::BTreeSet::new();
+    for cut in 0..=body.len() {
+        let mut parser = parser(Provider::Anthropic, TextMode::Text);
+        let mut writer = ChunkWriter::new();
+        parser.push(&body[..cut]);
+        while let Some(event) = parser.next_event() {
+            writer.push(&event);
+        }
+        writer.finish();
+        let chunks: Vec<UiChunk> = std::iter::from_fn(|| writer.next_chunk()).collect();
+        grammar::check(&unjoined(&chunks), &format!("stopped at {cut}"));
+        ends.extend(lines(&chunks).iter().rev().nth(2).map(|line| line[..14].to_owned()));
+    }
+    assert!(ends.contains("tool-input-err") && ends.contains("tool-input-ava"), "{ends:?}");
+}
+
+#[test]
+fn white_space_alone_is_no_part() {
+    let delta = |delta: Value| format!("data: {}\n\n", serde_json::json!({"choices": [{"delta": delta}]}));
+    let text = |text: &str| delta(serde_json::json!({"content": text}));
+    let call = serde_json::json!([{"id": "c", "function": {"name": "now", "arguments": "{}"}}]);
+    let body = [text("\n"), text(" "), delta(serde_json::json!({"tool_calls": call}))].concat();
+    let seen = lines(&chunks(parser(Provider::OpenAiChat, TextMode::Text), [body.as_bytes()], false));
+    assert!(!seen.iter().any(|line| line.starts_with("text-")), "{seen:?}");
+    let body = [text("\n"), text("\n"), text("Hi"), text(" ")].concat();
+    let seen = lines(&chunks(parser(Provider::OpenAiChat, TextMode::Text), [body.as_bytes()], false));
+    assert_eq!(seen[2..5], ["text-start text-1", "text-delta text-1 ⏎⏎Hi ", "text-end text-1"]);
+}
+
 /// Every fixture of every provider, whole, cut off and with a source that fails, in every mode.
 #[test]
 fn every_stream_of_chunks_is_well_formed() {

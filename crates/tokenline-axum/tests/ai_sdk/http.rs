@@ -172,15 +172,22 @@ async fn a_client_that_leaves_before_the_model_begins_closes_it_too() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn failures_are_an_error_of_the_chat_and_break_off_texts() {
-    for (path, expected, is_ended) in [
-        ("/chat", "data: {\"type\":\"error\",\"errorText\":\"An error occurred.\"}\n\n", true),
-        ("/list", "[", false),
-        ("/text", "{\"a\":1}", false),
+    let length = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"length\"}]}\n\ndata: [DONE]\n\n";
+    let error = "data: {\"type\":\"error\",\"errorText\":\"An error occurred.\"}\n\n";
+    let limit = "data: {\"type\":\"finish\",\"finishReason\":\"length\"}\n\n";
+    for (path, end, expected, is_ended) in [
+        ("/chat", "", error, true),
+        ("/list", "", "[", false),
+        ("/text", "", "{\"a\":1}", false),
+        ("/chat", length, limit, true),
+        ("/list", length, "{\"a\":1}", false),
+        ("/text", length, "{\"a\":1}", false),
     ] {
         let (model, address) = serve().await;
         let page = send(address, path, &question()).await;
         let mut socket = accept(&model).await;
-        socket.write_all(delta("{\"a\":1}\n{\"a\"").as_bytes()).await.expect("a reader");
+        // The list has ended, as far as its lines tell.
+        socket.write_all((delta("{\"a\":1}\n") + end).as_bytes()).await.expect("a reader");
         drop(socket);
         let body = to_end(page).await;
         assert!(body.contains(expected), "{path}: {body}");
