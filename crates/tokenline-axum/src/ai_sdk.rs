@@ -1,1 +1,72 @@
-//! The protocols of the AI SDK's front ends.
+//! The protocols of the AI SDK's front ends: `useChat`, `useCompletion` and `useObject` of `@ai-sdk/react`, and their
+//! counterparts for Vue, Svelte and Angular.
+//!
+//! | front end | server |
+//! |---|---|
+//! | `useChat` | [`UseChatRequest`] in, [`ChatStream`] out: text, reasoning, tool calls with outputs, data, errors |
+//! | `useObject` with the schema of an array | [`JsonArray`]: validated records only |
+//! | `useObject` with another schema | [`TextResponse`] with the text of the response |
+//! | `useCompletion` | [`ChatStream`], or with `streamProtocol: 'text'` [`TextResponse`] |
+//! | `useChat` with `TextStreamChatTransport` | [`UseChatRequest`] in, [`TextResponse`] out |
+//!
+//! ```
+//! use tokenline::{ChatRequest, LlmClient};
+//! use tokenline_axum::ai_sdk::{ChatStream, UseChatRequest, chat_parser};
+//!
+//! // `Router::new().route("/api/chat", post(...))`
+//! async fn chat(client: LlmClient, posted: UseChatRequest) -> Result<ChatStream, Box<dyn std::error::Error>> {
+//!     let request = ChatRequest::new("m").messages(posted.to_messages()?);
+//!     Ok(ChatStream::of(client.stream(&request)?.map_parser(chat_parser).send().await?))
+//! }
+//! # let _ = chat;
+//! ```
+//!
+//! [`ChatStream`] shows the loop of an agent: several responses and the outputs of their tools in one message.
+//! [`ChunkWriter`] is its protocol without I/O.
+//!
+//! # The protocols
+//!
+//! The AI SDK describes them on the page [Stream
+//! Protocols](https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol). What counts here are the sources of the npm packages
+//! `ai` 7.0.173 and `@ai-sdk/react` 4.0.177, with which `browser/ai-sdk` tests this module in Chromium.
+//!
+//! The UI message stream is server-sent events with the header `x-vercel-ai-ui-message-stream: v1`. Each event is the
+//! JSON of a [`UiChunk`]; the last is `[DONE]`. Text streams have no frame: a failure is a body that breaks off.
+
+mod calls;
+mod chat;
+mod chunk;
+mod convert;
+mod message;
+mod step;
+mod text;
+mod writer;
+
+pub use chat::{Chat, ChatStream};
+pub use chunk::{DataPart, FinishReason, UiChunk};
+pub use convert::{InvalidMessage, InvalidMessageKind};
+pub use message::{InvalidBody, Role, ToolPart, ToolState, Trigger, UiMessage, UiPart, UseChatRequest};
+pub use step::Step;
+pub use text::{JsonArray, JsonArrayError, TextResponse};
+pub use writer::ChunkWriter;
+
+use tokenline::ResponseParser;
+use tokenline::llm::TextMode;
+
+/// Sets up a parser for a chat: emits text, reasoning and growing calls, and keeps the message for the next request.
+///
+/// The text is read as [`TextMode::Text`]. For a model that writes its calls in the text, set [`TextMode::ToolCalls`]
+/// afterwards; for records as parts `data-record`, [`TextMode::Records`].
+///
+/// ```
+/// # use tokenline::llm::client::StreamRequest;
+/// # use tokenline::llm::TextMode;
+/// # use tokenline_axum::ai_sdk::chat_parser;
+/// # fn set_up(request: StreamRequest) -> StreamRequest {
+/// request.map_parser(|parser| chat_parser(parser).text_as(TextMode::ToolCalls))
+/// # }
+/// ```
+#[must_use]
+pub fn chat_parser<T>(parser: ResponseParser<T>) -> ResponseParser<T> {
+    parser.text_as(TextMode::Text).with_text_and_reasoning().with_call_updates().with_message()
+}

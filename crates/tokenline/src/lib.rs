@@ -38,7 +38,7 @@
 //!
 //! # Guides
 //!
-//! [`guide::programs`] has eleven complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
+//! [`guide::programs`] has twelve complete programs to copy. [`guide::records`] explains what counts as a record and what is recovered. [`guide::streams`] covers limits, repair and
 //! reports, [`guide::providers`] requests and responses. Other guides cover [partial records](guide::partials),
 //! [prompts](guide::prompts), [tool calls in text](guide::tools_in_text), [cut-off responses](guide::continuation),
 //! [chat responses with an analysis](guide::chat_analysis), [files of conversations](guide::conversations),

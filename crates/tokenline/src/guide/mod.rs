@@ -2,7 +2,7 @@
 //!
 //! | page | what it covers |
 //! |---|---|
-//! | [`programs`] | eleven complete programs, to copy |
+//! | [`programs`] | twelve complete programs, to copy |
 //! | [`records`] | what counts as a record, what is recovered, what is rejected |
 //! | [`streams`] | typed streams, schemas, limits, repair, reports, parsing without I/O |
 //! | [`providers`] | requests, tool calls, text and reasoning from any provider, over any HTTP client |
@@ -48,7 +48,7 @@ pub mod performance {}
 #[doc = include_str!("at_scale.md")]
 pub mod at_scale {}
 
-/// Eleven complete programs, each at most 60 lines of code. The tests of the repository run all of them.
+/// Twelve complete programs, each at most 70 lines of code. The tests of the repository run all of them.
 ///
 /// # Typed records
 ///
@@ -96,6 +96,14 @@ pub mod at_scale {}
 ///
 /// ```ignore
 #[doc = include_str!("programs/ingest.rs")]
+/// ```
+///
+/// # A chat page with the AI SDK
+///
+/// The server behind `useChat` and `useObject`: several steps with a tool in one message, and a list of validated records.
+///
+/// ```ignore
+#[doc = include_str!("programs/chat.rs")]
 /// ```
 ///
 /// # A union of types

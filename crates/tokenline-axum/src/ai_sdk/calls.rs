@@ -1,0 +1,109 @@
+//! The ids of tool calls in a message.
+
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
+
+use tokenline::ToolCall;
+
+/// The ids of a message's tool calls as the page knows them. They are those of the provider, unless one repeats: ids
+/// that tokenline made up are unique within a response only, and a message has several.
+#[derive(Debug, Default)]
+pub(super) struct CallIds {
+    /// All ids of the message.
+    used: HashSet<String>,
+    /// Calls that have begun and not ended, by number.
+    open: BTreeMap<u64, OpenCall>,
+    /// The numbers of open calls by the provider's id.
+    numbers: HashMap<String, VecDeque<u64>>,
+    /// The calls of the step that have ended, by the provider's id or, without one, by their own.
+    ended: HashMap<String, EndedCall>,
+    has_text_calls: bool,
+    /// The number of ids made up.
+    made: u64,
+}
+
+#[derive(Debug)]
+struct OpenCall {
+    shown_id: String,
+    name: String,
+}
+
+#[derive(Debug)]
+struct EndedCall {
+    shown_id: String,
+    is_in_text: bool,
+}
+
+/// A call that began and has no end.
+pub(super) struct MissingCall {
+    pub(super) tool_call_id: String,
+    pub(super) tool_name: String,
+}
+
+impl CallIds {
+    /// Starts the next response.
+    pub(super) fn start_step(&mut self) {
+        self.open.clear();
+        self.numbers.clear();
+        self.ended.clear();
+        self.has_text_calls = false;
+    }
+
+    /// A call begins. Returns the id to show.
+    pub(super) fn begin(&mut self, number: u64, call_id: Option<&str>, name: &str) -> String {
+        let shown_id = self.unused(call_id);
+        let call = OpenCall { shown_id: shown_id.clone(), name: name.to_owned() };
+        self.open.insert(number, call);
+        self.numbers.entry(call_id.unwrap_or_default().to_owned()).or_default().push_back(number);
+        shown_id
+    }
+
+    /// The id of an open call.
+    pub(super) fn open_id(&self, number: u64) -> Option<String> {
+        self.open.get(&number).map(|call| call.shown_id.clone())
+    }
+
+    /// A call ends. Returns the id to show.
+    pub(super) fn end(&mut self, call_id: Option<&str>, is_in_text: bool) -> String {
+        self.has_text_calls |= is_in_text;
+        let numbers = self.numbers.get_mut(call_id.unwrap_or_default()).filter(|_| !is_in_text);
+        let open = numbers.and_then(VecDeque::pop_front).and_then(|number| self.open.remove(&number));
+        let shown_id = open.map_or_else(|| self.unused(call_id), |call| call.shown_id);
+        let ended = EndedCall { shown_id: shown_id.clone(), is_in_text };
+        self.ended.insert(call_id.unwrap_or(&shown_id).to_owned(), ended);
+        shown_id
+    }
+
+    /// Takes the calls that have not ended.
+    pub(super) fn take_open(&mut self) -> Vec<MissingCall> {
+        self.numbers.clear();
+        let open = std::mem::take(&mut self.open).into_values();
+        open.map(|call| MissingCall { tool_call_id: call.shown_id, tool_name: call.name }).collect()
+    }
+
+    /// The id that the page knows a call by. A call from elsewhere has its own.
+    pub(super) fn shown_id(&self, call: &ToolCall) -> String {
+        let own = call.call_id.as_deref().unwrap_or_default();
+        self.ended.get(own).map_or(own, |ended| &ended.shown_id).to_owned()
+    }
+
+    pub(super) fn is_in_text(&self, call: &ToolCall) -> bool {
+        call.call_id.as_ref().and_then(|id| self.ended.get(id)).is_some_and(|ended| ended.is_in_text)
+    }
+
+    pub(super) fn has_text_calls(&self) -> bool {
+        self.has_text_calls
+    }
+
+    fn unused(&mut self, call_id: Option<&str>) -> String {
+        let mut id = match call_id {
+            Some(id) if !self.used.contains(id) => id.to_owned(),
+            _ => String::new(),
+        };
+        while id.is_empty() || self.used.contains(&id) {
+            self.made += 1;
+            id = format!("{}_{}", call_id.unwrap_or("call"), self.made);
+        }
+        self.used.insert(id.clone());
+        id
+    }
+}

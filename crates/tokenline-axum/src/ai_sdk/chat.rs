@@ -1,0 +1,345 @@
+//! A message for `useChat`, written by a future that the client's reading drives.
+
+use std::error::Error;
+use std::fmt;
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use axum_core::BoxError;
+use axum_core::response::{IntoResponse, Response};
+use futures_core::Stream;
+use futures_core::stream::TryStream;
+use http::{HeaderName, HeaderValue};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use tokenline::json::Raw;
+use tokenline::llm::request::Message;
+use tokenline::{ResponseStream, ToolCall};
+
+use super::{ChunkWriter, Step, UiChunk};
+use crate::sse::{Event, SseResponse};
+
+/// The response to `useChat`: the chunks of one message as a stream, and as server-sent events.
+///
+/// A future writes the message through a [`Chat`]. It is a part of the stream: it runs only while the client waits for
+/// the next chunk, so a slow page slows the model down, and it is dropped when the client leaves. That drops the
+/// response it reads, which closes the connection to the model. Nothing runs in the background unless the future spawns
+/// it.
+///
+/// An agent that answers in as many steps as it needs:
+///
+/// ```
+/// use tokenline::{ChatRequest, LlmClient, ToolCall, ToolSet};
+/// use tokenline_axum::ai_sdk::{ChatStream, InvalidMessage, UseChatRequest, chat_parser};
+///
+/// # #[derive(serde::Serialize)]
+/// # struct Weather { degrees: i8 }
+/// # async fn weather(call: &ToolCall) -> Result<Weather, std::io::Error> { Ok(Weather { degrees: 21 }) }
+/// # struct App { client: LlmClient, tools: ToolSet }
+/// async fn chat(app: App, posted: UseChatRequest) -> Result<ChatStream, InvalidMessage> {
+///     let App { client, tools } = app;
+///     let mut request = ChatRequest::new("m").tools(tools.definitions()).messages(posted.to_messages()?);
+///     Ok(ChatStream::new(|chat| async move {
+///         loop {
+///             let response = client.stream(&request)?.with_tools(tools.clone()).map_parser(chat_parser);
+///             let mut step = chat.step(response.send().await?);
+///             // Text, reasoning and growing calls pass to the page. Rejected calls are shown as failed.
+///             let mut results = Vec::new();
+///             while let Some(call) = step.next_call().await? {
+///                 results.push(match weather(&call).await {
+///                     Ok(weather) => chat.tool_output(&call, &weather).await,
+///                     Err(error) => chat.tool_error(&call, error.to_string()).await,
+///                 });
+///             }
+///             // The model's message, the reasons of rejected calls, and the results.
+///             let is_done = !step.has_calls();
+///             request.messages.extend(step.into_messages(results));
+///             if is_done {
+///                 return Ok(());
+///             }
+///         }
+///     }))
+/// }
+/// # let _ = chat;
+/// ```
+///
+/// If the future fails, the open parts are closed and the page receives an `error`, by default without the reason.
+#[must_use = "it does nothing until it is read"]
+pub struct ChatStream {
+    shared: Arc<Shared>,
+    run: Option<Run>,
+}
+
+type Run = Pin<Box<dyn Future<Output = Result<(), BoxError>> + Send>>;
+
+/// The header that names the version of the protocol.
+const VERSION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("x-vercel-ai-ui-message-stream"), HeaderValue::from_static("v1"));
+
+/// Writes a message for `useChat`, within the future of a [`ChatStream`].
+///
+/// Each method writes and then waits until the client has taken what is written. A clone writes to the same message;
+/// what it writes after the future has ended is ignored.
+#[derive(Clone)]
+pub struct Chat {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+pub(super) struct State {
+    pub(super) writer: ChunkWriter,
+    /// The stream waits for chunks.
+    reader: Option<Waker>,
+    /// They wait until the chunks are taken.
+    writers: Vec<Waker>,
+    /// The stream is polling its future, and looks for chunks afterwards.
+    is_running: bool,
+    /// Nobody reads any more.
+    is_closed: bool,
+}
+
+impl ChatStream {
+    /// The message that the future writes. Its error becomes an `error` on the page.
+    pub fn new<F>(write: impl FnOnce(Chat) -> F) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        Self::with_writer(ChunkWriter::new(), write)
+    }
+
+    /// Like [`new`](Self::new), with the settings of a writer: the id of the message, its metadata, the texts of errors.
+    pub fn with_writer<F>(writer: ChunkWriter, write: impl FnOnce(Chat) -> F) -> Self
+    where
+        F: Future<Output = Result<(), BoxError>> + Send + 'static,
+    {
+        let state = Mutex::new(State { writer, ..State::default() });
+        let shared = Arc::new(Shared { state });
+        let run = write(Chat { shared: shared.clone() });
+        Self { shared, run: Some(Box::pin(run)) }
+    }
+
+    /// The message of one response.
+    ///
+    /// ```no_run
+    /// # use tokenline::{ChatRequest, LlmClient};
+    /// # use tokenline_axum::ai_sdk::{ChatStream, chat_parser};
+    /// # async fn message(client: LlmClient, request: ChatRequest) -> Result<ChatStream, Box<dyn std::error::Error>> {
+    /// let response = client.stream(&request)?.map_parser(chat_parser).send().await?;
+    /// Ok(ChatStream::of(response))
+    /// # }
+    /// ```
+    pub fn of<S, T>(response: ResponseStream<S, T>) -> Self
+    where
+        S: TryStream<Ok: AsRef<[u8]> + Send, Error: Error + Send + Sync + 'static> + Send + 'static,
+        T: DeserializeOwned + Serialize + Send + 'static,
+    {
+        Self::new(|chat| async move {
+            let mut step = chat.step(response);
+            while step.next_call().await?.is_some() {}
+            Ok(())
+        })
+    }
+}
+
+impl Stream for ChatStream {
+    type Item = UiChunk;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<UiChunk>> {
+        let Self { shared, run } = self.get_mut();
+        loop {
+            if let Some(chunk) = shared.take() {
+                return Poll::Ready(Some(chunk));
+            }
+            let Some(future) = run else { return Poll::Ready(None) };
+            shared.lock().is_running = true;
+            let polled = future.as_mut().poll(cx);
+            let mut state = shared.lock();
+            state.is_running = false;
+            match polled {
+                Poll::Ready(outcome) => {
+                    if let Err(error) = outcome {
+                        state.writer.fail(&*error);
+                    }
+                    state.writer.finish();
+                    state.is_closed = true;
+                    drop(state);
+                    *run = None;
+                }
+                Poll::Pending if state.writer.has_chunks() => {}
+                Poll::Pending => {
+                    state.reader = Some(cx.waker().clone());
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+}
+
+impl IntoResponse for ChatStream {
+    fn into_response(self) -> Response {
+        let mut response = SseResponse::new(Events { chunks: Some(self) }).into_response();
+        let (name, value) = VERSION;
+        response.headers_mut().insert(name, value);
+        response
+    }
+}
+
+impl Drop for ChatStream {
+    fn drop(&mut self) {
+        self.run = None;
+        self.shared.close();
+    }
+}
+
+impl Chat {
+    /// Writes a response as the next step of the message. The step is a reader of the response: read it to its end.
+    pub fn step<S: TryStream, T>(&self, response: ResponseStream<S, T>) -> Step<S, T> {
+        self.write(ChunkWriter::start_step);
+        Step::new(self.clone(), response)
+    }
+
+    /// Writes the output of a tool, and returns it as a message for the model: a string as it is, anything else as
+    /// JSON. If the output cannot be serialized, that is the tool's error.
+    pub async fn tool_output(&self, call: &ToolCall, output: impl Serialize) -> Message {
+        let output = serde_json::to_string(&output)
+            .map_err(|error| error.to_string())
+            .and_then(|json| Raw::new(&json).map_err(|error| error.to_string()));
+        let message = match output {
+            Ok(output) => {
+                let content = output.deserialize().unwrap_or_else(|_| output.as_str().to_owned());
+                self.write(|writer| {
+                    writer.tool_output(call, output);
+                    writer.result(call, content, false)
+                })
+            }
+            Err(error) => self.write_error(call, format!("the output is not JSON: {error}")),
+        };
+        self.taken().await;
+        message
+    }
+
+    /// Writes the error of a tool, and returns it as a message for the model. The page shows the same text.
+    pub async fn tool_error(&self, call: &ToolCall, error: impl Into<String>) -> Message {
+        let message = self.write_error(call, error.into());
+        self.taken().await;
+        message
+    }
+
+    /// Writes any other chunk, such as a [`DataPart`](super::DataPart).
+    ///
+    /// ```
+    /// # use tokenline::json::Raw;
+    /// # use tokenline_axum::ai_sdk::{Chat, DataPart};
+    /// # async fn report(chat: &Chat) {
+    /// let progress = Raw::from(serde_json::json!({"files": 3}));
+    /// chat.send(DataPart::new("progress", progress).transient()).await;
+    /// # }
+    /// ```
+    pub async fn send(&self, chunk: impl Into<UiChunk>) {
+        self.write(|writer| writer.send(chunk.into()));
+        self.taken().await;
+    }
+
+    fn write_error(&self, call: &ToolCall, error: String) -> Message {
+        self.write(|writer| {
+            writer.tool_error(call, error.clone());
+            writer.result(call, error, true)
+        })
+    }
+
+    /// Writes chunks without waiting.
+    pub(super) fn write<R>(&self, write: impl FnOnce(&mut ChunkWriter) -> R) -> R {
+        let mut state = self.shared.lock();
+        let written = write(&mut state.writer);
+        if !state.is_running
+            && state.writer.has_chunks()
+            && let Some(reader) = state.reader.take()
+        {
+            reader.wake();
+        }
+        written
+    }
+
+    /// Waits until the client has taken all chunks.
+    pub(super) async fn taken(&self) {
+        poll_fn(|cx| {
+            let mut state = self.shared.lock();
+            if state.is_closed || !state.writer.has_chunks() {
+                return Poll::Ready(());
+            }
+            if !state.writers.iter().any(|writer| writer.will_wake(cx.waker())) {
+                state.writers.push(cx.waker().clone());
+            }
+            Poll::Pending
+        })
+        .await;
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // A panic of the error text's closure leaves a state that can still be read.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn take(&self) -> Option<UiChunk> {
+        let mut state = self.lock();
+        let chunk = state.writer.next_chunk();
+        if !state.writer.has_chunks() {
+            for writer in std::mem::take(&mut state.writers) {
+                writer.wake();
+            }
+        }
+        chunk
+    }
+
+    fn close(&self) {
+        let mut state = self.lock();
+        state.is_closed = true;
+        for writer in std::mem::take(&mut state.writers) {
+            writer.wake();
+        }
+    }
+}
+
+/// The chunks as events, and the event that ends them.
+struct Events {
+    chunks: Option<ChatStream>,
+}
+
+impl Stream for Events {
+    type Item = Result<Event, std::convert::Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let Some(chunks) = &mut self.chunks else { return Poll::Ready(None) };
+        Pin::new(chunks).poll_next(cx).map(|chunk| {
+            let data = match chunk {
+                Some(chunk) => chunk.to_json(),
+                None => {
+                    self.chunks = None;
+                    "[DONE]".to_owned()
+                }
+            };
+            Some(Ok(Event::new(data)))
+        })
+    }
+}
+
+impl fmt::Debug for ChatStream {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ChatStream").field("is_ended", &self.run.is_none()).finish_non_exhaustive()
+    }
+}
+
+impl fmt::Debug for Chat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Chat").finish_non_exhaustive()
+    }
+}

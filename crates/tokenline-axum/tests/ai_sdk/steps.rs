@@ -1,0 +1,279 @@
+//! Messages of several responses, without sockets.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use futures_util::{FutureExt, StreamExt, stream};
+use serde_json::{Value, json};
+use tokenline::json::Raw;
+use tokenline::llm::TextMode;
+use tokenline::llm::request::{AssistantPart, ChatRequest, Message};
+use tokenline::{Provider, ResponseStream};
+use tokenline_axum::ai_sdk::{ChatStream, ChunkWriter, DataPart, UiChunk, UseChatRequest};
+
+use crate::{fixture, grammar, lines, parser};
+
+type Failure = Box<dyn std::error::Error + Send + Sync>;
+
+fn response(
+    provider: Provider,
+    text_as: TextMode,
+    body: Vec<u8>,
+) -> ResponseStream<impl futures_util::Stream<Item = Result<Vec<u8>, std::io::Error>> + Send + Unpin + 'static>
+{
+    ResponseStream::new(stream::iter([Ok(body)]), parser(provider, text_as))
+}
+
+/// The agent of the documentation, with responses in place of a model. Returns the chunks and the last request.
+async fn agent(provider: Provider, text_as: TextMode, bodies: &[Vec<u8>]) -> (Vec<UiChunk>, ChatRequest) {
+    let last = Arc::new(Mutex::new(ChatRequest::new("m").user("?")));
+    let (bodies, request) = (VecDeque::from(bodies.to_vec()), last.clone());
+    let stream = ChatStream::new(|chat| async move {
+        for body in bodies {
+            let mut step = chat.step(response(provider, text_as, body));
+            let mut results = Vec::new();
+            while let Some(call) = step.next_call().await? {
+                results.push(match call.parameters.as_str().contains("Lima") {
+                    true => chat.tool_error(&call, "no such place").await,
+                    false => chat.tool_output(&call, json!({"of": call.name})).await,
+                });
+            }
+            let is_done = !step.has_calls();
+            request.lock().expect("unpoisoned").messages.extend(step.into_messages(results));
+            if is_done {
+                break;
+            }
+        }
+        Ok(())
+    });
+    let chunks: Vec<UiChunk> = stream.collect().await;
+    let values: Vec<Value> = chunks.iter().map(|chunk| json!(chunk)).collect();
+    grammar::check(&values, "an agent");
+    let request = last.lock().expect("unpoisoned").clone();
+    (chunks, request)
+}
+
+/// The page's message of these chunks, as it posts it with the next request; only what these tests need.
+fn returned(chunks: &[UiChunk]) -> Vec<Message> {
+    let mut parts: Vec<Value> = Vec::new();
+    for chunk in chunks {
+        match chunk {
+            UiChunk::StartStep => parts.push(json!({"type": "step-start"})),
+            UiChunk::TextStart { .. } => parts.push(json!({"type": "text", "text": ""})),
+            UiChunk::ReasoningStart { .. } => parts.push(json!({"type": "reasoning", "text": ""})),
+            UiChunk::TextDelta { delta, .. } | UiChunk::ReasoningDelta { delta, .. } => {
+                let part = parts.last_mut().expect("a part");
+                part["text"] = format!("{}{delta}", part["text"].as_str().expect("a text")).into();
+            }
+            UiChunk::ToolInputAvailable { tool_call_id, tool_name, input, .. } => parts.push(json!({
+                "type": format!("tool-{tool_name}"), "toolCallId": tool_call_id, "state": "input-available", "input": input,
+            })),
+            UiChunk::ToolInputError { tool_call_id, tool_name, input, error_text, .. } => parts.push(json!({
+                "type": format!("tool-{tool_name}"), "toolCallId": tool_call_id, "state": "output-error",
+                "input": input, "errorText": error_text,
+            })),
+            UiChunk::ToolOutputAvailable { tool_call_id, output, .. } => {
+                let part = parts.iter_mut().find(|part| part["toolCallId"] == **tool_call_id).expect("a call");
+                (part["state"], part["output"]) = ("output-available".into(), json!(output));
+            }
+            UiChunk::ToolOutputError { tool_call_id, error_text } => {
+                let part = parts.iter_mut().find(|part| part["toolCallId"] == **tool_call_id).expect("a call");
+                (part["state"], part["errorText"]) = ("output-error".into(), error_text.clone().into());
+            }
+            UiChunk::Data(part) => parts.push(json!(part)),
+            _ => {}
+        }
+    }
+    let body = json!({"messages": [{"role": "assistant", "parts": parts}]});
+    let posted: UseChatRequest = serde_json::from_value(body).expect("a request");
+    posted.to_messages().expect("what the server wrote")
+}
+
+/// What the provider receives of messages after a question.
+fn body(provider: Provider, messages: Vec<Message>) -> Value {
+    let request = ChatRequest::new("m").user("?").messages(messages);
+    serde_json::from_str(&request.to_body(provider).expect("a body")).expect("JSON")
+}
+
+#[tokio::test]
+async fn an_agent_writes_steps_with_outputs_into_one_message() {
+    let bodies = [fixture("anthropic/parallel-tools.sse"), fixture("anthropic/text-recorded.sse")];
+    let (chunks, request) = agent(Provider::Anthropic, TextMode::Text, &bodies).await;
+    let lines = lines(&chunks);
+    let expected = [
+        "start",
+        "start-step",
+        "tool-input-start toolu_01Ck4pWnX7vTz9sHbRy2Mf5L get_weather",
+        r#"tool-input-delta toolu_01Ck4pWnX7vTz9sHbRy2Mf5L {"city": "Lima"}"#,
+        r#"tool-input-available toolu_01Ck4pWnX7vTz9sHbRy2Mf5L get_weather {"city":"Lima"}"#,
+        "tool-output-error toolu_01Ck4pWnX7vTz9sHbRy2Mf5L no such place",
+        "tool-input-start toolu_01Dm6rYqB3wVx8tJcSz4Ng7P get_time",
+    ];
+    assert_eq!(lines[..expected.len()], expected);
+    assert_eq!(lines.iter().filter(|line| *line == "start-step").count(), 2, "{lines:#?}");
+    // The page returns what the agent had in its conversation.
+    assert_eq!(
+        body(Provider::Anthropic, returned(&chunks)),
+        body(Provider::Anthropic, request.messages[1..].to_vec())
+    );
+}
+
+#[tokio::test]
+async fn what_the_provider_expects_back_returns_through_the_page() {
+    for (provider, names) in [
+        (Provider::Anthropic, ["anthropic/thinking-then-tool.sse", "anthropic/text-recorded.sse"]),
+        (Provider::OpenAiResponses, ["openai-responses/local-tool-calls.sse", "openai-responses/text.sse"]),
+        (Provider::Gemini, ["gemini/two-calls-in-turn.sse", "gemini/text.sse"]),
+        (Provider::Bedrock, ["bedrock/reasoning.messages", "bedrock/text.messages"]),
+        (Provider::OpenAiChat, ["openai-chat/local-tool-calls.sse", "openai-chat/definitions.sse"]),
+    ] {
+        let (chunks, request) = agent(provider, TextMode::Text, &names.map(fixture)).await;
+        let (page, own) = (body(provider, returned(&chunks)), body(provider, request.messages[1..].to_vec()));
+        // The page writes JSON without white space.
+        let [page, own] = [page, own].map(|body| body.to_string().replace(' ', ""));
+        assert_eq!(page, own, "{names:?}");
+    }
+    let bodies = [fixture("anthropic/thinking-then-tool.sse"), fixture("anthropic/text-recorded.sse")];
+    let (chunks, _) = agent(Provider::Anthropic, TextMode::Text, &bodies).await;
+    assert!(body(Provider::Anthropic, returned(&chunks)).to_string().contains(r#""signature":"#));
+}
+
+#[tokio::test]
+async fn ids_that_repeat_are_made_unique() {
+    let bodies = [fixture("gemini/two-calls-in-turn.sse"), fixture("gemini/two-calls-in-turn.sse")];
+    let (chunks, request) = agent(Provider::Gemini, TextMode::Text, &bodies).await;
+    let lines = lines(&chunks);
+    for (line, count) in [
+        (r#"tool-output-available synthetic_1 {"of":"get_weather"}"#, 1),
+        (r#"tool-output-available synthetic_1_1 {"of":"get_weather"}"#, 1),
+        (r#"tool-output-available synthetic_2_2 {"of":"get_weather"}"#, 1),
+    ] {
+        assert_eq!(lines.iter().filter(|its| *its == line).count(), count, "{line}: {lines:#?}");
+    }
+    let page = body(Provider::Gemini, returned(&chunks));
+    assert_eq!(page, body(Provider::Gemini, request.messages[1..].to_vec()));
+    assert!(!page.to_string().contains("synthetic"), "{page}");
+}
+
+#[tokio::test]
+async fn calls_in_the_text_have_results_that_the_user_reports() {
+    let bodies = [fixture("anthropic/call-in-text.sse"), fixture("anthropic/text-recorded.sse")];
+    let (chunks, request) = agent(Provider::Anthropic, TextMode::ToolCalls, &bodies).await;
+    let result = Message::user("Result of the tool search:\n{\"of\":\"search\"}");
+    assert!(request.messages.contains(&result), "{request:?}");
+    assert!(request.messages[1].text().contains(r#""name""#), "the model sees its call as it wrote it");
+    assert_eq!(returned(&chunks), request.messages[1..]);
+}
+
+#[tokio::test]
+async fn rejected_calls_are_reported_to_the_page_and_the_model() {
+    let bodies =
+        [fixture("anthropic/max-tokens-in-tool-with-stop.sse"), fixture("anthropic/text-recorded.sse")];
+    let (chunks, request) = agent(Provider::Anthropic, TextMode::Text, &bodies).await;
+    let Message::Tool(result) = &request.messages[2] else { panic!("{request:?}") };
+    assert!(result.is_error && result.content.starts_with("not run: "));
+    let line = lines(&chunks).into_iter().find(|line| line.starts_with("tool-input-error"));
+    assert!(line.is_some_and(|line| line.ends_with(&result.content)));
+    assert_eq!(
+        body(Provider::Anthropic, returned(&chunks)),
+        body(Provider::Anthropic, request.messages[1..].to_vec())
+    );
+}
+
+#[tokio::test]
+async fn a_failure_of_the_handler_closes_the_message() {
+    let writer = ChunkWriter::new()
+        .with_message_id("m1")
+        .with_metadata(Raw::from(json!({"model": "m"})))
+        .with_error_text(ToString::to_string);
+    let stream = ChatStream::with_writer(writer, |chat| async move {
+        chat.send(DataPart::new("progress", Raw::from(json!(1))).with_id("p").transient()).await;
+        let mut step =
+            chat.step(response(Provider::Anthropic, TextMode::Text, fixture("anthropic/error-in-tool.sse")));
+        while step.next_call().await?.is_some() {}
+        unreachable!("the response fails");
+    });
+    let chunks: Vec<UiChunk> = stream.collect().await;
+    grammar::check(&chunks.iter().map(|chunk| json!(chunk)).collect::<Vec<_>>(), "a failure");
+    let lines = lines(&chunks);
+    assert_eq!(lines[0], r#"start m1 {"model":"m"}"#);
+    assert_eq!(lines[1], "data-progress p 1 true");
+    assert_eq!(
+        lines[lines.len() - 3..],
+        ["error the provider failed: Internal server error", "finish-step", "finish error"]
+    );
+}
+
+/// Chunks are made one by one: the source is read only when the client takes the next one.
+#[tokio::test]
+async fn nothing_is_read_ahead() {
+    let read = Arc::new(AtomicUsize::new(0));
+    let counted = read.clone();
+    let source = stream::iter(0..100).map(move |_| {
+        counted.fetch_add(1, Ordering::Relaxed);
+        Ok::<_, std::io::Error>("data: {\"choices\":[{\"delta\":{\"content\":\"a\"}}]}\n\n")
+    });
+    let mut chunks =
+        ChatStream::of(ResponseStream::new(source, parser(Provider::OpenAiChat, TextMode::Text)));
+    for _ in 0..2 {
+        chunks.next().now_or_never().expect("it is ready");
+    }
+    assert_eq!(read.load(Ordering::Relaxed), 0, "`start` and `start-step` need no response");
+    for count in 1..50 {
+        // The first piece also starts the part.
+        if count == 1 {
+            chunks.next().now_or_never().expect("it is ready");
+        }
+        let chunk = chunks.next().now_or_never().flatten();
+        assert!(matches!(chunk, Some(UiChunk::TextDelta { .. })), "{chunk:?}");
+        assert_eq!(read.load(Ordering::Relaxed), count);
+    }
+    drop(chunks);
+    assert_eq!(read.load(Ordering::Relaxed), 49);
+}
+
+/// Tools that run beside each other, and one that reports from a task of its own.
+#[tokio::test]
+async fn tools_may_write_at_the_same_time() {
+    let stream = ChatStream::new(|chat| async move {
+        let mut step =
+            chat.step(response(Provider::Anthropic, TextMode::Text, fixture("anthropic/parallel-tools.sse")));
+        let mut calls = Vec::new();
+        while let Some(call) = step.next_call().await? {
+            calls.push(call);
+        }
+        let background = chat.clone();
+        let task = tokio::spawn(async move {
+            for n in 0..10 {
+                background.send(DataPart::new("task", Raw::from(json!(n)))).await;
+            }
+        });
+        let outputs = calls.iter().map(|call| async {
+            chat.send(DataPart::new("begun", Raw::from(json!(call.name)))).await;
+            tokio::task::yield_now().await;
+            chat.tool_output(call, "done").await
+        });
+        let results = futures_util::future::join_all(outputs).await;
+        assert_eq!(results.len(), 2);
+        task.await?;
+        // Writes after the end are ignored, and do not wait.
+        tokio::spawn(async move {
+            tokio::task::yield_now().await;
+            chat.send(DataPart::new("late", Raw::from(json!(1)))).await;
+        });
+        Ok::<(), Failure>(())
+    });
+    let chunks: Vec<UiChunk> = stream.collect().await;
+    grammar::check(&chunks.iter().map(|chunk| json!(chunk)).collect::<Vec<_>>(), "tools");
+    let lines = lines(&chunks);
+    let count = |start: &str| lines.iter().filter(|line| line.starts_with(start)).count();
+    assert_eq!((count("data-begun"), count("data-task"), count("tool-output-available")), (2, 10, 2));
+}
+
+#[test]
+fn kept_messages_hold_only_what_the_parts_do_not_say() {
+    let mut writer = ChunkWriter::new();
+    writer.keep_message(&Message::Assistant(vec![AssistantPart::text("Hi")]));
+    assert!(writer.next_chunk().is_none());
+}
