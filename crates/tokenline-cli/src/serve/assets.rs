@@ -5,13 +5,29 @@ use axum::extract::Path;
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 
+const CSS: &str = "text/css; charset=utf-8";
+const HTML: &str = "text/html; charset=utf-8";
 const JS: &str = "text/javascript; charset=utf-8";
+const SVG: &str = "image/svg+xml";
+
+/// Files of the folder `assets`: name, content type, content.
+macro_rules! files {
+    ($($content_type:ident: $($name:literal)*;)*) => {
+        &[$($(($name, $content_type, include_str!(concat!("assets/", $name))),)*)*]
+    };
+}
 
 /// The files at `/assets/`.
-const FILES: [(&str, &str, &str); 1] = [("page.js", JS, include_str!("assets/page.js"))];
+const FILES: &[(&str, &str, &str)] = files! {
+    CSS: "style.css";
+    SVG: "icon.svg";
+    JS: "announcer.js" "checks.js" "dom.js" "form.js" "graph-data.js" "growth.js" "json.js" "layout.js" "page.js"
+        "pump.js" "record-log.js" "session.js" "sse.js" "state.js" "stream.js" "text-tail.js" "theme.js" "view-calls.js"
+        "view-figures.js" "view-graph.js" "view-rejected.js" "view-table.js" "view-text.js";
+};
 
 pub(super) async fn index() -> Response {
-    file("text/html; charset=utf-8", include_str!("assets/index.html"))
+    file(HTML, include_str!("assets/index.html"))
 }
 
 pub(super) async fn asset(Path(name): Path<String>) -> Response {
@@ -25,4 +41,17 @@ fn file(content_type: &'static str, text: &'static str) -> Response {
     let mut response = Response::new(Body::from(text));
     response.headers_mut().insert(header::CONTENT_TYPE, HeaderValue::from_static(content_type));
     response
+}
+
+#[cfg(test)]
+mod tests {
+    /// A file that the page needs but the program lacks would break the page only in a browser.
+    #[test]
+    fn every_file_is_part_of_the_program() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/serve/assets");
+        for entry in std::fs::read_dir(folder).expect("a folder") {
+            let name = entry.expect("a file").file_name().into_string().expect("UTF-8");
+            assert!(name == "index.html" || super::FILES.iter().any(|(its, _, _)| *its == name), "{name}");
+        }
+    }
 }
