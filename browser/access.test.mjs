@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { test } from "node:test";
-import { ask, open, rows, setup, until, waitForEnd, waitForStatus } from "./setup.mjs";
+import { ask, open, ready, rows, setup, until, waitForEnd, waitForStatus } from "./setup.mjs";
 
 const all = setup();
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
@@ -75,7 +75,7 @@ test("a run with the keyboard only", async () => {
   await page.keyboard.press("Enter");
   assert.equal(await focused(), "results");
   await page.reload();
-  await page.waitForFunction(() => document.querySelector("#provider").options.length > 0);
+  await ready(page);
 
   await tabTo("provider");
   const outline = await page.evaluate(() => getComputedStyle(document.activeElement).outlineStyle);

@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { KEY, ask, download, open, rows, setup, waitForStatus } from "./setup.mjs";
+import { KEY, ask, download, open, rows, setup, until, waitForStatus } from "./setup.mjs";
 
 const all = setup();
 
@@ -101,6 +101,17 @@ test("many members and many rows are bounded, and the download has all", async (
   assert.equal(await page.textContent("#records .note"), "2,751 earlier records are not shown. The download has all of them.");
   assert.equal((await rows(page)).at(-1)[1], "3,001");
   assert.equal((await download(page)).lines.length, count + 1);
+
+  // The next run begins with an empty page.
+  const next = await ask(all, page);
+  await next.stream(Array.from({ length: 600 }, (_, at) => `{"other": ${at}}\n`));
+  next.finish();
+  await until(page, () => document.querySelector('[data-figure="records"]').textContent === "600");
+  await waitForStatus(page, "complete");
+  assert.equal(await page.locator("thead th").count(), 2);
+  assert.equal(await page.locator("tbody tr").count(), 250);
+  assert.equal(await page.locator("#rejected").isVisible(), false);
+  assert.equal((await download(page)).lines.length, 600);
   await check();
 });
 

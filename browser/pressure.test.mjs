@@ -72,7 +72,7 @@ test("a stalled page keeps the server's memory flat over 100 MB", { timeout: 90_
   await check();
 });
 
-test("a reload of a stalled page says what was lost, and doubles nothing", { timeout: 30_000 }, async () => {
+test("a reload while output floods in says what was lost, and doubles nothing", { timeout: 30_000 }, async (t) => {
   const { page, check } = await open(all);
   const model = await ask(all, page);
   const streamed = model.stream(records());
@@ -86,6 +86,7 @@ test("a reload of a stalled page says what was lost, and doubles nothing", { tim
   const numbers = (await download(page)).lines.map((line) => Number(/^\{"n": (\d+),/.exec(line)[1]));
   assert.ok(numbers.length > 50);
   numbers.forEach((n, at) => assert.ok(at === 0 || n > numbers[at - 1]));
+  t.diagnostic(`${numbers.length} of ${numbers.at(-1) + 1} records`);
   if (numbers.at(-1) >= numbers.length) assert.match(await page.textContent("#message"), /could not be replayed/);
   await check();
 });

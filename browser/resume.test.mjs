@@ -2,10 +2,9 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { ask, cuttable, download, open, rows, setup, until, waitForStatus } from "./setup.mjs";
+import { ask, cuttable, download, open, ready, rows, setup, until, waitForStatus } from "./setup.mjs";
 
 const all = setup();
-const ready = (page) => page.waitForFunction(() => document.querySelector("#provider").options.length > 0);
 const complete = (page, count) =>
   until(page, (count) => document.querySelectorAll('tr[data-state="complete"]').length === count, count);
 

@@ -41,7 +41,7 @@ async function picture(name, options, recording, count, open_, length) {
 }
 
 const growing = "td.growing";
-await picture("page.png", { ...wide, colorScheme: "light" }, "mixed", 4, growing, 55);
+await picture("page.png", { viewport: { width: 1200, height: 1070 }, colorScheme: "light" }, "mixed", 4, growing, 55);
 await picture("page-dark.png", { ...wide, colorScheme: "dark" }, "mixed", 6, growing, 30);
 await picture("page-calls.png", { ...wide, colorScheme: "light" }, "tool-calls-in-text", 2, '.card[data-state="open"] pre', 25);
 await picture("page-phone.png", { ...phone, colorScheme: "light" }, "mixed", 2, growing, 30);

@@ -61,7 +61,7 @@ export async function open({ browser, url }, { origin = url, mayFail = [], init,
     if (its !== origin && protocol !== "blob:") problems.push(`request to ${request.url()}`);
   });
   await page.goto(origin);
-  await page.waitForFunction(() => document.querySelector("#provider").options.length > 0);
+  await ready(page);
   return {
     page,
     context,
@@ -118,7 +118,10 @@ export function rows(page) {
   );
 }
 
-/** Waits until a function in the page returns true. */
+/** Waits until the form is filled. */
+export const ready = (page) => until(page, () => document.querySelector("#provider")?.options.length > 0);
+
+/** Waits until a function in the page returns true. Looks without frames, which some tests withhold. */
 export const until = (page, check, arg, timeout = 10_000) => page.waitForFunction(check, arg, { timeout, polling: 20 });
 
 /** The downloaded lines. */
@@ -148,6 +151,7 @@ export async function cuttable({ url }) {
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  server.unref(); // a test that fails does not stop it
   return {
     origin: `http://127.0.0.1:${server.address().port}`,
     cut: () => sockets.forEach((socket) => socket.destroy()),

@@ -127,7 +127,7 @@ export class Form {
     }
     this.#field.prompt.closest(".field").hidden = recorded || prompt !== undefined;
     this.#field.text.closest(".field").hidden = recorded || (prompt !== undefined && !prompt.uses_text);
-    setText(this.#root.querySelector('label[for="text"]'), prompt ? "Text" : "Text after the prompt, if any");
+    setText(this.#root.querySelector('label[for="text"]'), prompt ? "Text" : "Text (optional)");
     // The schema of a built-in prompt, unless the user has written one.
     const schema = this.#schemaText(recorded ? null : prompt?.schema);
     if (schema !== this.#schemaOfPrompt && ["", this.#schemaOfPrompt].includes(this.#field.schema.value)) {

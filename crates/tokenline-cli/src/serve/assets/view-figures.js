@@ -34,8 +34,8 @@ export class FiguresView {
     setText(values.firstToken, duration(figures.firstToken));
     setText(values.firstRecord, duration(figures.firstRecord));
     setText(values.records, number(state.kind === "tool_calls" ? figures.calls : figures.records));
-    setText(values.recordRate, rate(figures.records + figures.calls, figures, "/s"));
-    setText(values.tokenRate, rate(figures.tokens, figures));
+    setText(values.recordRate, rate(figures.records + figures.calls, figures, "", "/s"));
+    setText(values.tokenRate, rate(figures.tokens, figures, "\u2013"));
     setText(values.held, bytes(figures.bytesHeld));
     setText(values.rejected, number(figures.rejected));
     values.rejected.parentElement.classList.toggle("some", figures.rejected > 0);
@@ -63,9 +63,9 @@ function duration(ms) {
 }
 
 // Since the first token: the wait for a model is not its speed.
-function rate(count, { elapsed, firstToken }, unit = "") {
+function rate(count, { elapsed, firstToken }, none, unit = "") {
   const seconds = (elapsed - (firstToken ?? 0)) / 1000;
-  if (count === 0 || seconds < 0.05) return "\u2013";
+  if (count === 0 || seconds < 0.05) return none;
   const value = count / seconds;
   return (value < 100 ? value.toFixed(1) : number(Math.round(value))) + unit;
 }

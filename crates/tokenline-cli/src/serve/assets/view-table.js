@@ -7,7 +7,7 @@ const CELL_LIMIT = 280;
 const KEY_LIMIT = 40;
 
 // Columns have fixed widths by steps of their longest text: a row that grows does not move the others about.
-const WIDTHS = [[8, 1], [10, 1.25], [13, 1.5], [17, 1.9], [24, 2.2], [40, 2.8], [Infinity, 3.6]];
+const WIDTHS = [[8, 1], [10, 1.25], [13, 1.5], [17, 1.9], [24, 2.2], [40, 2.6], [Infinity, 3]];
 const longestWord = (name) => Math.max(...name.split(/[-\s]/).map((word) => word.length));
 const weight = (length) => WIDTHS.find(([most]) => length <= most)[1];
 
@@ -21,6 +21,7 @@ export class TableView {
   #empty;
   #columns = new Map(); // key: {at, header, width, weight}
   #other = null; // the column of all members beyond the last
+  #first = 0; // number of the record of the first row
   #next = 0; // number of the first record that has no row
   #open = null; // {growth, row}
 
@@ -37,6 +38,7 @@ export class TableView {
   clear() {
     this.#columns = new Map();
     this.#other = null;
+    this.#first = 0;
     this.#next = 0;
     this.#open = null;
     this.#body.replaceChildren();
@@ -69,8 +71,6 @@ export class TableView {
     if (growth && growth.members.size > 0) this.#grow(growth);
     this.#fit();
   }
-
-  #first = 0; // number of the record of the first row
 
   #lock({ index, start, cells }) {
     const isOpen = this.#open !== null && this.#open.growth.start === start;
@@ -156,6 +156,6 @@ export class TableView {
     columns.forEach((column, at) => {
       this.#columnWidths.children[at + 1].style.width = `${(column.weight / sum) * 100}%`;
     });
-    this.#table.style.minWidth = `${sum * 3.8 + 2.75}rem`;
+    this.#table.style.minWidth = `${sum * 4.1 + 2.75}rem`;
   }
 }
