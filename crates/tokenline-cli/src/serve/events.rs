@@ -89,7 +89,8 @@ impl Encoder {
     pub(super) fn take(&mut self) -> impl Iterator<Item = Bytes> {
         let (ends, mut start) = (std::mem::take(&mut self.ends), 0);
         let events = std::mem::take(&mut self.out);
-        ends.into_iter().map(move |end| Bytes::copy_from_slice(&events[std::mem::replace(&mut start, end)..end]))
+        ends.into_iter()
+            .map(move |end| Bytes::copy_from_slice(&events[std::mem::replace(&mut start, end)..end]))
     }
 
     /// The first event of a run.
