@@ -64,11 +64,7 @@ pub(crate) fn run(args: ServeArgs) -> Result<Verdict, Failure> {
 
 async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
     let clients = Provider::ALL.iter().map(|provider| (*provider, client(*provider, &args))).collect();
-    let address = address(&args.listen)?;
-    if !args.public && !address.ip().is_loopback() {
-        let message = format!("other machines can reach {address}: use --public to allow that");
-        return Err(Failure::Usage(message));
-    }
+    let address = address(&args.listen, args.public)?;
     let listener =
         listen(address).map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
