@@ -44,6 +44,9 @@
 //! [chat responses with an analysis](guide::chat_analysis), [files of conversations](guide::conversations),
 //! [performance](guide::performance) and [large data](guide::at_scale).
 //!
+//! For axum, the crate `tokenline-axum` has responses that stream records, request bodies as validated records, and the
+//! AI SDK's protocols; [`guide::programs`] uses it.
+//!
 //! Examples on the pages of types import from the crate that defines the type: `tokenline_core::Event` is
 //! `tokenline::Event`, `tokenline_llm::request` is `tokenline::llm::request`.
 //!
