@@ -88,3 +88,17 @@ async fn a_reader_that_leaves_drops_a_silent_stream() {
     println!("dropped after {:?}", left.elapsed());
     assert!(left.elapsed() < Duration::from_secs(1), "{:?}", left.elapsed());
 }
+
+/// Also one that ends beyond the times of the clock.
+#[tokio::test]
+async fn keep_alive_may_be_of_any_length() {
+    let (sender, mut receiver) = tokio::sync::mpsc::channel::<&'static str>(1);
+    let events =
+        stream::poll_fn(move |cx| receiver.poll_recv(cx)).map(|text| Ok::<_, Infallible>(Event::new(text)));
+    let response = SseResponse::new(events).with_keep_alive(Duration::MAX);
+    let mut client = Client::get(&serve_once(response).await, "").await;
+    for text in ["one", "two", "three"] {
+        sender.send(text).await.expect("it is read");
+        client.read_until(&format!("data: {text}\n\n")).await;
+    }
+}
