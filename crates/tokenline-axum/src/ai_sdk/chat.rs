@@ -66,6 +66,8 @@ use crate::sse::{Event, SseResponse};
 /// ```
 ///
 /// If the future fails, the open parts are closed and the page receives an `error`, by default without the reason.
+/// Nothing logs the reason either: for that, use [`with_writer`](Self::with_writer) and
+/// [`ChunkWriter::with_error_text`].
 #[must_use = "it does nothing until it is read"]
 pub struct ChatStream {
     shared: Arc<Shared>,
@@ -80,8 +82,8 @@ const VERSION: (HeaderName, HeaderValue) =
 
 /// Writes a message for `useChat`, within the future of a [`ChatStream`].
 ///
-/// Each method writes and then waits until the client has taken what is written. A clone writes to the same message;
-/// what it writes after the future has ended is ignored.
+/// Each `async` method writes and then waits until the client has taken what is written. A clone writes to the same
+/// message; what it writes after the future has ended, or the client has left, is ignored.
 #[derive(Clone)]
 pub struct Chat {
     shared: Arc<Shared>,
@@ -93,11 +95,11 @@ struct Shared {
 }
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) writer: ChunkWriter,
-    /// The stream waits for chunks.
+struct State {
+    writer: ChunkWriter,
+    /// The stream, if it waits for chunks.
     reader: Option<Waker>,
-    /// They wait until the chunks are taken.
+    /// The tasks that wait until the chunks are taken.
     writers: Vec<Waker>,
     /// The stream is polling its future, and looks for chunks afterwards.
     is_running: bool,
@@ -243,7 +245,8 @@ impl Chat {
     /// # }
     /// ```
     pub async fn send(&self, chunk: impl Into<UiChunk>) {
-        self.write(|writer| writer.send(chunk.into()));
+        let chunk = chunk.into();
+        self.write(|writer| writer.send(chunk));
         self.taken().await;
     }
 
@@ -300,9 +303,11 @@ impl Shared {
         chunk
     }
 
+    /// The reader has left. A clone of the [`Chat`] may go on writing.
     fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
+        state.writer.discard();
         for writer in std::mem::take(&mut state.writers) {
             writer.wake();
         }
@@ -341,5 +346,32 @@ impl fmt::Debug for ChatStream {
 impl fmt::Debug for Chat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Chat").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::DataPart;
+    use super::*;
+
+    /// A task of the handler may outlive the reader. What it writes must not pile up.
+    #[test]
+    fn what_is_written_after_the_reader_has_left_is_dropped() {
+        let mut kept = None;
+        let stream = ChatStream::new(|chat| {
+            kept = Some(chat);
+            std::future::pending()
+        });
+        let chat = kept.expect("it is set at once");
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut send = |n: u64| {
+            let sent = Box::pin(chat.send(DataPart::new("n", Raw::from(json!(n))))).as_mut().poll(cx);
+            (sent.is_ready(), chat.shared.lock().writer.has_chunks())
+        };
+        assert_eq!(send(1), (false, true));
+        drop(stream);
+        assert_eq!(send(2), (true, false));
     }
 }

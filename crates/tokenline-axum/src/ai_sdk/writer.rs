@@ -129,7 +129,8 @@ impl ChunkWriter {
         Self { metadata: Some(metadata), ..self }
     }
 
-    /// Sets the texts of errors. By default the page only learns that there was one.
+    /// Sets the texts of errors. By default the page only learns that there was one. The closure is also the place to
+    /// log an error.
     ///
     /// ```
     /// # use tokenline_axum::ai_sdk::ChunkWriter;
@@ -150,6 +151,12 @@ impl ChunkWriter {
 
     pub(super) fn has_chunks(&self) -> bool {
         !self.chunks.is_empty()
+    }
+
+    /// Drops what is written, and ignores what follows: nobody reads it.
+    pub(super) fn discard(&mut self) {
+        self.stage = Stage::Finished;
+        self.chunks.clear();
     }
 }
 
@@ -217,9 +224,12 @@ impl ChunkWriter {
     }
 
     /// Keeps the message of the response for the next request, if the parts that the page shows do not say everything:
-    /// the provider attached data to it, such as signatures and encrypted reasoning, or the model wrote calls in its text. The page returns it as a part
-    /// `data-tokenline-message`, and [`UseChatRequest::to_messages`](super::UseChatRequest::to_messages) puts it in the
-    /// place of the step's parts. Call it after the last event of a response.
+    /// the provider attached data to it, such as signatures and encrypted reasoning, or the model wrote calls in its
+    /// text.
+    ///
+    /// The page returns the message as a part `data-tokenline-message`, and
+    /// [`UseChatRequest::to_messages`](super::UseChatRequest::to_messages) puts it in the place of the step's parts.
+    /// Call this method after the last event of a response.
     pub fn keep_message(&mut self, message: &Message) {
         let Message::Assistant(parts) = message else { return };
         if !self.calls.has_text_calls() && parts.iter().all(|part| part.opaque().is_none()) {
@@ -429,7 +439,7 @@ pub(super) fn failure<T>(event: &ResponseEvent<T>) -> Option<&Diagnostic> {
 }
 
 /// A value as JSON: raw JSON as it is.
-pub(super) fn to_raw<T: Serialize + 'static>(value: &T) -> Result<Raw, serde_json::Error> {
+fn to_raw<T: Serialize + 'static>(value: &T) -> Result<Raw, serde_json::Error> {
     if let Some(raw) = (value as &dyn Any).downcast_ref::<Raw>() {
         return Ok(raw.clone());
     }
