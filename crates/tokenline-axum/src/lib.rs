@@ -65,6 +65,7 @@
 
 pub mod ai_sdk;
 mod headers;
+mod json_line;
 mod json_lines;
 mod records;
 mod rejection;

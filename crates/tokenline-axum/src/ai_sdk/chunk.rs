@@ -276,7 +276,6 @@ impl From<&llm::FinishReason> for FinishReason {
             llm::FinishReason::Length => Self::Length,
             llm::FinishReason::ContentFilter => Self::ContentFilter,
             llm::FinishReason::MalformedCall | llm::FinishReason::Error => Self::Error,
-            llm::FinishReason::Other(_) => Self::Other,
             _ => Self::Other,
         }
     }

@@ -134,12 +134,7 @@ fn add_step(parts: &[UiPart], messages: &mut Vec<Message>) -> Result<(), Invalid
         UiPart::Data(part) if part.name == KEPT_MESSAGE => Some(&part.data),
         _ => None,
     });
-    let tools = parts.iter().filter_map(|part| match part {
-        UiPart::Tool(tool) if !tool.provider_executed && tool.state != ToolState::InputStreaming => {
-            Some(tool)
-        }
-        _ => None,
-    });
+    let tools = parts.iter().filter_map(complete_call);
     let (said, results) = match kept {
         Some(kept) => {
             let said: Vec<AssistantPart> = kept.deserialize().map_err(|_| InvalidMessageKind::KeptMessage)?;
@@ -165,8 +160,15 @@ fn said(part: &UiPart) -> Option<AssistantPart> {
         UiPart::Reasoning(text) if !text.is_empty() => {
             Some(AssistantPart::Reasoning { text: text.clone(), opaque: None })
         }
+        part => complete_call(part).map(|tool| AssistantPart::tool_call(call(tool))),
+    }
+}
+
+/// A call whose arguments arrived, and whose result the next request has to bring.
+fn complete_call(part: &UiPart) -> Option<&ToolPart> {
+    match part {
         UiPart::Tool(tool) if !tool.provider_executed && tool.state != ToolState::InputStreaming => {
-            Some(AssistantPart::tool_call(call(tool)))
+            Some(tool)
         }
         _ => None,
     }

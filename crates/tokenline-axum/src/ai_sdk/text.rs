@@ -15,8 +15,8 @@ use pin_project_lite::pin_project;
 use serde::Serialize;
 use tokenline::{Code, Record, Reporting};
 
-use super::writer::to_raw;
 use crate::headers::{NO_STORE, UNBUFFERED};
+use crate::json_line::json_line;
 use crate::stream_body::StreamBody;
 
 /// A text stream as a response: `text/plain; charset=utf-8`, piece by piece.
@@ -75,7 +75,8 @@ pin_project! {
     /// record, and none that was rejected. [`into_response`](IntoResponse::into_response) sends it as [`TextResponse`].
     ///
     /// The array ends only if the list did. If the source or the provider fails, or the report says that something was
-    /// cut off, such as by the token limit, the stream ends with an error, and the body breaks off inside the array.
+    /// cut off, such as by the token limit, the stream ends with an error, and the body breaks off inside the array. To
+    /// log the error: `TextResponse::new(JsonArray::new(records).inspect_err(log))`, with `TryStreamExt` of `futures`.
     ///
     /// ```
     /// use futures_util::TryStreamExt;
@@ -136,11 +137,11 @@ where
         }
         let polled = ready!(records.as_mut().poll_next(cx));
         let piece = match polled {
-            Some(Ok(record)) => match to_raw(&record.value) {
+            Some(Ok(record)) => match json_line(&record.value) {
                 Ok(json) => {
                     *this.elements += 1;
                     let comma = if *this.elements > 1 { "," } else { "" };
-                    return Poll::Ready(Some(Ok(format!("{comma}{}", json.to_single_line()))));
+                    return Poll::Ready(Some(Ok(format!("{comma}{json}"))));
                 }
                 Err(error) => Err(JsonArrayError::Serialize(error)),
             },

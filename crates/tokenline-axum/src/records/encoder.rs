@@ -1,6 +1,5 @@
 //! Records as the chunks of a body.
 
-use std::any::Any;
 use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,10 +8,9 @@ use axum_core::BoxError;
 use bytes::Bytes;
 use futures_core::{Stream, TryStream};
 use pin_project_lite::pin_project;
-use serde::Serialize;
-use tokenline::json::Raw;
 
 use super::{Entry, IntoEntry, RecordsFormat};
+use crate::json_line::json_line;
 use crate::sse::{Event, FieldValue};
 
 /// The message of a failure, for the client.
@@ -75,7 +73,7 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
                 Poll::Ready(item) => item,
             };
             match item.map(|item| item.map(IntoEntry::into_entry)) {
-                Some(Ok(Entry::Record(value))) => match line(&value) {
+                Some(Ok(Entry::Record(value))) => match json_line(&value) {
                     Ok(mut line) => {
                         *this.records += 1;
                         if is_sse {
@@ -122,19 +120,5 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
             return Poll::Ready(Some(Ok(event(ERROR, data.to_string()))));
         }
         Poll::Ready(Some(Err(failure)))
-    }
-}
-
-/// A value as JSON on one line.
-fn line<T: Serialize + 'static>(value: &T) -> Result<String, serde_json::Error> {
-    if let Some(raw) = (value as &dyn Any).downcast_ref::<Raw>() {
-        // Serializing it would write 0.90 as 0.9, and fail for 1e400.
-        return Ok(raw.to_single_line().into_owned());
-    }
-    let json = serde_json::to_string(value)?;
-    // JSON has line breaks between tokens only. `serde_json::value::RawValue` keeps those it was read with.
-    match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
-        None => Ok(json),
-        Some(_) => Ok(json.replace(['\n', '\r'], " ")),
     }
 }
