@@ -2,7 +2,7 @@
 
 use http::HeaderName;
 
-/// Nothing stores or changes the response: what a model wrote for one reader is for no other.
+/// Forbids caches to store the response, and proxies to change it: what a model wrote for one reader is for no other.
 pub(crate) const NO_STORE: &str = "no-store, no-transform";
 
 /// Asks nginx to pass the response on as it arrives.

@@ -85,6 +85,10 @@ pub use format::{RecordsFormat, RecordsFormatRejection};
 /// NDJSON body breaks off, so that a client does not take it for complete; one that lags behind may not receive the last
 /// of the records. The error's own text may hold private things, and goes to [`on_error`](Self::on_error) only.
 ///
+/// A list that the token limit cut off is not a failure: the response ends with `done`. To let the page know, send
+/// server-sent events without `records()`: `RecordsResponse::new(format, response)`. The last reject then has the code
+/// `truncated`.
+///
 /// # Backpressure and cancellation
 ///
 /// The stream is polled when the connection can take more. So a slow reader slows the model down: between both there

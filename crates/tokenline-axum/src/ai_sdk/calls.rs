@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use tokenline::ToolCall;
 
-/// The ids of a message's tool calls as the page knows them. They are those of the provider, unless one repeats: ids
-/// that tokenline made up are unique within a response only, and a message has several.
+/// The ids of a message's tool calls as the page knows them. They are those of the provider, unless one repeats:
+/// synthetic ids are unique within a response only, and a message may show several responses.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
     /// All ids of the message.

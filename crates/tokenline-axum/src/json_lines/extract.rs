@@ -18,7 +18,7 @@ use super::JsonLines;
 use super::cache::validator_for;
 use crate::rejection;
 
-/// The types in use. None is registered with IANA.
+/// The media types of JSON Lines in use. None is registered with IANA.
 const CONTENT_TYPES: [&str; 6] = [
     "application/x-ndjson",
     "application/ndjson",
@@ -78,7 +78,8 @@ pub enum JsonLinesRejection {
     UnsupportedContentEncoding,
     /// The `content-length` exceeds the [limit](JsonLines#limits). Status 413.
     BodyTooLarge,
-    /// The schema of the type is invalid, which takes a `JsonSchema` written by hand. Status 500, without the reason.
+    /// The schema of the type is invalid, as only a `JsonSchema` written by hand can be. Status 500, without the
+    /// reason.
     InvalidSchema(SchemaError),
 }
 

@@ -27,7 +27,7 @@ pub enum Entry<T> {
     Record(T),
     /// The diagnostic of a reject: an event of its own among server-sent events, nothing in NDJSON.
     Rejected(Diagnostic),
-    /// The source failed, and the response ends: [see there](crate::RecordsResponse#failures).
+    /// The source failed, and the response ends: see [`RecordsResponse`](crate::RecordsResponse#failures).
     Failed(Box<Diagnostic>),
     /// Nothing.
     Nothing,
