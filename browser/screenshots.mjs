@@ -1,4 +1,4 @@
-// The pictures of the page in docs/: the recorded model, half way through a response.
+// Pictures of the page: the recorded model, half way through a response. The argument is the folder to write them to.
 
 import { statSync } from "node:fs";
 import path from "node:path";
@@ -6,7 +6,7 @@ import { chromium } from "playwright-core";
 import { Model } from "./model.mjs";
 import { open, startProgram } from "./setup.mjs";
 
-const docs = path.resolve("../docs");
+const folder = process.argv[2];
 const model = await Model.start();
 const { program, url } = await startProgram(model);
 const browser = await chromium.launch({ executablePath: process.env.CHROMIUM, args: ["--no-sandbox"] });
@@ -31,7 +31,7 @@ async function halfWay(page, recording, count, open, length) {
 async function picture(name, options, recording, count, open_, length) {
   const { page, check } = await open({ browser, url }, options);
   await halfWay(page, recording, count, open_, length);
-  const file = path.join(docs, name);
+  const file = path.join(folder, name);
   // `caret: "initial"`: hiding it would add a style, which the page's policy forbids.
   await page.screenshot({ path: file, caret: "initial" });
   const size = statSync(file).size;

@@ -2,16 +2,13 @@
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
-import path from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, before, beforeEach, test } from 'node:test';
+import * as esbuild from 'esbuild';
+import { chromium } from 'playwright-core';
 import { gate, Model } from './model.mjs';
 
-const { PACKAGES, PROGRAM, CHROMIUM } = process.env;
-const load = createRequire(path.join(PACKAGES, 'package.json'));
-const { chromium } = load('playwright-core');
-const esbuild = load('esbuild');
+const { PROGRAM, CHROMIUM } = process.env;
 
 let browser, page, model, server, script;
 const programs = [];
@@ -41,7 +38,6 @@ before(async () => {
     entryPoints: [new URL('page.jsx', import.meta.url).pathname],
     bundle: true, write: false, format: 'iife', jsx: 'automatic', logLevel: 'error',
     define: { 'process.env.NODE_ENV': '"production"' },
-    nodePaths: [path.join(PACKAGES, 'node_modules')],
   });
   script = built.outputFiles[0].text;
   model = await Model.start();

@@ -158,17 +158,21 @@ fn filled_in(command: &str, url: &str) -> String {
     } else if command.contains("--call-format function_calling") {
         command = command.replace("response.json", "native.json");
     }
-    if command.starts_with("tokenline replay") {
+    if is_server(&command) && !command.contains("--listen") {
         command += " --listen 127.0.0.1:0";
     }
     command
+}
+
+fn is_server(command: &str) -> bool {
+    ["tokenline replay", "tokenline serve"].iter().any(|server| command.starts_with(server))
 }
 
 fn run(command: &str, folder: &Path, url: &str) {
     let program = Path::new(env!("CARGO_BIN_EXE_tokenline")).parent().expect("a folder");
     let path = std::env::var("PATH").unwrap_or_default();
     // Servers and `--follow` never end by themselves.
-    let is_endless = command.starts_with("tokenline replay") || command.contains("--follow");
+    let is_endless = is_server(command) || command.contains("--follow");
     let mut child = Command::new("bash")
         .args(["-euo", "pipefail", "-c", &filled_in(command, url)])
         .current_dir(folder)

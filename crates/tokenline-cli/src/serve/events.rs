@@ -10,6 +10,7 @@ use tokenline::llm::ResponseEvent;
 use tokenline::{Diagnostic, Origin, Record, ToolCall};
 use tokenline_axum::sse::{Event, FieldValue};
 
+use super::event_log::EventLog;
 use super::model::Model;
 use super::text_tail::TextTail;
 use crate::emit::{call_json, partial, string};
@@ -18,6 +19,9 @@ use crate::emit::{call_json, partial, string};
 const USAGE_INTERVAL: Duration = Duration::from_millis(250);
 /// The text of a reject that is sent, in bytes.
 const REJECT_BYTES: usize = 2048;
+
+/// The capacity kept once the events are moved: one large record must not pin memory.
+const KEPT_CAPACITY: usize = 4 * 1024;
 
 /// How a run ended.
 #[derive(Clone, Copy)]
@@ -85,11 +89,12 @@ impl Encoder {
         self.out.len()
     }
 
-    /// Takes the events so far, each in memory of its own.
-    pub(super) fn take(&mut self) -> impl Iterator<Item = Bytes> {
-        let (ends, mut start) = (std::mem::take(&mut self.ends), 0);
-        let events = std::mem::take(&mut self.out);
-        ends.into_iter().map(move |end| Bytes::copy_from_slice(&events[std::mem::replace(&mut start, end)..end]))
+    /// Moves the events so far into the log.
+    pub(super) fn move_to(&mut self, log: &mut EventLog) {
+        log.append(&self.out, &self.ends);
+        self.out.clear();
+        self.out.shrink_to(KEPT_CAPACITY);
+        self.ends.clear();
     }
 
     /// The first event of a run.

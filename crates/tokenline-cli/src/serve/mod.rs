@@ -1,6 +1,7 @@
 //! `tokenline serve`: a page on which an extraction appears while the model is still writing.
 
 mod assets;
+mod event_log;
 mod events;
 mod guard;
 mod model;
@@ -11,7 +12,8 @@ mod run;
 mod runs;
 mod text_tail;
 
-use std::io::Write as _;
+use std::io::{self, Write as _};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use axum::extract::rejection::JsonRejection;
@@ -25,7 +27,7 @@ use tokenline::llm::Provider;
 use tokenline::llm::client::LlmClient;
 use tokenline::prompt::PromptManager;
 use tokenline_axum::sse::SseResponse;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket};
 
 use crate::args::ServeArgs;
 use crate::failure::{Failure, Verdict};
@@ -38,6 +40,11 @@ use runs::Runs;
 const RECORDED: &str = "recorded";
 /// The largest body of a request, in bytes.
 const MAX_BODY: usize = 4 << 20;
+
+/// What the system buffers for each connection, in bytes: a part of what a run keeps.
+const SEND_BUFFER: u32 = 256 * 1024;
+/// The connections that wait to be accepted.
+const BACKLOG: u32 = 1024;
 
 /// What the requests share.
 struct App {
@@ -62,11 +69,10 @@ async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
         let message = format!("other machines can reach {address}: use --public to allow that");
         return Err(Failure::Usage(message));
     }
-    let listener = TcpListener::bind(address).await;
     let listener =
-        listener.map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
+        listen(address).map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
-    writeln!(std::io::stdout(), "http://{local}").map_err(Failure::output)?;
+    writeln!(io::stdout(), "http://{local}").map_err(Failure::output)?;
     log(format_args!("open http://{local} in a browser; stop with Ctrl-C"));
 
     let app =
@@ -97,6 +103,18 @@ fn router(app: Arc<App>) -> Router {
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
+}
+
+/// Listens on an address.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // As the standard library does, to listen again at once after a restart.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    // Connections inherit it. By default it grows to megabytes, which a page that reloads would lose.
+    socket.set_send_buffer_size(SEND_BUFFER)?;
+    socket.bind(address)?;
+    socket.listen(BACKLOG)
 }
 
 /// The client of a provider, or why it cannot be used.

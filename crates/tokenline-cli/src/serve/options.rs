@@ -15,7 +15,7 @@ pub(super) async fn options(State(app): State<Arc<App>>) -> Json<Value> {
     });
     let providers = app.clients.iter().map(|(provider, client)| {
         let mut members = json!({
-            "name": provider.as_str(), "title": provider.title(), "ready": client.is_ok(), "models": [],
+            "name": provider.as_str(), "title": short(provider.title()), "ready": client.is_ok(), "models": [],
         });
         if let Err(reason) = client {
             members["reason"] = reason.as_str().into();
@@ -38,6 +38,11 @@ fn prompts(prompts: &PromptManager) -> Vec<Value> {
             json!({ "id": id, "title": title(id), "uses_text": true, "schema": schema })
         })
         .collect()
+}
+
+/// A provider's title up to its first comma: the rest is for help texts.
+fn short(title: &str) -> &str {
+    title.split_once(',').map_or(title, |(name, _)| name)
 }
 
 /// `extract-definitions` as a title: `Extract definitions`.

@@ -13,32 +13,46 @@ pub(super) struct Choice {
     name: &'static str,
     title: &'static str,
     kind: &'static str,
+    hint: &'static str,
     #[serde(skip)]
     recording: &'static str,
     #[serde(skip)]
     provider: Provider,
 }
 
+const GEMMA: &str = "gemma-3-270m on a local server, OpenAI chat completions";
+
 const fn records(name: &'static str, title: &'static str, recording: &'static str) -> Choice {
-    Choice { name, title, kind: "records", recording, provider: Provider::OpenAiChat }
+    Choice { name, title, kind: "records", hint: GEMMA, recording, provider: Provider::OpenAiChat }
 }
 
 const fn calls(
     name: &'static str,
     title: &'static str,
-    recording: &'static str,
-    provider: Provider,
+    (recording, provider, hint): (&'static str, Provider, &'static str),
 ) -> Choice {
-    Choice { name, title, kind: "tool_calls", recording, provider }
+    Choice { name, title, kind: "tool_calls", hint, recording, provider }
 }
 
 pub(super) const CHOICES: [Choice; 6] = [
     records("mixed", "Entities and relationships", "fenced-mixed"),
     records("definitions", "Definitions", "definitions"),
     records("truncated", "Cut off by the token limit", "truncated"),
-    calls("tool-calls", "Parallel tool calls", "local-tool-calls", Provider::OpenAiResponses),
-    calls("reasoning", "Reasoning, then a tool call", "local-tool-use", Provider::Anthropic),
-    calls("tool-calls-in-text", "Tool calls written as text", "tool-calls-in-text", Provider::OpenAiChat),
+    calls(
+        "tool-calls",
+        "Parallel tool calls",
+        ("local-tool-calls", Provider::OpenAiResponses, "gemma-3-270m on a local server, OpenAI Responses"),
+    ),
+    calls(
+        "reasoning",
+        "Reasoning, then a tool call",
+        ("local-tool-use", Provider::Anthropic, "gemma-3-270m on a local server, Anthropic messages"),
+    ),
+    calls(
+        "tool-calls-in-text",
+        "Tool calls written as text",
+        ("tool-calls-in-text", Provider::OpenAiChat, GEMMA),
+    ),
 ];
 
 /// How a recording is played.

@@ -3,21 +3,19 @@
 //! Nothing runs in the background. The body of the page's response polls the model, so a page that does not read slows
 //! the model down, and a page that leaves stops it: at once by Stop, or when no page has come back for a while.
 
-use std::collections::VecDeque;
 use std::convert::Infallible;
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-use bytes::{Bytes, BytesMut};
+use bytes::Bytes;
 use futures_util::Stream;
 
+use super::event_log::EventLog;
 use super::events::{Encoder, Status};
 use super::model::Model;
 use super::runs::Runs;
 
-/// The events kept for a page that comes back, in bytes.
-const KEPT_BYTES: usize = 1 << 20;
 /// The size at which events leave together.
 const BATCH_BYTES: usize = 16 * 1024;
 
@@ -44,7 +42,7 @@ impl Run {
     pub(super) fn new(id: String, model: Model) -> Arc<Self> {
         let (mut encoder, mut log) = (Encoder::new(model.started), EventLog::default());
         encoder.start(&id, &model);
-        log.append(encoder.take());
+        encoder.move_to(&mut log);
         let state = State { model: Some(model), encoder, log, reader: 0, is_read: false, waker: None };
         Arc::new(Self { id, state: Mutex::new(state) })
     }
@@ -89,7 +87,7 @@ impl State {
     fn end(&mut self, status: Status, message: Option<&str>) {
         if let Some(model) = self.model.take() {
             self.encoder.done(&model, status, message);
-            self.log.append(self.encoder.take());
+            self.encoder.move_to(&mut self.log);
         }
     }
 
@@ -109,8 +107,8 @@ impl State {
                 Poll::Pending => break,
             }
         }
-        self.log.append(self.encoder.take());
-        Poll::Ready(self.log.from(first))
+        self.encoder.move_to(&mut self.log);
+        Poll::Ready(self.log.send_from(first))
     }
 }
 
@@ -138,7 +136,7 @@ impl Stream for Reader {
             let (from, to) = (self.next, state.log.first_id() - 1);
             self.next = to + 1;
             return Poll::Ready(Some(Ok(Encoder::gap(from, to))));
-        } else if let Some(events) = state.log.from(self.next) {
+        } else if let Some(events) = state.log.send_from(self.next) {
             events
         } else {
             state.waker = Some(cx.waker().clone());
@@ -162,51 +160,5 @@ impl Drop for Reader {
             drop(state);
             self.runs.abandon(&self.run, self.number);
         }
-    }
-}
-
-/// The latest events of a run.
-#[derive(Default)]
-struct EventLog {
-    /// Each event as bytes of an event stream.
-    events: VecDeque<Bytes>,
-    bytes: usize,
-    /// The number of events dropped from the front.
-    dropped: u64,
-}
-
-impl EventLog {
-    /// The id of the first event kept. Ids begin with 1.
-    fn first_id(&self) -> u64 {
-        self.dropped + 1
-    }
-
-    /// The id that the next event gets.
-    fn next_id(&self) -> u64 {
-        self.first_id() + self.events.len() as u64
-    }
-
-    fn append(&mut self, events: impl IntoIterator<Item = Bytes>) {
-        for event in events {
-            self.bytes += event.len();
-            self.events.push_back(event);
-        }
-    }
-
-    /// The events from `id` to the last, joined. Afterwards, what exceeds the limit is dropped: the caller sends it.
-    fn from(&mut self, id: u64) -> Option<Bytes> {
-        let skipped = usize::try_from(id.checked_sub(self.first_id())?).ok()?;
-        let events = self.events.range(skipped.min(self.events.len())..);
-        if events.len() == 0 {
-            return None;
-        }
-        let mut joined = BytesMut::with_capacity(events.clone().map(Bytes::len).sum());
-        events.for_each(|event| joined.extend_from_slice(event));
-        while self.bytes > KEPT_BYTES {
-            let Some(event) = self.events.pop_front() else { break };
-            self.bytes -= event.len();
-            self.dropped += 1;
-        }
-        Some(joined.freeze())
     }
 }
