@@ -80,7 +80,7 @@ pub(crate) enum Command {
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),
     /// Serve a page on which records and tool calls appear while the model is writing them.
-    #[command(after_help = examples::SERVE)]
+    #[command(after_help = examples::SERVE, after_long_help = examples::SERVE_LONG)]
     Serve(ServeArgs),
     /// Serve recorded responses over HTTP, at the API paths of all providers.
     #[command(after_help = examples::REPLAY)]

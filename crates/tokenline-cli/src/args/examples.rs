@@ -124,7 +124,11 @@ Examples:
 pub(super) const SERVE: &str = "\
 Examples:
   tokenline serve
-  tokenline serve --listen 127.0.0.1:0 --base-url ollama=http://127.0.0.1:11434";
+  tokenline serve --listen 127.0.0.1:0 --base-url ollama=http://127.0.0.1:11434
+
+See `tokenline serve --help` for the API of the page.";
+
+pub(super) const SERVE_LONG: &str = include_str!("serve.txt");
 
 pub(super) const REPLAY: &str = "\
 Examples:

@@ -1,9 +1,9 @@
 //! Every fixture of every provider, at every cut, against `expected.txt` in its folder, which is written by hand.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use crate::common::{at_every_cut, decode, delivered, fixture, fixtures, folder, parser_of};
+use crate::common::{Seen, at_every_cut, decode, delivered, fixture, fixtures, folder, parser_of};
 use tokenline_core::CompletedBy;
 use tokenline_llm::{Provider, ResponseEvent, TextMode};
 
@@ -129,4 +129,45 @@ providers! {
     anthropic: Anthropic,
     gemini: Gemini,
     ollama: Ollama,
+}
+
+/// With text deltas, each text comes whole, whatever it is read as, before the events that it yields.
+#[test]
+fn text_deltas_are_the_text() {
+    for provider in Provider::ALL.iter().copied() {
+        for Expected { name, .. } in expected(provider) {
+            let wire = wire(provider, &name);
+            let texts = |seen: &Seen, deltas: bool| {
+                let mut texts = BTreeMap::<(u64, u64), String>::new();
+                for event in &seen.events {
+                    match event {
+                        ResponseEvent::TextDelta { choice, block, text } if deltas => {
+                            texts.entry((*choice, *block)).or_default().push_str(text);
+                        }
+                        ResponseEvent::Text { choice, block, text } if !deltas => {
+                            texts.entry((*choice, *block)).or_default().push_str(text);
+                        }
+                        _ => {}
+                    }
+                }
+                texts
+            };
+            let plain = texts(&decode(&mut parser_of(provider, TextMode::Text), [&wire[..]]), false);
+            for text_as in [TextMode::Records, TextMode::ToolCalls] {
+                let mut without = parser_of(provider, text_as);
+                let expected = decode(&mut without, [&wire[..]]).events;
+                let mut parser = parser_of(provider, text_as).with_text_deltas();
+                for size in [1, 7, wire.len().max(1)] {
+                    let seen = decode(&mut parser, wire.chunks(size));
+                    assert_eq!(texts(&seen, true), plain, "{name} in pieces of {size}");
+                    let is_other =
+                        |event: &ResponseEvent<_>| !matches!(event, ResponseEvent::TextDelta { .. });
+                    let others: Vec<_> =
+                        seen.events.iter().filter(|event| is_other(event)).cloned().collect();
+                    assert_eq!(others, expected, "{name} in pieces of {size}");
+                    assert!(parser.held_bytes() <= wire.len() as u64, "{name}");
+                }
+            }
+        }
+    }
 }
