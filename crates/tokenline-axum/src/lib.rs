@@ -64,6 +64,7 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod ai_sdk;
+mod data_loss;
 mod headers;
 mod json_line;
 mod json_lines;
@@ -72,6 +73,7 @@ mod rejection;
 pub mod sse;
 mod stream_body;
 
+pub use data_loss::DataLoss;
 pub use json_lines::{
     JsonLines, JsonLinesError, JsonLinesItems, JsonLinesRecords, JsonLinesRejection, JsonLinesValues,
 };

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message};
-use tokenline::{Code, Diagnostic, Origin, RejectedCall, ResponseEvent, ToolCall};
+use tokenline::{Diagnostic, Origin, RejectedCall, ResponseEvent, ToolCall};
 
 use super::calls::{CallIds, MissingCall};
 use super::{DataPart, FinishReason, UiChunk};
+use crate::data_loss::DataLoss;
 
 /// Writes the events of one or more responses as the chunks of one message. Does no I/O.
 ///
@@ -430,9 +431,8 @@ pub(super) fn text_call_result(tool: &str, content: &str) -> Message {
 /// early, or a part of it could not be read.
 pub(super) fn failure<T>(event: &ResponseEvent<T>) -> Option<&Diagnostic> {
     match event {
-        // A truncated event is not the reason why a response is incomplete.
         ResponseEvent::Rejected { choice: None | Some(0), diagnostic, .. } => {
-            Some(diagnostic).filter(|its| its.origin == Origin::Wire && its.code != Code::Truncated)
+            Some(diagnostic).filter(|its| DataLoss::is_failure(its))
         }
         _ => None,
     }

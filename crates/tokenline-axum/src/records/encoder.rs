@@ -8,10 +8,15 @@ use axum_core::BoxError;
 use bytes::Bytes;
 use futures_core::{Stream, TryStream};
 use pin_project_lite::pin_project;
+use tokenline::Report;
 
 use super::{Entry, IntoEntry, RecordsFormat};
+use crate::data_loss::DataLoss;
 use crate::json_line::json_line;
 use crate::sse::{Event, FieldValue};
+
+/// The report of a stream, if it has one.
+pub(super) type ReportOf<S> = Option<fn(&S) -> &Report>;
 
 /// The message of a failure, for the client.
 pub(super) type OnError = Box<dyn FnOnce(&(dyn Error + Send + Sync + 'static)) -> String + Send>;
@@ -33,6 +38,7 @@ pin_project! {
         // Dropped with its last item.
         #[pin]
         source: Option<S>,
+        report: ReportOf<S>,
         format: RecordsFormat,
         on_error: Option<OnError>,
         has_begun: bool,
@@ -40,12 +46,21 @@ pin_project! {
         id: u64,
         records: u64,
         rejected: u64,
+        // By the rejects so far.
+        loss: Option<DataLoss>,
     }
 }
 
 impl<S> Encoder<S> {
-    pub(super) fn new(format: RecordsFormat, source: S, on_error: Option<OnError>) -> Self {
-        Self { source: Some(source), format, on_error, has_begun: false, id: 0, records: 0, rejected: 0 }
+    pub(super) fn new(
+        format: RecordsFormat,
+        source: S,
+        report: ReportOf<S>,
+        on_error: Option<OnError>,
+    ) -> Self {
+        let source = Some(source);
+        let (has_begun, id, records, rejected, loss) = (false, 0, 0, 0, None);
+        Self { source, report, format, on_error, has_begun, id, records, rejected, loss }
     }
 }
 
@@ -86,15 +101,24 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
                 },
                 Some(Ok(Entry::Rejected(diagnostic))) => {
                     *this.rejected += 1;
+                    *this.loss = DataLoss::worse(this.loss.take(), DataLoss::of(&diagnostic));
                     if is_sse {
                         let data = serde_json::to_string(&diagnostic).expect("its keys are strings");
                         return Poll::Ready(Some(Ok(event(REJECTED, data))));
                     }
                 }
                 Some(Ok(Entry::Nothing)) => {}
-                Some(Ok(Entry::Failed(diagnostic))) => break diagnostic,
+                Some(Ok(Entry::Failed(diagnostic))) => break DataLoss::Failed(Some(diagnostic)).into(),
                 Some(Err(error)) => break error.into(),
                 None => {
+                    let report = this.report.map(|report| report(&source));
+                    let loss = DataLoss::worse(report.and_then(DataLoss::in_report), this.loss.take());
+                    let is_truncated = match loss {
+                        // The last event can say so; a line cannot.
+                        Some(DataLoss::Truncated(_)) if is_sse => true,
+                        Some(loss) => break loss.into(),
+                        None => false,
+                    };
                     this.source.set(None);
                     if !is_sse {
                         return Poll::Ready(None);
@@ -102,6 +126,9 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
                     let mut counts = serde_json::json!({"records": *this.records});
                     if S::Ok::HAS_REJECTS {
                         counts["rejected"] = (*this.rejected).into();
+                    }
+                    if is_truncated {
+                        counts["truncated"] = true.into();
                     }
                     return Poll::Ready(Some(Ok(event(DONE, counts.to_string()))));
                 }
