@@ -43,10 +43,12 @@ mod text;
 mod writer;
 
 pub use chat::{Chat, ChatStream};
-pub use chunk::{DataPart, FinishReason, UiChunk};
+pub use chunk::{DataPart, UiChunk, UiFinishReason};
 pub use convert::{InvalidMessage, InvalidMessageKind};
-pub use message::{InvalidBody, Role, ToolPart, ToolState, Trigger, UiMessage, UiPart, UseChatRequest};
-pub use step::Step;
+pub use message::{
+    ToolPart, ToolState, Trigger, UiMessage, UiPart, UiRole, UseChatRejection, UseChatRequest,
+};
+pub use step::ChatStep;
 pub use text::{JsonArray, JsonArrayError, TextResponse};
 pub use writer::ChunkWriter;
 

@@ -18,8 +18,8 @@ use tokenline::json::Raw;
 use tokenline::llm::request::Message;
 use tokenline::{ResponseStream, ToolCall};
 
-use super::{ChunkWriter, Step, UiChunk};
-use crate::sse::{Event, SseResponse};
+use super::{ChatStep, ChunkWriter, UiChunk};
+use crate::sse::{ServerSentEvent, SseResponse};
 
 /// The response to `useChat`: the chunks of one message as a stream, and as server-sent events.
 ///
@@ -202,9 +202,9 @@ impl Drop for ChatStream {
 
 impl Chat {
     /// Writes a response as the next step of the message. The step is a reader of the response: read it to its end.
-    pub fn step<S: TryStream, T>(&self, response: ResponseStream<S, T>) -> Step<S, T> {
+    pub fn step<S: TryStream, T>(&self, response: ResponseStream<S, T>) -> ChatStep<S, T> {
         self.write(ChunkWriter::start_step);
-        Step::new(self.clone(), response)
+        ChatStep::new(self.clone(), response)
     }
 
     /// Writes the output of a tool, and returns it as a message for the model: a string as it is, anything else as
@@ -320,7 +320,7 @@ struct Events {
 }
 
 impl Stream for Events {
-    type Item = Result<Event, std::convert::Infallible>;
+    type Item = Result<ServerSentEvent, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Some(chunks) = &mut self.chunks else { return Poll::Ready(None) };
@@ -332,7 +332,7 @@ impl Stream for Events {
                     "[DONE]".to_owned()
                 }
             };
-            Some(Ok(Event::new(data)))
+            Some(Ok(ServerSentEvent::new(data)))
         })
     }
 }

@@ -186,7 +186,7 @@ pub enum UiChunk {
     Finish {
         /// Why the last response of the model ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        finish_reason: Option<FinishReason>,
+        finish_reason: Option<UiFinishReason>,
         /// Changes the metadata of the message.
         #[serde(default, skip_serializing_if = "Option::is_none", serialize_with = "verbatim_if_some")]
         message_metadata: Option<Raw>,
@@ -218,7 +218,7 @@ pub struct DataPart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
-pub enum FinishReason {
+pub enum UiFinishReason {
     /// The model finished.
     Stop,
     /// The response reached the token limit.
@@ -268,7 +268,7 @@ impl From<DataPart> for UiChunk {
     }
 }
 
-impl From<&llm::FinishReason> for FinishReason {
+impl From<&llm::FinishReason> for UiFinishReason {
     fn from(reason: &llm::FinishReason) -> Self {
         match reason {
             llm::FinishReason::Stop => Self::Stop,

@@ -9,7 +9,7 @@ use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message, Source, UserPart};
 use tokenline::{CompletedBy, ToolCall};
 
-use super::message::{Role, ToolPart, ToolState, UiMessage, UiPart, UseChatRequest};
+use super::message::{ToolPart, ToolState, UiMessage, UiPart, UiRole, UseChatRequest};
 use super::writer::{KEPT_MESSAGE, text_call_result};
 
 /// A message of the page that cannot be sent to a model. As a response, 400 with the reason.
@@ -76,8 +76,8 @@ impl UseChatRequest {
 impl UiMessage {
     fn add_to(&self, messages: &mut Vec<Message>) -> Result<(), InvalidMessageKind> {
         match self.role {
-            Role::System => Err(InvalidMessageKind::SystemMessage),
-            Role::User => {
+            UiRole::System => Err(InvalidMessageKind::SystemMessage),
+            UiRole::User => {
                 let parts = self.parts.iter().filter_map(|part| match part {
                     UiPart::Text(text) => Some(Ok(UserPart::Text(text.clone()))),
                     UiPart::File { url, media_type, filename } => {
@@ -91,7 +91,7 @@ impl UiMessage {
                 }
                 Ok(())
             }
-            Role::Assistant => {
+            UiRole::Assistant => {
                 let mut ids = HashSet::new();
                 let calls = self.parts.iter().filter_map(|part| match part {
                     UiPart::Tool(tool) => Some(&*tool.tool_call_id),

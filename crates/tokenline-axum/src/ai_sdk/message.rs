@@ -71,7 +71,7 @@ pub struct UiMessage {
     #[serde(default)]
     pub id: String,
     /// Who wrote it.
-    pub role: Role,
+    pub role: UiRole,
     /// Its metadata.
     #[serde(default)]
     pub metadata: Option<Raw>,
@@ -83,7 +83,7 @@ pub struct UiMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Role {
+pub enum UiRole {
     /// The page, on behalf of the application.
     System,
     /// The user.
@@ -249,18 +249,19 @@ impl<'de> Deserialize<'de> for UiPart {
 }
 
 impl<S: Send + Sync> FromRequest<S> for UseChatRequest {
-    type Rejection = InvalidBody;
+    type Rejection = UseChatRejection;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, InvalidBody> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, UseChatRejection> {
         let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|rejection| InvalidBody { kind: Kind::Unread(rejection.into_response()) })?;
-        serde_json::from_slice(&body).map_err(|error| InvalidBody { kind: Kind::Json(error) })
+        let body =
+            body.map_err(|rejection| UseChatRejection { kind: Kind::Unread(rejection.into_response()) })?;
+        serde_json::from_slice(&body).map_err(|error| UseChatRejection { kind: Kind::Json(error) })
     }
 }
 
 /// A request whose body is not what `useChat` posts. As a response, 400 with the reason; 413 if it is too long.
 #[derive(Debug)]
-pub struct InvalidBody {
+pub struct UseChatRejection {
     kind: Kind,
 }
 
@@ -270,7 +271,7 @@ enum Kind {
     Json(serde_json::Error),
 }
 
-impl fmt::Display for InvalidBody {
+impl fmt::Display for UseChatRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
             Kind::Unread(response) => write!(f, "the body cannot be read: {}", response.status()),
@@ -279,7 +280,7 @@ impl fmt::Display for InvalidBody {
     }
 }
 
-impl std::error::Error for InvalidBody {
+impl std::error::Error for UseChatRejection {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
             Kind::Unread(_) => None,
@@ -288,7 +289,7 @@ impl std::error::Error for InvalidBody {
     }
 }
 
-impl IntoResponse for InvalidBody {
+impl IntoResponse for UseChatRejection {
     fn into_response(self) -> Response {
         let text = self.to_string();
         match self.kind {

@@ -12,7 +12,7 @@ use tokenline::llm::request::{AssistantPart, Message};
 use tokenline::{Diagnostic, Origin, RejectedCall, ResponseEvent, ToolCall};
 
 use super::calls::{CallIds, MissingCall};
-use super::{DataPart, FinishReason, UiChunk};
+use super::{DataPart, UiChunk, UiFinishReason};
 use crate::data_loss::DataLoss;
 
 /// Writes the events of one or more responses as the chunks of one message. Does no I/O.
@@ -71,7 +71,7 @@ pub struct ChunkWriter {
     /// The number of parts so far.
     parts: u64,
     calls: CallIds,
-    reason: Option<FinishReason>,
+    reason: Option<UiFinishReason>,
     /// The text of the error that ends the message.
     failure: Option<String>,
 }
@@ -279,7 +279,7 @@ impl ChunkWriter {
         self.start();
         self.end_response();
         if let Some(error_text) = self.failure.take() {
-            self.reason = Some(FinishReason::Error);
+            self.reason = Some(UiFinishReason::Error);
             self.send(UiChunk::Error { error_text });
         }
         self.end_step();

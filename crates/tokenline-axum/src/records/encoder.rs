@@ -13,7 +13,7 @@ use tokenline::Report;
 use super::{Entry, IntoEntry, RecordsFormat};
 use crate::data_loss::DataLoss;
 use crate::json_line::json_line;
-use crate::sse::{Event, FieldValue};
+use crate::sse::{FieldValue, ServerSentEvent};
 
 /// The report of a stream, if it has one.
 pub(super) type ReportOf<S> = Option<fn(&S) -> &Report>;
@@ -79,7 +79,7 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
         }
         let mut event = |name: FieldValue, data: String| {
             *this.id += 1;
-            Bytes::from(Event::new(data).with_id(*this.id).with_name(name))
+            Bytes::from(ServerSentEvent::new(data).with_id(*this.id).with_name(name))
         };
         let mut skipped = 0;
         let failure: BoxError = loop {
