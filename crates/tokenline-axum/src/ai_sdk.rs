@@ -32,6 +32,9 @@
 //!
 //! The UI message stream is server-sent events with the header `x-vercel-ai-ui-message-stream: v1`. Each event is the
 //! JSON of a [`UiChunk`]; the last is `[DONE]`. Text streams have no frame: a failure is a body that breaks off.
+//!
+//! Rejected requests are answered in plain text ([`UseChatRejection`], [`InvalidMessage`]), unlike those of the rest of
+//! this crate, because `useChat` shows the body of such a response as its error.
 
 mod calls;
 mod chat;

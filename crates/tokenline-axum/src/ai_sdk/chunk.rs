@@ -1,7 +1,7 @@
 //! The chunks of a UI message stream.
 
-use serde::ser::Serializer;
 use serde::Serialize;
+use serde::ser::Serializer;
 use serde_json::value::RawValue;
 use tokenline::json::Raw;
 use tokenline::llm;

@@ -28,7 +28,8 @@ pub struct InvalidMessage {
 pub enum InvalidMessageKind {
     /// It is a system message. Only the server may set the system prompt: whoever sends the request could override it.
     SystemMessage,
-    /// A file is neither an image nor a document, or its URL is neither `http(s):` nor `data:` in base64.
+    /// A file of the last message is neither an image nor a document, or its URL is neither `http(s):` nor `data:` in
+    /// base64.
     UnsupportedFile,
     /// Two tool calls have the same id.
     RepeatedCallId,
@@ -39,13 +40,17 @@ pub enum InvalidMessageKind {
 /// The result of a call that has none: the user stopped the response before the tool had run.
 const NO_RESULT: &str = "not run: the response was stopped";
 
+/// Takes the place of a file in an earlier message that cannot be sent. The page keeps posting that message, so an error
+/// would end the chat.
+const OMITTED_FILE: &str = "[a file of an unsupported type was omitted here]";
+
 impl UseChatRequest {
     /// The conversation as messages of a request.
     ///
     /// | part | becomes |
     /// |---|---|
     /// | user: text | text |
-    /// | user: file | an image or a document (`application/pdf`, `text/*`), from a `data:` or `http(s):` URL |
+    /// | user: file | an image or a document (`application/pdf`, `text/*`), from a `data:` or `http(s):` URL. Another file is an error in the last message, a short note in an earlier one |
     /// | assistant: text, reasoning | the same. Providers do not take reasoning back without their own data |
     /// | assistant: tool call | a tool call, and a message with its output: a string as it is, else JSON |
     /// | failed, rejected or denied call | the call, and its error |
@@ -67,21 +72,27 @@ impl UseChatRequest {
     pub fn to_messages(&self) -> Result<Vec<Message>, InvalidMessage> {
         let mut messages = Vec::new();
         for (index, message) in self.messages.iter().enumerate() {
-            message.add_to(&mut messages).map_err(|kind| InvalidMessage { index, kind })?;
+            let is_last = index + 1 == self.messages.len();
+            message.add_to(&mut messages, is_last).map_err(|kind| InvalidMessage { index, kind })?;
         }
         Ok(messages)
     }
 }
 
 impl UiMessage {
-    fn add_to(&self, messages: &mut Vec<Message>) -> Result<(), InvalidMessageKind> {
+    fn add_to(&self, messages: &mut Vec<Message>, is_last: bool) -> Result<(), InvalidMessageKind> {
         match self.role {
             UiRole::System => Err(InvalidMessageKind::SystemMessage),
             UiRole::User => {
                 let parts = self.parts.iter().filter_map(|part| match part {
                     UiPart::Text(text) => Some(Ok(UserPart::Text(text.clone()))),
                     UiPart::File { url, media_type, filename } => {
-                        Some(file(url, media_type, filename.as_deref()))
+                        let file = file(url, media_type, filename.as_deref());
+                        Some(if is_last {
+                            file
+                        } else {
+                            Ok(file.unwrap_or_else(|_| UserPart::from(OMITTED_FILE)))
+                        })
                     }
                     _ => None,
                 });
@@ -100,9 +111,10 @@ impl UiMessage {
                 if !calls.into_iter().all(|id| ids.insert(id)) {
                     return Err(InvalidMessageKind::RepeatedCallId);
                 }
+                let mut sent = HashSet::new();
                 self.parts
                     .split(|part| matches!(part, UiPart::StepStart))
-                    .try_for_each(|parts| add_step(parts, messages))
+                    .try_for_each(|parts| add_step(parts, messages, &mut sent))
             }
         }
     }
@@ -128,8 +140,12 @@ fn file(url: &str, media_type: &str, name: Option<&str>) -> Result<UserPart, Inv
     }
 }
 
-/// Adds a step of an assistant message, and the results of its calls.
-fn add_step(parts: &[UiPart], messages: &mut Vec<Message>) -> Result<(), InvalidMessageKind> {
+/// Adds a step of an assistant message, and the results of its calls. `sent` has the ids of the message's calls so far.
+fn add_step(
+    parts: &[UiPart],
+    messages: &mut Vec<Message>,
+    sent: &mut HashSet<String>,
+) -> Result<(), InvalidMessageKind> {
     let kept = parts.iter().find_map(|part| match part {
         UiPart::Data(part) if part.name == KEPT_MESSAGE => Some(&part.data),
         _ => None,
@@ -146,6 +162,14 @@ fn add_step(parts: &[UiPart], messages: &mut Vec<Message>) -> Result<(), Invalid
             (said, tools.map(|tool| result(tool, &call(tool))).collect())
         }
     };
+    let ids = said.iter().filter_map(|part| match part {
+        AssistantPart::ToolCall { call, .. } => call.call_id.clone(),
+        _ => None,
+    });
+    // A kept message has ids of its own.
+    if !ids.into_iter().all(|id| sent.insert(id)) {
+        return Err(InvalidMessageKind::RepeatedCallId);
+    }
     if !said.is_empty() {
         messages.push(Message::Assistant(said));
         messages.extend::<Vec<_>>(results);
