@@ -14,10 +14,13 @@ use futures_core::stream::TryStream;
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::to_raw_value;
 use tokenline::json::Raw;
 use tokenline::llm::request::Message;
 use tokenline::{ResponseStream, ToolCall};
 
+use super::convert::content_of;
+use super::writer::call_result;
 use super::{ChatStep, ChunkWriter, UiChunk};
 use crate::sse::{ServerSentEvent, SseResponse};
 
@@ -162,13 +165,16 @@ impl Stream for ChatStream {
             let Some(future) = run else { return Poll::Ready(None) };
             shared.lock().is_running = true;
             let polled = future.as_mut().poll(cx);
+            let waker = cx.waker().clone();
             let mut state = shared.lock();
             state.is_running = false;
             match polled {
                 Poll::Ready(outcome) => {
+                    drop(state);
                     if let Err(error) = outcome {
-                        state.writer.fail(&*error);
+                        shared.fail(&*error);
                     }
+                    let mut state = shared.lock();
                     state.writer.finish();
                     state.is_closed = true;
                     drop(state);
@@ -176,7 +182,9 @@ impl Stream for ChatStream {
                 }
                 Poll::Pending if state.writer.has_chunks() => {}
                 Poll::Pending => {
-                    state.reader = Some(cx.waker().clone());
+                    let earlier = state.reader.replace(waker);
+                    drop(state);
+                    drop(earlier);
                     return Poll::Pending;
                 }
             }
@@ -209,29 +217,42 @@ impl Chat {
 
     /// Writes the output of a tool, and returns it as a message for the model: a string as it is, anything else as
     /// JSON. If the output cannot be serialized, that is the tool's error.
+    ///
+    /// Numbers are written as serde_json writes them, a [`RawValue`](serde_json::value::RawValue) as it is. For a
+    /// [`Raw`], call [`tool_output_raw`](Self::tool_output_raw): serde would change its number literals.
     pub async fn tool_output(&self, call: &ToolCall, output: impl Serialize) -> Message {
-        let output = serde_json::to_string(&output)
+        let output = to_raw_value(&output)
             .map_err(|error| error.to_string())
-            .and_then(|json| Raw::new(&json).map_err(|error| error.to_string()));
-        let message = match output {
-            Ok(output) => {
-                let content = output.deserialize().unwrap_or_else(|_| output.as_str().to_owned());
-                self.write(|writer| {
-                    writer.tool_output(call, output);
-                    writer.result(call, content, false)
-                })
-            }
-            Err(error) => self.write_error(call, format!("the output is not JSON: {error}")),
-        };
+            .and_then(|json| Raw::new(json.get()).map_err(|error| error.to_string()));
+        match output {
+            Ok(output) => self.tool_output_raw(call, output).await,
+            Err(error) => self.tool_error(call, format!("the output is not JSON: {error}")).await,
+        }
+    }
+
+    /// Writes the output of a tool as it is, to the page and to the model, with all digits of its numbers.
+    ///
+    /// ```
+    /// # use tokenline::{ToolCall, json::Raw, llm::request::Message};
+    /// # use tokenline_axum::ai_sdk::Chat;
+    /// # async fn price(chat: &Chat, call: &ToolCall) -> Result<Message, Box<dyn std::error::Error>> {
+    /// let price = Raw::new(r#"{"price": 0.90}"#)?;
+    /// Ok(chat.tool_output_raw(call, price).await)
+    /// # }
+    /// ```
+    pub async fn tool_output_raw(&self, call: &ToolCall, output: Raw) -> Message {
+        let content = content_of(&output);
+        let is_in_text = self.write(|writer| writer.write_output(call, output));
         self.taken().await;
-        message
+        call_result(call, Ok(content), is_in_text)
     }
 
     /// Writes the error of a tool, and returns it as a message for the model. The page shows the same text.
     pub async fn tool_error(&self, call: &ToolCall, error: impl Into<String>) -> Message {
-        let message = self.write_error(call, error.into());
+        let error = error.into();
+        let is_in_text = self.write(|writer| writer.write_error(call, error.clone()));
         self.taken().await;
-        message
+        call_result(call, Err(error), is_in_text)
     }
 
     /// Writes any other chunk, such as a [`DataPart`](super::DataPart).
@@ -250,35 +271,34 @@ impl Chat {
         self.taken().await;
     }
 
-    fn write_error(&self, call: &ToolCall, error: String) -> Message {
-        self.write(|writer| {
-            writer.tool_error(call, error.clone());
-            writer.result(call, error, true)
-        })
-    }
-
-    /// Writes chunks without waiting.
+    /// Writes chunks without waiting. Nothing that the application passed may run in the closure.
     pub(super) fn write<R>(&self, write: impl FnOnce(&mut ChunkWriter) -> R) -> R {
         let mut state = self.shared.lock();
         let written = write(&mut state.writer);
-        if !state.is_running
-            && state.writer.has_chunks()
-            && let Some(reader) = state.reader.take()
-        {
+        let must_wake = !state.is_running && state.writer.has_chunks();
+        let reader = state.reader.take_if(|_| must_wake);
+        drop(state);
+        if let Some(reader) = reader {
             reader.wake();
         }
         written
     }
 
+    /// Notes that the message ends with an error.
+    pub(super) fn fail(&self, error: &(dyn Error + 'static)) {
+        self.shared.fail(error);
+    }
+
     /// Waits until the client has taken all chunks.
     pub(super) async fn taken(&self) {
         poll_fn(|cx| {
+            let waker = cx.waker().clone();
             let mut state = self.shared.lock();
             if state.is_closed || !state.writer.has_chunks() {
                 return Poll::Ready(());
             }
-            if !state.writers.iter().any(|writer| writer.will_wake(cx.waker())) {
-                state.writers.push(cx.waker().clone());
+            if !state.writers.iter().any(|writer| writer.will_wake(&waker)) {
+                state.writers.push(waker);
             }
             Poll::Pending
         })
@@ -286,21 +306,29 @@ impl Chat {
     }
 }
 
+/// Wakers are woken, and closures of the application called, while the state is not locked: they may use the [`Chat`].
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic of the error text's closure leaves a state that can still be read.
+        // A panic leaves a state that can still be read.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self) -> Option<UiChunk> {
         let mut state = self.lock();
         let chunk = state.writer.next_chunk();
-        if !state.writer.has_chunks() {
-            for writer in std::mem::take(&mut state.writers) {
-                writer.wake();
-            }
-        }
+        let has_chunks = state.writer.has_chunks();
+        let writers = if has_chunks { Vec::new() } else { std::mem::take(&mut state.writers) };
+        drop(state);
+        writers.into_iter().for_each(Waker::wake);
         chunk
+    }
+
+    fn fail(&self, error: &(dyn Error + 'static)) {
+        let texts = self.lock().writer.error_texts();
+        if let Some(texts) = texts {
+            let text = texts.text(error);
+            self.lock().writer.fail_with(text);
+        }
     }
 
     /// The reader has left. A clone of the [`Chat`] may go on writing.
@@ -308,9 +336,9 @@ impl Shared {
         let mut state = self.lock();
         state.is_closed = true;
         state.writer.discard();
-        for writer in std::mem::take(&mut state.writers) {
-            writer.wake();
-        }
+        let wakers = (std::mem::take(&mut state.writers), state.reader.take());
+        drop(state);
+        wakers.0.into_iter().for_each(Waker::wake);
     }
 }
 

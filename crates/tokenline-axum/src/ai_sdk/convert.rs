@@ -216,9 +216,14 @@ fn result(tool: &ToolPart, call: &ToolCall) -> Message {
     }
 }
 
+/// An output for the model: a string as it is, anything else as JSON.
+pub(super) fn content_of(output: &Raw) -> String {
+    output.deserialize().unwrap_or_else(|_| output.as_str().to_owned())
+}
+
 fn content(tool: &ToolPart) -> Result<String, String> {
     match &tool.state {
-        ToolState::Output(output) => Ok(output.deserialize().unwrap_or_else(|_| output.as_str().to_owned())),
+        ToolState::Output(output) => Ok(content_of(output)),
         ToolState::Error(error) => Err(error.clone()),
         ToolState::Denied(reason) => {
             Err(reason.clone().unwrap_or_else(|| "not run: the user denied it".to_owned()))

@@ -103,6 +103,11 @@ where
                 self.rejected.extend(self.chat.write(|writer| writer.reject_call(&call)));
                 self.has_calls |= !self.rejected.is_empty();
             }
+            // Serialized here: the application's code must not run while the chat is locked.
+            ResponseEvent::Record { choice: 0, record, .. } => match writer::to_raw(&record.value) {
+                Ok(data) => self.chat.write(|writer| writer.record(data)),
+                Err(error) => self.chat.fail(&error),
+            },
             event => match writer::failure(&event).cloned().map(Box::new) {
                 // The caller decides whether the message fails.
                 Some(diagnostic) if diagnostic.code == Code::ProviderError => {
