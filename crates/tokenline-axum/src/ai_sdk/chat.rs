@@ -69,8 +69,7 @@ use crate::sse::{ServerSentEvent, SseResponse};
 /// ```
 ///
 /// If the future fails, the open parts are closed and the page receives an `error`, by default without the reason.
-/// Nothing logs the reason either: for that, use [`with_writer`](Self::with_writer) and
-/// [`ChunkWriter::with_error_text`].
+/// [`on_error`](Self::on_error) receives the reason.
 #[must_use = "it does nothing until it is read"]
 pub struct ChatStream {
     shared: Arc<Shared>,
@@ -150,6 +149,29 @@ impl ChatStream {
             while step.next_call().await?.is_some() {}
             Ok(())
         })
+    }
+}
+
+impl ChatStream {
+    /// Sets a closure that is called if the message fails: to log the error, and to choose the text for the page. It is
+    /// [`ChunkWriter::with_error_text`].
+    ///
+    /// ```
+    /// # use tokenline_axum::ai_sdk::ChatStream;
+    /// let stream = ChatStream::new(|_chat| async { Err("no such model".into()) }).on_error(|error| {
+    ///     eprintln!("{error}");
+    ///     "the model is overloaded; try again in a minute".to_owned()
+    /// });
+    /// # let _ = stream;
+    /// ```
+    pub fn on_error(
+        self,
+        message: impl Fn(&(dyn Error + 'static)) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let mut state = self.shared.lock();
+        state.writer = std::mem::take(&mut state.writer).with_error_text(message);
+        drop(state);
+        self
     }
 }
 

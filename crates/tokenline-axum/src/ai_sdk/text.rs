@@ -227,10 +227,10 @@ where
     }
 }
 
-impl<E> fmt::Display for JsonArrayError<E> {
+impl<E: fmt::Display> fmt::Display for JsonArrayError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Records(_) => f.write_str("the records failed"),
+            Self::Records(error) => error.fmt(f),
             Self::DataLoss(loss) => loss.fmt(f),
             Self::Serialize(_) => f.write_str("a record cannot be written as JSON"),
         }
@@ -240,7 +240,7 @@ impl<E> fmt::Display for JsonArrayError<E> {
 impl<E: Error + 'static> Error for JsonArrayError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Records(error) => Some(error),
+            Self::Records(error) => error.source(),
             Self::DataLoss(loss) => loss.source(),
             Self::Serialize(error) => Some(error),
         }

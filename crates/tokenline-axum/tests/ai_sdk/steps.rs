@@ -300,6 +300,20 @@ async fn a_failure_of_the_handler_closes_the_message() {
     );
 }
 
+#[tokio::test]
+async fn the_operator_learns_why_a_message_failed() {
+    let body = fixture("anthropic/error-in-tool.sse");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    let stream = ChatStream::of(response(Provider::Anthropic, TextMode::Text, body)).on_error(move |error| {
+        log.lock().expect("unpoisoned").push(error.to_string());
+        "try again".to_owned()
+    });
+    let lines = lines(&stream.collect::<Vec<_>>().await);
+    assert_eq!(lines[lines.len() - 3..], ["error try again", "finish-step", "finish error"]);
+    assert_eq!(*seen.lock().expect("unpoisoned"), ["the provider failed: Internal server error"]);
+}
+
 /// Chunks are made one by one: the source is read only when the client takes the next one.
 #[tokio::test]
 async fn nothing_is_read_ahead() {
