@@ -124,7 +124,7 @@ impl Report {
         &self.by_code
     }
 
-    /// How many of them concern the wire format: [`Origin::Wire`].
+    /// How many diagnostics of each code concern the wire format: those of [`Origin::Wire`].
     #[must_use]
     pub fn wire_by_code(&self) -> &BTreeMap<Code, u64> {
         &self.wire_by_code

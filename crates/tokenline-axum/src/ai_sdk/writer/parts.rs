@@ -1,7 +1,7 @@
 //! Parts of text: text, reasoning and refusals.
 
-use super::super::UiChunk;
 use super::ChunkWriter;
+use crate::ai_sdk::UiChunk;
 
 /// White space that a part may start with, in bytes. More of it starts the part.
 const MAX_SPACE: usize = 1024;

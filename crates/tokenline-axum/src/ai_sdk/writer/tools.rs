@@ -4,12 +4,12 @@ use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message};
 use tokenline::{Origin, RejectedCall, ToolCall};
 
-use super::super::calls::MissingCall;
-use super::super::{DataPart, UiChunk};
 use super::ChunkWriter;
+use crate::ai_sdk::calls::MissingCall;
+use crate::ai_sdk::{DataPart, UiChunk};
 
 /// The name of the data part that holds a step's message for the next request; see [`ChunkWriter::keep_message`].
-pub(in super::super) const KEPT_MESSAGE: &str = "tokenline-message";
+pub(in crate::ai_sdk) const KEPT_MESSAGE: &str = "tokenline-message";
 
 impl ChunkWriter {
     /// Writes the output of a tool: of a call in this message, or in the message that it continues.
@@ -23,14 +23,14 @@ impl ChunkWriter {
     }
 
     /// Writes the output of a tool. Returns whether the model wrote the call in its text.
-    pub(in super::super) fn write_output(&mut self, call: &ToolCall, output: Raw) -> bool {
+    pub(in crate::ai_sdk) fn write_output(&mut self, call: &ToolCall, output: Raw) -> bool {
         let (tool_call_id, is_in_text) = self.calls.next_result(call);
         self.send(UiChunk::ToolOutputAvailable { tool_call_id, output, preliminary: false });
         is_in_text
     }
 
     /// Writes the error of a tool. Returns whether the model wrote the call in its text.
-    pub(in super::super) fn write_error(&mut self, call: &ToolCall, error_text: String) -> bool {
+    pub(in crate::ai_sdk) fn write_error(&mut self, call: &ToolCall, error_text: String) -> bool {
         let (tool_call_id, is_in_text) = self.calls.next_result(call);
         self.send(UiChunk::ToolOutputError { tool_call_id, error_text });
         is_in_text
@@ -41,8 +41,8 @@ impl ChunkWriter {
     /// text.
     ///
     /// The page returns the message as a part `data-tokenline-message`, and
-    /// [`UseChatRequest::to_messages`](super::super::UseChatRequest::to_messages) puts it in the place of the step's parts.
-    /// Call this method after the last event of a response.
+    /// [`UseChatRequest::to_messages`](crate::ai_sdk::UseChatRequest::to_messages) puts it in the place of the step's
+    /// parts. Call this method after the last event of a response.
     pub fn keep_message(&mut self, message: &Message) {
         let Message::Assistant(parts) = message else { return };
         if !self.calls.has_text_calls() && parts.iter().all(|part| part.opaque().is_none()) {
@@ -71,7 +71,7 @@ impl ChunkWriter {
     }
 
     /// Writes a complete call. Returns the id to know it by.
-    pub(in super::super) fn end_call(&mut self, call: &ToolCall, is_in_text: bool) -> String {
+    pub(in crate::ai_sdk) fn end_call(&mut self, call: &ToolCall, is_in_text: bool) -> String {
         self.open_step();
         self.close_part();
         let tool_call_id = self.calls.end(call.call_id.as_deref(), is_in_text, false);
@@ -82,7 +82,7 @@ impl ChunkWriter {
     }
 
     /// Writes a rejected call. Returns what the model must be told.
-    pub(in super::super) fn reject_call(&mut self, call: &RejectedCall) -> Option<Message> {
+    pub(in crate::ai_sdk) fn reject_call(&mut self, call: &RejectedCall) -> Option<Message> {
         self.open_step();
         let is_in_text = call.diagnostic.origin != Origin::Arguments;
         let tool_name = call.name.clone()?;
@@ -110,7 +110,7 @@ impl ChunkWriter {
 }
 
 /// The result of a call as a message for the model.
-pub(in super::super) fn call_result(
+pub(in crate::ai_sdk) fn call_result(
     call: &ToolCall,
     content: Result<String, String>,
     is_in_text: bool,
@@ -124,6 +124,6 @@ pub(in super::super) fn call_result(
 
 /// The result of a call that the model wrote in its text. The provider knows nothing of the call, so the user reports
 /// the result.
-pub(in super::super) fn text_call_result(tool: &str, content: &str) -> Message {
+pub(in crate::ai_sdk) fn text_call_result(tool: &str, content: &str) -> Message {
     Message::user(format!("Result of the tool {tool}:\n{content}"))
 }
