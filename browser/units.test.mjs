@@ -116,6 +116,37 @@ test("a gap closes what cannot grow on", () => {
   assert.equal(state.figures.records, 5);
 });
 
+test("texts side by side do not mix", () => {
+  const state = new State();
+  let id = 0;
+  const apply = (event, data) => state.apply({ id: (id += 1), event, data: JSON.stringify(data) });
+  const grow = (choice, key, text) => {
+    apply("partial", { choice, op: "open", start: 0, depth: 0, kind: "object" });
+    apply("partial", { choice, op: "open", start: 0, depth: 1, key, kind: "string" });
+    apply("partial", { choice, op: "append", start: 0, depth: 1, text });
+  };
+  grow(0, "zero", "a");
+  grow(1, "one", "b");
+  assert.deepEqual([...state.open.members.keys()], ["one"]);
+  apply("partial", { choice: 0, op: "append", start: 0, depth: 1, text: "c" });
+  assert.equal(state.open.members.get("zero").text, "ac");
+  const restored = State.restore(JSON.parse(JSON.stringify(Object.assign(state, { run: "r" }).save())));
+  assert.deepEqual([...restored.opens.keys()], ["1/0", "0/0"]);
+  apply("rejected", { choice: 1, code: "truncated", line: 1, column: 1, start: 0, end: 9, message: "" });
+  assert.deepEqual([...state.opens.keys()], ["0/0"]);
+  apply("record", { index: 0, start: 0, value: { zero: "ac" } });
+  assert.equal(state.open, null);
+  // Another block of the same choice has offsets of its own.
+  grow(0, "ghost", "x");
+  apply("record", { block: 1, index: 1, start: 0, value: { a: 1 } });
+  assert.notEqual(state.rows.items[1].at, state.open.at);
+  // Calls are numbered in their choice.
+  apply("partial", { call: 1, name: "a" });
+  apply("partial", { choice: 1, call: 1, name: "b" });
+  apply("tool_call", { choice: 1, call: 1, value: { name: "b", parameters: {} } });
+  assert.deepEqual(state.calls.items.map(({ name, state }) => [name, state]), [["a", "open"], ["b", "complete"]]);
+});
+
 test("mistakes in a schema or in tools are said", () => {
   assert.equal(problemOfSchema('{"a": 1}'), "");
   assert.match(problemOfSchema("[]"), /must be an object/);

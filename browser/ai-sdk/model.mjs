@@ -10,7 +10,7 @@ export class Model {
     model.requests = [];
     model.failures = [];
     model.server = createServer((request, response) => {
-      model.answer(request, response).catch(error => {
+      model.respond(request, response).catch(error => {
         model.failures.push(error);
         response.destroy();
       });
@@ -21,7 +21,7 @@ export class Model {
     return model;
   }
 
-  async answer(request, response) {
+  async respond(request, response) {
     let body = '';
     for await (const chunk of request) body += chunk;
     this.requests.push(JSON.parse(body));

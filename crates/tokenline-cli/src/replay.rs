@@ -36,11 +36,7 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     let provider = Provider::detect(recordings[0].bytes()).unwrap_or(Provider::OpenAiChat);
     let path = provider.path().replace('*', &names[0]);
 
-    let address = address(&args.listen)?;
-    if !args.public && !address.ip().is_loopback() {
-        let message = format!("other machines can reach {address}: use --public to allow that");
-        return Err(Failure::Usage(message));
-    }
+    let address = address(&args.listen, args.public)?;
     let server = match args.public {
         false => ReplayServer::bind(address, recordings).await,
         true => ReplayServer::bind_public(address, recordings).await,
@@ -62,11 +58,16 @@ pub(crate) async fn run(args: ReplayArgs) -> Result<Verdict, Failure> {
     Ok(Verdict::Success)
 }
 
-/// Resolves an address, or a host name and port.
-pub(crate) fn address(listen: &str) -> Result<SocketAddr, Failure> {
+/// Resolves an address, or a host name and port. Other machines may reach it only if it is public.
+pub(crate) fn address(listen: &str, public: bool) -> Result<SocketAddr, Failure> {
     let unusable = |reason: String| Failure::Usage(format!("cannot listen on {listen}: {reason}"));
     let mut addresses = listen.to_socket_addrs().map_err(|error| unusable(error.to_string()))?;
-    addresses.next().ok_or_else(|| unusable("the host name has no address".to_owned()))
+    let address = addresses.next().ok_or_else(|| unusable("the host name has no address".to_owned()))?;
+    if !public && !address.ip().is_loopback() {
+        let message = format!("other machines can reach {address}: use --public to allow that");
+        return Err(Failure::Usage(message));
+    }
+    Ok(address)
 }
 
 /// The chunk size and the delay between chunks.

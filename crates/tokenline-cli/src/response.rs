@@ -79,13 +79,13 @@ pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Resul
         ResponseEvent::Record { choice, block, record } => {
             emitter.owned_record(EventOrigin::Block(*choice, *block), record)
         }
-        ResponseEvent::ToolCall { choice, block, call, record } => {
+        ResponseEvent::ToolCall { choice, block, call, record, .. } => {
             emitter.tool_call(EventOrigin::Block(*choice, *block), call, record.as_ref())
         }
         ResponseEvent::Partial { choice, block, delta } => {
             emitter.partial(EventOrigin::Block(*choice, *block), delta)
         }
-        ResponseEvent::RejectedCall { choice, block, call } => {
+        ResponseEvent::RejectedCall { choice, block, call, .. } => {
             emitter.rejected_call(EventOrigin::Block(*choice, *block), call)
         }
         ResponseEvent::Rejected { choice, block, diagnostic }

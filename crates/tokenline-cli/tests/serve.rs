@@ -442,6 +442,91 @@ async fn failures_end_the_run_with_a_message() {
     assert_eq!((&done["status"], &done["records"]), (&json!("incomplete"), &json!(1)));
 }
 
+/// A page that does not know where it is gets what is kept, never more than there is.
+#[tokio::test]
+async fn absurd_last_ids_and_methods_do_no_harm() {
+    let page = Page::start();
+    let mut first = Events::new(page.extract(&recorded("mixed", 0)).await);
+    let run = first.next().await.expect("the start").data["run"].as_str().expect("an id").to_owned();
+    let all = first.take(usize::MAX).await.len() + 1;
+    assert!(Events::new(page.resume(&run, u64::MAX).await).take(usize::MAX).await.is_empty());
+    let head = page.client.head(format!("{}/api/runs/{run}/events", page.url)).send().await;
+    assert_eq!(head.expect("a response").status(), 405);
+    let unknown = page.client.get(format!("{}/nowhere", page.url)).send().await.expect("a response");
+    let body: Value = serde_json::from_str(&unknown.text().await.expect("a body")).expect("JSON");
+    assert_eq!(body["error"], "there is nothing at this path");
+    for id in ["", "-1", "x", "99999999999999999999"] {
+        let request = page.client.get(format!("{}/api/runs/{run}/events", page.url));
+        let response = request.header("last-event-id", id).send().await.expect("a response");
+        assert_eq!(Events::new(response).take(usize::MAX).await.len(), all, "{id}");
+    }
+}
+
+/// A block that begins again, and many choices: positions are those of each text.
+#[tokio::test]
+async fn the_text_of_a_reject_is_that_at_its_place() {
+    let event = |choice: usize, text: &str| {
+        format!("data: {}\n\n", json!({"choices": [{"index": choice, "delta": {"content": text}}]}))
+    };
+    let mut body: String = event(0, "{\"zero\": 1");
+    body.extend((1..20).map(|choice| event(choice, &format!("{{\"n\": {choice}, bad}}\n"))));
+    body += &event(0, ", bad} tail tail\n");
+    let server = serve(Recording::new("m", body + STOP)).await;
+    let events = Page::of(Some(&server)).events(&request()).await;
+    let rejected = named(&events, "rejected");
+    assert_eq!(rejected.len(), 20);
+    for reject in rejected {
+        let choice = reject.get("choice").and_then(Value::as_u64).unwrap_or(0);
+        match reject["text"].as_str() {
+            Some(text) => assert_eq!(text, format!("{{\"n\": {choice}, bad}}")),
+            // Dropped for others, or about the whole response.
+            None => assert!(choice == 0, "{reject}"),
+        }
+    }
+}
+
+#[tokio::test]
+async fn calls_have_their_own_numbers() {
+    let call = |index: usize, id: &str, arguments: &str| {
+        let call = json!({"index": index, "id": id, "function": {"name": "ls", "arguments": arguments}});
+        format!("data: {}\n\n", json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]}))
+    };
+    let body = call(0, "same", "{\"path\":\"a\"}") + &call(1, "same", "{\"path\":\"b\"}") + STOP;
+    let server = serve(Recording::new("m", body)).await;
+    let mut request = request();
+    request["tools"] = json!([{"name": "ls", "parameters": {"required": ["path"]}}]);
+    let events = Page::of(Some(&server)).events(&request).await;
+    let calls: Vec<_> = named(&events, "tool_call")
+        .iter()
+        .map(|call| (call["call"].clone(), call["value"]["parameters"]["path"].clone()))
+        .collect();
+    assert_eq!(calls, [(json!(1), json!("a")), (json!(2), json!("b"))]);
+}
+
+/// Nothing waits for the rules of another run, not even its own Stop.
+#[tokio::test]
+async fn slow_rules_slow_only_their_own_run_down() {
+    let texts = [(0..2000).map(|n| format!("{{\"n\":\"{n}\"}}\n")).collect::<String>()];
+    let server = serve(Recording::new("m", chat(texts, STOP))).await;
+    let page = Page::of(Some(&server));
+    let alternatives: Vec<Value> = (0..3000).map(|n| json!({"required": [format!("m{n}")]})).collect();
+    let mut request = request();
+    request["schema"] = json!({"anyOf": alternatives});
+    let mut runs = Vec::new();
+    for _ in 0..3 {
+        let mut events = Events::new(page.extract(&request).await);
+        let run = events.next().await.expect("the start").data["run"].as_str().expect("an id").to_owned();
+        runs.push((events, run));
+    }
+    let others = Instant::now();
+    for (_, run) in &runs {
+        assert_eq!(page.stop(run).await, 204);
+        assert_eq!(page.client.get(&page.url).send().await.expect("a response").status(), 200);
+    }
+    let waited = others.elapsed();
+    assert!(waited < Duration::from_secs(2), "{waited:?}");
+}
+
 #[tokio::test]
 async fn bad_requests_get_a_message() {
     let page = Page::start();
@@ -455,6 +540,16 @@ async fn bad_requests_get_a_message() {
         (json!({"provider": "openai-chat", "model": "m", "prompt_id": "x"}), 400, "prompt_id: "),
         (json!({"provider": "recorded", "schema": schema}), 400, "schema: "),
         (json!({"provider": "recorded", "tools": [{"no": "name"}]}), 400, "tools: "),
+        (
+            json!({"provider": "openai-chat", "model": "m".repeat(300), "prompt": "x"}),
+            400,
+            "more than 256 bytes",
+        ),
+        (
+            json!({"provider": "recorded", "schema": {"const": "x".repeat(300 << 10)}}),
+            400,
+            "larger than 256 KiB",
+        ),
         (json!({"provider": "recorded", "typo": 1}), 422, "typo"),
         (json!({"provider": "recorded", "text": "x".repeat(5 << 20)}), 413, ""),
     ] {

@@ -1,6 +1,5 @@
 //! The events of a run, as a page gets them.
 
-use std::collections::HashMap;
 use std::fmt::{self, Write as _};
 use std::time::{Duration, Instant};
 
@@ -61,11 +60,11 @@ pub(super) struct Encoder {
     next_id: u64,
     started: Instant,
     records: u64,
+    tool_calls: u64,
+    rejected: u64,
     /// The bytes of text and arguments so far.
     received: u64,
     tail: TextTail,
-    /// The numbers of the open native calls, by their ids.
-    calls: HashMap<String, u64>,
     last_usage: Option<Instant>,
 }
 
@@ -77,9 +76,10 @@ impl Encoder {
             next_id: 1,
             started,
             records: 0,
+            tool_calls: 0,
+            rejected: 0,
             received: 0,
             tail: TextTail::default(),
-            calls: HashMap::new(),
             last_usage: None,
         }
     }
@@ -113,8 +113,8 @@ impl Encoder {
     /// An event of the response.
     pub(super) fn event(&mut self, event: &ResponseEvent<Raw>, model: &Model) {
         match event {
-            ResponseEvent::TextDelta { choice, block, text } => {
-                self.tail.push((*choice, *block), text);
+            ResponseEvent::TextDelta { choice, block, start, text } => {
+                self.tail.push((*choice, *block), *start, text);
                 self.delta("text", (*choice, *block), text);
             }
             ResponseEvent::Reasoning { choice, text, .. } if !text.is_empty() => {
@@ -128,25 +128,23 @@ impl Encoder {
                 self.write_data("partial", String::from_utf8(data).expect("JSON"));
             }
             ResponseEvent::Record { choice, block, record } => self.record((*choice, *block), record),
-            ResponseEvent::ToolCallBegan { number, call_id, name, .. } => {
-                if let Some(call_id) = call_id {
-                    self.calls.insert(call_id.clone(), *number);
-                }
-                self.write("partial", format_args!(r#""call":{number},"name":{}"#, string(name)));
+            ResponseEvent::ToolCallBegan { choice, number, name, .. } => {
+                let (origin, name) = (origin((*choice, 0)), string(name));
+                self.write("partial", format_args!(r#"{origin}"call":{number},"name":{name}"#));
             }
-            ResponseEvent::ToolCallArguments { number, text, .. } => {
+            ResponseEvent::ToolCallArguments { choice, number, text } => {
                 self.received += text.len() as u64;
-                self.write("partial", format_args!(r#""call":{number},"text":{}"#, string(text)));
+                let (origin, text) = (origin((*choice, 0)), string(text));
+                self.write("partial", format_args!(r#"{origin}"call":{number},"text":{text}"#));
             }
-            ResponseEvent::ToolCall { choice, block, call, record } => {
-                self.tool_call((*choice, *block), call, record.as_ref());
+            ResponseEvent::ToolCall { choice, number, block, call, record } => {
+                self.tool_call((*choice, *block), *number, call, record.as_ref());
             }
-            ResponseEvent::RejectedCall { choice, block, call } => {
-                let number = self.number(call.call_id.as_deref());
-                self.rejected(Some((*choice, *block)), &call.diagnostic, &number, Some(&call.received));
+            ResponseEvent::RejectedCall { choice, number, block, call } => {
+                self.rejected((*choice, *block), *number, &call.diagnostic, Some(&call.received));
             }
             ResponseEvent::Rejected { choice, block, diagnostic } => {
-                self.rejected(choice.map(|choice| (choice, *block)), diagnostic, "", None);
+                self.rejected((choice.unwrap_or_default(), *block), None, diagnostic, None);
             }
             // Text outside records is in the deltas; the rest is in `usage` and `done`.
             _ => {}
@@ -166,9 +164,11 @@ impl Encoder {
         if let Some(reason) = model.parser().and_then(|parser| parser.finish_reason(0)) {
             let _ = write!(members, r#","finish_reason":{}"#, string(reason.as_str()));
         }
-        let counts = counts(model);
+        let counts = self.counts();
         let elapsed = self.elapsed();
         self.write("done", format_args!("{members},{counts},{elapsed}"));
+        // The run may be kept for a while.
+        self.tail = TextTail::default();
     }
 
     /// Says which events are no longer kept.
@@ -192,42 +192,35 @@ impl Encoder {
         self.write("record", format_args!(r#"{origin}"index":{index},{position},{elapsed},"value":{value}"#));
     }
 
-    fn tool_call(&mut self, place: Place, call: &ToolCall, record: Option<&Record<()>>) {
-        let mut members = origin(place);
-        match record {
-            Some(record) => {
-                self.tail.release(place, record.span.end);
-                let _ = write!(members, "{},", position(record));
-            }
-            None => members += &self.number(call.call_id.as_deref()),
+    fn tool_call(&mut self, place: Place, number: Option<u64>, call: &ToolCall, record: Option<&Record<()>>) {
+        self.tool_calls += 1;
+        let mut members = origin(place) + &call_number(number);
+        if let Some(record) = record {
+            self.tail.release(place, record.span.end);
+            let _ = write!(members, "{},", position(record));
         }
         let (value, elapsed) = (call_json(call), self.elapsed());
         self.write("tool_call", format_args!(r#"{members}{elapsed},"value":{value}"#));
     }
 
-    /// The member `call` of a native call that ends.
-    fn number(&mut self, call_id: Option<&str>) -> String {
-        let number = call_id.and_then(|call_id| self.calls.remove(call_id));
-        number.map(|number| format!(r#""call":{number},"#)).unwrap_or_default()
-    }
-
+    /// A reject. `received` is its text, if it is known.
     fn rejected(
         &mut self,
-        place: Option<Place>,
+        place: Place,
+        number: Option<u64>,
         diagnostic: &Diagnostic,
-        call: &str,
         received: Option<&str>,
     ) {
-        let place = place.unwrap_or_default();
-        let in_text = (diagnostic.origin == Origin::Text).then(|| self.tail.get(place, diagnostic.span));
-        let text = received.or(in_text.flatten()).map(|text| {
+        self.rejected += 1;
+        let in_text = || self.tail.get(place, diagnostic.span).filter(|_| diagnostic.origin == Origin::Text);
+        let text = received.or_else(in_text).map(|text| {
             let end = (0..=text.len().min(REJECT_BYTES)).rev().find(|&end| text.is_char_boundary(end));
             format!(r#","text":{}"#, string(&text[..end.unwrap_or(0)]))
         });
         let text = text.unwrap_or_default();
         let diagnostic = serde_json::to_string(diagnostic).expect("a diagnostic is JSON");
-        let diagnostic = &diagnostic[1..diagnostic.len() - 1];
-        self.write("rejected", format_args!("{}{call}{diagnostic}{text}", origin(place)));
+        let members = diagnostic.trim_start_matches('{').trim_end_matches('}');
+        self.write("rejected", format_args!("{}{}{members}{text}", origin(place), call_number(number)));
     }
 
     fn usage(&mut self, model: &Model) {
@@ -242,13 +235,18 @@ impl Encoder {
             }
         }
         let (tokens, held) = (parser.delta_count(), parser.held_bytes());
-        let (received, counts, elapsed) = (self.received, counts(model), self.elapsed());
+        let (received, counts, elapsed) = (self.received, self.counts(), self.elapsed());
         self.write(
             "usage",
             format_args!(
                 r#"{members}"tokens":{tokens},"bytes_received":{received},"bytes_held":{held},{counts},{elapsed}"#
             ),
         );
+    }
+
+    fn counts(&self) -> String {
+        let Self { records, tool_calls, rejected, .. } = self;
+        format!(r#""records":{records},"tool_calls":{tool_calls},"rejected":{rejected}"#)
     }
 
     fn elapsed(&self) -> String {
@@ -294,13 +292,7 @@ fn position<T>(record: &Record<T>) -> String {
     )
 }
 
-fn counts(model: &Model) -> String {
-    let count =
-        |count: fn(&tokenline::Report) -> u64| model.parser().map_or(0, |parser| count(parser.report()));
-    format!(
-        r#""records":{},"tool_calls":{},"rejected":{}"#,
-        count(tokenline::Report::records),
-        count(tokenline::Report::tool_calls),
-        count(tokenline::Report::rejected)
-    )
+/// The member `call`, for a native call.
+fn call_number(number: Option<u64>) -> String {
+    number.map_or(String::new(), |number| format!(r#""call":{number},"#))
 }

@@ -59,16 +59,16 @@ struct App {
 /// Serves until Ctrl-C, on a thread for each core.
 pub(crate) fn run(args: ServeArgs) -> Result<Verdict, Failure> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    runtime.map_err(|error| Failure::io("cannot start", &error))?.block_on(serve(args))
+    let runtime = runtime.map_err(|error| Failure::io("cannot start", &error))?;
+    let served = runtime.block_on(serve(args));
+    // Does not wait for open pages.
+    runtime.shutdown_background();
+    served
 }
 
 async fn serve(args: ServeArgs) -> Result<Verdict, Failure> {
     let clients = Provider::ALL.iter().map(|provider| (*provider, client(*provider, &args))).collect();
-    let address = address(&args.listen)?;
-    if !args.public && !address.ip().is_loopback() {
-        let message = format!("other machines can reach {address}: use --public to allow that");
-        return Err(Failure::Usage(message));
-    }
+    let address = address(&args.listen, args.public)?;
     let listener =
         listen(address).map_err(|error| Failure::io(format_args!("cannot listen on {address}"), &error))?;
     let local = listener.local_addr().map_err(|error| Failure::io("cannot listen", &error))?;
@@ -99,7 +99,10 @@ fn router(app: Arc<App>) -> Router {
         .route("/api/options", get(options::options))
         .route("/api/extract", post(extract))
         .route("/api/runs/{run}", axum::routing::delete(stop))
-        .route("/api/runs/{run}/events", get(resume))
+        // HEAD would take the run from its reader.
+        .route("/api/runs/{run}/events", get(resume).head(not_allowed))
+        .fallback(|| async { failed(StatusCode::NOT_FOUND, "there is nothing at this path") })
+        .method_not_allowed_fallback(not_allowed)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(Arc::clone(&app), guard::guard))
         .with_state(app)
@@ -137,7 +140,8 @@ async fn extract(
 ) -> Result<Response, Response> {
     let Json(request) =
         request.map_err(|error| failed(error.status(), &error.body_text()).into_response())?;
-    let model = request.into_model(&app);
+    // A schema takes a while to compile.
+    let model = tokio::task::block_in_place(|| request.into_model(&app));
     let model = model.map_err(|message| failed(StatusCode::BAD_REQUEST, &message).into_response())?;
     let reader = app.runs.start(model).map_err(|_| {
         failed(StatusCode::SERVICE_UNAVAILABLE, "too many runs: try again later").into_response()
@@ -150,19 +154,20 @@ async fn resume(
     Path(run): Path<String>,
     headers: HeaderMap,
 ) -> Result<Response, Response> {
-    let run = app.runs.get(&run).ok_or_else(|| unknown_run().into_response())?;
     let last_id = headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-    Ok(SseResponse::new(run.read_after(last_id.unwrap_or(0), &app.runs)).into_response())
+    let reader = app.runs.resume(&run, last_id.unwrap_or(0));
+    Ok(SseResponse::new(reader.ok_or_else(|| unknown_run().into_response())?).into_response())
 }
 
 async fn stop(State(app): State<Arc<App>>, Path(run): Path<String>) -> Response {
-    match app.runs.get(&run) {
-        Some(run) => {
-            run.stop();
-            StatusCode::NO_CONTENT.into_response()
-        }
-        None => unknown_run().into_response(),
+    match app.runs.stop(&run) {
+        true => StatusCode::NO_CONTENT.into_response(),
+        false => unknown_run().into_response(),
     }
+}
+
+async fn not_allowed() -> impl IntoResponse {
+    failed(StatusCode::METHOD_NOT_ALLOWED, "this path does not support the method")
 }
 
 fn unknown_run() -> impl IntoResponse {

@@ -21,6 +21,8 @@ pub(super) struct Model {
     pub(super) name: (String, String),
     /// Whether it calls tools rather than writing records.
     pub(super) calls_tools: bool,
+    /// Whether records or calls are held against a schema of the user, which can take long.
+    pub(super) is_validated: bool,
     /// When it was requested.
     pub(super) started: Instant,
     source: Source,
@@ -68,7 +70,7 @@ impl Model {
             Ok(Box::new(response) as Box<dyn Response>)
         };
         let name = (provider.as_str().to_owned(), model.to_owned());
-        Self { name, calls_tools, started: Instant::now(), source: Source::Requested(response.boxed()) }
+        Self::of(name, calls_tools, Source::Requested(response.boxed()))
     }
 
     /// Plays a recording.
@@ -82,7 +84,11 @@ impl Model {
         let parser = configure(ResponseParser::new(provider, options));
         let response = Box::new(ResponseStream::new(recording.into_stream(), parser));
         let name = (super::RECORDED.to_owned(), name.to_owned());
-        Self { name, calls_tools, started: Instant::now(), source: Source::Responding(response) }
+        Self::of(name, calls_tools, Source::Responding(response))
+    }
+
+    fn of(name: (String, String), calls_tools: bool, source: Source) -> Self {
+        Self { name, calls_tools, is_validated: false, started: Instant::now(), source }
     }
 
     /// The next event of the response. An error comes once.

@@ -11,6 +11,11 @@ use super::model::Model;
 use super::recorded::{self, Pace};
 use super::{App, RECORDED};
 
+/// The longest name of a model, in bytes: it is in the events.
+const MAX_NAME: usize = 256;
+/// The largest schema, or list of tools, in bytes: each compiles to a hundred times its size.
+const MAX_RULES: usize = 256 << 10;
+
 /// What the page asks for.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -41,7 +46,13 @@ impl ExtractRequest {
     pub(super) fn into_model(self, app: &App) -> Result<Model, String> {
         let schema = self.schema.as_ref().map(validator).transpose()?;
         let tools = self.tools.as_ref().map(tool_set).transpose()?;
-        let rules = Rules { schema, tools };
+        let is_validated = schema.is_some() || tools.is_some();
+        let mut model = self.model_of(Rules { schema, tools }, app)?;
+        model.is_validated = is_validated;
+        Ok(model)
+    }
+
+    fn model_of(self, rules: Rules, app: &App) -> Result<Model, String> {
         if self.provider == RECORDED {
             let name = if self.model.is_empty() { "mixed" } else { &self.model };
             let (recorded, calls_tools) = recorded::choose(name, &self.recording)
@@ -59,6 +70,9 @@ impl ExtractRequest {
         let client = client.ok_or("provider: not configured")?.as_ref().map_err(Clone::clone)?;
         if self.model.is_empty() {
             return Err("model: enter the name of a model".to_owned());
+        }
+        if self.model.len() > MAX_NAME {
+            return Err(format!("model: the name has more than {MAX_NAME} bytes"));
         }
 
         let mut request = ChatRequest::new(&self.model);
@@ -122,12 +136,19 @@ fn options() -> Options {
 }
 
 fn validator(schema: &Value) -> Result<SchemaValidator, String> {
+    if schema.to_string().len() > MAX_RULES {
+        return Err(format!("schema: larger than {} KiB", MAX_RULES >> 10));
+    }
     let validator = SchemaValidator::new(schema).map_err(|error| format!("schema: {error}"))?;
     Ok(validator.show_names(true))
 }
 
 fn tool_set(tools: &Value) -> Result<ToolSet, String> {
-    ToolSet::from_json_str(&tools.to_string())
+    let text = tools.to_string();
+    if text.len() > MAX_RULES {
+        return Err(format!("tools: larger than {} KiB", MAX_RULES >> 10));
+    }
+    ToolSet::from_json_str(&text)
         .map(|tools| tools.show_names(true))
         .map_err(|error| format!("tools: {error}"))
 }

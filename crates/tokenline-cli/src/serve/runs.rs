@@ -23,16 +23,26 @@ impl Runs {
     pub(super) fn start(self: &Arc<Self>, model: Model) -> Result<Reader, TooManyRuns> {
         let mut runs = self.runs();
         if runs.len() >= MAX_RUNS {
+            // Those that only wait for a page to come back make room.
+            runs.retain(|_, run| !run.is_over());
+        }
+        if runs.len() >= MAX_RUNS {
             return Err(TooManyRuns);
         }
         let run = Run::new(random_id(), model);
         runs.insert(run.id().to_owned(), Arc::clone(&run));
-        drop(runs);
         Ok(run.read_after(0, self))
     }
 
-    pub(super) fn get(&self, id: &str) -> Option<Arc<Run>> {
-        self.runs().get(id).cloned()
+    /// Takes a run over, from the event after `last_id`.
+    pub(super) fn resume(self: &Arc<Self>, id: &str, last_id: u64) -> Option<Reader> {
+        Some(self.runs().get(id)?.read_after(last_id, self))
+    }
+
+    /// Stops a run. Returns whether there is one.
+    pub(super) fn stop(&self, id: &str) -> bool {
+        let run = self.runs().get(id).cloned();
+        run.map(|run| run.stop()).is_some()
     }
 
     /// Waits for another reader after `reader` has left, then drops the run, which closes the model's connection.
@@ -42,10 +52,11 @@ impl Runs {
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         runtime.spawn(async move {
             tokio::time::sleep(PATIENCE).await;
-            if let (Some(runs), Some(run)) = (runs.upgrade(), run.upgrade())
-                && run.abandoned_by() == Some(reader)
-            {
-                runs.runs().remove(run.id());
+            if let (Some(runs), Some(run)) = (runs.upgrade(), run.upgrade()) {
+                let mut runs = runs.runs();
+                if run.abandoned_by() == Some(reader) {
+                    runs.remove(run.id());
+                }
             }
         });
     }

@@ -23,12 +23,16 @@ struct Tail {
 }
 
 impl TextTail {
-    /// Adds to a text.
-    pub(super) fn push(&mut self, place: Place, text: &str) {
+    /// Adds the piece of a text that begins at `start`.
+    pub(super) fn push(&mut self, place: Place, start: u64, text: &str) {
         if self.0.len() == MAX_TEXTS && !self.0.contains_key(&place) {
             self.0.clear();
         }
         let tail = self.0.entry(place).or_default();
+        if start != tail.base + tail.text.len() as u64 {
+            // Another text of the same block, or one whose beginning was dropped.
+            *tail = Tail { base: start, text: String::new() };
+        }
         tail.text.push_str(text);
         if tail.text.len() > 2 * KEPT_BYTES {
             tail.drop_to(tail.base + (tail.text.len() - KEPT_BYTES) as u64);
@@ -60,5 +64,35 @@ impl Tail {
         }
         self.text.drain(..count);
         self.base += count as u64;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_are_those_of_the_text() {
+        let mut tail = TextTail::default();
+        let get =
+            |tail: &TextTail, place, start, end| tail.get(place, Span::new(start, end)).map(str::to_owned);
+        tail.push((0, 0), 0, "some prose\n");
+        tail.push((0, 0), 11, "{bad}\n");
+        assert_eq!(get(&tail, (0, 0), 11, 16).as_deref(), Some("{bad}"));
+        tail.release((0, 0), 17);
+        assert_eq!(get(&tail, (0, 0), 11, 16), None);
+        // The block begins again.
+        tail.push((0, 0), 0, "{worse}");
+        assert_eq!(get(&tail, (0, 0), 0, 7).as_deref(), Some("{worse}"));
+        // Others push it out, and it goes on.
+        (1..=16).for_each(|choice| tail.push((choice, 0), 0, "x"));
+        tail.push((0, 0), 7, "\n{é}");
+        assert_eq!(get(&tail, (0, 0), 0, 7), None);
+        assert_eq!(get(&tail, (0, 0), 8, 12).as_deref(), Some("{é}"));
+        for at in 0..100_000 {
+            tail.push((0, 0), 12 + 2 * at, "é");
+        }
+        assert_eq!(get(&tail, (0, 0), 200_010, 200_012).as_deref(), Some("é"));
+        assert!(tail.0[&(0, 0)].text.len() <= 2 * KEPT_BYTES);
     }
 }

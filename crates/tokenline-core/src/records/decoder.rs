@@ -131,10 +131,10 @@ impl RecordDecoder {
         Some(self.lend(event))
     }
 
-    /// The bytes of the input that it keeps: those of the open record, up to the last that was decoded.
+    /// The bytes of the open record so far, which it keeps if they came in several chunks.
     #[must_use]
     pub fn held_bytes(&self) -> u64 {
-        self.carry.text.len() as u64
+        self.held_from().map_or(0, |start| self.position.saturating_sub(start))
     }
 
     /// Offset in the stream of the next byte to be decoded.

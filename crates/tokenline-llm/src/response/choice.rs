@@ -165,8 +165,8 @@ impl Choice {
                 if out.joins_texts {
                     self.join(at, block, out);
                 }
-                out.text_delta(self.index, block, piece);
                 let text = &mut self.texts[at];
+                out.text_delta(self.index, block, text.place.offset, piece);
                 text.push(piece, lossy, out);
                 (self.block, self.place) = (block, text.place);
             }

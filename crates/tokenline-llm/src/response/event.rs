@@ -48,6 +48,9 @@ pub enum ResponseEvent<T> {
     ToolCall {
         /// The choice.
         choice: u64,
+        /// The number of a native call in the choice, as in [`ToolCallBegan`](Self::ToolCallBegan); `None` for a call
+        /// in a text.
+        number: Option<u64>,
         /// The block of the text that contains it; 0 for a native call.
         block: u64,
         /// The call.
@@ -56,7 +59,7 @@ pub enum ResponseEvent<T> {
         record: Option<Record<()>>,
     },
     /// A native tool call begins. Only [on request](super::ResponseParser::with_call_updates). The event that ends it,
-    /// a [`ToolCall`](Self::ToolCall) or a [`RejectedCall`](Self::RejectedCall), has the same id.
+    /// a [`ToolCall`](Self::ToolCall) or a [`RejectedCall`](Self::RejectedCall), has the same number.
     ToolCallBegan {
         /// The choice.
         choice: u64,
@@ -80,6 +83,8 @@ pub enum ResponseEvent<T> {
     RejectedCall {
         /// The choice.
         choice: u64,
+        /// As for [`ToolCall`](Self::ToolCall).
+        number: Option<u64>,
         /// As for [`ToolCall`](Self::ToolCall).
         block: u64,
         /// The call.
@@ -110,6 +115,8 @@ pub enum ResponseEvent<T> {
         choice: u64,
         /// The block.
         block: u64,
+        /// The offset of the piece in its text, in bytes. 0 begins a text, also another one of the same block.
+        start: u64,
         /// The next piece of text.
         text: String,
     },

@@ -88,12 +88,13 @@ impl<T> EventQueue<T> {
             CallUpdate::Arguments { number, text } => {
                 ResponseEvent::ToolCallArguments { choice, number, text }
             }
-            CallUpdate::Ended { outcome, .. } => {
+            CallUpdate::Ended { number, outcome, .. } => {
+                let number = Some(number);
                 match outcome.or_else(|call| self.repaired_call(&call).ok_or(call)) {
-                    Ok(call) => ResponseEvent::ToolCall { choice, block: 0, call, record: None },
+                    Ok(call) => ResponseEvent::ToolCall { choice, number, block: 0, call, record: None },
                     Err(call) => {
                         self.has_late_fragment |= call.diagnostic.code == Code::LateFragment;
-                        ResponseEvent::RejectedCall { choice, block: 0, call }
+                        ResponseEvent::RejectedCall { choice, number, block: 0, call }
                     }
                 }
             }
@@ -126,9 +127,9 @@ impl<T> EventQueue<T> {
     }
 
     /// Emits text before it is read.
-    pub(super) fn text_delta(&mut self, choice: u64, block: u64, text: &str) {
+    pub(super) fn text_delta(&mut self, choice: u64, block: u64, start: u64, text: &str) {
         if self.wants_deltas {
-            self.events.push_back(ResponseEvent::TextDelta { choice, block, text: text.to_owned() });
+            self.events.push_back(ResponseEvent::TextDelta { choice, block, start, text: text.to_owned() });
         }
     }
 
@@ -151,7 +152,7 @@ impl<T> EventQueue<T> {
             Some(name) => {
                 let mut call = Box::new(RejectedCall::new(diagnostic, text));
                 call.name = name;
-                self.events.push_back(ResponseEvent::RejectedCall { choice, block, call });
+                self.events.push_back(ResponseEvent::RejectedCall { choice, number: None, block, call });
                 false
             }
             None => {
@@ -279,14 +280,16 @@ fn call_event<T>(
                 Diagnostic::new(Code::Unsealed, record.line, record.span, record.column, message);
             let mut rejected = RejectedCall::new(diagnostic, record.value.raw());
             (rejected.name, rejected.call_id) = (Some(call.name), call.call_id);
-            ResponseEvent::RejectedCall { choice, block, call: Box::new(rejected) }
+            ResponseEvent::RejectedCall { choice, number: None, block, call: Box::new(rejected) }
         }
-        Ok(call) => ResponseEvent::ToolCall { choice, block, call, record: Some(record.map(|_| ())) },
+        Ok(call) => {
+            ResponseEvent::ToolCall { choice, number: None, block, call, record: Some(record.map(|_| ())) }
+        }
         // An object that is not a call.
         Err(call) if call.diagnostic.code == Code::MissingField => {
             ResponseEvent::from_diagnostic(Some(choice), block, call.diagnostic)
         }
-        Err(call) => ResponseEvent::RejectedCall { choice, block, call },
+        Err(call) => ResponseEvent::RejectedCall { choice, number: None, block, call },
     }
 }
 

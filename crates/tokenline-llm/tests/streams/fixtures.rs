@@ -139,10 +139,15 @@ fn text_deltas_are_the_text() {
             let wire = wire(provider, &name);
             let texts = |seen: &Seen, deltas: bool| {
                 let mut texts = BTreeMap::<(u64, u64), String>::new();
+                let mut ends = BTreeMap::<(u64, u64), u64>::new();
                 for event in &seen.events {
                     match event {
-                        ResponseEvent::TextDelta { choice, block, text } if deltas => {
-                            texts.entry((*choice, *block)).or_default().push_str(text);
+                        ResponseEvent::TextDelta { choice, block, start, text } if deltas => {
+                            let whole = texts.entry((*choice, *block)).or_default();
+                            // 0 where a block begins again.
+                            let next = ends.insert((*choice, *block), start + text.len() as u64).unwrap_or(0);
+                            assert!(*start == next || *start == 0, "{name}: {start}");
+                            whole.push_str(text);
                         }
                         ResponseEvent::Text { choice, block, text } if !deltas => {
                             texts.entry((*choice, *block)).or_default().push_str(text);

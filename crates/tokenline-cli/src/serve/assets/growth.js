@@ -26,8 +26,14 @@ export class Growth {
   #stack = []; // of the values that are open below the record: {kind, count}
   #member = null;
 
-  constructor(start) {
+  /** `place` is the text that it is in, `start` its offset there. */
+  constructor(start, place) {
     this.start = start;
+    this.place = place;
+  }
+
+  get at() {
+    return `${this.place}@${this.start}`;
   }
 
   /** Takes a step at depth 1 or deeper. `raw` is the JSON text of the value of a `set`. */
@@ -65,14 +71,15 @@ export class Growth {
     parent.count += 1;
     if (parent.kind === "object") this.#member.append(JSON.stringify(String(key)) + ": ");
   }
+
   toJSON() {
     const open = [...this.members].findIndex(([, member]) => member === this.#member);
     const list = [...this.members].map(([key, { kind, text, length, done }]) => ({ key, kind, text, length, done }));
-    return { start: this.start, members: list, open, stack: this.#stack };
+    return { start: this.start, place: this.place, members: list, open, stack: this.#stack };
   }
 
   static from(saved) {
-    const growth = new Growth(saved.start);
+    const growth = new Growth(saved.start, saved.place);
     saved.members.forEach(({ key, kind, ...rest }, at) => {
       const member = Object.assign(new Member(kind), rest);
       growth.members.set(key, member);

@@ -11,6 +11,10 @@ const MAX_CALLS = 100;
 const MAX_REJECTED = 200;
 const CELL_LIMIT = 1000;
 const MAX_CELLS = 100;
+const MAX_OPEN = 16;
+
+/** The text that an event is of: offsets are relative to it. */
+const placeOf = ({ choice = 0, block = 0 }) => `${choice}/${block}`;
 
 /** The value of a member as the page shows it. */
 export function cell(raw) {
@@ -55,9 +59,9 @@ export class State {
   finishReason = "";
   text = new TextTail();
   log = new RecordLog();
-  rows = new Recent(MAX_ROWS); // complete records: {index, start, cells}
-  open = null; // Growth of the record or call that is being written
-  calls = new Recent(MAX_CALLS); // {number, start, name, callId, text, state}
+  rows = new Recent(MAX_ROWS); // complete records: {index, at, cells}
+  opens = new Map(); // by place: the Growth of the record or call that is being written there, the latest last
+  calls = new Recent(MAX_CALLS); // {number, at, name, callId, text, state}
   rejected = new Recent(MAX_REJECTED);
   gaps = [];
   graph = new GraphData();
@@ -68,6 +72,11 @@ export class State {
 
   get isRunning() {
     return ["starting", "running", "resuming"].includes(this.status);
+  }
+
+  /** What was written last of what is open. */
+  get open() {
+    return [...this.opens.values()].at(-1) ?? null;
   }
 
   /** Applies one event: {id, event, data}. One that was applied before changes nothing. */
@@ -100,39 +109,43 @@ export class State {
     Object.assign(this, { run, provider, model, kind, status: "running" });
   }
 
-  #delta({ kind, text, elapsed_ms: elapsed, choice = 0, block = 0 }) {
+  #delta({ kind, text, elapsed_ms: elapsed, ...place }) {
     this.figures.tokens += 1;
     this.figures.firstToken ??= elapsed ?? null;
-    this.text.push(kind, `${choice}/${block}`, text);
+    this.text.push(kind, placeOf(place), text);
   }
 
   #partial(step, raw) {
     if (step.call !== undefined) return this.#callGrows(step);
-    if (step.depth === 0 && step.op === "open") {
-      this.open = new Growth(step.start);
-    } else if (this.open?.start === step.start) {
-      this.open.step(step, raw);
-    }
+    const place = placeOf(step);
+    const isNew = step.depth === 0 && step.op === "open";
+    const growth = isNew ? new Growth(step.start, place) : this.opens.get(place);
+    if (growth?.start !== step.start) return;
+    if (!isNew) growth.step(step, raw);
+    this.opens.delete(place);
+    this.opens.set(place, growth);
+    if (this.opens.size > MAX_OPEN) this.opens.delete(this.opens.keys().next().value);
   }
 
-  #record({ index, start, line, elapsed_ms: elapsed }, raw) {
-    if (this.open && this.open.start <= start) this.open = null;
+  #record({ index, start, line, elapsed_ms: elapsed, ...rest }, raw) {
+    const place = placeOf(rest);
+    if (this.opens.get(place)?.start <= start) this.opens.delete(place);
     this.figures.firstRecord ??= elapsed ?? null;
-    this.#addRecord(index, raw, start, line);
+    this.#addRecord(index, raw, `${place}@${start}`, line);
   }
 
-  #addRecord(index, raw, start, line) {
+  #addRecord(index, raw, at, line) {
     this.figures.records = Math.max(this.figures.records + 1, index + 1);
     this.log.add("record", index, raw);
     const cells = members(raw, MAX_CELLS).map(([key, value]) => [key, cell(value)]);
-    this.rows.push({ index, start, line, cells });
+    this.rows.push({ index, at, line, cells });
     this.graph.add(cells);
   }
 
-  #callGrows({ call: number, name, text }) {
-    let call = this.#openCall(number);
+  #callGrows({ call: number, name, text, choice = 0 }) {
+    let call = this.#openCall(choice, number);
     if (!call) {
-      call = { number, name: "", callId: "", text: "", length: 0, state: "open" };
+      call = { number, choice, name: "", callId: "", text: "", length: 0, state: "open" };
       this.calls.push(call);
     }
     if (name !== undefined) call.name = name;
@@ -142,25 +155,27 @@ export class State {
     }
   }
 
-  #openCall(number) {
-    return this.calls.items.find((call) => call.number === number && call.state === "open");
+  #openCall(choice, number) {
+    if (number === undefined) return undefined;
+    return this.calls.items.find((call) => call.number === number && call.choice === choice && call.state === "open");
   }
 
-  #toolCall({ call: number, start, elapsed_ms: elapsed }, raw) {
-    if (number === undefined && this.open) this.open = null;
+  #toolCall({ call: number, start, elapsed_ms: elapsed, ...rest }, raw) {
+    const place = placeOf(rest);
+    if (number === undefined) this.opens.delete(place);
     this.figures.firstRecord ??= elapsed ?? null;
-    this.#addCall(raw, number, start);
+    this.#addCall(raw, { number, choice: rest.choice ?? 0, at: `${place}@${start}` });
   }
 
-  #addCall(raw, number, start) {
+  #addCall(raw, { number, choice, at }) {
     this.figures.calls += 1;
     this.log.add("call", this.figures.calls - 1, raw);
-    let call = number === undefined ? undefined : this.#openCall(number);
+    let call = this.#openCall(choice, number);
     if (!call) {
-      call = { number };
+      call = { number, choice };
       this.calls.push(call);
     }
-    Object.assign(call, { start, name: "", callId: "", text: "", length: 0, state: "complete" });
+    Object.assign(call, { at, name: "", callId: "", text: "", length: 0, state: "complete" });
     for (const [key, value] of members(raw, MAX_CELLS)) {
       if (key === "name") call.name = cell(value).text;
       else if (key === "call_id") call.callId = cell(value).text;
@@ -171,9 +186,10 @@ export class State {
   #reject(body) {
     this.figures.rejected += 1;
     this.rejected.push(body);
-    const call = body.call === undefined ? undefined : this.#openCall(body.call);
+    const call = this.#openCall(body.choice ?? 0, body.call);
     if (call) call.state = "rejected";
-    if (this.open && body.start <= this.open.start && this.open.start < body.end) this.open = null;
+    const growth = this.opens.get(placeOf(body));
+    if (growth && body.start <= growth.start && growth.start < body.end) this.opens.delete(placeOf(body));
   }
 
   #usage(body) {
@@ -197,7 +213,7 @@ export class State {
   #gap({ from, to }) {
     this.gaps.push({ from, to });
     if (this.gaps.length > 20) this.gaps.shift();
-    this.open = null;
+    this.opens.clear();
     for (const call of this.calls.items) if (call.state === "open") Object.assign(call, { text: "", length: 0 });
     this.text.push("gap", "", `events ${from} to ${to} are no longer kept`);
   }
@@ -212,7 +228,7 @@ export class State {
   end(status, message = "") {
     this.status = status;
     this.message = message;
-    this.open = null;
+    this.opens.clear();
     for (const call of this.calls.items) if (call.state === "open") call.state = "incomplete";
   }
 
@@ -224,7 +240,7 @@ export class State {
       run, lastId, provider, model, kind, status, message, finishReason, gaps, figures,
       text: this.text.toJSON(),
       entries: this.log.entries,
-      open: this.open?.toJSON() ?? null,
+      opens: [...this.opens.values()].map((growth) => growth.toJSON()),
       openCalls: this.calls.items.filter((call) => call.state !== "complete"),
       rejected: { items: this.rejected.items, dropped: this.rejected.dropped },
     };
@@ -234,13 +250,13 @@ export class State {
     const state = new State();
     for (const { kind, index, raw } of saved.entries) {
       if (kind === "record") state.#addRecord(index, raw);
-      else state.#addCall(raw);
+      else state.#addCall(raw, {});
     }
     for (const call of saved.openCalls) state.calls.push(call);
     const { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures } = saved;
     Object.assign(state, { run, lastId, provider, model, kind, status, message, finishReason, gaps, figures });
     state.text = TextTail.from(saved.text);
-    state.open = saved.open && Growth.from(saved.open);
+    for (const growth of saved.opens.map(Growth.from)) state.opens.set(growth.place, growth);
     Object.assign(state.rejected, saved.rejected);
     return state;
   }

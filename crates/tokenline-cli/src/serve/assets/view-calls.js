@@ -49,7 +49,7 @@ export class CallsView {
     if (card && card.drawn === `${call.state}${call.length}`) return;
     if (!card) {
       // A call that was written in the text goes on in the card it grew in.
-      card = this.#openCard !== null && this.#openCard.start === call.start ? this.#openCard : this.#newCard();
+      card = this.#openCard !== null && this.#openCard.at === call.at ? this.#openCard : this.#newCard();
       if (card === this.#openCard) this.#openCard = null;
       this.#cards.set(call, card);
     }
@@ -58,12 +58,12 @@ export class CallsView {
   }
 
   #drawOpen(growth) {
-    if (this.#openCard && this.#openCard.start !== growth?.start) {
+    if (this.#openCard && this.#openCard.at !== growth?.at) {
       this.#openCard.root.remove();
       this.#openCard = null;
     }
     if (!growth || growth.members.size === 0) return;
-    this.#openCard ??= Object.assign(this.#newCard(), { start: growth.start });
+    this.#openCard ??= Object.assign(this.#newCard(), { at: growth.at });
     const parameters = growth.members.get("parameters") ?? growth.members.get("arguments");
     this.#fill(this.#openCard, {
       name: growth.members.get("name")?.text ?? "",

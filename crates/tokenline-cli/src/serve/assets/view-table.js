@@ -72,14 +72,19 @@ export class TableView {
     this.#fit();
   }
 
-  #lock({ index, start, cells }) {
-    const isOpen = this.#open !== null && this.#open.growth.start === start;
+  #lock({ index, at, cells }) {
+    const isOpen = this.#open !== null && this.#open.growth.at === at;
     const row = isOpen ? this.#open.row : this.#newRow();
     this.#open = isOpen ? null : this.#drop();
     row.dataset.state = "complete";
     if (isOpen) row.classList.add("locked-now");
     setText(row.firstChild.lastChild, number(index + 1));
     setText(row.firstChild.firstChild, "complete");
+    // What grew is not always what the record has in the end.
+    for (const node of [...row.children].slice(1)) {
+      setText(node, "");
+      node.className = "";
+    }
     this.#fill(row, cells, null);
   }
 
