@@ -5,10 +5,10 @@
 
 use std::error::Error;
 
-use axum::{Router, extract::State, http::StatusCode, response::IntoResponse, routing::post};
+use axum::{Json, Router, extract::State, http::StatusCode, response::IntoResponse, routing::post};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 use tokenline::{ChatRequest, LlmClient, Provider, ToolDefinition, ToolSet, Validated};
 use tokenline_axum::ai_sdk::{ChatStream, InvalidMessage, JsonArray, UseChatRequest, chat_parser};
 
@@ -39,8 +39,7 @@ async fn chat(State(model): State<Model>, posted: UseChatRequest) -> Result<Chat
             while let Some(call) = step.next_call().await? {
                 results.push(match call.parse_parameters() {
                     Ok(Count { text, letter }) => {
-                        let count = text.matches(letter).count();
-                        chat.tool_output(&call, json!({"count": count})).await
+                        chat.tool_output(&call, json!({"count": text.matches(letter).count()})).await
                     }
                     Err(error) => chat.tool_error(&call, error.to_string()).await,
                 });
@@ -51,18 +50,26 @@ async fn chat(State(model): State<Model>, posted: UseChatRequest) -> Result<Chat
             request.messages.extend(step.into_messages(results));
         }
         Err("the model calls tools without end".into())
-    }))
+    })
+    .on_error(log))
 }
 
-async fn object(State(model): State<Model>, topic: String) -> Result<impl IntoResponse, StatusCode> {
+/// The reason is for the operator, and not for the page.
+fn log(error: &(dyn Error + 'static)) -> String {
+    eprintln!("{error}");
+    "An error occurred.".to_owned()
+}
+
+/// `Json` demands the content type of JSON, which no page of another origin can post without being allowed to.
+async fn object(State(model): State<Model>, topic: Json<Value>) -> Result<impl IntoResponse, StatusCode> {
+    let topic = topic.as_str().map_or_else(|| topic.to_string(), str::to_owned);
     let open = async {
-        let request =
-            ChatRequest::new(model.1).system("Write JSON Lines: {\"entity\", \"definition\"}.").user(topic);
+        let request = ChatRequest::new(model.1).system("Write JSON Lines: {entity, definition}.").user(topic);
         let request = model.0.stream(&request)?.typed::<Definition>().validated()?;
-        Ok::<_, Box<dyn Error + Send + Sync>>(request.send().await?.records())
+        Ok::<_, Box<dyn Error>>(request.send().await?.records())
     };
-    let records = open.await.inspect_err(|error| eprintln!("{error}"));
-    records.map(JsonArray::new).map_err(|_| StatusCode::BAD_GATEWAY)
+    let records = open.await.inspect_err(|error| _ = log(&**error)).map_err(|_| StatusCode::BAD_GATEWAY)?;
+    Ok(JsonArray::new(records).on_error(|error| _ = log(error)))
 }
 
 #[tokio::main(flavor = "current_thread")]

@@ -22,6 +22,7 @@ impl Server {
             .args([model, "m"])
             .env("NO_PROXY", "127.0.0.1")
             .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
             .spawn()
             .expect("`cargo test` builds the examples");
         let mut line = String::new();
@@ -30,8 +31,15 @@ impl Server {
     }
 
     fn post(&self, path: &str, body: &str) -> String {
+        self.post_as("application/json", path, body)
+    }
+
+    fn post_as(&self, content_type: &str, path: &str, body: &str) -> String {
         let mut socket = TcpStream::connect(&self.1).expect("it listens");
-        let head = format!("POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close", self.1);
+        let head = format!(
+            "POST {path} HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-type: {content_type}",
+            self.1
+        );
         let request = format!("{head}\r\ncontent-length: {}\r\n\r\n{body}", body.len());
         socket.write_all(request.as_bytes()).expect("a reader");
         let mut response = String::new();
@@ -114,5 +122,37 @@ fn the_list_has_validated_records_only() {
     let response = Server::start(&url).post("/api/object", "\"cells\"");
     let body: String = response.split("\r\n").filter(|line| line.starts_with(['[', '{', ',', ']'])).collect();
     assert_eq!(body, r#"[{"entity":"DNA","definition":"genes"}]"#, "{response}");
-    model.join().expect("the request was made");
+    let requests = model.join().expect("the request was made");
+    // The page posts a JSON string.
+    let messages = requests[0]["messages"].as_array().expect("messages");
+    assert_eq!(messages.last().expect("a message")["content"], "cells");
+}
+
+/// A page of another origin can post texts without asking.
+#[test]
+fn requests_must_be_json() {
+    let server = Server::start("http://127.0.0.1:1");
+    for path in ["/api/chat", "/api/object"] {
+        let response = server.post_as("text/plain", path, "\"cells\"");
+        assert!(response.starts_with("HTTP/1.1 415 "), "{path}: {response}");
+    }
+}
+
+/// The page learns only that there was an error.
+#[test]
+fn errors_are_logged() {
+    let arguments = json!({"text": "strawberry", "letter": "r"}).to_string();
+    let function = json!({"name": "count", "arguments": arguments});
+    let call = json!({"tool_calls": [{"index": 0, "id": "c", "function": function}]});
+    // The agent gives up.
+    let (url, _model) = model(vec![vec![call]; 8]);
+    let mut server = Server::start(&url);
+    let question =
+        json!({"messages": [{"id": "1", "role": "user", "parts": [{"type": "text", "text": "?"}]}]});
+    let response = server.post("/api/chat", &question.to_string());
+    assert!(response.contains(r#"{"type":"error","errorText":"An error occurred."}"#), "{response}");
+    server.0.kill().expect("it runs");
+    let mut log = String::new();
+    server.0.stderr.take().expect("piped").read_to_string(&mut log).expect("UTF-8");
+    assert!(log.contains("without end") && !response.contains("without end"), "{log}");
 }

@@ -32,6 +32,9 @@
 //!
 //! The UI message stream is server-sent events with the header `x-vercel-ai-ui-message-stream: v1`. Each event is the
 //! JSON of a [`UiChunk`]; the last is `[DONE]`. Text streams have no frame: a failure is a body that breaks off.
+//!
+//! Rejected requests are answered in plain text ([`UseChatRejection`], [`InvalidMessage`]), unlike those of the rest of
+//! this crate, because `useChat` shows the body of such a response as its error.
 
 mod calls;
 mod chat;
@@ -43,10 +46,12 @@ mod text;
 mod writer;
 
 pub use chat::{Chat, ChatStream};
-pub use chunk::{DataPart, FinishReason, UiChunk};
+pub use chunk::{DataPart, UiChunk, UiFinishReason};
 pub use convert::{InvalidMessage, InvalidMessageKind};
-pub use message::{InvalidBody, Role, ToolPart, ToolState, Trigger, UiMessage, UiPart, UseChatRequest};
-pub use step::Step;
+pub use message::{
+    ToolPart, ToolState, Trigger, UiMessage, UiPart, UiRole, UseChatRejection, UseChatRequest,
+};
+pub use step::ChatStep;
 pub use text::{JsonArray, JsonArrayError, TextResponse};
 pub use writer::ChunkWriter;
 

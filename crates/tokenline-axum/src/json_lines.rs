@@ -128,7 +128,8 @@ impl<T> JsonLines<T> {
         Self { parser: self.parser.with_options(Options::strict().limits(limits)) }
     }
 
-    /// Tolerates this many rejects. The next one is still yielded, then [`JsonLinesError::TooManyRejected`].
+    /// Tolerates this many rejects. The next one is still yielded, then [`JsonLinesError::TooManyRejected`]. Has no
+    /// effect on [`values`](Self::values) and [`records`](Self::records), which end at the first.
     pub fn with_error_budget(self, rejects: u64) -> Self {
         Self { parser: self.parser.with_error_budget(rejects) }
     }

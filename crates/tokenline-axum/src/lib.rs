@@ -64,13 +64,16 @@
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
 pub mod ai_sdk;
+mod data_loss;
 mod headers;
+mod json_line;
 mod json_lines;
 mod records;
 mod rejection;
 pub mod sse;
 mod stream_body;
 
+pub use data_loss::DataLoss;
 pub use json_lines::{
     JsonLines, JsonLinesError, JsonLinesItems, JsonLinesRecords, JsonLinesRejection, JsonLinesValues,
 };

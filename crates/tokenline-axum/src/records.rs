@@ -15,11 +15,12 @@ use axum_core::response::{IntoResponse, Response};
 use futures_core::TryStream;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 use serde::Serialize;
+use tokenline::Reporting;
 
 use crate::headers::{NO_STORE, UNBUFFERED};
 use crate::sse::KEEP_ALIVE;
 use crate::stream_body::StreamBody;
-use encoder::{Encoder, OnError};
+use encoder::{Encoder, OnError, ReportOf};
 pub use entry::{Entry, IntoEntry, PlainValue, PlainValues};
 pub use format::{RecordsFormat, RecordsFormatRejection};
 
@@ -28,9 +29,9 @@ pub use format::{RecordsFormat, RecordsFormatRejection};
 /// The stream yields `Result`s of
 ///
 /// - [`Record`](tokenline::Record): `JsonlStreamParser::records()`, `ResponseStream::records()`;
-/// - events, for rejects as well: a `JsonlStreamParser` or a `ResponseStream` itself;
-/// - plain values: `JsonlStreamParser::values()`, with [`from_values`](Self::from_values);
-/// - [`Entry`], for anything else.
+/// - events, for rejects as well: a `JsonlStreamParser`, a `ResponseStream` or [`JsonLines`](crate::JsonLines);
+/// - plain values, with [`from_values`](Self::from_values);
+/// - [`Entry`], for anything else, with [`from_entries`](Self::from_entries).
 ///
 /// ```
 /// use axum::extract::State;
@@ -69,8 +70,8 @@ pub use format::{RecordsFormat, RecordsFormatRejection};
 /// |---|---|
 /// | `record` | the record's value |
 /// | `rejected` | the diagnostic of a reject, if the stream has rejects: `{"code":"malformed_json","line":3,...}` as `tokenline parse --emit events` writes it |
-/// | `done` | the last event: `{"records":8}`, and `"rejected":1` if the stream has rejects |
-/// | `error` | the last event if the source failed: `{"message":"..."}` |
+/// | `done` | the last event: `{"records":8}`, with `"rejected":1` if the stream has rejects, and `"truncated":true` if it was cut off |
+/// | `error` | the last event if the response failed: `{"message":"..."}` |
 ///
 /// A page should close its `EventSource` at `done` and `error`. One that does not reconnects, and is
 /// [rejected](RecordsFormat#reconnects), so that the model is not asked twice. The listeners of `error` also receive the
@@ -81,9 +82,18 @@ pub use format::{RecordsFormat, RecordsFormatRejection};
 ///
 /// # Failures
 ///
-/// If the source fails, the records that were complete before come first. Server-sent events then end with `error`. An
-/// NDJSON body breaks off, so that a client does not take it for complete; one that lags behind may not receive the last
-/// of the records. The error's own text may hold private things, and goes to [`on_error`](Self::on_error) only.
+/// A response does not end like a complete one if something is missing, also where the stream does not yield rejects:
+///
+/// | | server-sent events | NDJSON |
+/// |---|---|---|
+/// | the source or the provider failed, or a part cannot be read | `error` | breaks off |
+/// | cut off, such as by the token limit | `done`, with `"truncated":true` | breaks off |
+///
+/// [`DataLoss`](crate::DataLoss) has the details. An invalid record is no failure, nor is a bad line in the body of a
+/// request.
+///
+/// The records that were complete come first. An NDJSON client that lags behind may not receive the last of them. The
+/// text of the error may hold private things, and goes to [`on_error`](Self::on_error) only.
 ///
 /// # Backpressure and cancellation
 ///
@@ -97,6 +107,7 @@ pub use format::{RecordsFormat, RecordsFormatRejection};
 pub struct RecordsResponse<S> {
     format: RecordsFormat,
     records: S,
+    report: ReportOf<S>,
     on_error: Option<OnError>,
     keep_alive: Option<Duration>,
 }
@@ -105,13 +116,26 @@ impl<S> RecordsResponse<S>
 where
     S: TryStream<Ok: IntoEntry, Error: Into<BoxError>> + Send + 'static,
 {
-    /// Sends the records of a stream, and its rejects if it yields them.
-    pub fn new(format: RecordsFormat, records: S) -> Self {
-        Self { format, records, on_error: None, keep_alive: Some(KEEP_ALIVE) }
+    /// Sends the records of a stream, and its rejects if it yields them. At the end, its report decides whether the
+    /// response is complete.
+    pub fn new(format: RecordsFormat, records: S) -> Self
+    where
+        S: Reporting,
+    {
+        Self { report: Some(S::report), ..Self::from_entries(format, records) }
     }
 
-    /// Sets a closure that is called if the source fails: to log the error, and to choose the message for the client.
-    /// NDJSON has no place for the message. By default it is the same for all errors.
+    /// Sends a stream that has no report, such as one that was mapped. It is complete unless it yields an error,
+    /// [`Entry::Failed`] or the rejects in [`DataLoss`](crate::DataLoss). Records alone do not tell whether a response
+    /// was cut off: for [`Record`](tokenline::Record)s, prefer [`new`](Self::new).
+    pub fn from_entries(format: RecordsFormat, entries: S) -> Self {
+        Self { format, records: entries, report: None, on_error: None, keep_alive: Some(KEEP_ALIVE) }
+    }
+
+    /// Sets a closure that is called if the response ends with `error`, or breaks off: to log the reason, and to choose
+    /// the message for the client. NDJSON has no place for the message. By default it is the same for all errors.
+    ///
+    /// The error is that of the stream, a [`DataLoss`](crate::DataLoss), or why a record cannot be written as JSON.
     ///
     /// ```
     /// # use tokenline::{JsonlStreamParser, json::Raw};
@@ -141,7 +165,7 @@ impl<S> RecordsResponse<PlainValues<S>>
 where
     S: TryStream<Ok: Serialize + 'static, Error: Into<BoxError>> + Send + 'static,
 {
-    /// Sends a stream of plain values.
+    /// Sends a stream of plain values. It is complete unless it yields an error.
     ///
     /// ```
     /// use tokenline::JsonlStreamParser;
@@ -153,7 +177,7 @@ where
     /// # let _ = response;
     /// ```
     pub fn from_values(format: RecordsFormat, values: S) -> Self {
-        Self::new(format, PlainValues::new(values))
+        Self::from_entries(format, PlainValues::new(values))
     }
 }
 
@@ -162,9 +186,9 @@ where
     S: TryStream<Ok: IntoEntry, Error: Into<BoxError>> + Send + 'static,
 {
     fn into_response(self) -> Response {
-        let Self { format, records, on_error, keep_alive } = self;
+        let Self { format, records, report, on_error, keep_alive } = self;
         let keep_alive = keep_alive.filter(|_| format == RecordsFormat::Sse);
-        let body = StreamBody::new(Encoder::new(format, records, on_error), keep_alive);
+        let body = StreamBody::new(Encoder::new(format, records, report, on_error), keep_alive);
         let headers = [(CONTENT_TYPE, format.content_type()), (CACHE_CONTROL, NO_STORE), UNBUFFERED];
         (headers, Body::from_stream(body)).into_response()
     }

@@ -1,6 +1,6 @@
 //! Server-sent events: events as bytes, and a response that streams them.
 //!
-//! [`SseResponse`] answers a request with a stream of [`Event`]s, or of bytes that are already encoded. Names and ids
+//! [`SseResponse`] answers a request with a stream of [`ServerSentEvent`]s, or of bytes that are already encoded. Names and ids
 //! cannot break the format, headers keep proxies from buffering the response, comments keep a silent connection alive,
 //! and the stream is dropped as soon as it ends, fails or loses its reader.
 //!
@@ -9,12 +9,12 @@
 //!
 //! use axum_core::response::IntoResponse;
 //! use futures_util::stream;
-//! use tokenline_axum::sse::{Event, FieldValue, SseResponse};
+//! use tokenline_axum::sse::{ServerSentEvent, FieldValue, SseResponse};
 //!
 //! const TICK: FieldValue = FieldValue::from_static("tick"); // checked at compile time
 //!
 //! async fn ticks() -> impl IntoResponse {
-//!     let events = (1..=3_u64).map(|n| Event::new(n.to_string()).with_name(TICK).with_id(n));
+//!     let events = (1..=3_u64).map(|n| ServerSentEvent::new(n.to_string()).with_name(TICK).with_id(n));
 //!     SseResponse::new(stream::iter(events.map(Ok::<_, Infallible>)))
 //! }
 //! # let _ = ticks;
@@ -25,6 +25,6 @@
 mod event;
 mod response;
 
-pub use event::{Event, FieldValue, InvalidFieldValue};
+pub use event::{FieldValue, InvalidFieldValue, ServerSentEvent};
 pub(crate) use response::KEEP_ALIVE;
 pub use response::SseResponse;

@@ -8,7 +8,7 @@ use axum_core::BoxError;
 use bytes::Bytes;
 use futures_core::{Stream, TryStream};
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::{Sleep, sleep};
 
 /// A comment of an event stream, which readers ignore.
 const COMMENT: &[u8] = b": keep-alive\n\n";
@@ -57,7 +57,8 @@ impl<S: TryStream<Ok: Into<Bytes>, Error: Into<BoxError>>> Stream for StreamBody
             Poll::Ready(Some(Err(error))) => {
                 this.source.set(None);
                 this.timer.set(None);
-                // hyper discards what it has not written when a body fails. While the body is pending, it writes.
+                // When a body fails, hyper discards what it has not written yet. While the body is pending, it writes:
+                // the error waits for the next poll.
                 *this.failure = Some(error.into());
                 cx.waker().wake_by_ref();
                 return Poll::Pending;
@@ -67,7 +68,8 @@ impl<S: TryStream<Ok: Into<Bytes>, Error: Into<BoxError>>> Stream for StreamBody
         let Some(keep_alive) = *this.keep_alive else { return Poll::Pending };
         match this.timer.as_mut().as_pin_mut() {
             None => this.timer.set(Some(sleep(keep_alive))),
-            Some(timer) if !*this.is_armed => timer.reset(Instant::now() + keep_alive),
+            // `sleep` limits what the clock cannot hold, such as `Duration::MAX`.
+            Some(timer) if !*this.is_armed => timer.reset(sleep(keep_alive).deadline()),
             Some(_) => {}
         }
         *this.is_armed = true;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::{Code, Diagnostic, EarlyEnd, Limits, Severity};
+use crate::{Code, Diagnostic, EarlyEnd, Limits, Origin, Severity};
 
 /// Counts of what was delivered and rejected, with the first diagnostics.
 ///
@@ -18,6 +18,7 @@ pub struct Report {
     rejected: u64,
     notes: u64,
     by_code: BTreeMap<Code, u64>,
+    wire_by_code: BTreeMap<Code, u64>,
     diagnostics: Vec<Diagnostic>,
     dropped: u64,
     capacity: usize,
@@ -68,6 +69,9 @@ impl Report {
             Severity::Error => self.rejected += 1,
         }
         *self.by_code.entry(diagnostic.code).or_default() += 1;
+        if diagnostic.origin == Origin::Wire {
+            *self.wire_by_code.entry(diagnostic.code).or_default() += 1;
+        }
         let has_room = self.diagnostics.len() < self.capacity;
         self.dropped += u64::from(!has_room);
         has_room
@@ -118,6 +122,12 @@ impl Report {
     #[must_use]
     pub fn by_code(&self) -> &BTreeMap<Code, u64> {
         &self.by_code
+    }
+
+    /// How many diagnostics of each code concern the wire format: those of [`Origin::Wire`].
+    #[must_use]
+    pub fn wire_by_code(&self) -> &BTreeMap<Code, u64> {
+        &self.wire_by_code
     }
 
     /// The rejects among the kept diagnostics, in the order of the input.

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 
 use tokenline::ToolCall;
 
-/// The ids of a message's tool calls as the page knows them. They are those of the provider, unless one repeats: ids
-/// that tokenline made up are unique within a response only, and a message has several.
+/// The ids of a message's tool calls as the page knows them. They are those of the provider, unless one repeats:
+/// synthetic ids are unique within a response only, and a message may show several responses.
 #[derive(Debug, Default)]
 pub(super) struct CallIds {
     /// All ids of the message.
@@ -15,7 +15,7 @@ pub(super) struct CallIds {
     /// The numbers of open calls by the provider's id.
     numbers: HashMap<String, VecDeque<u64>>,
     /// The calls of the step that have ended, by the provider's id or, without one, by their own.
-    ended: HashMap<String, EndedCall>,
+    ended: HashMap<String, EndedCalls>,
     has_text_calls: bool,
     /// The number of ids made up.
     made: u64,
@@ -27,10 +27,20 @@ struct OpenCall {
     name: String,
 }
 
+/// Calls with the same id, in order.
+#[derive(Debug, Default)]
+struct EndedCalls {
+    calls: Vec<EndedCall>,
+    /// The number of calls at the start that have a result.
+    with_result: usize,
+}
+
 #[derive(Debug)]
 struct EndedCall {
     shown_id: String,
     is_in_text: bool,
+    /// The reject is its result.
+    is_rejected: bool,
 }
 
 /// A call that began and has no end.
@@ -63,13 +73,13 @@ impl CallIds {
     }
 
     /// A call ends. Returns the id to show.
-    pub(super) fn end(&mut self, call_id: Option<&str>, is_in_text: bool) -> String {
+    pub(super) fn end(&mut self, call_id: Option<&str>, is_in_text: bool, is_rejected: bool) -> String {
         self.has_text_calls |= is_in_text;
         let numbers = self.numbers.get_mut(call_id.unwrap_or_default()).filter(|_| !is_in_text);
         let open = numbers.and_then(VecDeque::pop_front).and_then(|number| self.open.remove(&number));
         let shown_id = open.map_or_else(|| self.unused(call_id), |call| call.shown_id);
-        let ended = EndedCall { shown_id: shown_id.clone(), is_in_text };
-        self.ended.insert(call_id.unwrap_or(&shown_id).to_owned(), ended);
+        let same = self.ended.entry(call_id.unwrap_or(&shown_id).to_owned()).or_default();
+        same.calls.push(EndedCall { shown_id: shown_id.clone(), is_in_text, is_rejected });
         shown_id
     }
 
@@ -80,14 +90,34 @@ impl CallIds {
         open.map(|call| MissingCall { tool_call_id: call.shown_id, tool_name: call.name }).collect()
     }
 
-    /// The id that the page knows a call by. A call from elsewhere has its own.
-    pub(super) fn shown_id(&self, call: &ToolCall) -> String {
+    /// A call gets a result. Returns the id that the page knows it by, and whether the model wrote it in its text. Calls
+    /// with the same id get theirs in order. A call from elsewhere has its own id.
+    pub(super) fn next_result(&mut self, call: &ToolCall) -> (String, bool) {
         let own = call.call_id.as_deref().unwrap_or_default();
-        self.ended.get(own).map_or(own, |ended| &ended.shown_id).to_owned()
+        let Some(EndedCalls { calls, with_result }) = self.ended.get_mut(own) else {
+            return (own.to_owned(), false);
+        };
+        while calls.get(*with_result).is_some_and(|call| call.is_rejected) {
+            *with_result += 1;
+        }
+        // Another result of the last one replaces the one before.
+        let ended = &calls[(*with_result).min(calls.len() - 1)];
+        *with_result += 1;
+        (ended.shown_id.clone(), ended.is_in_text)
     }
 
-    pub(super) fn is_in_text(&self, call: &ToolCall) -> bool {
-        call.call_id.as_ref().and_then(|id| self.ended.get(id)).is_some_and(|ended| ended.is_in_text)
+    /// Gives the native calls of a message the ids that the page knows them by.
+    pub(super) fn show<'a>(&mut self, calls: impl Iterator<Item = &'a mut ToolCall>) {
+        let mut shown: HashMap<String, VecDeque<String>> = HashMap::new();
+        for (id, ended) in &self.ended {
+            let native = ended.calls.iter().filter(|call| !call.is_in_text);
+            shown.insert(id.clone(), native.map(|call| call.shown_id.clone()).collect());
+        }
+        for call in calls {
+            let ids = call.call_id.as_ref().and_then(|id| shown.get_mut(id));
+            let id = ids.and_then(VecDeque::pop_front);
+            call.call_id = Some(id.unwrap_or_else(|| self.unused(call.call_id.as_deref())));
+        }
     }
 
     pub(super) fn has_text_calls(&self) -> bool {

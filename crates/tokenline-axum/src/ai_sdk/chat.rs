@@ -14,12 +14,15 @@ use futures_core::stream::TryStream;
 use http::{HeaderName, HeaderValue};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::value::to_raw_value;
 use tokenline::json::Raw;
 use tokenline::llm::request::Message;
 use tokenline::{ResponseStream, ToolCall};
 
-use super::{ChunkWriter, Step, UiChunk};
-use crate::sse::{Event, SseResponse};
+use super::convert::content_of;
+use super::writer::call_result;
+use super::{ChatStep, ChunkWriter, UiChunk};
+use crate::sse::{ServerSentEvent, SseResponse};
 
 /// The response to `useChat`: the chunks of one message as a stream, and as server-sent events.
 ///
@@ -66,6 +69,7 @@ use crate::sse::{Event, SseResponse};
 /// ```
 ///
 /// If the future fails, the open parts are closed and the page receives an `error`, by default without the reason.
+/// [`on_error`](Self::on_error) receives the reason.
 #[must_use = "it does nothing until it is read"]
 pub struct ChatStream {
     shared: Arc<Shared>,
@@ -80,8 +84,8 @@ const VERSION: (HeaderName, HeaderValue) =
 
 /// Writes a message for `useChat`, within the future of a [`ChatStream`].
 ///
-/// Each method writes and then waits until the client has taken what is written. A clone writes to the same message;
-/// what it writes after the future has ended is ignored.
+/// Each `async` method writes and then waits until the client has taken what is written. A clone writes to the same
+/// message; what it writes after the future has ended, or the client has left, is ignored.
 #[derive(Clone)]
 pub struct Chat {
     shared: Arc<Shared>,
@@ -93,11 +97,11 @@ struct Shared {
 }
 
 #[derive(Default)]
-pub(super) struct State {
-    pub(super) writer: ChunkWriter,
-    /// The stream waits for chunks.
+struct State {
+    writer: ChunkWriter,
+    /// The stream, if it waits for chunks.
     reader: Option<Waker>,
-    /// They wait until the chunks are taken.
+    /// The tasks that wait until the chunks are taken.
     writers: Vec<Waker>,
     /// The stream is polling its future, and looks for chunks afterwards.
     is_running: bool,
@@ -148,6 +152,29 @@ impl ChatStream {
     }
 }
 
+impl ChatStream {
+    /// Sets a closure that is called if the message fails: to log the error, and to choose the text for the page. It is
+    /// [`ChunkWriter::with_error_text`].
+    ///
+    /// ```
+    /// # use tokenline_axum::ai_sdk::ChatStream;
+    /// let stream = ChatStream::new(|_chat| async { Err("no such model".into()) }).on_error(|error| {
+    ///     eprintln!("{error}");
+    ///     "the model is overloaded; try again in a minute".to_owned()
+    /// });
+    /// # let _ = stream;
+    /// ```
+    pub fn on_error(
+        self,
+        message: impl Fn(&(dyn Error + 'static)) -> String + Send + Sync + 'static,
+    ) -> Self {
+        let mut state = self.shared.lock();
+        state.writer = std::mem::take(&mut state.writer).with_error_text(message);
+        drop(state);
+        self
+    }
+}
+
 impl Stream for ChatStream {
     type Item = UiChunk;
 
@@ -160,13 +187,16 @@ impl Stream for ChatStream {
             let Some(future) = run else { return Poll::Ready(None) };
             shared.lock().is_running = true;
             let polled = future.as_mut().poll(cx);
+            let waker = cx.waker().clone();
             let mut state = shared.lock();
             state.is_running = false;
             match polled {
                 Poll::Ready(outcome) => {
+                    drop(state);
                     if let Err(error) = outcome {
-                        state.writer.fail(&*error);
+                        shared.fail(&*error);
                     }
+                    let mut state = shared.lock();
                     state.writer.finish();
                     state.is_closed = true;
                     drop(state);
@@ -174,7 +204,9 @@ impl Stream for ChatStream {
                 }
                 Poll::Pending if state.writer.has_chunks() => {}
                 Poll::Pending => {
-                    state.reader = Some(cx.waker().clone());
+                    let earlier = state.reader.replace(waker);
+                    drop(state);
+                    drop(earlier);
                     return Poll::Pending;
                 }
             }
@@ -200,36 +232,49 @@ impl Drop for ChatStream {
 
 impl Chat {
     /// Writes a response as the next step of the message. The step is a reader of the response: read it to its end.
-    pub fn step<S: TryStream, T>(&self, response: ResponseStream<S, T>) -> Step<S, T> {
+    pub fn step<S: TryStream, T>(&self, response: ResponseStream<S, T>) -> ChatStep<S, T> {
         self.write(ChunkWriter::start_step);
-        Step::new(self.clone(), response)
+        ChatStep::new(self.clone(), response)
     }
 
     /// Writes the output of a tool, and returns it as a message for the model: a string as it is, anything else as
     /// JSON. If the output cannot be serialized, that is the tool's error.
+    ///
+    /// Numbers are written as serde_json writes them, a [`RawValue`](serde_json::value::RawValue) as it is. For a
+    /// [`Raw`], call [`tool_output_raw`](Self::tool_output_raw): serde would change its number literals.
     pub async fn tool_output(&self, call: &ToolCall, output: impl Serialize) -> Message {
-        let output = serde_json::to_string(&output)
+        let output = to_raw_value(&output)
             .map_err(|error| error.to_string())
-            .and_then(|json| Raw::new(&json).map_err(|error| error.to_string()));
-        let message = match output {
-            Ok(output) => {
-                let content = output.deserialize().unwrap_or_else(|_| output.as_str().to_owned());
-                self.write(|writer| {
-                    writer.tool_output(call, output);
-                    writer.result(call, content, false)
-                })
-            }
-            Err(error) => self.write_error(call, format!("the output is not JSON: {error}")),
-        };
+            .and_then(|json| Raw::new(json.get()).map_err(|error| error.to_string()));
+        match output {
+            Ok(output) => self.tool_output_raw(call, output).await,
+            Err(error) => self.tool_error(call, format!("the output is not JSON: {error}")).await,
+        }
+    }
+
+    /// Writes the output of a tool as it is, to the page and to the model, with all digits of its numbers.
+    ///
+    /// ```
+    /// # use tokenline::{ToolCall, json::Raw, llm::request::Message};
+    /// # use tokenline_axum::ai_sdk::Chat;
+    /// # async fn price(chat: &Chat, call: &ToolCall) -> Result<Message, Box<dyn std::error::Error>> {
+    /// let price = Raw::new(r#"{"price": 0.90}"#)?;
+    /// Ok(chat.tool_output_raw(call, price).await)
+    /// # }
+    /// ```
+    pub async fn tool_output_raw(&self, call: &ToolCall, output: Raw) -> Message {
+        let content = content_of(&output);
+        let is_in_text = self.write(|writer| writer.write_output(call, output));
         self.taken().await;
-        message
+        call_result(call, Ok(content), is_in_text)
     }
 
     /// Writes the error of a tool, and returns it as a message for the model. The page shows the same text.
     pub async fn tool_error(&self, call: &ToolCall, error: impl Into<String>) -> Message {
-        let message = self.write_error(call, error.into());
+        let error = error.into();
+        let is_in_text = self.write(|writer| writer.write_error(call, error.clone()));
         self.taken().await;
-        message
+        call_result(call, Err(error), is_in_text)
     }
 
     /// Writes any other chunk, such as a [`DataPart`](super::DataPart).
@@ -243,39 +288,39 @@ impl Chat {
     /// # }
     /// ```
     pub async fn send(&self, chunk: impl Into<UiChunk>) {
-        self.write(|writer| writer.send(chunk.into()));
+        let chunk = chunk.into();
+        self.write(|writer| writer.send(chunk));
         self.taken().await;
     }
 
-    fn write_error(&self, call: &ToolCall, error: String) -> Message {
-        self.write(|writer| {
-            writer.tool_error(call, error.clone());
-            writer.result(call, error, true)
-        })
-    }
-
-    /// Writes chunks without waiting.
+    /// Writes chunks without waiting. Nothing that the application passed may run in the closure.
     pub(super) fn write<R>(&self, write: impl FnOnce(&mut ChunkWriter) -> R) -> R {
         let mut state = self.shared.lock();
         let written = write(&mut state.writer);
-        if !state.is_running
-            && state.writer.has_chunks()
-            && let Some(reader) = state.reader.take()
-        {
+        let must_wake = !state.is_running && state.writer.has_chunks();
+        let reader = state.reader.take_if(|_| must_wake);
+        drop(state);
+        if let Some(reader) = reader {
             reader.wake();
         }
         written
     }
 
+    /// Notes that the message ends with an error.
+    pub(super) fn fail(&self, error: &(dyn Error + 'static)) {
+        self.shared.fail(error);
+    }
+
     /// Waits until the client has taken all chunks.
     pub(super) async fn taken(&self) {
         poll_fn(|cx| {
+            let waker = cx.waker().clone();
             let mut state = self.shared.lock();
             if state.is_closed || !state.writer.has_chunks() {
                 return Poll::Ready(());
             }
-            if !state.writers.iter().any(|writer| writer.will_wake(cx.waker())) {
-                state.writers.push(cx.waker().clone());
+            if !state.writers.iter().any(|writer| writer.will_wake(&waker)) {
+                state.writers.push(waker);
             }
             Poll::Pending
         })
@@ -283,29 +328,39 @@ impl Chat {
     }
 }
 
+/// Wakers are woken, and closures of the application called, while the state is not locked: they may use the [`Chat`].
 impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
-        // A panic of the error text's closure leaves a state that can still be read.
+        // A panic leaves a state that can still be read.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn take(&self) -> Option<UiChunk> {
         let mut state = self.lock();
         let chunk = state.writer.next_chunk();
-        if !state.writer.has_chunks() {
-            for writer in std::mem::take(&mut state.writers) {
-                writer.wake();
-            }
-        }
+        let has_chunks = state.writer.has_chunks();
+        let writers = if has_chunks { Vec::new() } else { std::mem::take(&mut state.writers) };
+        drop(state);
+        writers.into_iter().for_each(Waker::wake);
         chunk
     }
 
+    fn fail(&self, error: &(dyn Error + 'static)) {
+        let texts = self.lock().writer.error_texts();
+        if let Some(texts) = texts {
+            let text = texts.text(error);
+            self.lock().writer.fail_with(text);
+        }
+    }
+
+    /// The reader has left. A clone of the [`Chat`] may go on writing.
     fn close(&self) {
         let mut state = self.lock();
         state.is_closed = true;
-        for writer in std::mem::take(&mut state.writers) {
-            writer.wake();
-        }
+        state.writer.discard();
+        let wakers = (std::mem::take(&mut state.writers), state.reader.take());
+        drop(state);
+        wakers.0.into_iter().for_each(Waker::wake);
     }
 }
 
@@ -315,7 +370,7 @@ struct Events {
 }
 
 impl Stream for Events {
-    type Item = Result<Event, std::convert::Infallible>;
+    type Item = Result<ServerSentEvent, std::convert::Infallible>;
 
     fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let Some(chunks) = &mut self.chunks else { return Poll::Ready(None) };
@@ -327,7 +382,7 @@ impl Stream for Events {
                     "[DONE]".to_owned()
                 }
             };
-            Some(Ok(Event::new(data)))
+            Some(Ok(ServerSentEvent::new(data)))
         })
     }
 }
@@ -341,5 +396,32 @@ impl fmt::Debug for ChatStream {
 impl fmt::Debug for Chat {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Chat").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::DataPart;
+    use super::*;
+
+    /// A task of the handler may outlive the reader. What it writes must not pile up.
+    #[test]
+    fn what_is_written_after_the_reader_has_left_is_dropped() {
+        let mut kept = None;
+        let stream = ChatStream::new(|chat| {
+            kept = Some(chat);
+            std::future::pending()
+        });
+        let chat = kept.expect("it is set at once");
+        let cx = &mut Context::from_waker(Waker::noop());
+        let mut send = |n: u64| {
+            let sent = Box::pin(chat.send(DataPart::new("n", Raw::from(json!(n))))).as_mut().poll(cx);
+            (sent.is_ready(), chat.shared.lock().writer.has_chunks())
+        };
+        assert_eq!(send(1), (false, true));
+        drop(stream);
+        assert_eq!(send(2), (true, false));
     }
 }

@@ -9,7 +9,7 @@ use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message, Source, UserPart};
 use tokenline::{CompletedBy, ToolCall};
 
-use super::message::{Role, ToolPart, ToolState, UiMessage, UiPart, UseChatRequest};
+use super::message::{ToolPart, ToolState, UiMessage, UiPart, UiRole, UseChatRequest};
 use super::writer::{KEPT_MESSAGE, text_call_result};
 
 /// A message of the page that cannot be sent to a model. As a response, 400 with the reason.
@@ -28,7 +28,8 @@ pub struct InvalidMessage {
 pub enum InvalidMessageKind {
     /// It is a system message. Only the server may set the system prompt: whoever sends the request could override it.
     SystemMessage,
-    /// A file is neither an image nor a document, or its URL is neither `http(s):` nor `data:` in base64.
+    /// A file of the last message is neither an image nor a document, or its URL is neither `http(s):` nor `data:` in
+    /// base64.
     UnsupportedFile,
     /// Two tool calls have the same id.
     RepeatedCallId,
@@ -39,13 +40,17 @@ pub enum InvalidMessageKind {
 /// The result of a call that has none: the user stopped the response before the tool had run.
 const NO_RESULT: &str = "not run: the response was stopped";
 
+/// Takes the place of a file in an earlier message that cannot be sent. The page keeps posting that message, so an error
+/// would end the chat.
+const OMITTED_FILE: &str = "[a file of an unsupported type was omitted here]";
+
 impl UseChatRequest {
     /// The conversation as messages of a request.
     ///
     /// | part | becomes |
     /// |---|---|
     /// | user: text | text |
-    /// | user: file | an image or a document (`application/pdf`, `text/*`), from a `data:` or `http(s):` URL |
+    /// | user: file | an image or a document (`application/pdf`, `text/*`), from a `data:` or `http(s):` URL. Another file is an error in the last message, a short note in an earlier one |
     /// | assistant: text, reasoning | the same. Providers do not take reasoning back without their own data |
     /// | assistant: tool call | a tool call, and a message with its output: a string as it is, else JSON |
     /// | failed, rejected or denied call | the call, and its error |
@@ -67,21 +72,27 @@ impl UseChatRequest {
     pub fn to_messages(&self) -> Result<Vec<Message>, InvalidMessage> {
         let mut messages = Vec::new();
         for (index, message) in self.messages.iter().enumerate() {
-            message.add_to(&mut messages).map_err(|kind| InvalidMessage { index, kind })?;
+            let is_last = index + 1 == self.messages.len();
+            message.add_to(&mut messages, is_last).map_err(|kind| InvalidMessage { index, kind })?;
         }
         Ok(messages)
     }
 }
 
 impl UiMessage {
-    fn add_to(&self, messages: &mut Vec<Message>) -> Result<(), InvalidMessageKind> {
+    fn add_to(&self, messages: &mut Vec<Message>, is_last: bool) -> Result<(), InvalidMessageKind> {
         match self.role {
-            Role::System => Err(InvalidMessageKind::SystemMessage),
-            Role::User => {
+            UiRole::System => Err(InvalidMessageKind::SystemMessage),
+            UiRole::User => {
                 let parts = self.parts.iter().filter_map(|part| match part {
                     UiPart::Text(text) => Some(Ok(UserPart::Text(text.clone()))),
                     UiPart::File { url, media_type, filename } => {
-                        Some(file(url, media_type, filename.as_deref()))
+                        let file = file(url, media_type, filename.as_deref());
+                        Some(if is_last {
+                            file
+                        } else {
+                            Ok(file.unwrap_or_else(|_| UserPart::from(OMITTED_FILE)))
+                        })
                     }
                     _ => None,
                 });
@@ -91,7 +102,7 @@ impl UiMessage {
                 }
                 Ok(())
             }
-            Role::Assistant => {
+            UiRole::Assistant => {
                 let mut ids = HashSet::new();
                 let calls = self.parts.iter().filter_map(|part| match part {
                     UiPart::Tool(tool) => Some(&*tool.tool_call_id),
@@ -100,9 +111,10 @@ impl UiMessage {
                 if !calls.into_iter().all(|id| ids.insert(id)) {
                     return Err(InvalidMessageKind::RepeatedCallId);
                 }
+                let mut sent = HashSet::new();
                 self.parts
                     .split(|part| matches!(part, UiPart::StepStart))
-                    .try_for_each(|parts| add_step(parts, messages))
+                    .try_for_each(|parts| add_step(parts, messages, &mut sent))
             }
         }
     }
@@ -128,18 +140,17 @@ fn file(url: &str, media_type: &str, name: Option<&str>) -> Result<UserPart, Inv
     }
 }
 
-/// Adds a step of an assistant message, and the results of its calls.
-fn add_step(parts: &[UiPart], messages: &mut Vec<Message>) -> Result<(), InvalidMessageKind> {
+/// Adds a step of an assistant message, and the results of its calls. `sent` has the ids of the message's calls so far.
+fn add_step(
+    parts: &[UiPart],
+    messages: &mut Vec<Message>,
+    sent: &mut HashSet<String>,
+) -> Result<(), InvalidMessageKind> {
     let kept = parts.iter().find_map(|part| match part {
         UiPart::Data(part) if part.name == KEPT_MESSAGE => Some(&part.data),
         _ => None,
     });
-    let tools = parts.iter().filter_map(|part| match part {
-        UiPart::Tool(tool) if !tool.provider_executed && tool.state != ToolState::InputStreaming => {
-            Some(tool)
-        }
-        _ => None,
-    });
+    let tools = parts.iter().filter_map(complete_call);
     let (said, results) = match kept {
         Some(kept) => {
             let said: Vec<AssistantPart> = kept.deserialize().map_err(|_| InvalidMessageKind::KeptMessage)?;
@@ -151,6 +162,14 @@ fn add_step(parts: &[UiPart], messages: &mut Vec<Message>) -> Result<(), Invalid
             (said, tools.map(|tool| result(tool, &call(tool))).collect())
         }
     };
+    let ids = said.iter().filter_map(|part| match part {
+        AssistantPart::ToolCall { call, .. } => call.call_id.clone(),
+        _ => None,
+    });
+    // A kept message has ids of its own.
+    if !ids.into_iter().all(|id| sent.insert(id)) {
+        return Err(InvalidMessageKind::RepeatedCallId);
+    }
     if !said.is_empty() {
         messages.push(Message::Assistant(said));
         messages.extend::<Vec<_>>(results);
@@ -165,8 +184,15 @@ fn said(part: &UiPart) -> Option<AssistantPart> {
         UiPart::Reasoning(text) if !text.is_empty() => {
             Some(AssistantPart::Reasoning { text: text.clone(), opaque: None })
         }
+        part => complete_call(part).map(|tool| AssistantPart::tool_call(call(tool))),
+    }
+}
+
+/// A call whose arguments arrived, and whose result the next request has to bring.
+fn complete_call(part: &UiPart) -> Option<&ToolPart> {
+    match part {
         UiPart::Tool(tool) if !tool.provider_executed && tool.state != ToolState::InputStreaming => {
-            Some(AssistantPart::tool_call(call(tool)))
+            Some(tool)
         }
         _ => None,
     }
@@ -190,9 +216,14 @@ fn result(tool: &ToolPart, call: &ToolCall) -> Message {
     }
 }
 
+/// An output for the model: a string as it is, anything else as JSON.
+pub(super) fn content_of(output: &Raw) -> String {
+    output.deserialize().unwrap_or_else(|_| output.as_str().to_owned())
+}
+
 fn content(tool: &ToolPart) -> Result<String, String> {
     match &tool.state {
-        ToolState::Output(output) => Ok(output.deserialize().unwrap_or_else(|_| output.as_str().to_owned())),
+        ToolState::Output(output) => Ok(content_of(output)),
         ToolState::Error(error) => Err(error.clone()),
         ToolState::Denied(reason) => {
             Err(reason.clone().unwrap_or_else(|| "not run: the user denied it".to_owned()))

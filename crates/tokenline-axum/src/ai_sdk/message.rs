@@ -11,11 +11,15 @@ use serde_json::{Map, Value};
 use tokenline::json::Raw;
 
 use super::DataPart;
+use crate::headers::has_content_type;
 
 /// The body that `useChat` posts: the conversation, and what the page adds to it.
 ///
-/// As the argument of a handler it reads the body itself, up to axum's `DefaultBodyLimit` (2 MB), and answers 400 or
-/// 413 if it cannot. [`to_messages`](Self::to_messages) converts the conversation.
+/// As the argument of a handler it reads the body itself, up to axum's `DefaultBodyLimit` (2 MB);
+/// [`UseChatRejection`] says when it cannot. [`to_messages`](Self::to_messages) converts the conversation.
+///
+/// The `content-type` must be `application/json`. A browser sends that to another origin only if the server allows it
+/// with CORS, so no other page can start a paid response with the user's cookies.
 ///
 /// The members are those that `DefaultChatTransport` in the npm package `ai`, version 7.0.173, sends by default.
 ///
@@ -71,7 +75,7 @@ pub struct UiMessage {
     #[serde(default)]
     pub id: String,
     /// Who wrote it.
-    pub role: Role,
+    pub role: UiRole,
     /// Its metadata.
     #[serde(default)]
     pub metadata: Option<Raw>,
@@ -83,7 +87,7 @@ pub struct UiMessage {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 #[non_exhaustive]
-pub enum Role {
+pub enum UiRole {
     /// The page, on behalf of the application.
     System,
     /// The user.
@@ -115,7 +119,7 @@ pub enum UiPart {
     Data(DataPart),
     /// A step begins.
     StepStart,
-    /// A part of another type, such as a source.
+    /// A part of another type, such as a source, or data without `data`.
     Other(String),
 }
 
@@ -151,94 +155,90 @@ pub enum ToolState {
     Denied(Option<String>),
 }
 
-/// The members of a part of any type.
+/// A part of any type. Its type decides which members it must have.
 #[derive(Deserialize)]
-#[serde(rename_all = "camelCase", expecting = "a part of a message: an object with a type")]
+#[serde(expecting = "a part of a message: an object with a type")]
 struct Form {
     #[serde(rename = "type")]
     kind: String,
-    id: Option<String>,
-    text: Option<String>,
-    tool_name: Option<String>,
-    tool_call_id: Option<String>,
-    state: Option<String>,
-    #[serde(default)]
-    input: Option<Raw>,
-    #[serde(default)]
-    raw_input: Option<Raw>,
-    // An output may be null.
-    #[serde(default, deserialize_with = "some")]
-    output: Option<Raw>,
-    error_text: Option<String>,
-    provider_executed: Option<bool>,
-    approval: Option<Approval>,
-    url: Option<String>,
-    media_type: Option<String>,
-    filename: Option<String>,
-    #[serde(default, deserialize_with = "some")]
-    data: Option<Raw>,
-}
-
-#[derive(Deserialize)]
-struct Approval {
-    reason: Option<String>,
-}
-
-fn some<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Raw>, D::Error> {
-    <Raw as Deserialize>::deserialize(deserializer).map(Some)
+    #[serde(flatten)]
+    members: Map<String, Value>,
 }
 
 impl Form {
-    fn into_part(self) -> Result<UiPart, String> {
-        let missing = |member: &str| format!("a part `{}` has no `{member}`", self.kind);
-        if let Some(name) = self.kind.strip_prefix("data-") {
-            let data = self.data.ok_or_else(|| missing("data"))?;
-            let part = DataPart::new(name, data);
-            return Ok(UiPart::Data(DataPart { id: self.id, ..part }));
-        }
+    fn into_part(mut self) -> Result<UiPart, String> {
         match &*self.kind {
-            "text" => self.text.ok_or_else(|| missing("text")).map(UiPart::Text),
-            "reasoning" => self.text.ok_or_else(|| missing("text")).map(UiPart::Reasoning),
+            "text" => self.required("text").map(UiPart::Text),
+            "reasoning" => self.required("text").map(UiPart::Reasoning),
             "step-start" => Ok(UiPart::StepStart),
             "file" => Ok(UiPart::File {
-                url: self.url.ok_or_else(|| missing("url"))?,
-                media_type: self.media_type.ok_or_else(|| missing("mediaType"))?,
-                filename: self.filename,
+                url: self.required("url")?,
+                media_type: self.required("mediaType")?,
+                filename: self.string("filename")?,
             }),
             "dynamic-tool" => {
-                let name = self.tool_name.clone().ok_or_else(|| missing("toolName"))?;
+                let name = self.required("toolName")?;
                 self.into_tool(name).map(UiPart::Tool)
             }
-            kind => match kind.strip_prefix("tool-").map(str::to_owned) {
-                Some(name) => self.into_tool(name).map(UiPart::Tool),
-                None => Ok(UiPart::Other(self.kind)),
-            },
+            kind => {
+                if let Some(name) = kind.strip_prefix("tool-").map(str::to_owned) {
+                    return self.into_tool(name).map(UiPart::Tool);
+                }
+                let name = kind.strip_prefix("data-").map(str::to_owned);
+                Ok(match name.zip(self.members.remove("data")) {
+                    Some((name, data)) => {
+                        let id = self.members.get("id").and_then(Value::as_str).map(str::to_owned);
+                        UiPart::Data(DataPart { id, ..DataPart::new(name, data.into()) })
+                    }
+                    None => UiPart::Other(self.kind),
+                })
+            }
         }
     }
 
-    fn into_tool(self, tool_name: String) -> Result<ToolPart, String> {
-        let missing = |member: &str| format!("a part `{}` has no `{member}`", self.kind);
+    fn into_tool(mut self, tool_name: String) -> Result<ToolPart, String> {
         if tool_name.is_empty() {
-            return Err(missing("toolName"));
+            return Err(self.missing("toolName"));
         }
-        let state = match self.state.as_deref().ok_or_else(|| missing("state"))? {
+        let state = match &*self.required("state")? {
             "input-streaming" => ToolState::InputStreaming,
             "input-available" | "approval-requested" | "approval-responded" => ToolState::InputAvailable,
-            "output-available" => ToolState::Output(self.output.ok_or_else(|| missing("output"))?),
-            "output-error" => ToolState::Error(self.error_text.ok_or_else(|| missing("errorText"))?),
-            "output-denied" => ToolState::Denied(self.approval.and_then(|approval| approval.reason)),
+            // An output may be null.
+            "output-available" => match self.members.remove("output") {
+                Some(output) => ToolState::Output(output.into()),
+                None => return Err(self.missing("output")),
+            },
+            "output-error" => ToolState::Error(self.required("errorText")?),
+            "output-denied" => {
+                let approval = self.members.get("approval").unwrap_or(&Value::Null);
+                ToolState::Denied(approval["reason"].as_str().map(str::to_owned))
+            }
             _ => return Err(format!("a part `{}` has an unknown `state`", self.kind)),
         };
-        Ok(ToolPart {
-            tool_call_id: self
-                .tool_call_id
-                .filter(|id| !id.is_empty())
-                .ok_or_else(|| missing("toolCallId"))?,
-            input: self.input.or(self.raw_input),
-            provider_executed: self.provider_executed == Some(true),
-            state,
-            tool_name,
-        })
+        let tool_call_id = self.required("toolCallId")?;
+        if tool_call_id.is_empty() {
+            return Err(self.missing("toolCallId"));
+        }
+        let mut input = |member| self.members.remove(member).filter(|input| !input.is_null());
+        let input = input("input").or_else(|| input("rawInput")).map(Raw::from);
+        let provider_executed = self.members.get("providerExecuted") == Some(&Value::Bool(true));
+        Ok(ToolPart { tool_name, tool_call_id, input, state, provider_executed })
+    }
+
+    fn string(&mut self, member: &str) -> Result<Option<String>, String> {
+        match self.members.remove(member) {
+            None | Some(Value::Null) => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(_) => Err(format!("a part `{}` has a `{member}` that is not a string", self.kind)),
+        }
+    }
+
+    fn required(&mut self, member: &str) -> Result<String, String> {
+        self.string(member)?.ok_or_else(|| self.missing(member))
+    }
+
+    fn missing(&self, member: &str) -> String {
+        format!("a part `{}` has no `{member}`", self.kind)
     }
 }
 
@@ -249,49 +249,57 @@ impl<'de> Deserialize<'de> for UiPart {
 }
 
 impl<S: Send + Sync> FromRequest<S> for UseChatRequest {
-    type Rejection = InvalidBody;
+    type Rejection = UseChatRejection;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, InvalidBody> {
+    async fn from_request(request: Request, state: &S) -> Result<Self, UseChatRejection> {
+        if !has_content_type(request.headers(), &["application/json"]) {
+            return Err(UseChatRejection { kind: Kind::ContentType });
+        }
         let body = Bytes::from_request(request, state).await;
-        let body = body.map_err(|rejection| InvalidBody { kind: Kind::Unread(rejection.into_response()) })?;
-        serde_json::from_slice(&body).map_err(|error| InvalidBody { kind: Kind::Json(error) })
+        let body =
+            body.map_err(|rejection| UseChatRejection { kind: Kind::Unread(rejection.into_response()) })?;
+        serde_json::from_slice(&body).map_err(|error| UseChatRejection { kind: Kind::Json(error) })
     }
 }
 
-/// A request whose body is not what `useChat` posts. As a response, 400 with the reason; 413 if it is too long.
+/// A request whose body is not what `useChat` posts. As a response, 400 with the reason; 415 if its `content-type` is not
+/// `application/json`, 413 if it is too long.
 #[derive(Debug)]
-pub struct InvalidBody {
+pub struct UseChatRejection {
     kind: Kind,
 }
 
 #[derive(Debug)]
 enum Kind {
+    ContentType,
     Unread(Response),
     Json(serde_json::Error),
 }
 
-impl fmt::Display for InvalidBody {
+impl fmt::Display for UseChatRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.kind {
+            Kind::ContentType => f.write_str("the body must be JSON: send `content-type: application/json`"),
             Kind::Unread(response) => write!(f, "the body cannot be read: {}", response.status()),
             Kind::Json(error) => write!(f, "the body is not a request of useChat: {error}"),
         }
     }
 }
 
-impl std::error::Error for InvalidBody {
+impl std::error::Error for UseChatRejection {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match &self.kind {
-            Kind::Unread(_) => None,
+            Kind::ContentType | Kind::Unread(_) => None,
             Kind::Json(error) => Some(error),
         }
     }
 }
 
-impl IntoResponse for InvalidBody {
+impl IntoResponse for UseChatRejection {
     fn into_response(self) -> Response {
         let text = self.to_string();
         match self.kind {
+            Kind::ContentType => (StatusCode::UNSUPPORTED_MEDIA_TYPE, text).into_response(),
             Kind::Unread(response) => response,
             Kind::Json(_) => (StatusCode::BAD_REQUEST, text).into_response(),
         }

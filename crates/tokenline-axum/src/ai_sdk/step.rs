@@ -16,7 +16,7 @@ use tokenline::{Code, ResponseEvent, ResponseParser, ResponseStream, ToolCall};
 use super::{Chat, writer};
 
 /// A response that is written as a step of a message while it is read. [`Chat::step`] makes it.
-pub struct Step<S: TryStream, T = Raw> {
+pub struct ChatStep<S: TryStream, T = Raw> {
     chat: Chat,
     response: Pin<Box<ResponseStream<S, T>>>,
     /// What the model must be told of rejected calls.
@@ -26,7 +26,7 @@ pub struct Step<S: TryStream, T = Raw> {
     is_ended: bool,
 }
 
-impl<S: TryStream, T> Step<S, T> {
+impl<S: TryStream, T> ChatStep<S, T> {
     pub(super) fn new(chat: Chat, response: ResponseStream<S, T>) -> Self {
         let response = Box::pin(response);
         Self { chat, response, rejected: Vec::new(), failure: None, has_calls: false, is_ended: false }
@@ -59,7 +59,7 @@ impl<S: TryStream, T> Step<S, T> {
     }
 }
 
-impl<S, T> Step<S, T>
+impl<S, T> ChatStep<S, T>
 where
     S: TryStream<Ok: AsRef<[u8]>>,
     T: DeserializeOwned + Serialize + 'static,
@@ -103,6 +103,11 @@ where
                 self.rejected.extend(self.chat.write(|writer| writer.reject_call(&call)));
                 self.has_calls |= !self.rejected.is_empty();
             }
+            // Serialized here: the application's code must not run while the chat is locked.
+            ResponseEvent::Record { choice: 0, record, .. } => match writer::to_raw(&record.value) {
+                Ok(data) => self.chat.write(|writer| writer.record(data)),
+                Err(error) => self.chat.fail(&error),
+            },
             event => match writer::failure(&event).cloned().map(Box::new) {
                 // The caller decides whether the message fails.
                 Some(diagnostic) if diagnostic.code == Code::ProviderError => {
@@ -129,8 +134,8 @@ where
     }
 }
 
-impl<S: TryStream, T> fmt::Debug for Step<S, T> {
+impl<S: TryStream, T> fmt::Debug for ChatStep<S, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Step").field("response", &self.response).finish_non_exhaustive()
+        f.debug_struct("ChatStep").field("response", &self.response).finish_non_exhaustive()
     }
 }

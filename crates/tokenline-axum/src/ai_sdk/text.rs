@@ -9,14 +9,15 @@ use axum_core::BoxError;
 use axum_core::body::Body;
 use axum_core::response::{IntoResponse, Response};
 use bytes::Bytes;
-use futures_core::Stream;
+use futures_core::{Stream, TryStream};
 use http::header::{CACHE_CONTROL, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS};
 use pin_project_lite::pin_project;
 use serde::Serialize;
-use tokenline::{Code, Record, Reporting};
+use tokenline::{Record, Reporting};
 
-use super::writer::to_raw;
+use crate::data_loss::DataLoss;
 use crate::headers::{NO_STORE, UNBUFFERED};
+use crate::json_line::json_line;
 use crate::stream_body::StreamBody;
 
 /// A text stream as a response: `text/plain; charset=utf-8`, piece by piece.
@@ -26,7 +27,8 @@ use crate::stream_body::StreamBody;
 /// `TextStreamChatTransport`) as text. To show validated records only, use [`JsonArray`].
 ///
 /// An error of the stream breaks the body off instead of ending it, so that the page does not take a part for the
-/// whole. The next piece is made when the client has read the one before. If the client leaves, the stream is dropped.
+/// whole; [`on_error`](Self::on_error) receives it. The text of a response ends
+/// with an error unless it is complete, as [`DataLoss`] says. The next piece is made when the client has read the one before. If the client leaves, the stream is dropped.
 ///
 /// ```no_run
 /// # use tokenline::{ChatRequest, LlmClient};
@@ -38,16 +40,23 @@ use crate::stream_body::StreamBody;
 /// Ok(TextResponse::new(response.text()))
 /// # }
 /// ```
-#[derive(Debug)]
 #[must_use = "it does nothing until it is read"]
 pub struct TextResponse<S> {
     pieces: S,
+    on_error: Option<OnError>,
 }
+
+type OnError = Box<dyn FnOnce(&(dyn Error + Send + Sync + 'static)) + Send>;
 
 impl<S> TextResponse<S> {
     /// A response with these pieces of text.
     pub fn new(pieces: S) -> Self {
-        Self { pieces }
+        Self { pieces, on_error: None }
+    }
+
+    /// Sets a closure that is called with the error that breaks the response off, to log it.
+    pub fn on_error(self, log: impl FnOnce(&(dyn Error + Send + Sync + 'static)) + Send + 'static) -> Self {
+        Self { on_error: Some(Box::new(log)), ..self }
     }
 }
 
@@ -64,7 +73,41 @@ where
             (CACHE_CONTROL, NO_STORE),
             UNBUFFERED,
         ];
-        (headers, Body::from_stream(StreamBody::new(self.pieces, None))).into_response()
+        let pieces = LoggedPieces { pieces: self.pieces, on_error: self.on_error };
+        (headers, Body::from_stream(StreamBody::new(pieces, None))).into_response()
+    }
+}
+
+impl<S: fmt::Debug> fmt::Debug for TextResponse<S> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TextResponse").field("pieces", &self.pieces).finish_non_exhaustive()
+    }
+}
+
+pin_project! {
+    /// Pieces whose error is logged.
+    struct LoggedPieces<S> {
+        #[pin]
+        pieces: S,
+        on_error: Option<OnError>,
+    }
+}
+
+impl<S: TryStream<Error: Into<BoxError>>> Stream for LoggedPieces<S> {
+    type Item = Result<S::Ok, BoxError>;
+
+    fn poll_next(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        let this = self.project();
+        let piece = ready!(this.pieces.try_poll_next(cx));
+        Poll::Ready(piece.map(|piece| {
+            piece.map_err(|error| {
+                let error = error.into();
+                if let Some(log) = this.on_error.take() {
+                    log(&*error);
+                }
+                error
+            })
+        }))
     }
 }
 
@@ -74,8 +117,9 @@ pin_project! {
     /// The stream yields pieces of the array's text, each with one whole element, so the page never shows a part of a
     /// record, and none that was rejected. [`into_response`](IntoResponse::into_response) sends it as [`TextResponse`].
     ///
-    /// The array ends only if the list did. If the source or the provider fails, or the report says that something was
-    /// cut off, such as by the token limit, the stream ends with an error, and the body breaks off inside the array.
+    /// The array ends only if the list did. If the source fails, or the report says that something is missing (see
+    /// [`DataLoss`]), such as what comes after the token limit, the stream ends with an error, and the body breaks off
+    /// inside the array. [`on_error`](Self::on_error) receives the reason.
     ///
     /// ```
     /// use futures_util::TryStreamExt;
@@ -108,8 +152,8 @@ pin_project! {
 pub enum JsonArrayError<E> {
     /// The stream of records failed.
     Records(E),
-    /// The list was cut off, for example by the token limit.
-    Truncated,
+    /// Records may be missing: the list was cut off, or a part of the response cannot be read.
+    DataLoss(DataLoss),
     /// A record cannot be written as JSON.
     Serialize(serde_json::Error),
 }
@@ -118,6 +162,23 @@ impl<S> JsonArray<S> {
     /// An array of these records.
     pub fn new(records: S) -> Self {
         Self { records: Some(records), has_begun: false, elements: 0 }
+    }
+
+    /// The response, with a closure that is called with the error that breaks it off, to log it.
+    ///
+    /// ```
+    /// # use tokenline::{JsonlStreamParser, json::Raw};
+    /// # use tokenline_axum::ai_sdk::JsonArray;
+    /// # let body = futures_util::stream::iter(["{}\n"].map(Ok::<_, std::io::Error>));
+    /// # let records = JsonlStreamParser::<_, Raw>::new(body).records();
+    /// let response = JsonArray::new(records).on_error(|error| eprintln!("{error}"));
+    /// # let _ = response;
+    /// ```
+    pub fn on_error(
+        self,
+        log: impl FnOnce(&(dyn Error + Send + Sync + 'static)) + Send + 'static,
+    ) -> TextResponse<Self> {
+        TextResponse::new(self).on_error(log)
     }
 }
 
@@ -136,19 +197,19 @@ where
         }
         let polled = ready!(records.as_mut().poll_next(cx));
         let piece = match polled {
-            Some(Ok(record)) => match to_raw(&record.value) {
+            Some(Ok(record)) => match json_line(&record.value) {
                 Ok(json) => {
                     *this.elements += 1;
                     let comma = if *this.elements > 1 { "," } else { "" };
-                    return Poll::Ready(Some(Ok(format!("{comma}{}", json.to_single_line()))));
+                    return Poll::Ready(Some(Ok(format!("{comma}{json}"))));
                 }
                 Err(error) => Err(JsonArrayError::Serialize(error)),
             },
             Some(Err(error)) => Err(JsonArrayError::Records(error)),
-            None if records.report().by_code().contains_key(&Code::Truncated) => {
-                Err(JsonArrayError::Truncated)
-            }
-            None => Ok("]".to_owned()),
+            None => match DataLoss::in_report(records.report()) {
+                Some(loss) => Err(JsonArrayError::DataLoss(loss)),
+                None => Ok("]".to_owned()),
+            },
         };
         this.records.set(None);
         Poll::Ready(Some(piece))
@@ -166,11 +227,11 @@ where
     }
 }
 
-impl<E> fmt::Display for JsonArrayError<E> {
+impl<E: fmt::Display> fmt::Display for JsonArrayError<E> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Records(_) => f.write_str("the records failed"),
-            Self::Truncated => f.write_str("the list of records was cut off"),
+            Self::Records(error) => error.fmt(f),
+            Self::DataLoss(loss) => loss.fmt(f),
             Self::Serialize(_) => f.write_str("a record cannot be written as JSON"),
         }
     }
@@ -179,8 +240,8 @@ impl<E> fmt::Display for JsonArrayError<E> {
 impl<E: Error + 'static> Error for JsonArrayError<E> {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         match self {
-            Self::Records(error) => Some(error),
-            Self::Truncated => None,
+            Self::Records(error) => error.source(),
+            Self::DataLoss(loss) => loss.source(),
             Self::Serialize(error) => Some(error),
         }
     }

@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use tokenline::SchemaValidator;
 use tokenline::schema::SchemaError;
 
-/// As many as the program has types of lines.
+/// One for each type of lines that the program reads, so it does not grow with the requests.
 static VALIDATORS: LazyLock<RwLock<HashMap<TypeId, SchemaValidator>>> = LazyLock::new(RwLock::default);
 
 /// The validator for the schema of a type, compiled when it is first asked for.

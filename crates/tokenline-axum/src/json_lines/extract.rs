@@ -7,7 +7,7 @@ use axum_core::RequestExt as _;
 use axum_core::extract::{FromRequest, Request};
 use axum_core::response::{IntoResponse, Response};
 use futures_core::Stream as _;
-use http::header::{CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{CONTENT_ENCODING, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderName, StatusCode};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
@@ -16,9 +16,10 @@ use tokenline::{JsonlStreamParser, Options};
 
 use super::JsonLines;
 use super::cache::validator_for;
+use crate::headers::has_content_type;
 use crate::rejection;
 
-/// The types in use. None is registered with IANA.
+/// The media types of JSON Lines in use. None is registered with IANA.
 const CONTENT_TYPES: [&str; 6] = [
     "application/x-ndjson",
     "application/ndjson",
@@ -51,9 +52,7 @@ where
 }
 
 fn check_headers(headers: &HeaderMap) -> Result<(), JsonLinesRejection> {
-    let content_type = text(headers, &CONTENT_TYPE).unwrap_or_default();
-    let essence = content_type.split(';').next().unwrap_or_default().trim();
-    if !CONTENT_TYPES.iter().any(|accepted| accepted.eq_ignore_ascii_case(essence)) {
+    if !has_content_type(headers, &CONTENT_TYPES) {
         return Err(JsonLinesRejection::UnsupportedContentType);
     }
     let is_encoded = |encoding: &str| !encoding.trim().eq_ignore_ascii_case("identity");
@@ -78,7 +77,8 @@ pub enum JsonLinesRejection {
     UnsupportedContentEncoding,
     /// The `content-length` exceeds the [limit](JsonLines#limits). Status 413.
     BodyTooLarge,
-    /// The schema of the type is invalid, which takes a `JsonSchema` written by hand. Status 500, without the reason.
+    /// The schema of the type is invalid, as only a `JsonSchema` written by hand can be. Status 500, without the
+    /// reason.
     InvalidSchema(SchemaError),
 }
 

@@ -1,6 +1,5 @@
 //! Records as the chunks of a body.
 
-use std::any::Any;
 use std::error::Error;
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -9,11 +8,15 @@ use axum_core::BoxError;
 use bytes::Bytes;
 use futures_core::{Stream, TryStream};
 use pin_project_lite::pin_project;
-use serde::Serialize;
-use tokenline::json::Raw;
+use tokenline::Report;
 
 use super::{Entry, IntoEntry, RecordsFormat};
-use crate::sse::{Event, FieldValue};
+use crate::data_loss::DataLoss;
+use crate::json_line::json_line;
+use crate::sse::{FieldValue, ServerSentEvent};
+
+/// The report of a stream, if it has one.
+pub(super) type ReportOf<S> = Option<fn(&S) -> &Report>;
 
 /// The message of a failure, for the client.
 pub(super) type OnError = Box<dyn FnOnce(&(dyn Error + Send + Sync + 'static)) -> String + Send>;
@@ -35,6 +38,7 @@ pin_project! {
         // Dropped with its last item.
         #[pin]
         source: Option<S>,
+        report: ReportOf<S>,
         format: RecordsFormat,
         on_error: Option<OnError>,
         has_begun: bool,
@@ -42,12 +46,21 @@ pin_project! {
         id: u64,
         records: u64,
         rejected: u64,
+        // By the rejects so far.
+        loss: Option<DataLoss>,
     }
 }
 
 impl<S> Encoder<S> {
-    pub(super) fn new(format: RecordsFormat, source: S, on_error: Option<OnError>) -> Self {
-        Self { source: Some(source), format, on_error, has_begun: false, id: 0, records: 0, rejected: 0 }
+    pub(super) fn new(
+        format: RecordsFormat,
+        source: S,
+        report: ReportOf<S>,
+        on_error: Option<OnError>,
+    ) -> Self {
+        let source = Some(source);
+        let (has_begun, id, records, rejected, loss) = (false, 0, 0, 0, None);
+        Self { source, report, format, on_error, has_begun, id, records, rejected, loss }
     }
 }
 
@@ -66,7 +79,7 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
         }
         let mut event = |name: FieldValue, data: String| {
             *this.id += 1;
-            Bytes::from(Event::new(data).with_id(*this.id).with_name(name))
+            Bytes::from(ServerSentEvent::new(data).with_id(*this.id).with_name(name))
         };
         let mut skipped = 0;
         let failure: BoxError = loop {
@@ -75,7 +88,7 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
                 Poll::Ready(item) => item,
             };
             match item.map(|item| item.map(IntoEntry::into_entry)) {
-                Some(Ok(Entry::Record(value))) => match line(&value) {
+                Some(Ok(Entry::Record(value))) => match json_line(&value) {
                     Ok(mut line) => {
                         *this.records += 1;
                         if is_sse {
@@ -88,15 +101,24 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
                 },
                 Some(Ok(Entry::Rejected(diagnostic))) => {
                     *this.rejected += 1;
+                    *this.loss = DataLoss::worse(this.loss.take(), DataLoss::of(&diagnostic));
                     if is_sse {
                         let data = serde_json::to_string(&diagnostic).expect("its keys are strings");
                         return Poll::Ready(Some(Ok(event(REJECTED, data))));
                     }
                 }
                 Some(Ok(Entry::Nothing)) => {}
-                Some(Ok(Entry::Failed(diagnostic))) => break diagnostic,
+                Some(Ok(Entry::Failed(diagnostic))) => break DataLoss::Failed(Some(diagnostic)).into(),
                 Some(Err(error)) => break error.into(),
                 None => {
+                    let report = this.report.map(|report| report(&source));
+                    let loss = DataLoss::worse(report.and_then(DataLoss::in_report), this.loss.take());
+                    let is_truncated = match loss {
+                        // The last event can say so; a line cannot.
+                        Some(DataLoss::Truncated(_)) if is_sse => true,
+                        Some(loss) => break loss.into(),
+                        None => false,
+                    };
                     this.source.set(None);
                     if !is_sse {
                         return Poll::Ready(None);
@@ -104,6 +126,9 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
                     let mut counts = serde_json::json!({"records": *this.records});
                     if S::Ok::HAS_REJECTS {
                         counts["rejected"] = (*this.rejected).into();
+                    }
+                    if is_truncated {
+                        counts["truncated"] = true.into();
                     }
                     return Poll::Ready(Some(Ok(event(DONE, counts.to_string()))));
                 }
@@ -122,19 +147,5 @@ impl<S: TryStream<Ok: IntoEntry, Error: Into<BoxError>>> Stream for Encoder<S> {
             return Poll::Ready(Some(Ok(event(ERROR, data.to_string()))));
         }
         Poll::Ready(Some(Err(failure)))
-    }
-}
-
-/// A value as JSON on one line.
-fn line<T: Serialize + 'static>(value: &T) -> Result<String, serde_json::Error> {
-    if let Some(raw) = (value as &dyn Any).downcast_ref::<Raw>() {
-        // Serializing it would write 0.90 as 0.9, and fail for 1e400.
-        return Ok(raw.to_single_line().into_owned());
-    }
-    let json = serde_json::to_string(value)?;
-    // JSON has line breaks between tokens only. `serde_json::value::RawValue` keeps those it was read with.
-    match memchr::memchr2(b'\n', b'\r', json.as_bytes()) {
-        None => Ok(json),
-        Some(_) => Ok(json.replace(['\n', '\r'], " ")),
     }
 }

@@ -18,16 +18,17 @@ use tokenline::{Code, Diagnostic, Event, Record, ResponseEvent};
 ///
 /// let numbers = stream::iter([1, 2, 3].map(Ok::<u32, std::io::Error>));
 /// let odd = numbers.map_ok(|n| if n % 2 == 1 { Entry::Record(n) } else { Entry::Nothing });
-/// let response = RecordsResponse::new(RecordsFormat::Ndjson, odd);
+/// let response = RecordsResponse::from_entries(RecordsFormat::Ndjson, odd);
 /// # let _ = response;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Entry<T> {
     /// A record.
     Record(T),
-    /// The diagnostic of a reject: an event of its own among server-sent events, nothing in NDJSON.
+    /// The diagnostic of a reject: an event of its own among server-sent events, nothing in NDJSON. It may mean that the
+    /// response is incomplete: see [`DataLoss`](crate::DataLoss).
     Rejected(Diagnostic),
-    /// The source failed, and the response ends: [see there](crate::RecordsResponse#failures).
+    /// The source failed, and the response ends: see [`RecordsResponse`](crate::RecordsResponse#failures).
     Failed(Box<Diagnostic>),
     /// Nothing.
     Nothing,
@@ -80,7 +81,7 @@ impl<T: Serialize + 'static> IntoEntry for Event<T> {
 }
 
 /// Records, and rejects of any kind; not tool calls, text, reasoning, refusals and usage. A failure of the provider, or
-/// a response without its end, is a failure.
+/// a response without its end, ends the response.
 impl<T: Serialize + 'static> IntoEntry for ResponseEvent<T> {
     type Value = T;
 

@@ -11,23 +11,23 @@ use serde::Serialize;
 /// A server-sent event.
 ///
 /// ```
-/// use tokenline_axum::sse::{Event, FieldValue};
+/// use tokenline_axum::sse::{ServerSentEvent, FieldValue};
 ///
 /// const RECORD: FieldValue = FieldValue::from_static("record");
 ///
-/// let event = Event::json(&[1, 2])?.with_id(7).with_name(RECORD);
+/// let event = ServerSentEvent::json(&[1, 2])?.with_id(7).with_name(RECORD);
 /// assert_eq!(event.to_string(), "id: 7\nevent: record\ndata: [1,2]\n\n");
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct ServerSentEvent {
     id: Option<FieldValue>,
     name: Option<FieldValue>,
     retry: Option<Duration>,
     data: String,
 }
 
-impl Event {
+impl ServerSentEvent {
     /// An event with this data.
     ///
     /// Each line of the data becomes a `data:` line. The format knows one line ending: the reader receives CR and CRLF
@@ -45,7 +45,7 @@ impl Event {
         serde_json::to_string(value).map(Self::new)
     }
 
-    /// Sets the id. A browser sends the last one it received as `Last-Event-ID` when it reconnects.
+    /// Sets the id. A browser sends the last one it received as `Last-ServerSentEvent-ID` when it reconnects.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<FieldValue>) -> Self {
         self.id = Some(id.into());
@@ -96,7 +96,7 @@ impl Event {
 }
 
 /// The encoded event, with the empty line that ends it.
-impl fmt::Display for Event {
+impl fmt::Display for ServerSentEvent {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut bytes = Vec::new();
         self.append_to(&mut bytes);
@@ -105,8 +105,8 @@ impl fmt::Display for Event {
 }
 
 /// The encoded event.
-impl From<Event> for Bytes {
-    fn from(event: Event) -> Self {
+impl From<ServerSentEvent> for Bytes {
+    fn from(event: ServerSentEvent) -> Self {
         let mut bytes = Vec::new();
         event.append_to(&mut bytes);
         bytes.into()
@@ -203,14 +203,17 @@ mod tests {
             ("a\u{2028}b\u{85}c", "data: a\u{2028}b\u{85}c\n\n"),
             ("a\nevent: forged", "data: a\ndata: event: forged\n\n"),
         ] {
-            assert_eq!(Event::new(data).to_string(), encoded, "{data:?}");
+            assert_eq!(ServerSentEvent::new(data).to_string(), encoded, "{data:?}");
         }
     }
 
     #[test]
     fn fields_come_in_the_same_order() {
         let name = FieldValue::from_static("record");
-        let event = Event::new("x").with_retry(Duration::from_millis(1500)).with_name(name).with_id(u64::MAX);
+        let event = ServerSentEvent::new("x")
+            .with_retry(Duration::from_millis(1500))
+            .with_name(name)
+            .with_id(u64::MAX);
         let encoded = "id: 18446744073709551615\nevent: record\nretry: 1500\ndata: x\n\n";
         assert_eq!(event.to_string(), encoded);
         assert_eq!(Bytes::from(event), encoded);
@@ -232,8 +235,8 @@ mod tests {
     fn the_decoder_reads_back_what_was_written() {
         let name = FieldValue::from_static("record");
         let mut bytes = Vec::new();
-        Event::new("{\"a\":\n1}\n").with_name(name).with_id(7).append_to(&mut bytes);
-        Event::new("").append_to(&mut bytes);
+        ServerSentEvent::new("{\"a\":\n1}\n").with_name(name).with_id(7).append_to(&mut bytes);
+        ServerSentEvent::new("").append_to(&mut bytes);
         for cut in 0..=bytes.len() {
             let mut decoder = SseDecoder::new(Limits::default());
             let mut events = Vec::new();

@@ -17,7 +17,7 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// A response that streams server-sent events.
 ///
-/// The stream yields [`Event`](super::Event)s, or bytes that are events already.
+/// The stream yields [`ServerSentEvent`](super::ServerSentEvent)s, or bytes that are events already.
 ///
 /// - **Backpressure.** The stream is polled when the connection can take more, and nothing is buffered in between. A
 ///   reader that does not read stops the stream.
@@ -31,7 +31,7 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 ///   `x-accel-buffering: no`, which nginx needs to pass events on as they arrive.
 ///
 /// A browser's `EventSource` reconnects when the response ends. Either the page closes it after the last event, or
-/// the server answers a request that has `Last-Event-ID` with 204, which tells the browser to stop, as
+/// the server answers a request that has `Last-ServerSentEvent-ID` with 204, which tells the browser to stop, as
 /// [`RecordsFormat`](crate::RecordsFormat) does.
 ///
 /// Needs tokio's timers, unless [keep-alive](Self::with_keep_alive) is off.

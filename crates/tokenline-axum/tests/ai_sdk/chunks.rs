@@ -296,12 +296,5 @@ fn every_stream_of_chunks_is_well_formed() {
 }
 
 fn unjoined(chunks: &[UiChunk]) -> Vec<Value> {
-    let values = chunks.iter().map(|chunk| {
-        let value: Value = serde_json::from_str(&chunk.to_json()).expect("JSON");
-        // What is written can be read.
-        let read: UiChunk = serde_json::from_value(value.clone()).expect("a chunk");
-        assert_eq!(serde_json::to_value(&read).expect("JSON"), value);
-        value
-    });
-    values.collect()
+    chunks.iter().map(|chunk| serde_json::from_str(&chunk.to_json()).expect("JSON")).collect()
 }

@@ -80,13 +80,15 @@ fn delta(text: &str) -> String {
 
 const STOP: &str = "data: {\"choices\":[{\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
 
-/// Posts a message.
+/// Posts a message as JSON.
 async fn send(address: SocketAddr, path: &str, body: &str) -> TcpStream {
+    send_as("content-type: application/json; charset=utf-8\r\n", address, path, body).await
+}
+
+async fn send_as(header: &str, address: SocketAddr, path: &str, body: &str) -> TcpStream {
     let mut socket = TcpStream::connect(address).await.expect("a server");
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
+    let head = format!("POST {path} HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n{header}");
+    let request = format!("{head}content-length: {}\r\n\r\n{body}", body.len());
     socket.write_all(request.as_bytes()).await.expect("a reader");
     socket
 }
@@ -270,5 +272,21 @@ async fn bodies_that_use_chat_does_not_post_are_refused() {
             response.starts_with(&format!("HTTP/1.1 {status} ")) && response.contains(says),
             "{response}"
         );
+    }
+}
+
+/// A page of another origin can post forms and texts without asking.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_must_be_posted_as_json() {
+    let (_model, address) = serve().await;
+    for header in [
+        "",
+        "content-type: text/plain\r\n",
+        "content-type: text/plain;application/json\r\n",
+        "content-type: application/x-www-form-urlencoded\r\n",
+    ] {
+        let response = to_end(send_as(header, address, "/chat", &question()).await).await;
+        assert!(response.starts_with("HTTP/1.1 415 "), "{header}: {response}");
+        assert!(response.contains("send `content-type: application/json`"), "{response}");
     }
 }

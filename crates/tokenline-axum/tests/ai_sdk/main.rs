@@ -7,6 +7,7 @@ mod event_stream;
 mod grammar;
 mod http;
 mod messages;
+mod reentrant;
 mod steps;
 
 use std::path::{Path, PathBuf};

@@ -162,7 +162,7 @@ fn hostile_conversations_are_errors() {
         r#"{"type":"tool-x","toolCallId":"a","state":"output-available"}"#,
         r#"{"type":"dynamic-tool","toolCallId":"a","state":"input-available"}"#,
         r#"{"type":"file","url":"https://e.com"}"#,
-        r#"{"type":"data-x"}"#,
+        r#"{"type":"file","url":"https://e.com","mediaType":"image/png","filename":7}"#,
         r#"{"type":"data-x","data":1e999}"#,
         r#""text""#,
         "null",
@@ -177,6 +177,55 @@ fn hostile_conversations_are_errors() {
     // Nothing to send.
     assert_eq!(assistant(&json!([])), Ok(vec![]));
     assert_eq!(posted(&json!([{"id": "1", "role": "user", "parts": []}])).to_messages(), Ok(vec![]));
+}
+
+/// The AI SDK adds types of parts, whose members are not known here.
+#[test]
+fn parts_of_unknown_types_are_ignored() {
+    let messages = assistant(&json!([
+        {"type": "custom", "id": 5, "text": [], "state": {}, "data": 1, "url": null},
+        {"type": "data-chart"},
+        {"type": "data-chart", "id": 5, "data": null},
+        {"type": "step-start", "id": 5, "toolCallId": 1},
+        {"type": "text", "text": "Hi", "id": 5, "data": 1, "output": 2},
+    ]));
+    assert_eq!(messages, Ok(vec![Message::assistant("Hi", [])]));
+}
+
+/// The page posts the whole conversation each time: one file must not end it.
+#[test]
+fn unsupported_files_of_earlier_messages_are_notes() {
+    let user = |parts: Value| json!({"id": "m", "role": "user", "parts": parts});
+    let file = json!({"type": "file", "url": "https://e.com/a", "mediaType": "video/mp4"});
+    let text = json!({"type": "text", "text": "?"});
+    let messages = posted(&json!([user(json!([file, text])), user(json!([text]))])).to_messages();
+    let note = UserPart::from("[a file of an unsupported type was omitted here]");
+    assert_eq!(messages, Ok(vec![Message::User(vec![note, UserPart::from("?")]), Message::user("?")]));
+    let error = posted(&json!([user(json!([text])), user(json!([file]))])).to_messages();
+    assert_eq!(
+        error.map_err(|error| (error.index, error.kind)),
+        Err((1, InvalidMessageKind::UnsupportedFile))
+    );
+}
+
+#[test]
+fn calls_of_kept_messages_have_ids_of_their_own() {
+    let kept = |ids: &[&str]| {
+        let calls = ids.iter().map(|id| AssistantPart::tool_call(call(id, json!({}))));
+        let data = serde_json::to_value(calls.collect::<Vec<_>>()).expect("JSON");
+        json!({"type": "data-tokenline-message", "data": data})
+    };
+    let step = json!({"type": "step-start"});
+    let tool = json!({"type": "tool-weather", "toolCallId": "a", "state": "input-available", "input": {}});
+    for parts in [
+        json!([kept(&["a", "a"])]),
+        json!([kept(&["a"]), step, kept(&["a"])]),
+        json!([kept(&["a"]), step, tool]),
+        json!([tool, step, kept(&["b", "a"])]),
+    ] {
+        assert_eq!(assistant(&parts), Err(InvalidMessageKind::RepeatedCallId), "{parts}");
+    }
+    assert!(assistant(&json!([tool, kept(&["a", "b"]), step, kept(&["c"])])).is_ok());
 }
 
 /// Every cut of a valid body, and every byte changed, is read or an error.

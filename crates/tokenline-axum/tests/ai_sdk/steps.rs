@@ -8,7 +8,7 @@ use futures_util::{FutureExt, StreamExt, stream};
 use serde_json::{Value, json};
 use tokenline::json::Raw;
 use tokenline::llm::TextMode;
-use tokenline::llm::request::{AssistantPart, ChatRequest, Message};
+use tokenline::llm::request::{AssistantPart, ChatRequest, Message, Opaque};
 use tokenline::{Provider, ResponseStream};
 use tokenline_axum::ai_sdk::{ChatStream, ChunkWriter, DataPart, UiChunk, UseChatRequest};
 
@@ -156,6 +156,101 @@ async fn ids_that_repeat_are_made_unique() {
     assert!(!page.to_string().contains("synthetic"), "{page}");
 }
 
+/// Two calls with the same id, as some servers send them.
+fn calls_with_one_id() -> Vec<u8> {
+    let call = |index, city| {
+        let function = json!({"name": "weather", "arguments": json!({"city": city}).to_string()});
+        json!({"index": index, "id": "c", "function": function})
+    };
+    let calls = json!([call(0, "Oslo"), call(1, "Rome")]);
+    let delta = json!({"choices": [{"delta": {"tool_calls": calls}, "finish_reason": "tool_calls"}]});
+    format!("data: {delta}\n\ndata: [DONE]\n\n").into_bytes()
+}
+
+#[tokio::test]
+async fn outputs_after_all_calls_find_their_calls() {
+    let stream = ChatStream::new(|chat| async move {
+        let mut step = chat.step(response(Provider::OpenAiChat, TextMode::Text, calls_with_one_id()));
+        let mut calls = Vec::new();
+        while let Some(call) = step.next_call().await? {
+            calls.push(call);
+        }
+        for call in calls {
+            chat.tool_output_raw(&call, call.parameters.clone()).await;
+        }
+        Ok::<(), Failure>(())
+    });
+    let chunks: Vec<UiChunk> = stream.collect().await;
+    grammar::check(&chunks.iter().map(|chunk| json!(chunk)).collect::<Vec<_>>(), "one id");
+    let lines = lines(&chunks);
+    for (id, city) in [("c", "Oslo"), ("c_1", "Rome")] {
+        for line in [
+            format!(r#"tool-input-available {id} weather {{"city":"{city}"}}"#),
+            format!(r#"tool-output-available {id} {{"city":"{city}"}}"#),
+        ] {
+            assert_eq!(lines.iter().filter(|its| **its == line).count(), 1, "{line}: {lines:#?}");
+        }
+    }
+}
+
+#[test]
+fn kept_calls_with_one_id_find_their_parts() {
+    let mut parser = parser(Provider::OpenAiChat, TextMode::Text);
+    let mut writer = ChunkWriter::new();
+    parser.push(calls_with_one_id());
+    parser.finish();
+    while let Some(event) = parser.next_event() {
+        writer.push(&event);
+    }
+    let Some(Message::Assistant(mut parts)) = parser.message(0) else { panic!("it is kept") };
+    let opaque = Opaque { provider: Provider::OpenAiChat, data: Raw::from(json!(1)) };
+    parts.insert(0, AssistantPart::Reasoning { text: "Hm.".to_owned(), opaque: Some(opaque) });
+    // Before the outputs or after them.
+    writer.keep_message(&Message::Assistant(parts.clone()));
+    for part in &parts {
+        if let AssistantPart::ToolCall { call, .. } = part {
+            writer.tool_output(call, call.parameters.clone());
+        }
+    }
+    writer.keep_message(&Message::Assistant(parts));
+    let chunks: Vec<UiChunk> = std::iter::from_fn(|| writer.next_chunk()).collect();
+    let kept = chunks.iter().filter_map(|chunk| match chunk {
+        UiChunk::Data(part) => part.data.deserialize::<Vec<AssistantPart>>().ok(),
+        _ => None,
+    });
+    let ids = kept.map(|parts| {
+        let calls = parts.iter().filter_map(|part| match part {
+            AssistantPart::ToolCall { call, .. } => {
+                Some(format!("{} {}", call.call_id.as_deref().expect("an id"), call.parameters))
+            }
+            _ => None,
+        });
+        calls.collect::<Vec<_>>()
+    });
+    let expected = [r#"c {"city":"Oslo"}"#, r#"c_1 {"city":"Rome"}"#];
+    assert_eq!(ids.collect::<Vec<_>>(), [expected, expected]);
+}
+
+#[tokio::test]
+async fn outputs_keep_their_literals() {
+    let literals = r#"{"price":0.90,"id":123456789012345678901234567890,"big":1e400}"#;
+    let stream = ChatStream::new(|chat| async move {
+        let mut step = chat.step(response(Provider::OpenAiChat, TextMode::Text, calls_with_one_id()));
+        let call = step.next_call().await?.expect("a call");
+        let value = serde_json::value::RawValue::from_string(literals.to_owned())?;
+        let raw = Raw::new(literals)?;
+        for message in [chat.tool_output(&call, value).await, chat.tool_output_raw(&call, raw).await] {
+            assert!(matches!(&message, Message::Tool(result) if result.content == literals), "{message:?}");
+        }
+        Ok::<(), Failure>(())
+    });
+    let chunks: Vec<UiChunk> = stream.collect().await;
+    let outputs = chunks.iter().filter(|chunk| matches!(chunk, UiChunk::ToolOutputAvailable { .. }));
+    let outputs: Vec<String> = outputs.map(UiChunk::to_json).collect();
+    assert_eq!(outputs.len(), 2);
+    assert!(outputs.iter().all(|output| output.contains(literals)), "{outputs:?}");
+}
+
 #[tokio::test]
 async fn calls_in_the_text_have_results_that_the_user_reports() {
     let bodies = [fixture("anthropic/call-in-text.sse"), fixture("anthropic/text-recorded.sse")];
@@ -203,6 +298,20 @@ async fn a_failure_of_the_handler_closes_the_message() {
         lines[lines.len() - 3..],
         ["error the provider failed: Internal server error", "finish-step", "finish error"]
     );
+}
+
+#[tokio::test]
+async fn the_operator_learns_why_a_message_failed() {
+    let body = fixture("anthropic/error-in-tool.sse");
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let log = seen.clone();
+    let stream = ChatStream::of(response(Provider::Anthropic, TextMode::Text, body)).on_error(move |error| {
+        log.lock().expect("unpoisoned").push(error.to_string());
+        "try again".to_owned()
+    });
+    let lines = lines(&stream.collect::<Vec<_>>().await);
+    assert_eq!(lines[lines.len() - 3..], ["error try again", "finish-step", "finish error"]);
+    assert_eq!(*seen.lock().expect("unpoisoned"), ["the provider failed: Internal server error"]);
 }
 
 /// Chunks are made one by one: the source is read only when the client takes the next one.

@@ -1,6 +1,7 @@
 //! The crate over real sockets.
 
 mod common;
+mod data_loss;
 mod json_lines;
 mod records;
 mod sse;

@@ -33,7 +33,7 @@ where
     let parts = Once::new((records, respond));
     let handler = move |format: RecordsFormat| async move {
         let (records, respond) = parts.take();
-        respond(RecordsResponse::new(format, records))
+        respond(RecordsResponse::from_entries(format, records))
     };
     serve(Router::new().route("/", get(handler))).await
 }

@@ -7,11 +7,11 @@ use axum::Router;
 use axum::routing::get;
 use bytes::Bytes;
 use futures_util::{Stream, StreamExt as _, stream};
-use tokenline_axum::sse::{Event, FieldValue, SseResponse};
+use tokenline_axum::sse::{FieldValue, ServerSentEvent, SseResponse};
 
 use crate::common::{Client, Once, Source, serve};
 
-type Events = Result<Event, std::io::Error>;
+type Events = Result<ServerSentEvent, std::io::Error>;
 
 /// A server whose only response is made of `response`.
 async fn serve_once<S>(response: SseResponse<S>) -> String
@@ -24,7 +24,7 @@ where
 
 fn numbered() -> impl Stream<Item = Events> {
     const TICK: FieldValue = FieldValue::from_static("tick");
-    stream::iter(1..=2_u64).map(|n| Ok(Event::new("a\nb").with_name(TICK).with_id(n)))
+    stream::iter(1..=2_u64).map(|n| Ok(ServerSentEvent::new("a\nb").with_name(TICK).with_id(n)))
 }
 
 #[tokio::test]
@@ -42,7 +42,7 @@ async fn events_arrive_with_headers_for_proxies() {
 
 #[tokio::test]
 async fn a_failure_breaks_the_connection_off() {
-    let failure = stream::iter([Ok(Event::new("a")), Err(std::io::Error::other("gone"))]);
+    let failure = stream::iter([Ok(ServerSentEvent::new("a")), Err(std::io::Error::other("gone"))]);
     let response = Client::get(&serve_once(SseResponse::new(failure)).await, "").await.response().await;
     assert_eq!((response.body.as_str(), response.is_complete), ("data: a\n\n", false));
 }
@@ -50,8 +50,8 @@ async fn a_failure_breaks_the_connection_off() {
 #[tokio::test]
 async fn comments_keep_a_silent_connection_alive() {
     let (sender, mut receiver) = tokio::sync::mpsc::channel::<&'static str>(1);
-    let events =
-        stream::poll_fn(move |cx| receiver.poll_recv(cx)).map(|text| Ok::<_, Infallible>(Event::new(text)));
+    let events = stream::poll_fn(move |cx| receiver.poll_recv(cx))
+        .map(|text| Ok::<_, Infallible>(ServerSentEvent::new(text)));
     let response = SseResponse::new(events).with_keep_alive(Duration::from_millis(20));
     let mut client = Client::get(&serve_once(response).await, "").await;
     client.read_until(": keep-alive\n\n").await;
@@ -65,7 +65,7 @@ async fn comments_keep_a_silent_connection_alive() {
 #[tokio::test]
 async fn a_reader_that_does_not_read_stops_the_stream() {
     const CHUNK: u64 = 10_000;
-    let chunk = Bytes::from(Event::new("x".repeat(CHUNK as usize)));
+    let chunk = Bytes::from(ServerSentEvent::new("x".repeat(CHUNK as usize)));
     let (events, mut watch) =
         Source::new(stream::iter(0..10_000).map(move |_| Ok::<_, Infallible>(chunk.clone())));
     let client = Client::get(&serve_once(SseResponse::new(events)).await, "").await;
@@ -79,7 +79,7 @@ async fn a_reader_that_does_not_read_stops_the_stream() {
 #[tokio::test]
 async fn a_reader_that_leaves_drops_a_silent_stream() {
     let (events, mut watch) =
-        Source::new(stream::iter([Ok::<_, Infallible>(Event::new("a"))]).chain(stream::pending()));
+        Source::new(stream::iter([Ok::<_, Infallible>(ServerSentEvent::new("a"))]).chain(stream::pending()));
     let mut client = Client::get(&serve_once(SseResponse::new(events)).await, "").await;
     client.read_until("data: a").await;
     let left = Instant::now();
@@ -87,4 +87,18 @@ async fn a_reader_that_leaves_drops_a_silent_stream() {
     watch.dropped().await;
     println!("dropped after {:?}", left.elapsed());
     assert!(left.elapsed() < Duration::from_secs(1), "{:?}", left.elapsed());
+}
+
+/// Also one that ends beyond the times of the clock.
+#[tokio::test]
+async fn keep_alive_may_be_of_any_length() {
+    let (sender, mut receiver) = tokio::sync::mpsc::channel::<&'static str>(1);
+    let events = stream::poll_fn(move |cx| receiver.poll_recv(cx))
+        .map(|text| Ok::<_, Infallible>(ServerSentEvent::new(text)));
+    let response = SseResponse::new(events).with_keep_alive(Duration::MAX);
+    let mut client = Client::get(&serve_once(response).await, "").await;
+    for text in ["one", "two", "three"] {
+        sender.send(text).await.expect("it is read");
+        client.read_until(&format!("data: {text}\n\n")).await;
+    }
 }

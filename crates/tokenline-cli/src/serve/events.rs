@@ -7,7 +7,7 @@ use bytes::Bytes;
 use tokenline::json::Raw;
 use tokenline::llm::ResponseEvent;
 use tokenline::{Diagnostic, Origin, Record, ToolCall};
-use tokenline_axum::sse::{Event, FieldValue};
+use tokenline_axum::sse::{FieldValue, ServerSentEvent};
 
 use super::event_log::EventLog;
 use super::model::Model;
@@ -173,7 +173,7 @@ impl Encoder {
 
     /// Says which events are no longer kept.
     pub(super) fn gap(from: u64, to: u64) -> Bytes {
-        let event = Event::new(format!(r#"{{"from":{from},"to":{to}}}"#));
+        let event = ServerSentEvent::new(format!(r#"{{"from":{from},"to":{to}}}"#));
         event.with_name(FieldValue::from_static("gap")).with_id(to).into()
     }
 
@@ -258,7 +258,8 @@ impl Encoder {
     }
 
     fn write_data(&mut self, event: &'static str, data: String) {
-        let event = Event::new(data).with_name(FieldValue::from_static(event)).with_id(self.next_id);
+        let event =
+            ServerSentEvent::new(data).with_name(FieldValue::from_static(event)).with_id(self.next_id);
         event.append_to(&mut self.out);
         self.next_id += 1;
         self.ends.push(self.out.len());

@@ -1,4 +1,4 @@
-//! A server with one router, and a client that reads and writes as it is told.
+//! A server with one router, and a client that reads and writes when the test says so.
 
 use std::pin::Pin;
 use std::sync::Arc;

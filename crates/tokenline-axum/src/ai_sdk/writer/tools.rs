@@ -1,0 +1,129 @@
+//! Tool calls, their results, and the message that keeps what the page does not show.
+
+use tokenline::json::Raw;
+use tokenline::llm::request::{AssistantPart, Message};
+use tokenline::{Origin, RejectedCall, ToolCall};
+
+use super::ChunkWriter;
+use crate::ai_sdk::calls::MissingCall;
+use crate::ai_sdk::{DataPart, UiChunk};
+
+/// The name of the data part that holds a step's message for the next request; see [`ChunkWriter::keep_message`].
+pub(in crate::ai_sdk) const KEPT_MESSAGE: &str = "tokenline-message";
+
+impl ChunkWriter {
+    /// Writes the output of a tool: of a call in this message, or in the message that it continues.
+    pub fn tool_output(&mut self, call: &ToolCall, output: Raw) {
+        self.write_output(call, output);
+    }
+
+    /// Writes the error of a tool.
+    pub fn tool_error(&mut self, call: &ToolCall, error_text: impl Into<String>) {
+        self.write_error(call, error_text.into());
+    }
+
+    /// Writes the output of a tool. Returns whether the model wrote the call in its text.
+    pub(in crate::ai_sdk) fn write_output(&mut self, call: &ToolCall, output: Raw) -> bool {
+        let (tool_call_id, is_in_text) = self.calls.next_result(call);
+        self.send(UiChunk::ToolOutputAvailable { tool_call_id, output, preliminary: false });
+        is_in_text
+    }
+
+    /// Writes the error of a tool. Returns whether the model wrote the call in its text.
+    pub(in crate::ai_sdk) fn write_error(&mut self, call: &ToolCall, error_text: String) -> bool {
+        let (tool_call_id, is_in_text) = self.calls.next_result(call);
+        self.send(UiChunk::ToolOutputError { tool_call_id, error_text });
+        is_in_text
+    }
+
+    /// Keeps the message of the response for the next request, if the parts that the page shows do not say everything:
+    /// the provider attached data to it, such as signatures and encrypted reasoning, or the model wrote calls in its
+    /// text.
+    ///
+    /// The page returns the message as a part `data-tokenline-message`, and
+    /// [`UseChatRequest::to_messages`](crate::ai_sdk::UseChatRequest::to_messages) puts it in the place of the step's
+    /// parts. Call this method after the last event of a response.
+    pub fn keep_message(&mut self, message: &Message) {
+        let Message::Assistant(parts) = message else { return };
+        if !self.calls.has_text_calls() && parts.iter().all(|part| part.opaque().is_none()) {
+            return;
+        }
+        let mut parts = parts.clone();
+        self.calls.show(parts.iter_mut().filter_map(|part| match part {
+            AssistantPart::ToolCall { call, .. } => Some(call),
+            _ => None,
+        }));
+        let parts = serde_json::to_value(parts).expect("the parts of a message are strings");
+        self.send(UiChunk::Data(DataPart::new(KEPT_MESSAGE, parts.into())));
+    }
+
+    pub(super) fn begin_call(&mut self, number: u64, call_id: Option<&str>, name: &str) {
+        self.open_step();
+        self.close_part();
+        let tool_call_id = self.calls.begin(number, call_id, name);
+        self.send(UiChunk::ToolInputStart { tool_call_id, tool_name: name.to_owned(), dynamic: false });
+    }
+
+    pub(super) fn arguments(&mut self, number: u64, text: &str) {
+        if let Some(tool_call_id) = self.calls.open_id(number) {
+            self.send(UiChunk::ToolInputDelta { tool_call_id, input_text_delta: text.to_owned() });
+        }
+    }
+
+    /// Writes a complete call. Returns the id to know it by.
+    pub(in crate::ai_sdk) fn end_call(&mut self, call: &ToolCall, is_in_text: bool) -> String {
+        self.open_step();
+        self.close_part();
+        let tool_call_id = self.calls.end(call.call_id.as_deref(), is_in_text, false);
+        let (tool_name, input) = (call.name.clone(), call.parameters.clone());
+        let id = tool_call_id.clone();
+        self.send(UiChunk::ToolInputAvailable { tool_call_id, tool_name, input, dynamic: false });
+        id
+    }
+
+    /// Writes a rejected call. Returns what the model must be told.
+    pub(in crate::ai_sdk) fn reject_call(&mut self, call: &RejectedCall) -> Option<Message> {
+        self.open_step();
+        let is_in_text = call.diagnostic.origin != Origin::Arguments;
+        let tool_name = call.name.clone()?;
+        self.close_part();
+        let tool_call_id = self.calls.end(call.call_id.as_deref(), is_in_text, true);
+        let error_text = format!("not run: {}", call.diagnostic.message);
+        let input = Raw::new(&call.received).unwrap_or_else(|_| Raw::from(serde_json::json!(call.received)));
+        let told = if is_in_text {
+            Some(text_call_result(&tool_name, &error_text))
+        } else {
+            Message::rejected(call).map(|(_, message)| message)
+        };
+        self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
+        told
+    }
+
+    /// Ends the calls that have begun and have no end.
+    pub(super) fn close_calls(&mut self) {
+        for MissingCall { tool_call_id, tool_name } in self.calls.take_open() {
+            let input = Raw::from(serde_json::Value::Null);
+            let error_text = "the call is incomplete".to_owned();
+            self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
+        }
+    }
+}
+
+/// The result of a call as a message for the model.
+pub(in crate::ai_sdk) fn call_result(
+    call: &ToolCall,
+    content: Result<String, String>,
+    is_in_text: bool,
+) -> Message {
+    match content {
+        Ok(content) | Err(content) if is_in_text => text_call_result(&call.name, &content),
+        Ok(content) => Message::tool_result(call, content),
+        Err(content) => Message::tool_error(call, content),
+    }
+}
+
+/// The result of a call that the model wrote in its text. The provider knows nothing of the call, so the user reports
+/// the result.
+pub(in crate::ai_sdk) fn text_call_result(tool: &str, content: &str) -> Message {
+    Message::user(format!("Result of the tool {tool}:\n{content}"))
+}
