@@ -4,6 +4,7 @@ use std::fmt::{self, Write as _};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use serde::Serialize;
 use tokenline::json::Raw;
 use tokenline::llm::ResponseEvent;
 use tokenline::{Diagnostic, Origin, Record, ToolCall};
@@ -215,12 +216,13 @@ impl Encoder {
         let in_text = || self.tail.get(place, diagnostic.span).filter(|_| diagnostic.origin == Origin::Text);
         let text = received.or_else(in_text).map(|text| {
             let end = (0..=text.len().min(REJECT_BYTES)).rev().find(|&end| text.is_char_boundary(end));
-            format!(r#","text":{}"#, string(&text[..end.unwrap_or(0)]))
+            &text[..end.unwrap_or(0)]
         });
-        let text = text.unwrap_or_default();
-        let diagnostic = serde_json::to_string(diagnostic).expect("a diagnostic is JSON");
-        let members = diagnostic.trim_start_matches('{').trim_end_matches('}');
-        self.write("rejected", format_args!("{}{}{members}{text}", origin(place), call_number(number)));
+        let not_0 = |number: u64| (number != 0).then_some(number);
+        let (choice, block) = (not_0(place.0), not_0(place.1));
+        let event = RejectedEvent { choice, block, call: number, diagnostic, text };
+        let data = serde_json::to_string(&event).expect("it has names for keys");
+        self.write_data("rejected", data);
     }
 
     fn usage(&mut self, model: &Model) {
@@ -264,6 +266,21 @@ impl Encoder {
         self.next_id += 1;
         self.ends.push(self.out.len());
     }
+}
+
+/// The data of the event `rejected`.
+#[derive(Serialize)]
+struct RejectedEvent<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    choice: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    block: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    call: Option<u64>,
+    #[serde(flatten)]
+    diagnostic: &'a Diagnostic,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    text: Option<&'a str>,
 }
 
 /// A text of the response: its choice, and its block.

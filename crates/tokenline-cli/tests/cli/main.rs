@@ -19,6 +19,7 @@ mod program;
 mod prompts;
 mod providers;
 mod report;
+mod serve;
 mod tools;
 mod validate;
 mod validate_files;
