@@ -37,7 +37,7 @@ impl Page {
         let mut url = String::new();
         BufReader::new(child.stdout.take().expect("piped")).read_line(&mut url).expect("a URL");
         tokenline::llm::client::install_crypto_provider();
-        let client = Client::builder().no_proxy().build().expect("a client");
+        let client = Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
         Self { child, url: url.trim().to_owned(), client }
     }
 
@@ -552,7 +552,8 @@ async fn bad_requests_get_a_message() {
             "larger than 256 KiB",
         ),
         (json!({"provider": "recorded", "typo": 1}), 422, "typo"),
-        (json!({"provider": "recorded", "text": "x".repeat(5 << 20)}), 413, ""),
+        // A little over the limit: of more, the server would leave some unread, which breaks the connection.
+        (json!({"provider": "recorded", "text": "x".repeat(4 << 20)}), 413, ""),
     ] {
         let response = page.extract(&request).await;
         assert_eq!(response.status(), status, "{message}");
