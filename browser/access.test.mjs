@@ -123,7 +123,7 @@ test("a run with the keyboard only", async () => {
   await check();
 });
 
-test("a screen reader is told the events that matter, not each token", async () => {
+test("a screen reader announces the events that matter, not each token", async () => {
   const { page, check } = await open(all);
   await page.evaluate(() => {
     window.said = [];
@@ -161,7 +161,7 @@ test("the page fits a phone", async () => {
   await check();
 });
 
-test("who prefers less motion sees none", async () => {
+test("with reduced motion, nothing moves", async () => {
   const { page, check } = await open(all, { reducedMotion: "reduce" });
   const model = await ask(all, page);
   model.text('{"subject": "a", "predicate": "b", "object": "c"}\n{"entity": "d"}\n{"entity": "e');

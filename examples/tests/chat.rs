@@ -138,7 +138,7 @@ fn requests_must_be_json() {
     }
 }
 
-/// The page learns only that there was an error.
+/// The page receives the same text for all errors.
 #[test]
 fn errors_are_logged() {
     let arguments = json!({"text": "strawberry", "letter": "r"}).to_string();

@@ -145,6 +145,7 @@ async fn main() -> Result<(), Failure> {
         "| connections | delay between tokens | memory a connection | records a second | events a second |"
     );
     println!("|--:|--:|--:|--:|--:|");
+    let mut each = String::new();
     for delay_ms in [20, 0] {
         // A new one each time: it keeps the events of a run for ten seconds.
         let server = Server::start(&program)?;
@@ -158,6 +159,9 @@ async fn main() -> Result<(), Failure> {
             rate(expected.records.len() as u64),
             rate(expected.events),
         );
+        let Run { records, events, bytes } = &*expected;
+        each = format!("{} records, {events} events, {bytes} bytes", records.len());
     }
+    println!("\neach run: {each}");
     Ok(())
 }

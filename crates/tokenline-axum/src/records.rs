@@ -126,7 +126,7 @@ where
     }
 
     /// Sends a stream that has no report, such as one that was mapped. It is complete unless it yields an error,
-    /// [`Entry::Failed`] or the rejects in [`DataLoss`](crate::DataLoss). Records alone do not tell whether a response
+    /// [`Entry::Failed`] or the rejects in [`DataLoss`](crate::DataLoss). Records alone do not show whether a response
     /// was cut off: for [`Record`](tokenline::Record)s, prefer [`new`](Self::new).
     pub fn from_entries(format: RecordsFormat, entries: S) -> Self {
         Self { format, records: entries, report: None, on_error: None, keep_alive: Some(KEEP_ALIVE) }

@@ -205,21 +205,8 @@ impl Emitter {
         record: &Record<()>,
         value: &str,
     ) -> io::Result<()> {
-        let recovered = match record.recovered.is_empty() {
-            true => String::new(),
-            false => {
-                format!(r#""recovered":{},"#, serde_json::to_string(&record.recovered).unwrap_or_default())
-            }
-        };
-        writeln!(
-            self.out,
-            r#"{{"event":"{event}",{}{origin}"line":{},"start":{},"end":{},"completion":"{}",{recovered}"value":{value}}}"#,
-            self.part.0,
-            record.line,
-            record.span.start,
-            record.span.end,
-            record.completion.as_str(),
-        )
+        let position = position(record);
+        writeln!(self.out, r#"{{"event":"{event}",{}{origin}{position},"value":{value}}}"#, self.part.0)
     }
 
     /// Writes the diagnostic of a rejected tool call, with the members of the call that are known.
@@ -469,6 +456,23 @@ pub(crate) fn call_json(call: &ToolCall) -> String {
     }
     out.push('}');
     out
+}
+
+/// The members for the position of a record, without braces.
+pub(crate) fn position<T>(record: &Record<T>) -> String {
+    let recovered = match record.recovered.is_empty() {
+        true => String::new(),
+        false => {
+            format!(r#","recovered":{}"#, serde_json::to_string(&record.recovered).expect("names are JSON"))
+        }
+    };
+    format!(
+        r#""line":{},"start":{},"end":{},"completion":"{}"{recovered}"#,
+        record.line,
+        record.span.start,
+        record.span.end,
+        record.completion.as_str()
+    )
 }
 
 /// The member `coerced`, if values of the call were converted.

@@ -12,8 +12,6 @@ pub(super) struct CallIds {
     used: HashSet<String>,
     /// Calls that have begun and not ended, by number.
     open: BTreeMap<u64, OpenCall>,
-    /// The numbers of open calls by the provider's id.
-    numbers: HashMap<String, VecDeque<u64>>,
     /// The calls of the step that have ended, by the provider's id or, without one, by their own.
     ended: HashMap<String, EndedCalls>,
     has_text_calls: bool,
@@ -53,7 +51,6 @@ impl CallIds {
     /// Starts the next response.
     pub(super) fn start_step(&mut self) {
         self.open.clear();
-        self.numbers.clear();
         self.ended.clear();
         self.has_text_calls = false;
     }
@@ -63,7 +60,6 @@ impl CallIds {
         let shown_id = self.unused(call_id);
         let call = OpenCall { shown_id: shown_id.clone(), name: name.to_owned() };
         self.open.insert(number, call);
-        self.numbers.entry(call_id.unwrap_or_default().to_owned()).or_default().push_back(number);
         shown_id
     }
 
@@ -72,11 +68,11 @@ impl CallIds {
         self.open.get(&number).map(|call| call.shown_id.clone())
     }
 
-    /// A call ends. Returns the id to show.
-    pub(super) fn end(&mut self, call_id: Option<&str>, is_in_text: bool, is_rejected: bool) -> String {
+    /// A call ends; one in a text has no number. Returns the id to show.
+    pub(super) fn end(&mut self, number: Option<u64>, call_id: Option<&str>, is_rejected: bool) -> String {
+        let is_in_text = number.is_none();
         self.has_text_calls |= is_in_text;
-        let numbers = self.numbers.get_mut(call_id.unwrap_or_default()).filter(|_| !is_in_text);
-        let open = numbers.and_then(VecDeque::pop_front).and_then(|number| self.open.remove(&number));
+        let open = number.and_then(|number| self.open.remove(&number));
         let shown_id = open.map_or_else(|| self.unused(call_id), |call| call.shown_id);
         let same = self.ended.entry(call_id.unwrap_or(&shown_id).to_owned()).or_default();
         same.calls.push(EndedCall { shown_id: shown_id.clone(), is_in_text, is_rejected });
@@ -85,7 +81,6 @@ impl CallIds {
 
     /// Takes the calls that have not ended.
     pub(super) fn take_open(&mut self) -> Vec<MissingCall> {
-        self.numbers.clear();
         let open = std::mem::take(&mut self.open).into_values();
         open.map(|call| MissingCall { tool_call_id: call.shown_id, tool_name: call.name }).collect()
     }

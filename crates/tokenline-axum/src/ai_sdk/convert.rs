@@ -177,7 +177,7 @@ fn add_step(
     Ok(())
 }
 
-/// What a part of an assistant message says, without results.
+/// The content of a part of an assistant message, without results.
 fn said(part: &UiPart) -> Option<AssistantPart> {
     match part {
         UiPart::Text(text) if !text.trim().is_empty() => Some(AssistantPart::text(text)),

@@ -19,7 +19,7 @@ use super::{Chat, writer};
 pub struct ChatStep<S: TryStream, T = Raw> {
     chat: Chat,
     response: Pin<Box<ResponseStream<S, T>>>,
-    /// What the model must be told of rejected calls.
+    /// The messages that report rejected calls to the model.
     rejected: Vec<Message>,
     failure: Option<ResponseError<S::Error>>,
     has_calls: bool,
@@ -38,8 +38,8 @@ impl<S: TryStream, T> ChatStep<S, T> {
         self.response.parser()
     }
 
-    /// Whether the model has called tools, so that another step must follow. Rejected calls count: the model learns the
-    /// reason, and may try again.
+    /// Whether the model has called tools, so that another step must follow. Rejected calls count: the model
+    /// receives the reason, and may try again.
     #[must_use]
     pub fn has_calls(&self) -> bool {
         self.has_calls
@@ -93,14 +93,14 @@ where
 
     fn write(&mut self, event: ResponseEvent<T>) -> Option<ToolCall> {
         match event {
-            ResponseEvent::ToolCall { choice: 0, mut call, record, .. } => {
-                let id = self.chat.write(|writer| writer.end_call(&call, record.is_some()));
+            ResponseEvent::ToolCall { choice: 0, number, mut call, .. } => {
+                let id = self.chat.write(|writer| writer.end_call(number, &call));
                 call.call_id.get_or_insert(id);
                 self.has_calls = true;
                 return Some(call);
             }
-            ResponseEvent::RejectedCall { choice: 0, call, .. } => {
-                self.rejected.extend(self.chat.write(|writer| writer.reject_call(&call)));
+            ResponseEvent::RejectedCall { choice: 0, number, call, .. } => {
+                self.rejected.extend(self.chat.write(|writer| writer.reject_call(number, &call)));
                 self.has_calls |= !self.rejected.is_empty();
             }
             // Serialized here: the application's code must not run while the chat is locked.

@@ -117,8 +117,7 @@ impl ChunkWriter {
         Self { metadata: Some(metadata), ..self }
     }
 
-    /// Sets the texts of errors. By default the page only learns that there was one. The closure is also the place to
-    /// log an error.
+    /// Sets the text of the `error` chunk. By default it is the same for all errors. The closure can also log the error.
     ///
     /// ```
     /// # use tokenline_axum::ai_sdk::ChunkWriter;
@@ -162,11 +161,11 @@ impl ChunkWriter {
                 self.begin_call(*number, call_id.as_deref(), name);
             }
             ResponseEvent::ToolCallArguments { choice: 0, number, text } => self.arguments(*number, text),
-            ResponseEvent::ToolCall { choice: 0, call, record, .. } => {
-                self.end_call(call, record.is_some());
+            ResponseEvent::ToolCall { choice: 0, number, call, .. } => {
+                self.end_call(*number, call);
             }
-            ResponseEvent::RejectedCall { choice: 0, call, .. } => {
-                self.reject_call(call);
+            ResponseEvent::RejectedCall { choice: 0, number, call, .. } => {
+                self.reject_call(*number, call);
             }
             ResponseEvent::Record { choice: 0, record, .. } => match to_raw(&record.value) {
                 Ok(data) => self.record(data),

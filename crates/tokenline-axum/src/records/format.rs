@@ -23,8 +23,7 @@ use crate::rejection;
 ///
 /// A browser's `EventSource` reconnects when a response ends or breaks off, and sends the id of the last event as
 /// `Last-Event-ID`. These records cannot be resumed: running the handler again would send a paid request twice. The
-/// extractor therefore rejects a request for server-sent events that has this header, with status 204, which tells the
-/// browser to stop. A [`RecordsResponse`](crate::RecordsResponse) begins with an id, so that the browser always has one
+/// extractor therefore rejects requests for server-sent events that have this header. At status 204 the browser stops. A [`RecordsResponse`](crate::RecordsResponse) begins with an id, so that the browser always has one
 /// to send.
 ///
 /// That leaves one case: the connection breaks before the response begins. To rule it out too, take the request with

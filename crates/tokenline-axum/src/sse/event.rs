@@ -45,7 +45,7 @@ impl ServerSentEvent {
         serde_json::to_string(value).map(Self::new)
     }
 
-    /// Sets the id. A browser sends the last one it received as `Last-ServerSentEvent-ID` when it reconnects.
+    /// Sets the id. A browser sends the last one it received as `Last-Event-ID` when it reconnects.
     #[must_use]
     pub fn with_id(mut self, id: impl Into<FieldValue>) -> Self {
         self.id = Some(id.into());

@@ -24,15 +24,14 @@ pub(crate) const KEEP_ALIVE: Duration = Duration::from_secs(15);
 /// - **Cancellation.** When the reader leaves, hyper drops the body, and with it the stream, also while the stream is
 ///   silent.
 /// - **The end.** The stream is dropped with its last item. If it fails, the connection breaks off, so that the reader
-///   can tell; to say why, send an event before.
+///   notices. To give a reason, send an event first.
 /// - **Keep-alive.** When the stream has been silent for 15 seconds, a comment keeps proxies from closing the
 ///   connection.
 /// - **Headers.** `content-type: text/event-stream`, `cache-control: no-store, no-transform`, and
 ///   `x-accel-buffering: no`, which nginx needs to pass events on as they arrive.
 ///
-/// A browser's `EventSource` reconnects when the response ends. Either the page closes it after the last event, or
-/// the server answers a request that has `Last-ServerSentEvent-ID` with 204, which tells the browser to stop, as
-/// [`RecordsFormat`](crate::RecordsFormat) does.
+/// A browser's `EventSource` reconnects when the response ends, unless the page closes it after the last event. It stops
+/// when a request with `Last-Event-ID` gets status 204, as [`RecordsFormat`](crate::RecordsFormat) responds.
 ///
 /// Needs tokio's timers, unless [keep-alive](Self::with_keep_alive) is off.
 #[derive(Clone, Debug)]

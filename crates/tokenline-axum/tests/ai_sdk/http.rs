@@ -188,7 +188,7 @@ async fn failures_are_an_error_of_the_chat_and_break_off_texts() {
         let (model, address) = serve().await;
         let page = send(address, path, &question()).await;
         let mut socket = accept(&model).await;
-        // The list has ended, as far as its lines tell.
+        // By its lines alone, the list is complete.
         socket.write_all((delta("{\"a\":1}\n") + end).as_bytes()).await.expect("a reader");
         drop(socket);
         let body = to_end(page).await;

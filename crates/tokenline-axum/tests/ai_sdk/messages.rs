@@ -1,4 +1,4 @@
-//! What `useChat` posts, and what of it reaches the model.
+//! Conversion of what `useChat` posts to the messages of a request.
 
 use serde_json::{Value, json};
 use tokenline::json::Raw;

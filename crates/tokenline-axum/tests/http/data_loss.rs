@@ -1,4 +1,4 @@
-//! Every response tells a complete source from one that lost something, and all of them agree.
+//! A source that lost data never yields a complete response, whatever the kind of response.
 
 use std::error::Error;
 use std::sync::mpsc;

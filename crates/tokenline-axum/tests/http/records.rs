@@ -262,11 +262,7 @@ async fn a_reader_that_leaves_drops_a_silent_source() {
         let (records, mut watch) = Source::new(records);
         let mut client = Client::get(&serve_once(records, |response| response).await, accept).await;
         client.read_until("{\"a\":1}").await;
-        let left = Instant::now();
-        drop(client);
-        watch.dropped().await;
-        println!("{accept:?}: dropped after {:?}", left.elapsed());
-        assert!(left.elapsed() < Duration::from_secs(1), "{:?}", left.elapsed());
+        watch.dropped_without(client).await;
     }
 }
 

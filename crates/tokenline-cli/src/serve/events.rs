@@ -13,7 +13,7 @@ use tokenline_axum::sse::{FieldValue, ServerSentEvent};
 use super::event_log::EventLog;
 use super::model::Model;
 use super::text_tail::TextTail;
-use crate::emit::{call_json, partial, string};
+use crate::emit::{call_json, partial, position, string};
 
 /// The least time between two `usage` events.
 const USAGE_INTERVAL: Duration = Duration::from_millis(250);
@@ -290,23 +290,6 @@ pub(super) type Place = (u64, u64);
 fn origin((choice, block): Place) -> String {
     let member = |name, number| if number == 0 { String::new() } else { format!(r#""{name}":{number},"#) };
     member("choice", choice) + &member("block", block)
-}
-
-/// The members for the position of a record.
-fn position<T>(record: &Record<T>) -> String {
-    let recovered = match record.recovered.is_empty() {
-        true => String::new(),
-        false => {
-            format!(r#","recovered":{}"#, serde_json::to_string(&record.recovered).expect("names are JSON"))
-        }
-    };
-    format!(
-        r#""line":{},"start":{},"end":{},"completion":"{}"{recovered}"#,
-        record.line,
-        record.span.start,
-        record.span.end,
-        record.completion.as_str()
-    )
 }
 
 /// The member `call`, for a native call.

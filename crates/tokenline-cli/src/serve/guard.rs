@@ -1,4 +1,4 @@
-//! What a request must be like to get to the page and its API, and the headers of every response.
+//! Lets only requests of the page itself through, and adds the security headers to every response.
 
 use std::sync::Arc;
 

@@ -46,7 +46,7 @@ const SEND_BUFFER: u32 = 256 * 1024;
 /// The connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// What the requests share.
+/// The state that all requests share.
 struct App {
     /// A client for each provider, or why there is none.
     clients: Vec<(Provider, Result<LlmClient, String>)>,

@@ -1,4 +1,4 @@
-//! What the page offers: providers, models, prompts.
+//! The choices of the page: providers, models, prompts.
 
 use std::sync::Arc;
 
@@ -35,7 +35,7 @@ fn prompts(prompts: &PromptManager) -> Vec<Value> {
     usable
         .map(|id| {
             let schema = prompts.prompt(id).and_then(|prompt| prompt.schema());
-            json!({ "id": id, "title": title(id), "uses_text": true, "schema": schema })
+            json!({ "id": id, "title": title(id), "schema": schema })
         })
         .collect()
 }

@@ -1,4 +1,4 @@
-//! The body of a request for an extraction, and the model that it asks for.
+//! The body of a request for an extraction, and the model that it names.
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -16,7 +16,7 @@ const MAX_NAME: usize = 256;
 /// The largest schema, or list of tools, in bytes: each compiles to a hundred times its size.
 const MAX_RULES: usize = 256 << 10;
 
-/// What the page asks for.
+/// The body of a request for an extraction.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ExtractRequest {
@@ -42,7 +42,7 @@ struct Rules {
 }
 
 impl ExtractRequest {
-    /// The requested model, not yet asked. An error is a message for the user.
+    /// The requested model; nothing is sent yet. An error is a message for the user.
     pub(super) fn into_model(self, app: &App) -> Result<Model, String> {
         let schema = self.schema.as_ref().map(validator).transpose()?;
         let tools = self.tools.as_ref().map(tool_set).transpose()?;

@@ -2,7 +2,7 @@
 
 use tokenline::json::Raw;
 use tokenline::llm::request::{AssistantPart, Message};
-use tokenline::{Origin, RejectedCall, ToolCall};
+use tokenline::{RejectedCall, ToolCall};
 
 use super::ChunkWriter;
 use crate::ai_sdk::calls::MissingCall;
@@ -71,32 +71,34 @@ impl ChunkWriter {
     }
 
     /// Writes a complete call. Returns the id to know it by.
-    pub(in crate::ai_sdk) fn end_call(&mut self, call: &ToolCall, is_in_text: bool) -> String {
+    pub(in crate::ai_sdk) fn end_call(&mut self, number: Option<u64>, call: &ToolCall) -> String {
         self.open_step();
         self.close_part();
-        let tool_call_id = self.calls.end(call.call_id.as_deref(), is_in_text, false);
+        let tool_call_id = self.calls.end(number, call.call_id.as_deref(), false);
         let (tool_name, input) = (call.name.clone(), call.parameters.clone());
         let id = tool_call_id.clone();
         self.send(UiChunk::ToolInputAvailable { tool_call_id, tool_name, input, dynamic: false });
         id
     }
 
-    /// Writes a rejected call. Returns what the model must be told.
-    pub(in crate::ai_sdk) fn reject_call(&mut self, call: &RejectedCall) -> Option<Message> {
+    /// Writes a rejected call. Returns the message that reports it to the model.
+    pub(in crate::ai_sdk) fn reject_call(
+        &mut self,
+        number: Option<u64>,
+        call: &RejectedCall,
+    ) -> Option<Message> {
         self.open_step();
-        let is_in_text = call.diagnostic.origin != Origin::Arguments;
         let tool_name = call.name.clone()?;
         self.close_part();
-        let tool_call_id = self.calls.end(call.call_id.as_deref(), is_in_text, true);
+        let tool_call_id = self.calls.end(number, call.call_id.as_deref(), true);
         let error_text = format!("not run: {}", call.diagnostic.message);
         let input = Raw::new(&call.received).unwrap_or_else(|_| Raw::from(serde_json::json!(call.received)));
-        let told = if is_in_text {
-            Some(text_call_result(&tool_name, &error_text))
-        } else {
-            Message::rejected(call).map(|(_, message)| message)
+        let message = match number {
+            Some(_) => Message::rejected(call).map(|(_, message)| message),
+            None => Some(text_call_result(&tool_name, &error_text)),
         };
         self.send(UiChunk::ToolInputError { tool_call_id, tool_name, input, dynamic: false, error_text });
-        told
+        message
     }
 
     /// Ends the calls that have begun and have no end.

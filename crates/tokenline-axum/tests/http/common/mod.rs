@@ -4,7 +4,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use axum::Router;
 use futures_util::Stream;
@@ -66,7 +66,7 @@ impl Client {
         }
     }
 
-    /// Reads the response up to its end, and tells whether it ended as HTTP demands. The chunks are joined.
+    /// Reads the whole response: its chunks, joined, and whether the last chunk arrived.
     pub(crate) async fn response(mut self) -> Response {
         // A reset counts as an end: not a clean one.
         while let Ok(1..) = soon("the end", self.socket.read_buf(&mut self.received)).await {}
@@ -122,6 +122,15 @@ impl Watch {
     /// Waits until the source was dropped.
     pub(crate) async fn dropped(&mut self) {
         soon("the source is dropped", self.dropped.wait_for(|dropped| *dropped)).await.expect("it says so");
+    }
+
+    /// Disconnects the client, and checks that the source is dropped at once.
+    pub(crate) async fn dropped_without(&mut self, client: Client) {
+        let left = Instant::now();
+        drop(client);
+        self.dropped().await;
+        println!("dropped after {:?}", left.elapsed());
+        assert!(left.elapsed() < Duration::from_secs(1), "{:?}", left.elapsed());
     }
 
     pub(crate) fn count(&self) -> u64 {

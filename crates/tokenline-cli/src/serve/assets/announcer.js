@@ -1,4 +1,4 @@
-// What a screen reader is told of a run: its beginning and end, the first record, counts at intervals, errors.
+// What a screen reader announces of a run: its beginning and end, the first record, counts at intervals, errors.
 
 import { plural, setText } from "./dom.js";
 

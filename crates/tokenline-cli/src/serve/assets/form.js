@@ -85,7 +85,7 @@ export class Form {
     } else {
       if (this.#prompt) add("prompt_id", this.#prompt.id);
       else add("prompt", value("prompt"));
-      if (this.#prompt ? this.#prompt.uses_text : value("text").trim() !== "") add("text", value("text"));
+      if (value("text").trim() !== "") add("text", value("text"));
       if (value("system").trim() !== "") add("system", value("system"));
       if (value("max-tokens") !== "") add("max_tokens", Number(value("max-tokens")));
     }
@@ -126,7 +126,7 @@ export class Form {
       part.hidden = (part.dataset.for === "recorded") !== recorded;
     }
     this.#field.prompt.closest(".field").hidden = recorded || prompt !== undefined;
-    this.#field.text.closest(".field").hidden = recorded || (prompt !== undefined && !prompt.uses_text);
+    this.#field.text.closest(".field").hidden = recorded;
     setText(this.#root.querySelector('label[for="text"]'), prompt ? "Text" : "Text (optional)");
     // The schema of a built-in prompt, unless the user has written one.
     const schema = this.#schemaText(recorded ? null : prompt?.schema);
@@ -166,7 +166,7 @@ export class Form {
     if (this.#isRecorded) return true;
     const prompt = this.#prompt;
     if (!prompt) return this.#report("prompt", this.#field.prompt.value.trim() === "" ? "Enter a prompt." : "");
-    return !prompt.uses_text || this.#report("text", this.#field.text.value.trim() === "" ? "Enter a text." : "");
+    return this.#report("text", this.#field.text.value.trim() === "" ? "Enter a text." : "");
   }
 
   #checkModel() {

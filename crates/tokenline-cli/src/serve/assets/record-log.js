@@ -2,7 +2,7 @@
 // text itself is kept only while it is small enough to be saved over a reload.
 
 const BLOB_SIZE = 256 * 1024;
-export const SAVE_LIMIT = 3 * 1024 * 1024;
+const SAVE_LIMIT = 3 * 1024 * 1024;
 
 export class RecordLog {
   #blobs = [];

@@ -1,4 +1,4 @@
-// What outlives a reload, in the tab's own storage.
+// State that survives a reload, in the tab's own storage.
 
 const RUN = "tokenline-run";
 const FORM = "tokenline-form";

@@ -1,4 +1,4 @@
-// What a run has said so far: events in, plain data out. No DOM. Everything in it is bounded but the log of records.
+// The state of a run: events in, plain data out. No DOM. Everything in it is bounded but the log of records.
 
 import { Growth, MEMBER_LIMIT } from "./growth.js";
 import { compact, members, splitValue } from "./json.js";

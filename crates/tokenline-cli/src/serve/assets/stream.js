@@ -8,8 +8,8 @@ const STOP_TIMEOUT = 3000;
 
 /**
  * `take(events)` takes the events of one chunk; nothing more is read until its promise resolves, so a page that stalls
- * stalls the server. `changed(status, message)` hears "resuming", "running", "failed", "lost" and "stopped"; all else
- * is told by the events.
+ * stalls the server. `changed(status, message)` hears "resuming", "running", "failed", "lost" and "stopped"; everything
+ * else arrives as events.
  */
 export class Run {
   #take;
