@@ -6,11 +6,11 @@ use std::io;
 use tokenline_core::Violation;
 use tokenline_core::json::Value;
 
+use crate::LineError;
 use crate::contract::{self, Fact};
 use crate::ids::{IdHash, IdSet};
 use crate::lines::{Contract, Count, Engine, Fault, shared_methods};
 use crate::report::{Summary, ValidationReport, Warnings};
-use crate::{ErrorCode, LineError};
 
 /// The members allowed in addition to the contract's.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -67,7 +67,7 @@ impl ConversationValidator<'_> {
     }
 
     pub(crate) fn with_messages(profile: Profile, keeps_messages: bool) -> Self {
-        let contract = Conversations { profile, ids: IdHash::new(), keeps_messages };
+        let contract = Conversations::new(profile, IdHash::new(), keeps_messages);
         Self { engine: Engine::new(contract, Totals::default()) }
     }
 
@@ -114,6 +114,12 @@ pub(crate) struct Conversations {
     keeps_messages: bool,
 }
 
+impl Conversations {
+    pub(crate) fn new(profile: Profile, ids: IdHash, keeps_messages: bool) -> Self {
+        Self { profile, ids, keeps_messages }
+    }
+}
+
 impl Contract for Conversations {
     type Fact = Fact;
 
@@ -149,13 +155,7 @@ impl Count<Conversations> for Totals {
     fn count(&mut self, fact: Fact, column: u64) -> Result<(), Box<Fault>> {
         if !self.conversation_ids.insert(fact.conversation_id) {
             self.duplicates += 1;
-            return Err(Box::new(Fault {
-                code: ErrorCode::DuplicateConversationId,
-                rule: ErrorCode::DuplicateConversationId.as_str().to_owned(),
-                message: "an earlier conversation has this id".to_owned(),
-                instance_path: "/conversation_id".to_owned(),
-                column: column + fact.id_at as u64,
-            }));
+            return Err(Box::new(Fault::duplicate_id(column + fact.id_at as u64)));
         }
         self.user_ids.insert(fact.user_id);
         self.valid += 1;

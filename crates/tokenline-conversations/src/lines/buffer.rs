@@ -5,7 +5,7 @@ use std::ops::Deref;
 
 /// Bytes read from a source. Memory is initialised once, and reused for later blocks.
 #[derive(Debug, Default)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     /// Initialised memory, at least as long as `filled`. The bytes after that belong to earlier blocks, and are never
     /// exposed.
     bytes: Vec<u8>,

@@ -8,7 +8,7 @@ use tokenline_core::json::Value;
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Options, Record, RecordDecoder, Violation};
 
 use super::blocks::{Block, Text};
-use crate::ErrorCode;
+use crate::{ErrorCode, LineError};
 
 /// The rules for each line.
 pub(crate) trait Contract: Send + Sync {
@@ -90,6 +90,18 @@ impl Checker {
         }
         let Lines { lines, verdicts, kept, .. } = lines;
         Checked { start: *start, lines, verdicts, kept }
+    }
+
+    /// Checks one line; `None` if it is blank. Without a line feed it is the last of its input.
+    pub(crate) fn check_line<C: Contract>(
+        &mut self,
+        line: &[u8],
+        is_first: bool,
+        contract: &C,
+    ) -> Option<Verdict<C::Fact>> {
+        let mut lines = Lines { contract, lines: 0, faults: 0, verdicts: Vec::new(), kept: Vec::new() };
+        self.check_lines(line, u64::from(!is_first), 0, &mut 0, &mut lines);
+        lines.verdicts.into_iter().next()
     }
 
     /// Checks lines from `at` on, and returns the end of the checked part. No line before `within` is too long.
@@ -270,6 +282,24 @@ fn line_start(text: &[u8], at: usize, is_first: bool) -> usize {
 }
 
 impl Fault {
+    pub(crate) fn duplicate_id(column: u64) -> Self {
+        let code = ErrorCode::DuplicateConversationId;
+        Self {
+            code,
+            rule: code.as_str().to_owned(),
+            message: "an earlier conversation has this id".to_owned(),
+            instance_path: "/conversation_id".to_owned(),
+            column,
+        }
+    }
+
+    /// The error that a report lists.
+    pub(crate) fn into_error(self, line_number: u64, line_start: u64, input_path: String) -> LineError {
+        let Self { code, rule, message, instance_path, column } = self;
+        let byte_offset = line_start + column - 1;
+        LineError { line_number, code, message, column, byte_offset, instance_path, rule, input_path }
+    }
+
     fn of_violation(violation: Violation, column: u64) -> Self {
         let Violation { code, instance_path, schema_path, message, offset, .. } = violation;
         let (code, rule) = match code {

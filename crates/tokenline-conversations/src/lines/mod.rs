@@ -10,7 +10,7 @@ mod results;
 mod tally;
 mod workers;
 
-pub(crate) use check::{Contract, Fault};
+pub(crate) use check::{Checker, Contract, Fault, Verdict};
 pub(crate) use engine::Engine;
 pub use engine::InvalidLine;
 pub(crate) use methods::shared_methods;

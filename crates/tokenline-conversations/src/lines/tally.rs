@@ -101,17 +101,8 @@ impl<'s, K> Tally<'s, K> {
                 return Ok(());
             }
         }
-        let Fault { code, rule, message, instance_path, column } = fault;
-        let error = LineError {
-            line_number: self.lines_before + line + 1,
-            code,
-            message,
-            column,
-            byte_offset: start + line_start as u64 + column - 1,
-            instance_path,
-            rule,
-            input_path: self.input.clone(),
-        };
+        let line_number = self.lines_before + line + 1;
+        let error = fault.into_error(line_number, start + line_start as u64, self.input.clone());
         if let Some(on_invalid) = &mut self.on_invalid {
             // Whether a long line is in memory depends on the way it was read.
             let is_here = error.rule != Code::LineTooLong.as_str();

@@ -1,10 +1,11 @@
 //! Validates in every way; all results must agree.
 #![allow(dead_code, reason = "each test binary uses some of this")]
 
+use std::collections::HashSet;
 use std::io::{self, Read};
 
 use serde_json::{Value, json};
-use tokenline_conversations::{ConversationValidator, LineError, Profile, ValidationReport};
+use tokenline_conversations::{ConversationValidator, LineChecker, LineError, Profile, ValidationReport};
 use tokenline_core::Limits;
 
 /// A source that yields this many bytes per read.
@@ -58,7 +59,32 @@ pub(crate) fn validate(
     for piece in [1, 2, 13, input.len().max(1)] {
         assert!(push(piece) == expected, "pushed, {piece} bytes at a time");
     }
+    let errors: Vec<_> = expected.1.iter().map(|(error, _)| error.clone()).collect();
+    assert_eq!(line_by_line(input, profile, limits), errors);
     expected
+}
+
+/// The errors as an engine finds them that distributes the lines and groups by id.
+fn line_by_line(input: &[u8], profile: Profile, limits: Limits) -> Vec<LineError> {
+    let mut checker = LineChecker::with_limits(profile, 7, limits);
+    let (mut errors, mut ids) = (Vec::new(), HashSet::new());
+    let mut start = 0;
+    for (index, line) in input.split_inclusive(|byte| *byte == b'\n').enumerate() {
+        let checked = checker.check(line, index == 0).map(|checked| {
+            checked.and_then(|facts| match ids.insert(facts.conversation_id) {
+                true => Ok(()),
+                false => Err(Box::new(LineError::duplicate_id(facts.id_column))),
+            })
+        });
+        if let Some(Err(mut error)) = checked {
+            error.line_number = index as u64 + 1;
+            error.byte_offset += start;
+            error.input_path = "in".to_owned();
+            errors.push(*error);
+        }
+        start += line.len() as u64;
+    }
+    errors
 }
 
 pub(crate) fn report(input: impl AsRef<[u8]>) -> ValidationReport {
