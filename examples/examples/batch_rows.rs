@@ -6,8 +6,9 @@ use std::error::Error;
 use std::thread;
 
 use serde::Deserialize;
-use tokenline::llm::batch::{BatchFormat, BatchOutcome};
-use tokenline::{Options, Provider, ResponseEvent, ResponseParser};
+use tokenline::json::Parser;
+use tokenline::llm::batch::{BatchFormat, BatchReader};
+use tokenline::{Options, ResponseEvent, ResponseParser};
 
 #[derive(Deserialize)]
 struct Definition {
@@ -17,21 +18,18 @@ struct Definition {
 
 /// The rows of some lines, as tab-separated values.
 fn rows(lines: &[&str]) -> String {
-    let mut parser = ResponseParser::<Definition>::new(Provider::OpenAiChat, Options::lenient()).whole_body();
-    let mut rows = String::new();
+    let mut reader = BatchReader::<Definition>::new(BatchFormat::OpenAi, |provider| {
+        ResponseParser::new(provider, Options::lenient())
+    });
+    let (mut parser, mut rows) = (Parser::new(), String::new());
     for line in lines {
-        let Ok(result) = BatchFormat::OpenAi.parse(line) else { continue };
-        let id = result.custom_id.unwrap_or_default();
-        match result.outcome {
-            BatchOutcome::Response { body, .. } => {
-                parser.reset();
-                parser.push(body.as_str());
-                parser.finish();
-            }
-            BatchOutcome::Failed { message } => eprintln!("{id}: {message}"),
-            _ => {}
+        let Ok(line) = parser.parse(line) else { continue };
+        let mut result = reader.read(line);
+        let id = result.custom_id.take().unwrap_or_default();
+        if let Some(error) = &result.error {
+            eprintln!("{id}: {error}");
         }
-        while let Some(event) = parser.next_event() {
+        while let Some(event) = result.next_event() {
             match event {
                 ResponseEvent::Record { record, .. } => {
                     rows += &format!("{id}\t{}\t{}\n", record.value.entity, record.value.definition);

@@ -1,8 +1,8 @@
 //! `tokenline parse --from ...-batch`: the records and tool calls in a batch result file.
 
-use tokenline::json::Raw;
-use tokenline::llm::batch::{BatchFormat, BatchOutcome, BatchResult};
-use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline::json::Value;
+use tokenline::llm::batch::{BatchFormat, BatchReader};
+use tokenline::llm::{ResponseEvent, ResponseParser};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Origin, Record, RecordDecoder};
 
 use crate::emit::{Emitter, EventOrigin};
@@ -22,7 +22,12 @@ pub(crate) fn parse(
     let max = load::MAX_RESPONSE as usize;
     let limits = Limits { line_bytes: max, sse_event_bytes: max, ..rules.options.limits };
     let mut lines = RecordDecoder::new(Options::strict().limits(limits));
-    let mut results = Results { format, rules, limits, parser: None };
+    let configured = rules.clone();
+    let reader = BatchReader::new(format, move |provider| {
+        let options = configured.options.clone().limits(limits);
+        response::configure(ResponseParser::new(provider, options), &configured)
+    });
+    let mut results = Results { reader };
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
@@ -32,22 +37,15 @@ pub(crate) fn parse(
     decode_end(&mut lines, emitter, |event, emitter| results.line(event, emitter))
 }
 
-struct Results<'r> {
-    format: BatchFormat,
-    rules: &'r Rules,
-    limits: Limits,
-    /// The parser of the previous response, reused for the same provider.
-    parser: Option<(Provider, ResponseParser<Raw>)>,
+struct Results {
+    reader: BatchReader,
 }
 
-impl Results<'_> {
+impl Results {
     fn line(&mut self, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
         emitter.set_part("", None);
         match event {
-            Event::Record(record) => {
-                let result = self.format.read(record.value);
-                self.result(result, &record.map(|_| ()), emitter)
-            }
+            Event::Record(record) => self.result(&record, emitter),
             Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
                 emitter.diagnostic(EventOrigin::Input, &diagnostic)
             }
@@ -55,27 +53,15 @@ impl Results<'_> {
         }
     }
 
-    fn result(
-        &mut self,
-        result: BatchResult,
-        line: &Record<()>,
-        emitter: &mut Emitter,
-    ) -> Result<(), Failure> {
-        let BatchResult { custom_id, status, outcome, .. } = result;
-        emitter.set_part("custom_id", custom_id.as_deref());
-        emitter.batch_result(line.line, status)?;
-        let (provider, body) = match outcome {
-            BatchOutcome::Response { provider, body } => (provider, body),
-            BatchOutcome::Failed { message } => {
-                let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
-                return emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
-            }
-            _ => return Ok(()),
-        };
-        let parser = self.parser_of(provider);
-        parser.push(body.as_str().as_bytes());
-        parser.finish();
-        while let Some(mut event) = parser.next_event() {
+    fn result(&mut self, line: &Record<Value<'_>>, emitter: &mut Emitter) -> Result<(), Failure> {
+        let mut result = self.reader.read(line.value);
+        emitter.set_part("custom_id", result.custom_id.as_deref());
+        emitter.batch_result(line.line, result.status)?;
+        if let Some(message) = result.error.take() {
+            let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
+            return emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
+        }
+        while let Some(mut event) = result.next_event() {
             if let ResponseEvent::Rejected { diagnostic, .. } | ResponseEvent::Note { diagnostic, .. } =
                 &mut event
                 && diagnostic.origin == Origin::Wire
@@ -88,15 +74,5 @@ impl Results<'_> {
             }
         }
         Ok(())
-    }
-
-    fn parser_of(&mut self, provider: Provider) -> &mut ResponseParser<Raw> {
-        let parser = self.parser.take().filter(|(previous, _)| *previous == provider);
-        let (_, parser) = self.parser.insert(parser.unwrap_or_else(|| {
-            let options = self.rules.options.clone().limits(self.limits);
-            (provider, response::configure(ResponseParser::new(provider, options).whole_body(), self.rules))
-        }));
-        parser.reset();
-        parser
     }
 }
