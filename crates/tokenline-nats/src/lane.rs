@@ -1,0 +1,285 @@
+//! One subject for output, and how messages get there exactly once and in order.
+//!
+//! The outputs of a source on one subject are numbered. The last stored message says how many are stored, so that a
+//! worker that reads the source again leaves these out. Each message names what must be stored before it: the first of
+//! a batch the subject's last sequence, the others the message before them in the batch. The server checks both, also
+//! beyond the duplicate window. Of several workers, one stores the message; the others read how many are stored.
+
+use std::collections::VecDeque;
+
+use async_nats::{HeaderMap, HeaderValue};
+use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
+use async_nats::jetstream::message::PublishMessage;
+use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use bytes::Bytes;
+
+use crate::decoder::Output;
+use crate::holder::Holder;
+use crate::shared::{Backoff, Counters, Failure, Shared, Transient};
+use crate::{Error, headers};
+
+/// Messages sent before the first of them is confirmed.
+const BATCH: usize = 512;
+/// Bytes that wait to be stored, beyond which decoding pauses.
+const WAITING_BYTES: usize = 1 << 20;
+
+/// A numbered output.
+struct Message {
+    ordinal: u64,
+    id: String,
+    headers: HeaderMap,
+    payload: Bytes,
+}
+
+/// Where the outputs on a subject come from.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Origin {
+    /// The sequence of the source's first chunk.
+    pub(crate) first_chunk: u64,
+    /// The sequence of the chunk that completed them.
+    pub(crate) chunk: u64,
+}
+
+/// The output of a source on one subject.
+pub(crate) struct Lane {
+    subject: String,
+    source: String,
+    is_records: bool,
+    /// How many messages of the run are stored, and the sequence of the last.
+    stored: u64,
+    last_sequence: u64,
+    /// What the last stored message says: the source's first chunk, and the one of the source's end.
+    first_chunk: Option<u64>,
+    ended_at: Option<u64>,
+    /// How many outputs were decoded.
+    decoded: u64,
+    waiting: VecDeque<Message>,
+    waiting_bytes: usize,
+}
+
+impl Lane {
+    pub(crate) fn new(shared: &Shared, source: &str, is_records: bool) -> Self {
+        let prefix = if is_records { &shared.options.records } else { &shared.options.rejects };
+        Self {
+            subject: format!("{prefix}.{source}"),
+            source: source.to_owned(),
+            is_records,
+            stored: 0,
+            last_sequence: 0,
+            first_chunk: None,
+            ended_at: None,
+            decoded: 0,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+        }
+    }
+
+    pub(crate) fn first_chunk(&self) -> Option<u64> {
+        self.first_chunk
+    }
+
+    /// The chunk with the source's end, if the end is stored.
+    pub(crate) fn ended_at(&self) -> Option<u64> {
+        self.ended_at
+    }
+
+    /// How many outputs were decoded.
+    pub(crate) fn decoded(&self) -> u64 {
+        self.decoded
+    }
+
+    /// Whether to store what waits before decoding more.
+    pub(crate) fn is_full(&self) -> bool {
+        self.waiting.len() >= BATCH || self.waiting_bytes >= WAITING_BYTES
+    }
+
+    /// Reads which messages are stored.
+    pub(crate) async fn read_stored(&mut self, shared: &Shared) -> Result<(), Failure> {
+        let stream = if self.is_records { &shared.records } else { &shared.rejects };
+        // Answered by the stream's leader, which knows of every message that it confirmed.
+        let last = match stream.get_last_raw_message_by_subject(&self.subject).await {
+            Ok(last) => last,
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound && self.stored == 0 => {
+                self.last_sequence = 0;
+                return Ok(());
+            }
+            Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
+                return Err(Error::OutputRemoved { subject: self.subject.clone() }.into());
+            }
+            Err(error) => return Err(Transient::new(error).into()),
+        };
+        let text = |name: &str| last.headers.get(name).map(|value| value.as_str());
+        let number = |name: &str| text(name)?.parse::<u64>().ok();
+        let (run, ordinal) = (text(headers::RUN), number(headers::ORDINAL));
+        let (Some(ordinal), true) = (ordinal, run == Some(&*shared.options.run)) else {
+            let run = run.map(str::to_owned);
+            return Err(Error::ForeignOutput { subject: self.subject.clone(), run }.into());
+        };
+        if ordinal < self.stored {
+            return Err(Error::OutputRemoved { subject: self.subject.clone() }.into());
+        }
+        (self.stored, self.last_sequence) = (ordinal, last.sequence);
+        self.first_chunk = number(headers::FIRST_CHUNK);
+        self.ended_at = text(headers::END).and_then(|_| number(headers::CHUNK));
+        Ok(())
+    }
+
+    /// Adds an output, unless it is stored.
+    pub(crate) fn push(&mut self, run: &str, output: Output, origin: Origin) {
+        self.decoded += 1;
+        if self.decoded <= self.stored {
+            return;
+        }
+        let offset = output.place.map_or(0, |(_, span)| span.start);
+        let (id, mut map) = self.envelope(run, offset, origin);
+        if let Some((line, span)) = output.place {
+            map.insert(headers::LINE, HeaderValue::from(line));
+            map.insert(headers::SPAN, format!("{}-{}", span.start, span.end));
+        }
+        if let Some(completion) = output.completion {
+            map.insert(headers::COMPLETION, completion.as_str());
+        }
+        for (name, number) in [(headers::CHOICE, output.choice), (headers::BLOCK, output.block)] {
+            if number != 0 {
+                map.insert(name, HeaderValue::from(number));
+            }
+        }
+        self.wait(id, map, output.payload);
+    }
+
+    /// Adds the message that ends the source, unless it is stored.
+    pub(crate) fn push_end(&mut self, run: &str, is_complete: bool, rejects: u64, origin: Origin) {
+        let records = self.decoded;
+        self.decoded += 1;
+        if self.decoded <= self.stored {
+            return;
+        }
+        let (id, mut map) = self.envelope(run, 0, origin);
+        map.insert(headers::END, if is_complete { headers::COMPLETE } else { headers::INCOMPLETE });
+        map.insert(headers::RECORDS, HeaderValue::from(records));
+        map.insert(headers::REJECTS, HeaderValue::from(rejects));
+        self.wait(id, map, Bytes::new());
+    }
+
+    fn envelope(&self, run: &str, offset: u64, origin: Origin) -> (String, HeaderMap) {
+        let letter = if self.is_records { 'r' } else { 'x' };
+        let id = format!("{run}/{}/{offset}/{letter}{}", self.source, self.decoded);
+        let mut map = HeaderMap::new();
+        map.insert(async_nats::header::NATS_MESSAGE_ID, id.as_str());
+        map.insert(headers::RUN, run);
+        map.insert(headers::ORDINAL, HeaderValue::from(self.decoded));
+        map.insert(headers::CHUNK, HeaderValue::from(origin.chunk));
+        map.insert(headers::FIRST_CHUNK, HeaderValue::from(origin.first_chunk));
+        (id, map)
+    }
+
+    fn wait(&mut self, id: String, headers: HeaderMap, payload: Bytes) {
+        self.waiting_bytes += payload.len();
+        self.waiting.push_back(Message { ordinal: self.decoded, id, headers, payload });
+    }
+
+    /// Stores what waits. Tries again until it is stored, by this worker or another one.
+    pub(crate) async fn store(&mut self, shared: &Shared, holder: &mut Holder) -> Result<(), Error> {
+        let mut backoff = Backoff::new();
+        while !self.waiting.is_empty() {
+            let stored = self.stored;
+            let pause = match self.store_batch(shared, holder).await {
+                Ok(()) => false,
+                Err(Failure::Final(error)) => return Err(error),
+                Err(Failure::Transient(error)) => {
+                    let subject = &self.subject;
+                    tracing::warn!(%error, %subject, "cannot store output; trying again");
+                    true
+                }
+            };
+            if self.stored > stored {
+                backoff = Backoff::new();
+            }
+            if pause {
+                let time = backoff.next();
+                holder.wait(tokio::time::sleep(time)).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores the next messages. `Ok` if all went well, or another worker was faster.
+    async fn store_batch(&mut self, shared: &Shared, holder: &mut Holder) -> Result<(), Failure> {
+        let acks = holder.wait(self.send(shared)).await;
+        let mut failed = None;
+        for ack in acks {
+            let ack = match ack {
+                Ok(ack) => holder.wait(ack.into_future()).await,
+                Err(error) => Err(error),
+            };
+            match ack {
+                Ok(ack) if ack.duplicate => {
+                    let message = self.waiting.front().map(|message| message.ordinal);
+                    holder.wait(self.reread(shared)).await?;
+                    if message.is_some_and(|ordinal| ordinal > self.stored) {
+                        return Err(Error::OutputRemoved { subject: self.subject.clone() }.into());
+                    }
+                    return Ok(());
+                }
+                Ok(ack) => {
+                    self.stored += 1;
+                    self.last_sequence = ack.sequence;
+                    let counters = &shared.counters;
+                    let counter = if self.is_records { &counters.records } else { &counters.rejects };
+                    Counters::add(counter, 1);
+                    self.forget_stored();
+                }
+                Err(error) => {
+                    failed = Some(error);
+                    break;
+                }
+            }
+        }
+        let Some(error) = failed else { return Ok(()) };
+        // Whatever happened: the subject says what is stored.
+        holder.wait(self.reread(shared)).await?;
+        match error.kind() {
+            PublishErrorKind::WrongLastSequence | PublishErrorKind::WrongLastMessageId => {
+                tracing::debug!(subject = %self.subject, "another message came first");
+                Ok(())
+            }
+            _ => Err(Transient::new(error).into()),
+        }
+    }
+
+    /// Sends the next messages, each with what must be stored before it.
+    async fn send(&self, shared: &Shared) -> Vec<Result<PublishAckFuture, PublishError>> {
+        let mut acks = Vec::with_capacity(self.waiting.len().min(BATCH));
+        let mut before: Option<&str> = None;
+        let _together = shared.sending.lock().await;
+        for message in self.waiting.iter().take(BATCH) {
+            let publish =
+                PublishMessage::build().payload(message.payload.clone()).headers(message.headers.clone());
+            let publish = match before {
+                None => publish.expected_last_subject_sequence(self.last_sequence),
+                Some(id) => publish.expected_last_message_id(id),
+            };
+            let ack = shared.context.send_publish(self.subject.clone(), publish).await;
+            let is_sent = ack.is_ok();
+            acks.push(ack);
+            if !is_sent {
+                break;
+            }
+            before = Some(&message.id);
+        }
+        acks
+    }
+
+    async fn reread(&mut self, shared: &Shared) -> Result<(), Failure> {
+        self.read_stored(shared).await?;
+        self.forget_stored();
+        Ok(())
+    }
+
+    fn forget_stored(&mut self) {
+        while self.waiting.front().is_some_and(|message| message.ordinal <= self.stored) {
+            let message = self.waiting.pop_front();
+            self.waiting_bytes -= message.map_or(0, |message| message.payload.len());
+        }
+    }
+}
