@@ -209,7 +209,8 @@ fn single_line(value: &Raw) -> Bytes {
 
 /// `{"name", "parameters", "call_id"?, "error"?}`, with parameters as written.
 fn call_json(call: &ToolCall) -> Bytes {
-    let mut out = format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
+    let mut out =
+        format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
     if let Some(call_id) = call.call_id.as_ref().filter(|_| !call.is_synthetic_id) {
         out += &format!(r#","call_id":{}"#, string(call_id));
     }

@@ -7,10 +7,10 @@
 
 use std::collections::VecDeque;
 
-use async_nats::{HeaderMap, HeaderValue};
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use async_nats::{HeaderMap, HeaderValue};
 use bytes::Bytes;
 
 use crate::decoder::Output;
@@ -206,45 +206,45 @@ impl Lane {
     /// Stores the next messages. `Ok` if all went well, or another worker was faster.
     async fn store_batch(&mut self, shared: &Shared, holder: &mut Holder) -> Result<(), Failure> {
         let acks = holder.wait(self.send(shared)).await;
-        let mut failed = None;
-        for ack in acks {
+        let counters = &shared.counters;
+        let counter = if self.is_records { &counters.records } else { &counters.rejects };
+        let (mut is_in_order, mut duplicate) = (true, None);
+        let first = self.stored + 1;
+        for (ordinal, ack) in (first..).zip(acks) {
             let ack = match ack {
                 Ok(ack) => holder.wait(ack.into_future()).await,
                 Err(error) => Err(error),
             };
             match ack {
                 Ok(ack) if ack.duplicate => {
-                    let message = self.waiting.front().map(|message| message.ordinal);
-                    holder.wait(self.reread(shared)).await?;
-                    if message.is_some_and(|ordinal| ordinal > self.stored) {
-                        return Err(Error::OutputRemoved { subject: self.subject.clone() }.into());
-                    }
-                    return Ok(());
+                    duplicate = Some(ordinal);
+                    is_in_order = false;
                 }
                 Ok(ack) => {
-                    self.stored += 1;
-                    self.last_sequence = ack.sequence;
-                    let counters = &shared.counters;
-                    let counter = if self.is_records { &counters.records } else { &counters.rejects };
                     Counters::add(counter, 1);
-                    self.forget_stored();
+                    if is_in_order {
+                        (self.stored, self.last_sequence) = (ordinal, ack.sequence);
+                        self.forget_stored();
+                    }
+                }
+                Err(error) if is_conflict(&error) => {
+                    tracing::debug!(subject = %self.subject, ordinal, "another message came first");
+                    is_in_order = false;
                 }
                 Err(error) => {
-                    failed = Some(error);
-                    break;
+                    holder.wait(self.reread(shared)).await?;
+                    return Err(Transient::new(error).into());
                 }
             }
         }
-        let Some(error) = failed else { return Ok(()) };
-        // Whatever happened: the subject says what is stored.
-        holder.wait(self.reread(shared)).await?;
-        match error.kind() {
-            PublishErrorKind::WrongLastSequence | PublishErrorKind::WrongLastMessageId => {
-                tracing::debug!(subject = %self.subject, "another message came first");
-                Ok(())
+        if !is_in_order {
+            // Whoever was faster: the subject says what is stored.
+            holder.wait(self.reread(shared)).await?;
+            if duplicate.is_some_and(|ordinal| ordinal > self.stored) {
+                return Err(Error::OutputRemoved { subject: self.subject.clone() }.into());
             }
-            _ => Err(Transient::new(error).into()),
         }
+        Ok(())
     }
 
     /// Sends the next messages, each with what must be stored before it.
@@ -282,4 +282,9 @@ impl Lane {
             self.waiting_bytes -= message.map_or(0, |message| message.payload.len());
         }
     }
+}
+
+/// Whether the server did not store a message because of what is stored before it.
+fn is_conflict(error: &PublishError) -> bool {
+    matches!(error.kind(), PublishErrorKind::WrongLastSequence | PublishErrorKind::WrongLastMessageId)
 }

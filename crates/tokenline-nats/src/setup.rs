@@ -49,7 +49,8 @@ async fn find(context: &Context, prefix: &str) -> Result<(Stream<()>, Config), E
     let subjects = format!("{prefix}.>");
     let (start, mut backoff) = (Instant::now(), Backoff::new());
     loop {
-        let error: Box<dyn std::error::Error + Send + Sync> = match context.stream_by_subject(&subjects).await {
+        let error: Box<dyn std::error::Error + Send + Sync> = match context.stream_by_subject(&subjects).await
+        {
             Ok(name) => match context.get_stream(&name).await {
                 Ok(stream) => {
                     let config = stream.cached_info().config.clone();

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use tokenline::adapter::SourceEnd;
 
+use crate::Error;
 use crate::chunks::{Chunk, ChunkReader};
 use crate::decoder::Decoder;
 use crate::holder::Holder;
 use crate::lane::{Lane, Origin};
 use crate::shared::{Backoff, Counters, Failure, Shared};
-use crate::Error;
 
 /// Bytes of a message's headers, beside the names of run and source, that a payload leaves room for.
 const HEADER_BYTES: usize = 768;
@@ -73,7 +73,11 @@ impl Source {
         let reading = self.reading.as_mut().expect("it was opened");
         if reading.decoder.is_none() {
             if top > reading.position {
-                tracing::warn!(source = self.name, sequence = top, "a chunk after the source's end is ignored");
+                tracing::warn!(
+                    source = self.name,
+                    sequence = top,
+                    "a chunk after the source's end is ignored"
+                );
             }
             return Ok(());
         }

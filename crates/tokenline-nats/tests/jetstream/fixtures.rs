@@ -37,12 +37,19 @@ pub(crate) fn text(seed: usize, parts: usize) -> String {
     for part in 0..parts {
         let n = seed * 1000 + part;
         text += &match (seed + part) % 6 {
-            0 => format!("```json\n{{\"n\":{n},\"kind\":\"fenced\"}}\n{{\"n\":{n},\n \"kind\":\"two lines\"}}\n```\n"),
+            0 => format!(
+                "```json\n{{\"n\":{n},\"kind\":\"fenced\"}}\n{{\"n\":{n},\n \"kind\":\"two lines\"}}\n```\n"
+            ),
             1 => format!("[{{\"n\":{n},\"kind\":\"element\"}}, {{\"n\":\"{n}\"}},\n {{\"n\":{n}}}]\n"),
             2 => format!("{{\"n\":{n},\"kind\":NaN}}\n{{\"n\":{n}.50,\"kind\":\"café 🚀\"}}\n"),
-            3 => format!("<think>maybe {{\"n\":{n}}}?</think>\nSo:\n{{\"n\":{n},\"kind\":\"after thought\"}}\n"),
+            3 => format!(
+                "<think>maybe {{\"n\":{n}}}?</think>\nSo:\n{{\"n\":{n},\"kind\":\"after thought\"}}\n"
+            ),
             4 => format!("- {{\"n\":{n}}}\n- {{\"n\":{n},\"n\":{n}}}\n- {{\"m\":{n}}}\n"),
-            _ => format!("{{\"n\":{n},\"kind\":\"{}\"}},\n{{\"n\":{n}}},\"x\":1}}\n", "long ".repeat(part % 40)),
+            _ => format!(
+                "{{\"n\":{n},\"kind\":\"{}\"}},\n{{\"n\":{n}}},\"x\":1}}\n",
+                "long ".repeat(part % 40)
+            ),
         };
     }
     text + "{\"n\":0,\"kind\":\"cut o"

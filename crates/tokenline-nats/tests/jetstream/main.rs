@@ -2,6 +2,7 @@
 
 mod disturbed;
 mod fixtures;
+mod limits;
 mod output;
 mod pressure;
 mod server;

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 
 use tokenline::json::Raw;
 use tokenline::llm::TextMode;
-use tokenline::{Event, JsonlParser, Options, Provider, ResponseEvent, ResponseParser, SchemaValidator, ToolCall, ToolSet};
+use tokenline::{
+    Event, JsonlParser, Options, Provider, ResponseEvent, ResponseParser, SchemaValidator, ToolCall, ToolSet,
+};
 use tokenline_nats::async_nats::jetstream::Context;
 use tokenline_nats::async_nats::jetstream::consumer::{AckPolicy, DeliverPolicy, pull};
 use tokenline_nats::headers;
@@ -79,7 +81,11 @@ pub(crate) async fn all_stored(context: &Context, sources: usize, patience: Dura
 }
 
 /// Decodes without a worker, by the library's parsers.
-pub(crate) fn decoded(sources: &[Source], format: Option<Provider>, tools: Option<&ToolSet>) -> BTreeMap<String, Vec<String>> {
+pub(crate) fn decoded(
+    sources: &[Source],
+    format: Option<Provider>,
+    tools: Option<&ToolSet>,
+) -> BTreeMap<String, Vec<String>> {
     let mut output = BTreeMap::<_, Vec<String>>::new();
     for source in sources {
         let mut store = |is_record: bool, payload: String| {
@@ -117,7 +123,12 @@ fn decode_text(source: &Source, store: &mut impl FnMut(bool, String)) {
     }
 }
 
-fn decode_response(source: &Source, provider: Provider, tools: Option<&ToolSet>, store: &mut impl FnMut(bool, String)) {
+fn decode_response(
+    source: &Source,
+    provider: Provider,
+    tools: Option<&ToolSet>,
+    store: &mut impl FnMut(bool, String),
+) {
     let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient());
     if let Some(tools) = tools {
         parser = parser.text_as(TextMode::ToolCalls).with_tools(tools.clone());
@@ -129,7 +140,9 @@ fn decode_response(source: &Source, provider: Provider, tools: Option<&ToolSet>,
         }
         while let Some(event) = parser.next_event() {
             match event {
-                ResponseEvent::Record { record, .. } => store(true, record.value.to_single_line().into_owned()),
+                ResponseEvent::Record { record, .. } => {
+                    store(true, record.value.to_single_line().into_owned())
+                }
                 ResponseEvent::ToolCall { call, .. } => {
                     let ToolCall { name, parameters, call_id, .. } = call;
                     let id = call_id.filter(|_| !call.is_synthetic_id);

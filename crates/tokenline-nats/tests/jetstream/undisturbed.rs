@@ -38,7 +38,8 @@ async fn responses_are_decoded_as_by_the_parser() {
     let wire = WorkerOptions::new("wire").format(Format::Provider(Provider::OpenAiChat));
     let output = run(&sources, wire.clone()).await;
     assert_eq!(payloads(&output), decoded(&sources, Some(Provider::OpenAiChat), None));
-    let ends = ["definitions", "truncated"].map(|name| output[&format!("records.{name}")].last().unwrap().0.clone());
+    let ends =
+        ["definitions", "truncated"].map(|name| output[&format!("records.{name}")].last().unwrap().0.clone());
     assert!(ends[0].contains(&"Tokenline-End: complete".to_owned()), "{ends:?}");
 
     let tools = r#"[{"name":"get_weather","parameters":{"type":"object"}},{"name":"search","parameters":{"type":"object"}}]"#;
