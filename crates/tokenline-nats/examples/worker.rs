@@ -14,7 +14,7 @@ use tokenline::Provider;
 use tokenline::llm::replay::{self, Pace, ReplayServer};
 use tokenline_nats::async_nats::jetstream::consumer::{DeliverPolicy, pull};
 use tokenline_nats::async_nats::jetstream::{self, stream::Config};
-use tokenline_nats::async_nats::{self, HeaderMap};
+use tokenline_nats::async_nats::{self, HeaderMap, HeaderValue};
 use tokenline_nats::{Format, Worker, WorkerOptions, headers};
 
 type Result<T = ()> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
@@ -89,7 +89,7 @@ async fn read(context: &jetstream::Context, source: &str) -> Result {
     while let Some(message) = messages.next().await {
         let message = message?;
         message.ack().await?;
-        let header = |name| message.headers.as_ref()?.get(name).map(|value| value.as_str());
+        let header = |name| message.headers.as_ref()?.get(name).map(HeaderValue::as_str);
         match header(headers::END) {
             None => println!("{source} {}", String::from_utf8_lossy(&message.payload)),
             Some(end) => {

@@ -14,7 +14,7 @@ use crate::shared::{Shared, Transient};
 
 /// Chunks read at once: enough to hide the round trip.
 const BATCH: usize = 256;
-/// Bytes of a batch, below the limit of the server's memory for one connection.
+/// Bytes of a batch, or two of the longest messages that the server takes.
 const BATCH_BYTES: usize = 8 << 20;
 
 /// A chunk of a source.
@@ -69,7 +69,8 @@ impl ChunkReader {
 
     /// The next chunks. `None` if the last one is no longer in the stream.
     pub(crate) async fn next(&self, shared: &Shared) -> Result<Option<Vec<Chunk>>, Transient> {
-        let fetch = self.consumer.fetch().max_messages(BATCH).max_bytes(BATCH_BYTES);
+        let bytes = BATCH_BYTES.max(2 * shared.context.client().server_info().max_payload);
+        let fetch = self.consumer.fetch().max_messages(BATCH).max_bytes(bytes);
         let mut messages = fetch.messages().await.map_err(Transient::new)?;
         let mut chunks = Vec::new();
         while let Some(message) = messages.next().await {

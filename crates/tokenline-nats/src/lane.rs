@@ -10,7 +10,7 @@ use std::collections::VecDeque;
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
 use async_nats::jetstream::stream::LastRawMessageErrorKind;
-use async_nats::{HeaderMap, HeaderValue};
+use async_nats::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
 
 use crate::decoder::Output;
@@ -27,7 +27,7 @@ const WAITING_BYTES: usize = 1 << 20;
 struct Message {
     ordinal: u64,
     id: String,
-    headers: HeaderMap,
+    headers: Vec<(&'static str, HeaderValue)>,
     payload: Bytes,
 }
 
@@ -108,7 +108,7 @@ impl Lane {
             }
             Err(error) => return Err(Transient::new(error).into()),
         };
-        let text = |name: &str| last.headers.get(name).map(|value| value.as_str());
+        let text = |name: &str| last.headers.get(name).map(HeaderValue::as_str);
         let number = |name: &str| text(name)?.parse::<u64>().ok();
         let (run, ordinal) = (text(headers::RUN), number(headers::ORDINAL));
         let (Some(ordinal), true) = (ordinal, run == Some(&*shared.options.run)) else {
@@ -131,20 +131,20 @@ impl Lane {
             return;
         }
         let offset = output.place.map_or(0, |(_, span)| span.start);
-        let (id, mut map) = self.envelope(run, offset, origin);
+        let mut message = self.message(run, offset, origin, output.payload);
         if let Some((line, span)) = output.place {
-            map.insert(headers::LINE, HeaderValue::from(line));
-            map.insert(headers::SPAN, format!("{}-{}", span.start, span.end));
+            message.headers.push((headers::LINE, line.into()));
+            message.headers.push((headers::SPAN, format!("{}-{}", span.start, span.end).into()));
         }
         if let Some(completion) = output.completion {
-            map.insert(headers::COMPLETION, completion.as_str());
+            message.headers.push((headers::COMPLETION, completion.as_str().into()));
         }
         for (name, number) in [(headers::CHOICE, output.choice), (headers::BLOCK, output.block)] {
             if number != 0 {
-                map.insert(name, HeaderValue::from(number));
+                message.headers.push((name, number.into()));
             }
         }
-        self.wait(id, map, output.payload);
+        self.wait(message);
     }
 
     /// Adds the message that ends the source, unless it is stored.
@@ -154,28 +154,31 @@ impl Lane {
         if self.decoded <= self.stored {
             return;
         }
-        let (id, mut map) = self.envelope(run, 0, origin);
-        map.insert(headers::END, if is_complete { headers::COMPLETE } else { headers::INCOMPLETE });
-        map.insert(headers::RECORDS, HeaderValue::from(records));
-        map.insert(headers::REJECTS, HeaderValue::from(rejects));
-        self.wait(id, map, Bytes::new());
+        let end = if is_complete { headers::COMPLETE } else { headers::INCOMPLETE };
+        let mut message = self.message(run, 0, origin, Bytes::new());
+        message.headers.extend([
+            (headers::END, end.into()),
+            (headers::RECORDS, records.into()),
+            (headers::REJECTS, rejects.into()),
+        ]);
+        self.wait(message);
     }
 
-    fn envelope(&self, run: &str, offset: u64, origin: Origin) -> (String, HeaderMap) {
+    fn message(&self, run: &str, offset: u64, origin: Origin, payload: Bytes) -> Message {
         let letter = if self.is_records { 'r' } else { 'x' };
         let id = format!("{run}/{}/{offset}/{letter}{}", self.source, self.decoded);
-        let mut map = HeaderMap::new();
-        map.insert(async_nats::header::NATS_MESSAGE_ID, id.as_str());
-        map.insert(headers::RUN, run);
-        map.insert(headers::ORDINAL, HeaderValue::from(self.decoded));
-        map.insert(headers::CHUNK, HeaderValue::from(origin.chunk));
-        map.insert(headers::FIRST_CHUNK, HeaderValue::from(origin.first_chunk));
-        (id, map)
+        let headers = vec![
+            (headers::RUN, run.into()),
+            (headers::ORDINAL, self.decoded.into()),
+            (headers::CHUNK, origin.chunk.into()),
+            (headers::FIRST_CHUNK, origin.first_chunk.into()),
+        ];
+        Message { ordinal: self.decoded, id, headers, payload }
     }
 
-    fn wait(&mut self, id: String, headers: HeaderMap, payload: Bytes) {
-        self.waiting_bytes += payload.len();
-        self.waiting.push_back(Message { ordinal: self.decoded, id, headers, payload });
+    fn wait(&mut self, message: Message) {
+        self.waiting_bytes += message.payload.len();
+        self.waiting.push_back(message);
     }
 
     /// Stores what waits. Tries again until it is stored, by this worker or another one.
@@ -253,8 +256,12 @@ impl Lane {
         let mut before: Option<&str> = None;
         let _together = shared.sending.lock().await;
         for message in self.waiting.iter().take(BATCH) {
-            let publish =
-                PublishMessage::build().payload(message.payload.clone()).headers(message.headers.clone());
+            let mut map = HeaderMap::new();
+            for (name, value) in &message.headers {
+                map.insert(HeaderName::from_static(name), value.clone());
+            }
+            let publish = PublishMessage::build().payload(message.payload.clone()).headers(map);
+            let publish = publish.message_id(&message.id);
             let publish = match before {
                 None => publish.expected_last_subject_sequence(self.last_sequence),
                 Some(id) => publish.expected_last_message_id(id),

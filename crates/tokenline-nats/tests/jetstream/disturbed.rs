@@ -132,7 +132,7 @@ async fn a_stopped_worker_wakes_up_beyond_the_duplicate_window() {
     let server = Server::start().await;
     let context = server.context().await;
     create_streams(&context, WINDOW).await;
-    let mut sources = texts(24, 60, 60);
+    let sources = texts(24, 60, 60);
     let mut late = spawn(&server.url(), false);
     let signal = |process: &Child, signal: &str| {
         let status = Command::new("kill").args([signal, &process.id().to_string()]).status().unwrap();
@@ -140,7 +140,6 @@ async fn a_stopped_worker_wakes_up_beyond_the_duplicate_window() {
     };
     tokio::time::sleep(Duration::from_millis(300)).await;
     let mut done = 0;
-    let all = messages(&sources);
     for messages in sources.chunks(4).map(messages) {
         publish(&context, &messages).await;
         tokio::time::sleep(Duration::from_millis(random(40))).await;
@@ -157,9 +156,7 @@ async fn a_stopped_worker_wakes_up_beyond_the_duplicate_window() {
     late.kill().unwrap();
     late.wait().unwrap();
     let output = output::stored(&context).await;
-    // The chunks came in another order than from a producer of all sources: only their numbers in the stream differ.
-    assert_eq!(all.len() as u64, context.get_stream("chunks").await.unwrap().cached_info().state.messages);
-    sources.iter_mut().for_each(|source| source.chunks.shrink_to_fit());
+    // The chunks came in another order than from one producer: their numbers in the stream differ, and nothing else.
     let expected = undisturbed::run(&sources, options()).await;
     let without_numbers = |output: Output| -> Output {
         let is_number = |header: &String| header.contains("Chunk: ");

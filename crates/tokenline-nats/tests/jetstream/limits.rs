@@ -94,7 +94,7 @@ async fn missing_streams_and_retention_are_errors_with_advice() {
     publish(&context, &messages(&sources)).await;
     let worker = tokio::spawn(Worker::new(server.client().await, options()).await.unwrap().run());
     let mut all = context.get_stream("all").await.unwrap();
-    let expected = decoded(&sources, None, None).values().map(|payloads| payloads.len()).sum::<usize>()
+    let expected = decoded(&sources, None, None).values().map(Vec::len).sum::<usize>()
         + sources.len()
         + messages(&sources).len();
     let arrived = async {

@@ -141,7 +141,7 @@ fn decode_response(
         while let Some(event) = parser.next_event() {
             match event {
                 ResponseEvent::Record { record, .. } => {
-                    store(true, record.value.to_single_line().into_owned())
+                    store(true, record.value.to_single_line().into_owned());
                 }
                 ResponseEvent::ToolCall { call, .. } => {
                     let ToolCall { name, parameters, call_id, .. } = call;

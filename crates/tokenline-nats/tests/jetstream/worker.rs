@@ -28,11 +28,10 @@ pub(crate) fn spawn(url: &str, is_response: bool) -> Child {
 #[ignore = "the worker process of other tests"]
 async fn process() {
     let Ok(url) = std::env::var("TOKENLINE_NATS_URL") else { return };
-    let format = match std::env::var_os("TOKENLINE_NATS_RESPONSE") {
-        Some(_) => Format::Provider(Provider::OpenAiChat),
-        None => Format::Text,
+    let options = match std::env::var_os("TOKENLINE_NATS_RESPONSE") {
+        Some(_) => WorkerOptions::new("test").format(Format::Provider(Provider::OpenAiChat)),
+        None => options(),
     };
-    let options = if format == Format::Text { options() } else { WorkerOptions::new("test").format(format) };
     let options = options.ack_wait(Duration::from_millis(250));
     let mut tries = 0;
     loop {
