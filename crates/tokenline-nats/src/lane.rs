@@ -7,16 +7,17 @@
 
 use std::collections::VecDeque;
 
+use async_nats::jetstream::ErrorCode;
 use async_nats::jetstream::context::{PublishAckFuture, PublishError, PublishErrorKind};
 use async_nats::jetstream::message::PublishMessage;
-use async_nats::jetstream::stream::LastRawMessageErrorKind;
+use async_nats::jetstream::stream::{LastRawMessageError, LastRawMessageErrorKind};
 use async_nats::{HeaderMap, HeaderName, HeaderValue};
 use bytes::Bytes;
 
 use crate::decoder::Output;
 use crate::holder::Holder;
 use crate::shared::{Backoff, Counters, Failure, Shared, Transient};
-use crate::{Error, headers};
+use crate::{Error, headers, setup};
 
 /// Messages sent before the first of them is confirmed.
 const BATCH: usize = 512;
@@ -95,7 +96,10 @@ impl Lane {
 
     /// Reads which messages are stored.
     pub(crate) async fn read_stored(&mut self, shared: &Shared) -> Result<(), Failure> {
-        let stream = if self.is_records { &shared.records } else { &shared.rejects };
+        let (stream, prefix) = match self.is_records {
+            true => (&shared.records, &shared.options.records),
+            false => (&shared.rejects, &shared.options.rejects),
+        };
         // Answered by the stream's leader, which knows of every message that it confirmed.
         let last = match stream.get_last_raw_message_by_subject(&self.subject).await {
             Ok(last) => last,
@@ -106,6 +110,7 @@ impl Lane {
             Err(error) if error.kind() == LastRawMessageErrorKind::NoMessageFound => {
                 return Err(Error::OutputRemoved { subject: self.subject.clone() }.into());
             }
+            Err(error) if is_stream_missing(&error) => return Err(setup::missing(prefix).into()),
             Err(error) => return Err(Transient::new(error).into()),
         };
         let text = |name: &str| last.headers.get(name).map(HeaderValue::as_str);
@@ -289,6 +294,10 @@ impl Lane {
             self.waiting_bytes -= message.map_or(0, |message| message.payload.len());
         }
     }
+}
+
+fn is_stream_missing(error: &LastRawMessageError) -> bool {
+    matches!(error.kind(), LastRawMessageErrorKind::JetStream(error) if error.error_code() == ErrorCode::STREAM_NOT_FOUND)
 }
 
 /// Whether the server did not store a message because of what is stored before it.

@@ -38,6 +38,13 @@ pub(crate) async fn streams(context: &Context, options: &WorkerOptions) -> Resul
     Ok(Streams { chunks, records, rejects, max_message })
 }
 
+/// The error for a stream that is not there.
+pub(crate) fn missing(prefix: &str) -> Error {
+    let (name, subjects) = (prefix.replace('.', "-"), format!("{prefix}.>"));
+    let create = format!("nats stream add {name} --subjects '{subjects}' --retention limits --defaults");
+    Error::StreamMissing { subjects, create }
+}
+
 fn keeps(config: &Config, keeps: &'static str) -> Result<(), Error> {
     match config.retention {
         RetentionPolicy::Limits => Ok(()),
@@ -62,10 +69,7 @@ async fn find(context: &Context, prefix: &str) -> Result<(Stream<()>, Config), E
                 Err(error) => error.into(),
             },
             Err(error) if error.kind() == GetStreamByNameErrorKind::NotFound => {
-                let name = prefix.replace('.', "-");
-                let create =
-                    format!("nats stream add {name} --subjects '{subjects}' --retention limits --defaults");
-                return Err(Error::StreamMissing { subjects, create });
+                return Err(missing(prefix));
             }
             Err(error) => error.into(),
         };

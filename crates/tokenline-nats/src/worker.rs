@@ -13,6 +13,7 @@ use async_nats::jetstream::{Context, Message};
 use futures_util::StreamExt as _;
 use tokio::sync::{Mutex, mpsc};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::continuity::Continuity;
 use crate::holder::{Delivery, Holder};
@@ -118,7 +119,7 @@ impl Worker {
             shared: Arc::clone(&self.shared),
             sources: HashMap::new(),
             tasks: JoinSet::new(),
-            continuity: Continuity::default(),
+            continuity: Continuity::new(connects(&self.shared.context)),
             clock: 0,
         };
         let end = tokio::select! {
@@ -134,6 +135,11 @@ impl Worker {
         _ = self.shared.context.client().flush().await;
         end.map(|()| self.shared.counters.read())
     }
+}
+
+/// How often the connection was made.
+fn connects(context: &Context) -> u64 {
+    context.client().statistics().connects.load(Ordering::Relaxed)
 }
 
 /// Passes chunks to their sources.
@@ -187,7 +193,7 @@ impl Router {
     }
 
     fn route(&mut self, message: Message) {
-        let connects = self.shared.context.client().statistics().connects.load(Ordering::Relaxed);
+        let connects = connects(&self.shared.context);
         let info = match message.info() {
             Ok(info) => info,
             Err(error) => {
@@ -195,7 +201,7 @@ impl Router {
                 return;
             }
         };
-        let epoch = self.continuity.epoch_of(info.consumer_sequence, connects);
+        let epoch = self.continuity.epoch_of(info.consumer_sequence, connects, Instant::now());
         let (sequence, epoch) = (info.stream_sequence, (info.delivered == 1).then_some(epoch));
         let prefix = self.shared.options.chunks.len() + 1;
         let name = message.subject.as_str().get(prefix..).unwrap_or_default().to_owned();

@@ -140,3 +140,13 @@ async fn foreign_and_removed_messages_are_errors_with_advice() {
     let error = failure(&server, WorkerOptions::new("other").consumer("third")).await;
     assert!(error.starts_with("the first chunk of `chunks.a`, sequence 1, was removed"), "{error}");
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_is_deleted_ends_the_worker() {
+    let (server, context) = server().await;
+    let worker = Worker::new(server.client().await, options()).await.unwrap();
+    context.delete_stream("records").await.unwrap();
+    publish(&context, &messages(&texts(1, 5, 60))).await;
+    let error = timeout(PATIENCE, worker.run()).await.expect("the worker does not end").unwrap_err();
+    assert!(error.to_string().starts_with("no stream stores `records.>`; create one: "), "{error}");
+}
