@@ -1,0 +1,152 @@
+//! Limits of the worker, and errors that need a person.
+
+use std::time::Duration;
+
+use tokenline::adapter::SourceEnd;
+use tokenline_nats::async_nats::jetstream::stream::{Config, RetentionPolicy};
+use tokenline_nats::{Error, Worker, WorkerOptions};
+use tokio::time::timeout;
+
+use crate::fixtures::{Source, messages, publish, texts};
+use crate::output::{all_stored, decoded, payloads, stored};
+use crate::server::{Server, create_streams};
+use crate::undisturbed;
+use crate::worker::options;
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+async fn server() -> (Server, tokenline_nats::async_nats::jetstream::Context) {
+    let server = Server::start().await;
+    let context = server.context().await;
+    create_streams(&context, Duration::from_secs(120)).await;
+    (server, context)
+}
+
+/// The error of a worker that reads what is there.
+async fn failure(server: &Server, options: WorkerOptions) -> String {
+    let worker = Worker::new(server.client().await, options).await;
+    let error: Error = match worker {
+        Ok(worker) => timeout(PATIENCE, worker.run()).await.expect("the worker does not end").unwrap_err(),
+        Err(error) => error,
+    };
+    error.to_string()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn forgotten_sources_are_read_again() {
+    let sources = texts(5, 20, 60);
+    let expected = undisturbed::run(&sources, options()).await;
+    assert_eq!(undisturbed::run(&sources, options().max_sources(2)).await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_message_that_the_server_refuses_is_a_reject() {
+    let (server, context) = server().await;
+    let mut config = context.get_stream("records").await.unwrap().cached_info().config.clone();
+    config.max_message_size = 8_192;
+    context.update_stream(config).await.unwrap();
+    let text = format!("{{\"n\":1}}\n{{\"n\":2,\"x\":\"{}\"}}\n{{\"n\":3}}\n", "x".repeat(8_000));
+    publish(&context, &messages(&[Source::cut("a", text.as_bytes(), 500)])).await;
+    let worker = tokio::spawn(Worker::new(server.client().await, options()).await.unwrap().run());
+    let output = payloads(&all_stored(&context, 1, PATIENCE).await);
+    assert_eq!(output["records.a"], ["{\"n\":1}", "{\"n\":3}"]);
+    let rejects = &output["rejects.a"];
+    assert!(
+        rejects.len() == 1 && rejects[0].contains(r#""code":"record_too_large","line":2,"#),
+        "{rejects:?}"
+    );
+    worker.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn chunks_after_the_end_are_ignored() {
+    let (server, context) = server().await;
+    let late = Source { name: "a".to_owned(), chunks: vec![b"{\"n\":2}\n".to_vec()], end: SourceEnd::Failed };
+    publish(&context, &messages(&[Source::cut("a", b"{\"n\":1}\n", 9)])).await;
+    publish(&context, &messages(&[late])).await;
+    let mut worker = tokio::spawn(Worker::new(server.client().await, options()).await.unwrap().run());
+    assert_eq!(payloads(&all_stored(&context, 1, PATIENCE).await)["records.a"], ["{\"n\":1}"]);
+    assert!(timeout(Duration::from_millis(300), &mut worker).await.is_err());
+    assert_eq!(stored(&context).await["records.a"].len(), 2);
+    worker.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn missing_streams_and_retention_are_errors_with_advice() {
+    let server = Server::start().await;
+    let context = server.context().await;
+    let error = failure(&server, options()).await;
+    assert_eq!(
+        error,
+        "no stream stores `chunks.>`; create one: nats stream add chunks --subjects 'chunks.>' --retention limits --defaults"
+    );
+    let subjects = ["chunks.>", "records.>", "rejects.>"].map(str::to_owned);
+    let config = Config { name: "all".to_owned(), subjects: subjects.to_vec(), ..Config::default() };
+    let work = Config { retention: RetentionPolicy::WorkQueue, ..config.clone() };
+    context.create_stream(work).await.unwrap();
+    let error = failure(&server, options()).await;
+    assert!(error.starts_with("the stream `all` must keep the chunks of a source"), "{error}");
+    context.delete_stream("all").await.unwrap();
+
+    // One stream for everything.
+    context.create_stream(config).await.unwrap();
+    let sources = texts(3, 20, 60);
+    publish(&context, &messages(&sources)).await;
+    let worker = tokio::spawn(Worker::new(server.client().await, options()).await.unwrap().run());
+    let mut all = context.get_stream("all").await.unwrap();
+    let expected = decoded(&sources, None, None).values().map(Vec::len).sum::<usize>()
+        + sources.len()
+        + messages(&sources).len();
+    let arrived = async {
+        while all.info().await.unwrap().state.messages < expected as u64 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    timeout(PATIENCE, arrived).await.unwrap();
+    assert_eq!(all.info().await.unwrap().state.messages, expected as u64);
+    worker.abort();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn foreign_and_removed_messages_are_errors_with_advice() {
+    let (server, context) = server().await;
+    let mut source = Source::cut("a", b"{\"n\":1}\n{\"n\":2}\n{\"n\":", 6);
+    source.end = SourceEnd::Failed;
+    let messages = messages(&[source]);
+    let (chunks, end) = messages.split_at(messages.len() - 1);
+    publish(&context, chunks).await;
+    let worker = tokio::spawn(Worker::new(server.client().await, options()).await.unwrap().run());
+    while stored(&context).await.get("records.a").is_none_or(|records| records.len() < 2) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    worker.abort();
+
+    let error = failure(&server, WorkerOptions::new("other")).await;
+    assert!(error.starts_with("`records.a` holds output of the run `test`; continue that run"), "{error}");
+
+    let records = context.get_stream("records").await.unwrap();
+    records.purge().filter("records.a").await.unwrap();
+    let error = failure(&server, options().consumer("again")).await;
+    assert!(error.starts_with("messages were removed from `records.a`"), "{error}");
+    let other = Worker::new(server.client().await, WorkerOptions::new("other")).await.unwrap();
+    let worker = tokio::spawn(other.run());
+    while stored(&context).await.get("records.a").is_none_or(|records| records.len() < 2) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    worker.abort();
+
+    context.get_stream("chunks").await.unwrap().delete_message(1).await.unwrap();
+    publish(&context, end).await;
+    let error = failure(&server, WorkerOptions::new("other").consumer("third")).await;
+    assert!(error.starts_with("the first chunk of `chunks.a`, sequence 1, was removed"), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_stream_that_is_deleted_ends_the_worker() {
+    let (server, context) = server().await;
+    let worker = Worker::new(server.client().await, options()).await.unwrap();
+    context.delete_stream("records").await.unwrap();
+    publish(&context, &messages(&texts(1, 5, 60))).await;
+    let error = timeout(PATIENCE, worker.run()).await.expect("the worker does not end").unwrap_err();
+    assert!(error.to_string().starts_with("no stream stores `records.>`; create one: "), "{error}");
+}
