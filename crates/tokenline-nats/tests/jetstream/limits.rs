@@ -121,15 +121,15 @@ async fn foreign_and_removed_messages_are_errors_with_advice() {
     }
     worker.abort();
 
-    let error = failure(&server, WorkerOptions::new("other")).await;
+    let other = WorkerOptions::new("other").ack_wait(Duration::from_millis(250));
+    let error = failure(&server, other.clone()).await;
     assert!(error.starts_with("`records.a` holds output of the run `test`; continue that run"), "{error}");
 
     let records = context.get_stream("records").await.unwrap();
     records.purge().filter("records.a").await.unwrap();
     let error = failure(&server, options().consumer("again")).await;
     assert!(error.starts_with("messages were removed from `records.a`"), "{error}");
-    let other = Worker::new(server.client().await, WorkerOptions::new("other")).await.unwrap();
-    let worker = tokio::spawn(other.run());
+    let worker = tokio::spawn(Worker::new(server.client().await, other.clone()).await.unwrap().run());
     while stored(&context).await.get("records.a").is_none_or(|records| records.len() < 2) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -137,7 +137,7 @@ async fn foreign_and_removed_messages_are_errors_with_advice() {
 
     context.get_stream("chunks").await.unwrap().delete_message(1).await.unwrap();
     publish(&context, end).await;
-    let error = failure(&server, WorkerOptions::new("other").consumer("third")).await;
+    let error = failure(&server, other.consumer("third")).await;
     assert!(error.starts_with("the first chunk of `chunks.a`, sequence 1, was removed"), "{error}");
 }
 
