@@ -25,6 +25,9 @@ class Job:
     def extract(self, directory: str, schema: str | None) -> object:
         raise NotImplementedError
 
+    def close(self) -> None:
+        """Ends processes of the engine."""
+
 
 class Polars(Job):
     package = "polars"
@@ -165,6 +168,11 @@ class Ray(Job):
 
         return sum(row["bytes"] for row in dataset.map_batches(length, batch_format="pyarrow", batch_size=None).take_all())
 
+    def close(self) -> None:
+        import ray
+
+        ray.shutdown()
+
     def read(self, directory: str) -> object:
         import ray
 
@@ -195,6 +203,9 @@ class Spark(Job):
     def tables(self, path: str, schema: str | None) -> tuple[pa.Table, pa.Table]:
         records, rejects = self._tables(path, schema, cache=True)
         return records.toArrow(), rejects.toArrow()
+
+    def close(self) -> None:
+        self.spark.stop()
 
     def read(self, directory: str) -> object:
         return self._outputs(directory).selectExpr("sum(octet_length(output))").collect()
