@@ -109,9 +109,9 @@ impl ConversationValidator<'_> {
 /// The contract for conversations.
 #[derive(Debug)]
 pub(crate) struct Conversations {
-    profile: Profile,
-    ids: IdHash,
-    keeps_messages: bool,
+    pub(crate) profile: Profile,
+    pub(crate) ids: IdHash,
+    pub(crate) keeps_messages: bool,
 }
 
 impl Contract for Conversations {

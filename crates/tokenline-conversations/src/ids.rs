@@ -15,6 +15,11 @@ impl IdHash {
         Self(RandomState::new().hash_one(0_u8), RandomState::new().hash_one(1_u8))
     }
 
+    /// Ids have the same hash wherever they are hashed with this key.
+    pub(crate) fn with_key(key: u128) -> Self {
+        Self((key >> 64) as u64, key as u64)
+    }
+
     pub(crate) fn of(self, id: &str) -> u128 {
         let mut hasher = SipHasher13::new_with_keys(self.0, self.1);
         hasher.write(id.as_bytes());

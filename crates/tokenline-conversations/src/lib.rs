@@ -9,6 +9,7 @@
 //! - [`ConversationValidator`] reads a file of any size, or pushed bytes, and names every invalid line in a
 //!   [`ValidationReport`]: by its position and the violated rule, never by its content. [`schema`] is the contract as a
 //!   JSON Schema.
+//! - [`LineChecker`] checks single lines, for engines that split a dataset over machines.
 //! - [`RecordValidator`] does the same for any JSON Schema.
 //! - [`Snapshot`] reduces conversations to their messages.
 //! - [`Conversation`] is the type of a conversation.
@@ -22,6 +23,7 @@ mod conversation;
 mod conversations;
 mod error;
 mod ids;
+mod line_checker;
 mod lines;
 mod records;
 mod report;
@@ -32,6 +34,7 @@ mod timestamp;
 pub use conversation::{Conversation, ConversationMessage};
 pub use conversations::{ConversationValidator, Profile};
 pub use error::{ErrorCode, LineError};
+pub use line_checker::{LineChecker, LineFacts};
 pub use lines::InvalidLine;
 pub use records::RecordValidator;
 pub use report::{RecordReport, Summary, ValidationReport, Warnings};

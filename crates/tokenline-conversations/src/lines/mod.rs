@@ -7,6 +7,7 @@ mod check;
 mod engine;
 mod methods;
 mod results;
+mod single;
 mod tally;
 mod workers;
 
@@ -14,4 +15,5 @@ pub(crate) use check::{Contract, Fault};
 pub(crate) use engine::Engine;
 pub use engine::InvalidLine;
 pub(crate) use methods::shared_methods;
+pub(crate) use single::SingleLines;
 pub(crate) use tally::Count;
