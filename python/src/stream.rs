@@ -163,7 +163,7 @@ fn close(py: Python<'_>, source: Option<Py<PyIterator>>) -> PyResult<()> {
 }
 
 /// The machine under an asynchronous stream, which reads the source itself.
-#[pyclass(frozen, module = "tokenline._tokenline")]
+#[pyclass(frozen, module = "tokenline._tokenline", generic)]
 pub(crate) struct Machinery(Shared<State>);
 
 #[pymethods]

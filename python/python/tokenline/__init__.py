@@ -14,6 +14,8 @@ from tokenline._tokenline import (
     PROVIDERS,
     Finish,
     JsonlParser,
+    Live,
+
     Note,
     Reasoning,
     Record,
@@ -36,6 +38,7 @@ __all__ = [
     "AsyncStream",
     "Finish",
     "JsonlParser",
+    "Live",
     "Note",
     "Reasoning",
     "Record",

@@ -3,13 +3,14 @@
 use pyo3::prelude::*;
 use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
 use tokenline_core::json::Value;
-use tokenline_core::{Diagnostic, Event, JsonlParser, Limits, Record};
+use tokenline_core::{Diagnostic, Event, Limits, Record};
 use tokenline_schema::SchemaValidator;
 
 use super::{Emit, Machine, diagnostic};
 use crate::events;
 use crate::model::Model;
-use crate::schema::{DETACH_BYTES, detached};
+use crate::reader::Reader;
+use crate::schema::detached;
 use crate::settings::Settings;
 use crate::value::{BuildError, Builder};
 
@@ -57,16 +58,11 @@ impl Rules {
 
 /// Records from text: a `JsonlParser`, its rules and its counts.
 pub(crate) struct TextMachine {
-    parser: JsonlParser,
+    reader: Reader,
     rules: Rules,
     emit: Emit,
     tally: Tally,
     limits: Limits,
-    /// The length of the last chunk.
-    chunk_bytes: usize,
-    /// Where the parser was when it was last asked.
-    position: u64,
-    is_finished: bool,
 }
 
 impl TextMachine {
@@ -74,67 +70,67 @@ impl TextMachine {
         let Settings { options, schema, model, .. } = settings;
         let limits = options.limits;
         Self {
-            parser: JsonlParser::new(options),
+            reader: Reader::new(options),
             rules: Rules { schema, model, builder: Builder::default() },
             emit,
             tally: Tally::new(&limits),
             limits,
-            chunk_bytes: 0,
-            position: 0,
-            is_finished: false,
         }
     }
 
     pub(crate) fn reset(&mut self) {
-        self.parser.reset();
+        self.reader.reset();
         self.tally.reset(&self.limits);
-        (self.chunk_bytes, self.position, self.is_finished) = (0, 0, false);
     }
+}
+
+/// What became of an event.
+enum Outcome {
+    Record(Py<PyAny>),
+    Found(Diagnostic),
+    Nothing,
 }
 
 impl Machine for TextMachine {
     fn push(&mut self, _: Python<'_>, chunk: &[u8]) {
-        if !self.is_finished {
-            self.chunk_bytes = chunk.len();
-            self.parser.push(chunk);
-        }
+        self.reader.push(chunk);
     }
 
     fn finish(&mut self, end: SourceEnd) {
-        self.is_finished = true;
-        self.parser.finish();
+        self.reader.finish();
         if end == SourceEnd::Clean {
             self.tally.report_mut().set_complete();
         }
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let Self { parser, rules, emit, tally, position, .. } = self;
+        let Self { reader, rules, emit, tally, .. } = self;
         loop {
-            // Where events are far apart, most of the time goes by in the parser.
-            let stride = parser.decoder().position() - *position;
-            *position += stride;
-            let is_long = stride >= DETACH_BYTES as u64 && self.chunk_bytes >= DETACH_BYTES;
-            let event = if is_long { py.detach(|| parser.next_event()) } else { parser.next_event() };
-            let rejected = match event {
-                None => return Ok(None),
-                Some(Event::Record(record)) => match rules.read(py, &record)? {
+            let outcome = reader.next(py, |event| match event {
+                Event::Record(record) => match rules.read(py, &record)? {
                     Ok(value) => {
                         tally.count(CountAs::Record(record.recovered));
                         if *emit != Emit::Events {
-                            return Ok(Some(value.unbind()));
+                            return Ok(Outcome::Record(value.unbind()));
                         }
                         let record = events::Record::new(&record, value.unbind());
-                        return Ok(Some(record.into_pyobject(py)?.into_any().unbind()));
+                        Ok(Outcome::Record(record.into_pyobject(py)?.into_any().unbind()))
                     }
-                    Err(rejected) => *rejected,
+                    Err(rejected) => Ok(Outcome::Found(*rejected)),
                 },
-                Some(Event::Rejected(rejected) | Event::Note(rejected)) => rejected,
-                Some(_) => continue,
-            };
-            tally.count(CountAs::Diagnostic(&rejected));
-            if let Some(event) = diagnostic(py, *emit, rejected.into())? {
-                return Ok(Some(event));
+                Event::Rejected(found) | Event::Note(found) => Ok(Outcome::Found(found)),
+                _ => PyResult::Ok(Outcome::Nothing),
+            });
+            let Some(outcome) = outcome.transpose()? else { return Ok(None) };
+            match outcome {
+                Outcome::Record(object) => return Ok(Some(object)),
+                Outcome::Found(found) => {
+                    tally.count(CountAs::Diagnostic(&found));
+                    if let Some(event) = diagnostic(py, *emit, found.into())? {
+                        return Ok(Some(event));
+                    }
+                }
+                Outcome::Nothing => {}
             }
         }
     }
