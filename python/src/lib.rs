@@ -6,6 +6,7 @@
 
 mod bytes;
 mod calls;
+mod conversations;
 mod errors;
 mod events;
 mod live;
@@ -34,6 +35,7 @@ fn _tokenline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<events::Note>()?;
     module.add_class::<calls::ToolCall>()?;
     module.add_class::<calls::RejectedCall>()?;
+    module.add_class::<conversations::ConversationChecker>()?;
     module.add_class::<parts::Text>()?;
     module.add_class::<parts::Reasoning>()?;
     module.add_class::<parts::Refusal>()?;

@@ -24,7 +24,10 @@ from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
 from tokenline import arrow
+from tokenline._conversations import validate_conversations
 from tokenline._engines import EXTRACTED, TABLES, Extraction, quoted
+
+__all__ = ["extract", "validate_conversations"]
 
 
 def extract(
