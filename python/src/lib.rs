@@ -4,6 +4,7 @@
 //! what they yield in `events.rs`, `calls.rs` and `parts.rs`. What has no speed to lose is written in Python.
 #![deny(unsafe_code)]
 
+mod arrow;
 mod bytes;
 mod calls;
 mod conversations;
@@ -49,6 +50,7 @@ fn _tokenline(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<tools::ToolSet>()?;
     module.add_class::<stream::Stream>()?;
     module.add_class::<stream::Machinery>()?;
+    arrow::add_to(module)?;
     let providers = tokenline_llm::Provider::ALL.iter().map(|provider| provider.as_str());
     module.add("PROVIDERS", PyTuple::new(module.py(), providers)?)?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))
