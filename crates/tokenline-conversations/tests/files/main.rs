@@ -2,6 +2,7 @@
 
 mod common;
 mod limits;
+mod line_checker;
 mod privacy;
 mod reading;
 mod validate;

@@ -1,0 +1,108 @@
+//! Rows that are a response in a provider's wire format.
+
+use std::sync::Arc;
+
+use tokenline_core::json::{Parser, Raw};
+use tokenline_core::{Code, Diagnostic, Limits, Record};
+use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
+
+use super::text::push_record;
+use crate::error::Full;
+use crate::options::Rules;
+use crate::output::{Output, Status};
+
+/// Reads responses of one provider.
+pub(crate) struct ResponseReader {
+    provider: Provider,
+    rules: Rules,
+    /// Made when the first row of its kind comes.
+    stream: Option<ResponseParser<Raw>>,
+    body: Option<ResponseParser<Raw>>,
+    json: Parser,
+}
+
+impl ResponseReader {
+    pub(crate) fn new(rules: &Rules, provider: Provider) -> Self {
+        let json = deep_parser();
+        Self { provider, rules: rules.clone(), stream: None, body: None, json }
+    }
+
+    pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
+        let new = || configure(ResponseParser::new(self.provider, self.rules.options.clone()), &self.rules);
+        let parser = match is_whole_body(self.provider, row, &mut self.json) {
+            true => self.body.get_or_insert_with(|| new().whole_body()),
+            false => self.stream.get_or_insert_with(new),
+        };
+        parser.reset();
+        parser.push(row);
+        parser.finish();
+        let mut has_failed = false;
+        while let Some(event) = parser.next_event() {
+            has_failed |= event.diagnostic().is_some_and(|its| its.code == Code::ProviderError);
+            handle(&event, &mut self.json, out, |_| {})?;
+        }
+        Ok(match parser.is_complete() {
+            true => Status::Complete,
+            false if has_failed => Status::Failed,
+            false => Status::Incomplete,
+        })
+    }
+}
+
+/// Applies the rules to a parser, except for their options.
+pub(super) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
+    let mut parser = parser.text_as(if rules.wants_calls { TextMode::ToolCalls } else { TextMode::Records });
+    if let Some(schema) = &rules.schema {
+        parser = parser.with_validator(schema.clone());
+    }
+    if let Some(tools) = &rules.tools {
+        parser = parser.with_tools(Arc::clone(tools));
+    }
+    parser
+}
+
+/// Whether a row is one JSON object, and not a stream that begins with one.
+fn is_whole_body(provider: Provider, row: &[u8], json: &mut Parser) -> bool {
+    let row = row.trim_ascii();
+    // A stream of JSON lines may have one line only.
+    let is_line = provider == Provider::Ollama && !row.contains(&b'\n');
+    row.starts_with(b"{") && !is_line && std::str::from_utf8(row).is_ok_and(|row| json.parse(row).is_ok())
+}
+
+/// Writes an event of a response; `adjust` moves the position of its diagnostic.
+pub(super) fn handle(
+    event: &ResponseEvent<Raw>,
+    json: &mut Parser,
+    out: &mut Output,
+    adjust: impl FnOnce(&mut Diagnostic),
+) -> Result<(), Full> {
+    match event {
+        ResponseEvent::Record { record, .. } => handle_record(record, json, out),
+        ResponseEvent::ToolCall { call, record, .. } => {
+            let calls = out.calls.as_mut().expect("a response has a column for its calls");
+            calls.push(call, record.as_ref())
+        }
+        ResponseEvent::RejectedCall { call, .. } => out.rejects.push(&call.diagnostic),
+        ResponseEvent::Rejected { diagnostic, .. } => {
+            let mut diagnostic = diagnostic.clone();
+            adjust(&mut diagnostic);
+            out.rejects.push(&diagnostic)
+        }
+        // Notes are not rejects; text, reasoning and usage are not asked for here.
+        _ => Ok(()),
+    }
+}
+
+fn handle_record(record: &Record<Raw>, json: &mut Parser, out: &mut Output) -> Result<(), Full> {
+    if !out.records.is_typed() {
+        return out.records.push_text(record, &record.value.to_single_line());
+    }
+    let value = json.parse(record.value.as_str()).expect("the parser released it as JSON");
+    let Record { line, column, span, completion, recovered, .. } = *record;
+    push_record(&Record { value, line, column, span, completion, recovered }, out)
+}
+
+/// A parser for text that another one has accepted, whose limit may have been any.
+pub(super) fn deep_parser() -> Parser {
+    Parser::new().with_limits(&Limits { depth: Limits::MAX_DEPTH, ..Limits::default() })
+}

@@ -1,0 +1,83 @@
+"""Types as schemas, by pydantic. Called from the extension module, so that pydantic is imported only if needed."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Callable, Iterable
+from typing import Any
+
+
+def _adapter(argument: str, of: Any) -> Any:
+    try:
+        from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
+    except ImportError:
+        message = f"`{argument}` is a type, {of!r}: this needs pydantic 2 (pip install pydantic)"
+        raise TypeError(message) from None
+    if not _is_type(of):
+        raise TypeError(f"`{argument}` must be a type, or a JSON Schema where one is allowed, not {_name(of)}")
+    try:
+        return TypeAdapter(of)
+    except (PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise TypeError(f"`{argument}` is not a type that pydantic reads: {error}") from error
+
+
+def _is_type(of: Any) -> bool:
+    # `A | B`, `list[A]` and `Annotated[...]` are no classes.
+    return isinstance(of, type) or hasattr(of, "__origin__") or hasattr(of, "__args__") or hasattr(of, "__value__")
+
+
+def _name(of: Any) -> str:
+    return type(of).__qualname__
+
+
+def _schema(argument: str, adapter: Any) -> Any:
+    from pydantic.errors import PydanticInvalidForJsonSchema
+
+    try:
+        return adapter.json_schema(mode="validation")
+    except PydanticInvalidForJsonSchema as error:
+        raise TypeError(f"`{argument}` has no JSON Schema: {error}") from error
+
+
+def schema_of(argument: str, of: Any) -> str:
+    """The JSON Schema of a type, as text."""
+    return json.dumps(_schema(argument, _adapter(argument, of)))
+
+
+def model_of(argument: str, of: Any) -> tuple[str, Callable[[bytes], Any]]:
+    """The JSON Schema of a type, as text, and what builds an instance of it from JSON."""
+    adapter = _adapter(argument, of)
+    return json.dumps(_schema(argument, adapter)), adapter.validator.validate_json
+
+
+def tools_of(argument: str, tools: Any) -> str:
+    """Tool definitions as text, from a list of definitions, models and functions."""
+    if isinstance(tools, type) or callable(tools) or not isinstance(tools, Iterable):
+        raise TypeError(f"`{argument}` must be a ToolSet, JSON, or a list of tools, not {_name(tools)}")
+    definitions = [_tool(f"{argument}[{index}]", tool) for index, tool in enumerate(tools)]
+    try:
+        return json.dumps(definitions)
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"`{argument}` is not JSON: {error}") from error
+
+
+def _tool(argument: str, tool: Any) -> Any:
+    if isinstance(tool, dict):
+        return tool
+    if not isinstance(tool, type) and not inspect.isfunction(tool):
+        raise TypeError(f"`{argument}` must be a dict, a model or a function, not {_name(tool)}")
+    if inspect.isfunction(tool):
+        try:
+            from pydantic import TypeAdapter
+        except ImportError:
+            raise TypeError(f"`{argument}` is a function: this needs pydantic 2 (pip install pydantic)") from None
+        schema = _schema(argument, TypeAdapter(tool))
+    else:
+        schema = _schema(argument, _adapter(argument, tool))
+    definition = {"name": tool.__name__, "parameters": schema}
+    # A model's schema has its description; that of a class without one would be inherited.
+    description = inspect.getdoc(tool) if inspect.isfunction(tool) else schema.get("description")
+    if description:
+        definition["description"] = description
+    return definition

@@ -1,0 +1,186 @@
+//! The events of tool calls.
+
+use pyo3::prelude::*;
+use pyo3::types::{PyString, PyTuple};
+use tokenline_core::json::Raw;
+use tokenline_core::{CompletedBy, Record, Recovered};
+
+use crate::events::{Finding, Reject, names_of, repr};
+use crate::value::Builder;
+
+/// A tool call, always complete.
+#[pyclass(frozen, module = "tokenline")]
+pub(crate) struct ToolCall {
+    #[pyo3(get)]
+    name: String,
+    #[pyo3(get)]
+    parameters: Py<PyAny>,
+    #[pyo3(get)]
+    raw_parameters: String,
+    #[pyo3(get)]
+    call_id: Option<String>,
+    #[pyo3(get)]
+    is_synthetic_id: bool,
+    #[pyo3(get)]
+    error: Option<Py<PyAny>>,
+    completion: CompletedBy,
+    recovered: Recovered,
+    /// The record that it was, if it was written in a text.
+    record: Option<Record<()>>,
+    #[pyo3(get)]
+    choice: u64,
+    #[pyo3(get)]
+    block: u64,
+    #[pyo3(get)]
+    number: Option<u64>,
+}
+
+impl ToolCall {
+    pub(crate) fn new(
+        py: Python<'_>,
+        builder: &mut Builder,
+        call: tokenline_core::ToolCall,
+        record: Option<Record<()>>,
+        (choice, block): (u64, u64),
+        number: Option<u64>,
+    ) -> PyResult<Self> {
+        let tokenline_core::ToolCall {
+            name,
+            parameters,
+            call_id,
+            is_synthetic_id,
+            error,
+            completion,
+            recovered,
+            ..
+        } = call;
+        let mut build = |raw: &Raw| -> PyResult<Py<PyAny>> {
+            Ok(raw.with_value(|value| builder.build(py, value))?.unbind())
+        };
+        Ok(Self {
+            name,
+            parameters: build(&parameters)?,
+            raw_parameters: parameters.as_str().to_owned(),
+            call_id,
+            is_synthetic_id,
+            error: error.as_ref().map(build).transpose()?,
+            completion,
+            recovered,
+            record,
+            choice,
+            block,
+            number,
+        })
+    }
+}
+
+#[pymethods]
+impl ToolCall {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("name", "parameters", "call_id")
+    }
+
+    #[getter]
+    fn completion<'py>(&self, py: Python<'py>) -> Bound<'py, PyString> {
+        PyString::intern(py, self.completion.as_str())
+    }
+
+    #[getter]
+    fn recovered<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, names_of(self.recovered))
+    }
+
+    #[getter]
+    fn line(&self) -> Option<u64> {
+        Some(self.record?.line)
+    }
+
+    #[getter]
+    fn column(&self) -> Option<u64> {
+        Some(self.record?.column)
+    }
+
+    #[getter]
+    fn start(&self) -> Option<u64> {
+        Some(self.record?.span.start)
+    }
+
+    #[getter]
+    fn end(&self) -> Option<u64> {
+        Some(self.record?.span.end)
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr(slf.as_any())
+    }
+
+    fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        let Ok(other) = other.cast::<Self>() else { return Ok(py.NotImplemented()) };
+        let other = other.get();
+        let members =
+            |its: &Self| (its.completion, its.recovered, its.record, its.choice, its.block, its.number);
+        let is_equal = self.name == other.name
+            && self.call_id == other.call_id
+            && members(self) == members(other)
+            && self.raw_parameters == other.raw_parameters
+            && self.error.is_some() == other.error.is_some()
+            && self.parameters.bind(py).eq(&other.parameters)?;
+        Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+}
+
+/// A tool call that began and was not delivered.
+#[pyclass(frozen, module = "tokenline", eq)]
+#[derive(PartialEq)]
+pub(crate) struct RejectedCall {
+    pub(crate) call: tokenline_core::RejectedCall,
+    #[pyo3(get)]
+    pub(crate) choice: u64,
+    #[pyo3(get)]
+    pub(crate) number: Option<u64>,
+    #[pyo3(get)]
+    pub(crate) block: u64,
+}
+
+#[pymethods]
+impl RejectedCall {
+    #[classattr]
+    fn __match_args__() -> (&'static str, &'static str, &'static str) {
+        ("name", "reject", "call_id")
+    }
+
+    #[getter]
+    fn name(&self) -> Option<&str> {
+        self.call.name.as_deref()
+    }
+
+    #[getter]
+    fn call_id(&self) -> Option<&str> {
+        self.call.call_id.as_deref()
+    }
+
+    #[getter]
+    fn is_synthetic_id(&self) -> bool {
+        self.call.is_synthetic_id
+    }
+
+    #[getter]
+    fn received(&self) -> &str {
+        &self.call.received
+    }
+
+    #[getter]
+    fn reject(&self) -> Reject {
+        let diagnostic = self.call.diagnostic.clone();
+        Reject(Finding { diagnostic, choice: Some(self.choice), block: self.block })
+    }
+
+    fn __str__(&self) -> String {
+        self.call.to_string()
+    }
+
+    fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
+        repr(slf.as_any())
+    }
+}

@@ -1,0 +1,71 @@
+//! The machines under parsers and streams: bytes in, Python objects out.
+
+mod calls;
+mod response;
+mod text;
+
+use pyo3::prelude::*;
+use tokenline_core::Diagnostic;
+use tokenline_core::adapter::{SourceEnd, Tally};
+
+pub(crate) use calls::CallMachine;
+pub(crate) use response::ResponseMachine;
+pub(crate) use text::{Rules, TextMachine};
+
+/// What a machine yields.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Emit {
+    /// Every event.
+    Events,
+    /// The values of records, or the tool calls. Rejects are counted.
+    Values,
+    /// The values, and an exception in place of the first reject.
+    Strict,
+}
+
+impl Emit {
+    pub(crate) fn values(strict: bool) -> Self {
+        if strict { Self::Strict } else { Self::Values }
+    }
+}
+
+/// A machine: bytes in, Python objects out.
+pub(crate) trait Machine: Send {
+    /// Adds bytes.
+    fn push(&mut self, py: Python<'_>, chunk: &[u8]);
+
+    /// Ends the input.
+    fn finish(&mut self, end: SourceEnd);
+
+    /// The next object. `None` if more bytes are needed, or after the end.
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>>;
+
+    fn tally(&self) -> &Tally;
+
+    /// Whether the input contained its own end, so that a source that fails after it loses no data.
+    fn is_terminated(&self) -> bool {
+        false
+    }
+
+    /// Whether nothing can follow, so that the source need not be read on.
+    fn expects_nothing(&self) -> bool {
+        false
+    }
+}
+
+/// Handles a reject or a note by what is asked for: an object to yield, an exception, or nothing.
+fn diagnostic(py: Python<'_>, emit: Emit, finding: crate::events::Finding) -> PyResult<Option<Py<PyAny>>> {
+    let is_reject = is_reject(&finding.diagnostic);
+    match emit {
+        Emit::Events => crate::events::finding(py, finding).map(Some),
+        Emit::Strict if is_reject => {
+            let reject = crate::events::finding(py, finding)?;
+            Err(crate::errors::rejected(py, reject.into_bound(py)))
+        }
+        Emit::Values | Emit::Strict => Ok(None),
+    }
+}
+
+fn is_reject(diagnostic: &Diagnostic) -> bool {
+    diagnostic.severity() == tokenline_core::Severity::Error
+}

@@ -1,0 +1,115 @@
+//! Records as instances of the user's types, built by pydantic.
+
+use std::collections::HashSet;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyList, PyString, PyTuple};
+use tokenline_core::json::{Kind, Value};
+use tokenline_core::{Code, Violation};
+use tokenline_schema::{SchemaOptions, SchemaValidator};
+
+use crate::errors;
+use crate::value::BuildError;
+
+/// A type that pydantic builds from JSON.
+pub(crate) struct Model {
+    /// Taken once by the settings.
+    pub(crate) schema: Option<SchemaValidator>,
+    /// pydantic's `validate_json`.
+    validate_json: Py<PyAny>,
+    /// The names of members in the schema. Others may be private data.
+    names: HashSet<String>,
+}
+
+impl Model {
+    pub(crate) fn new(argument: &str, model: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let py = model.py();
+        let found = py.import("tokenline._models")?.call_method1("model_of", (argument, model))?;
+        let (text, validate_json): (Bound<'_, PyString>, Py<PyAny>) = found.extract()?;
+        // pydantic checks formats, and reads more of them than JSON Schema allows.
+        let schema = SchemaOptions::new().assert_formats(false).build_str(text.to_str()?);
+        let schema = schema.map_err(|error| errors::schema(py, argument, &error))?;
+        let mut names = HashSet::new();
+        collect_names(schema.schema(), &mut names);
+        Ok(Self { schema: Some(schema), validate_json, names })
+    }
+
+    /// Builds the instance of a valid record from its text, so that pydantic applies its rules for JSON.
+    pub(crate) fn build<'py>(
+        &self,
+        py: Python<'py>,
+        value: Value<'_>,
+    ) -> Result<Bound<'py, PyAny>, BuildError> {
+        let text = PyBytes::new(py, value.raw().as_bytes());
+        match self.validate_json.bind(py).call1((text,)) {
+            Ok(instance) => Ok(instance),
+            Err(error) if errors::is_validation_error(py, &error) => Err(self.violation(py, &error, value)?),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The first fault that pydantic found.
+    #[cold]
+    fn violation(&self, py: Python<'_>, error: &PyErr, value: Value<'_>) -> PyResult<BuildError> {
+        let without = PyDict::new(py);
+        for name in ["include_url", "include_context", "include_input"] {
+            without.set_item(name, false)?;
+        }
+        let faults = error.value(py).call_method("errors", (), Some(&without))?.cast_into::<PyList>()?;
+        let fault = faults.get_item(0)?;
+        let kind: String = fault.get_item("type")?.extract()?;
+        let message = match kind.as_str() {
+            // The words of the user's own validators may quote the value.
+            "value_error" | "assertion_error" => "rejected by a validator of the model".to_owned(),
+            _ => {
+                let message: String = fault.get_item("msg")?.extract()?;
+                format!("does not fit the model: {message}")
+            }
+        };
+        let (path, offset) = self.place(&fault.get_item("loc")?.cast_into::<PyTuple>()?, value);
+        let violation = Violation::new(Code::SchemaViolation, offset, message).with_instance_path(path);
+        Ok(BuildError::Violation(Box::new(violation)))
+    }
+
+    /// The JSON Pointer and the offset of pydantic's location, which also names the members of unions.
+    fn place(&self, location: &Bound<'_, PyTuple>, value: Value<'_>) -> (String, usize) {
+        let (mut path, mut here) = (String::new(), value);
+        for step in location {
+            let next = match here.kind() {
+                Kind::Object => step.cast::<PyString>().ok().and_then(|name| {
+                    let name = name.to_string();
+                    let member = here.get(&name)?;
+                    let shown = if self.names.contains(&name) { name } else { "*".to_owned() };
+                    Some((shown.replace('~', "~0").replace('/', "~1"), member))
+                }),
+                Kind::Array => step.cast::<PyInt>().ok().and_then(|index| {
+                    let index: usize = index.extract().ok()?;
+                    Some((index.to_string(), here.as_array()?.iter().nth(index)?))
+                }),
+                _ => None,
+            };
+            if let Some((token, value)) = next {
+                path.push('/');
+                path.push_str(&token);
+                here = value;
+            }
+        }
+        (path, here.range().start)
+    }
+}
+
+/// The names of members anywhere in a schema.
+fn collect_names(schema: &serde_json::Value, names: &mut HashSet<String>) {
+    match schema {
+        serde_json::Value::Object(members) => {
+            if let Some(serde_json::Value::Object(properties)) = members.get("properties") {
+                names.extend(properties.keys().cloned());
+            }
+            members.values().for_each(|member| collect_names(member, names));
+        }
+        serde_json::Value::Array(elements) => {
+            elements.iter().for_each(|element| collect_names(element, names))
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,136 @@
+//! The push parsers: bytes in, events out.
+
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use tokenline_core::adapter::SourceEnd;
+use tokenline_llm::Provider;
+
+use crate::bytes::bytes_of;
+use crate::errors::unknown;
+use crate::machine::{CallMachine, Emit, Machine, ResponseMachine, TextMachine};
+use crate::report::Report;
+use crate::settings::{self, Settings};
+use crate::shared::Shared;
+
+/// The provider of this name.
+pub(crate) fn provider(name: &str) -> PyResult<Provider> {
+    let allowed: Vec<&str> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
+    Provider::from_name(name).ok_or_else(|| unknown("provider", name, &allowed))
+}
+
+/// Parses records from text that arrives in chunks.
+#[pyclass(frozen, module = "tokenline", generic)]
+pub(crate) struct JsonlParser(Shared<TextMachine>);
+
+#[pymethods]
+impl JsonlParser {
+    #[new]
+    #[pyo3(signature = (**settings))]
+    #[pyo3(
+        text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, diagnostics=1000)"
+    )]
+    fn py_new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        let settings = Settings::new("JsonlParser", settings, &[settings::TEXT, settings::REPORT])?;
+        Ok(Self(Shared::new(TextMachine::new(settings, Emit::Events))))
+    }
+
+    fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut machine = self.0.lock(py)?;
+        bytes_of("chunk", chunk, |bytes| machine.push(py, bytes))
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.lock(py)?.finish(SourceEnd::Clean);
+        Ok(())
+    }
+
+    /// Starts over with another text, with the same settings.
+    fn reset(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.lock(py)?.reset();
+        Ok(())
+    }
+
+    #[getter]
+    fn report(&self, py: Python<'_>) -> PyResult<Report> {
+        Ok(Report(self.0.lock(py)?.tally().report().clone()))
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.lock(py)?.next(py)
+    }
+}
+
+/// What the settings of a machine are called with.
+pub(crate) fn machine(
+    kind: &str,
+    provider_name: Option<&str>,
+    settings: Option<&Bound<'_, PyDict>>,
+) -> PyResult<Box<dyn Machine>> {
+    use settings::{CALLS, REPORT, RESPONSE, STRICT, TEXT};
+    Ok(match (kind, provider_name) {
+        ("records", _) => {
+            let settings = Settings::new("records", settings, &[TEXT, REPORT, STRICT])?;
+            let emit = Emit::values(settings.strict);
+            Box::new(TextMachine::new(settings, emit))
+        }
+        ("responses", Some(name)) => {
+            let provider = provider(name)?;
+            let settings = Settings::new("responses", settings, &[TEXT, REPORT, CALLS, RESPONSE])?;
+            Box::new(ResponseMachine::new(provider, settings, Emit::Events))
+        }
+        (_, None) => {
+            let settings = Settings::new("tool_calls", settings, &[TEXT, REPORT, STRICT, CALLS])?;
+            let emit = Emit::values(settings.strict);
+            Box::new(CallMachine::new(settings, emit))
+        }
+        (_, Some(name)) => {
+            let provider = provider(name)?;
+            let settings = Settings::new("tool_calls", settings, &[TEXT, REPORT, STRICT, CALLS, RESPONSE])?;
+            let emit = Emit::values(settings.strict);
+            Box::new(ResponseMachine::new(provider, settings, emit))
+        }
+    })
+}
+
+/// Parses a provider's response: the bytes of an HTTP body in, events out.
+#[pyclass(frozen, module = "tokenline", generic)]
+pub(crate) struct ResponseParser(Shared<Box<dyn Machine>>);
+
+#[pymethods]
+impl ResponseParser {
+    #[new]
+    #[pyo3(signature = (provider, **settings))]
+    #[pyo3(
+        text_signature = "(provider, *, mode='lenient', schema=None, model=None, items=None, release='confirmed', tools=None, call_format=None, text_as=None, line_bytes=8388608, depth=127, sse_line_bytes=16777216, sse_event_bytes=16777216, diagnostics=1000)"
+    )]
+    fn py_new(provider: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+        Ok(Self(Shared::new(machine("responses", Some(provider), settings)?)))
+    }
+
+    fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        let mut machine = self.0.lock(py)?;
+        bytes_of("chunk", chunk, |bytes| machine.push(py, bytes))
+    }
+
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.0.lock(py)?.finish(SourceEnd::Clean);
+        Ok(())
+    }
+
+    #[getter]
+    fn report(&self, py: Python<'_>) -> PyResult<Report> {
+        Ok(Report(self.0.lock(py)?.tally().report().clone()))
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.lock(py)?.next(py)
+    }
+}

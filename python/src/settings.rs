@@ -1,0 +1,138 @@
+//! The keyword arguments that all parsers share.
+
+use std::sync::Arc;
+
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyDict, PyInt, PyString};
+use tokenline_core::{CallFormat, Mode, Options, Release};
+use tokenline_llm::TextMode;
+use tokenline_schema::{SchemaValidator, ToolSet};
+
+use crate::errors::{unknown, wrong_type};
+use crate::model::Model;
+use crate::{schema, tools};
+
+/// What a parser was asked for by its keyword arguments.
+#[derive(Default)]
+pub(crate) struct Settings {
+    pub(crate) options: Options,
+    pub(crate) schema: Option<SchemaValidator>,
+    pub(crate) model: Option<Model>,
+    pub(crate) tools: Option<Arc<ToolSet>>,
+    pub(crate) call_format: Option<CallFormat>,
+    pub(crate) text_as: Option<TextMode>,
+    pub(crate) strict: bool,
+}
+
+/// The arguments of parsers of text.
+pub(crate) const TEXT: &[&str] = &["mode", "schema", "model", "items", "release", "line_bytes", "depth"];
+/// The arguments of a report.
+pub(crate) const REPORT: &[&str] = &["diagnostics"];
+/// The arguments of streams that raise at the first reject if asked to.
+pub(crate) const STRICT: &[&str] = &["strict"];
+/// The arguments of parsers of tool calls.
+pub(crate) const CALLS: &[&str] = &["tools", "call_format"];
+/// The arguments of parsers of responses.
+pub(crate) const RESPONSE: &[&str] = &["text_as", "sse_line_bytes", "sse_event_bytes"];
+
+impl Settings {
+    /// Reads keyword arguments. Those that are not in one of the lists are an error.
+    pub(crate) fn new(
+        function: &str,
+        given: Option<&Bound<'_, PyDict>>,
+        allowed: &[&[&str]],
+    ) -> PyResult<Self> {
+        let mut settings = Self::default();
+        let Some(given) = given else { return Ok(settings) };
+        for (name, value) in given {
+            let name = name.cast_into::<PyString>()?;
+            let name = name.to_str()?;
+            if !allowed.iter().any(|names| names.contains(&name)) {
+                let message = format!("{function}() got an unexpected keyword argument '{name}'");
+                return Err(PyTypeError::new_err(message));
+            }
+            settings.set(name, &value)?;
+        }
+        if settings.options.mode == Mode::Strict && settings.options.looks_for_items() {
+            let message = "`items` needs mode='lenient': in strict mode each line is one object";
+            return Err(PyValueError::new_err(message));
+        }
+        if let Some(model) = &mut settings.model {
+            // The user's own schema comes before the model's.
+            let schema = model.schema.take();
+            settings.schema = settings.schema.or(schema);
+        }
+        Ok(settings)
+    }
+
+    fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
+        let limits = &mut self.options.limits;
+        match name {
+            "mode" => {
+                self.options.mode =
+                    choice(name, value, &[("lenient", Mode::Lenient), ("strict", Mode::Strict)])?;
+            }
+            "release" => {
+                let releases = [
+                    ("confirmed", Release::Confirmed),
+                    ("on_balance", Release::OnBalance),
+                    ("at_finish", Release::AtFinish),
+                ];
+                self.options.release = choice(name, value, &releases)?;
+            }
+            "line_bytes" => limits.line_bytes = limit(name, value)?,
+            "depth" => limits.depth = limit(name, value)?,
+            "diagnostics" => limits.diagnostics = limit(name, value)?,
+            "sse_line_bytes" => limits.sse_line_bytes = limit(name, value)?,
+            "sse_event_bytes" => limits.sse_event_bytes = limit(name, value)?,
+            "strict" => {
+                self.strict = value.cast::<PyBool>().map_err(|_| wrong_type(name, "a bool", value))?.is_true()
+            }
+            _ if value.is_none() => {}
+            "items" => {
+                let options = std::mem::take(&mut self.options);
+                let options = options.items(&text(name, value)?);
+                self.options = options.map_err(|error| PyValueError::new_err(format!("`items`: {error}")))?;
+            }
+            "schema" => self.schema = Some(schema::from_python(name, value)?),
+            "model" => self.model = Some(Model::new(name, value)?),
+            "tools" => self.tools = Some(tools::from_python(name, value)?),
+            "call_format" => {
+                let format = text(name, value)?;
+                let allowed: Vec<&str> = CallFormat::BUILT_IN.iter().map(CallFormat::as_str).collect();
+                let found = CallFormat::from_name(&format);
+                self.call_format = Some(found.ok_or_else(|| unknown(name, &format, &allowed))?);
+            }
+            _ => {
+                let modes = [
+                    ("records", TextMode::Records),
+                    ("tool_calls", TextMode::ToolCalls),
+                    ("text", TextMode::Text),
+                ];
+                self.text_as = Some(choice(name, value, &modes)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+pub(crate) fn text(name: &str, value: &Bound<'_, PyAny>) -> PyResult<String> {
+    Ok(value.cast::<PyString>().map_err(|_| wrong_type(name, "a str", value))?.to_str()?.to_owned())
+}
+
+fn choice<T: Copy>(name: &str, value: &Bound<'_, PyAny>, choices: &[(&str, T)]) -> PyResult<T> {
+    let given = text(name, value)?;
+    let allowed: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
+    let found = choices.iter().find(|(name, _)| *name == given);
+    found.map(|(_, choice)| *choice).ok_or_else(|| unknown(name, &given, &allowed))
+}
+
+fn limit(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+    if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
+        return Err(wrong_type(name, "an int", value));
+    }
+    value
+        .extract()
+        .map_err(|_| PyValueError::new_err(format!("`{name}` must not be negative, nor beyond 64 bits")))
+}

@@ -1,0 +1,216 @@
+//! Iterators over a source: a stream of Python's, and the machine under an asynchronous one.
+
+use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyIterator, PyTuple};
+use tokenline_core::adapter::SourceEnd;
+
+use crate::bytes::{bytes_of, with_bytes};
+use crate::machine::Machine;
+use crate::parser::machine;
+use crate::report::Report;
+use crate::shared::Shared;
+
+pub(crate) struct State {
+    machine: Box<dyn Machine>,
+    /// `None` once it has ended.
+    source: Option<Py<PyIterator>>,
+    /// Turns events of SDKs into bytes.
+    convert: Option<Py<PyAny>>,
+    /// The source's exception, until it is raised.
+    failure: Option<PyErr>,
+    /// Nothing is yielded any more.
+    is_over: bool,
+}
+
+impl State {
+    /// Ends here. Returns the source, to be closed.
+    fn stop(&mut self) -> Option<Py<PyIterator>> {
+        (self.is_over, self.failure) = (true, None);
+        self.source.take()
+    }
+
+    /// Adds a chunk of the source.
+    fn push(&mut self, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        let py = chunk.py();
+        if with_bytes(chunk, |bytes| self.machine.push(py, bytes))?.is_some() {
+            return Ok(());
+        }
+        let Some(convert) = &self.convert else {
+            let name = chunk.get_type().fully_qualified_name()?;
+            let message = format!("`stream` must yield bytes or str, not {name}");
+            return Err(PyTypeError::new_err(message));
+        };
+        let chunk = convert.bind(py).call1((chunk,))?;
+        bytes_of("stream", &chunk, |bytes| self.machine.push(py, bytes))
+    }
+
+    /// Takes the next chunk from the source.
+    fn read(&mut self, py: Python<'_>) -> PyResult<()> {
+        let Some(source) = &self.source else { return Ok(()) };
+        if self.machine.expects_nothing() {
+            self.end(SourceEnd::Clean);
+            return Ok(());
+        }
+        match source.bind(py).clone().next() {
+            Some(Ok(chunk)) => self.push(&chunk),
+            None => {
+                self.end(SourceEnd::Clean);
+                Ok(())
+            }
+            // Such as an interrupt from the keyboard: not the source's.
+            Some(Err(error)) if !error.is_instance_of::<PyException>(py) => Err(error),
+            Some(Err(_)) if self.machine.is_terminated() => {
+                self.end(SourceEnd::Clean);
+                Ok(())
+            }
+            Some(Err(error)) => {
+                self.end(SourceEnd::Failed);
+                self.failure = Some(error);
+                Ok(())
+            }
+        }
+    }
+
+    fn end(&mut self, end: SourceEnd) {
+        self.machine.finish(end);
+        self.source = None;
+    }
+
+    fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        loop {
+            if let Some(object) = self.machine.next(py)? {
+                return Ok(Some(object));
+            }
+            if self.source.is_none() {
+                return self.failure.take().map_or(Ok(None), Err);
+            }
+            self.read(py)?;
+        }
+    }
+}
+
+/// An iterator over what a source's bytes hold.
+#[pyclass(frozen, module = "tokenline", generic)]
+pub(crate) struct Stream(Shared<State>);
+
+#[pymethods]
+impl Stream {
+    /// `kind` is `records`, `responses` or `tool_calls`.
+    #[new]
+    #[pyo3(signature = (kind, source, provider, convert, settings))]
+    fn py_new(
+        kind: &str,
+        source: &Bound<'_, PyAny>,
+        provider: Option<&str>,
+        convert: Option<Py<PyAny>>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let machine = machine(kind, provider, settings)?;
+        let source = Some(source.try_iter()?.unbind());
+        Ok(Self(Shared::new(State { machine, source, convert, failure: None, is_over: false })))
+    }
+
+    #[getter]
+    fn report(&self, py: Python<'_>) -> PyResult<Report> {
+        Ok(Report(self.0.lock(py)?.machine.tally().report().clone()))
+    }
+
+    /// Ends here, and closes the source if it can be closed.
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        let mut state = self.0.lock(py)?;
+        let source = state.stop();
+        drop(state);
+        close(py, source)
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        let mut state = self.0.lock(py)?;
+        if state.is_over {
+            return Ok(None);
+        }
+        let next = state.next(py);
+        let Err(error) = next else { return next };
+        // An interrupt does not end the stream.
+        let source = if error.is_instance_of::<PyException>(py) { state.stop() } else { None };
+        drop(state);
+        close(py, source)?;
+        Err(error)
+    }
+
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    #[pyo3(signature = (*exception))]
+    fn __exit__(&self, py: Python<'_>, exception: &Bound<'_, PyTuple>) -> PyResult<()> {
+        let _ = exception;
+        self.close(py)
+    }
+}
+
+fn close(py: Python<'_>, source: Option<Py<PyIterator>>) -> PyResult<()> {
+    let Some(source) = source else { return Ok(()) };
+    match source.bind(py).getattr_opt(intern!(py, "close"))? {
+        Some(close) => close.call0().map(|_| ()),
+        None => Ok(()),
+    }
+}
+
+/// The machine under an asynchronous stream, which reads the source itself.
+#[pyclass(frozen, module = "tokenline._tokenline", generic)]
+pub(crate) struct Machinery(Shared<State>);
+
+#[pymethods]
+impl Machinery {
+    #[new]
+    #[pyo3(signature = (kind, provider, convert, settings))]
+    fn py_new(
+        kind: &str,
+        provider: Option<&str>,
+        convert: Option<Py<PyAny>>,
+        settings: Option<&Bound<'_, PyDict>>,
+    ) -> PyResult<Self> {
+        let machine = machine(kind, provider, settings)?;
+        Ok(Self(Shared::new(State { machine, source: None, convert, failure: None, is_over: false })))
+    }
+
+    fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.0.lock(py)?.push(chunk)
+    }
+
+    /// Ends the input. `failed` if the source raised an exception.
+    fn finish(&self, py: Python<'_>, failed: bool) -> PyResult<()> {
+        let end = if failed { SourceEnd::Failed } else { SourceEnd::Clean };
+        self.0.lock(py)?.end(end);
+        Ok(())
+    }
+
+    /// Whether the input contained its own end, so that a source that fails after it loses no data.
+    fn is_terminated(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.0.lock(py)?.machine.is_terminated())
+    }
+
+    /// Whether nothing can follow, so that the source need not be read on.
+    fn expects_nothing(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.0.lock(py)?.machine.expects_nothing())
+    }
+
+    #[getter]
+    fn report(&self, py: Python<'_>) -> PyResult<Report> {
+        Ok(Report(self.0.lock(py)?.machine.tally().report().clone()))
+    }
+
+    fn __iter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        slf
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
+        self.0.lock(py)?.machine.next(py)
+    }
+}

@@ -1,0 +1,85 @@
+//! `ToolSet`, and tools as arguments.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use tokenline_core::ValidateCall as _;
+use tokenline_core::json::Parser;
+
+use crate::bytes::bytes_of;
+use crate::errors;
+use crate::schema::json_text;
+
+/// Reads tools: a tool set, JSON as Python objects or as text, or a list of these, of models and of functions.
+pub(crate) fn from_python(
+    argument: &str,
+    tools: &Bound<'_, PyAny>,
+) -> PyResult<Arc<tokenline_schema::ToolSet>> {
+    let py = tools.py();
+    if let Ok(set) = tools.cast::<ToolSet>() {
+        return Ok(Arc::clone(&set.get().0));
+    }
+    let text = match json_text(argument, tools)? {
+        Some(text) => text,
+        None => {
+            let text = py.import("tokenline._models")?.call_method1("tools_of", (argument, tools))?;
+            text.cast::<PyString>()?.to_str()?.to_owned()
+        }
+    };
+    let set = tokenline_schema::ToolSet::from_json_str(&text);
+    set.map(Arc::new).map_err(|error| errors::schema(py, argument, &error))
+}
+
+/// Tool definitions that calls are validated against.
+#[pyclass(frozen, module = "tokenline")]
+pub(crate) struct ToolSet(Arc<tokenline_schema::ToolSet>);
+
+#[pymethods]
+impl ToolSet {
+    #[new]
+    #[pyo3(signature = (tools, *, coerce=false, show_names=false))]
+    fn py_new(tools: &Bound<'_, PyAny>, coerce: bool, show_names: bool) -> PyResult<Self> {
+        let set = from_python("tools", tools)?;
+        let set = (*set).clone().show_names(show_names);
+        Ok(Self(Arc::new(if coerce { set.with_coercion() } else { set })))
+    }
+
+    /// The names of the tools, in the order of their definitions.
+    #[getter]
+    fn names(&self) -> Vec<&str> {
+        self.0.definitions().iter().map(|tool| &*tool.name).collect()
+    }
+
+    /// The definitions `{"name", "description"?, "parameters"}`, as Python objects.
+    #[getter]
+    fn definitions<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = serde_json::to_string(self.0.definitions()).expect("definitions are JSON");
+        py.import("json")?.call_method1("loads", (text,))
+    }
+
+    /// The reason why a call is not valid, or `None`.
+    fn validate_call(&self, name: &str, parameters: &Bound<'_, PyAny>) -> PyResult<Option<String>> {
+        let text = match json_text("parameters", parameters)? {
+            Some(text) => text,
+            None => bytes_of("parameters", parameters, |bytes| String::from_utf8_lossy(bytes).into_owned())?,
+        };
+        let mut parser = Parser::new();
+        Ok(match parser.parse(&text) {
+            Ok(value) => self.0.validate_call(name, value).err().map(|violation| violation.to_string()),
+            Err(error) => Some(format!("invalid_parameters: {error}")),
+        })
+    }
+
+    fn __len__(&self) -> usize {
+        self.0.definitions().len()
+    }
+
+    fn __contains__(&self, name: &Bound<'_, PyAny>) -> bool {
+        name.extract::<&str>().is_ok_and(|name| self.0.has_tool(name))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("ToolSet({})", self.names().join(", "))
+    }
+}
