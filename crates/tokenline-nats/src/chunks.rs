@@ -44,6 +44,8 @@ fn end_of(headers: Option<&HeaderMap>, payload: &[u8]) -> Option<SourceEnd> {
 /// Reads the chunks of one source again, in order, by a short-lived consumer.
 pub(crate) struct ChunkReader {
     consumer: Consumer<pull::Config>,
+    /// The number of the last delivery. The consumer does not deliver again what was lost with a connection.
+    delivered: u64,
     /// The sequence of the last chunk to read, which was delivered.
     to: u64,
 }
@@ -64,18 +66,23 @@ impl ChunkReader {
             ..pull::Config::default()
         };
         let consumer = shared.chunks.create_consumer(config).await.map_err(Transient::new)?;
-        Ok(Self { consumer, to })
+        Ok(Self { consumer, delivered: 0, to })
     }
 
     /// The next chunks. `None` if the last one is no longer in the stream.
-    pub(crate) async fn next(&self, shared: &Shared) -> Result<Option<Vec<Chunk>>, Transient> {
+    pub(crate) async fn next(&mut self, shared: &Shared) -> Result<Option<Vec<Chunk>>, Transient> {
         let bytes = BATCH_BYTES.max(2 * shared.context.client().server_info().max_payload);
         let fetch = self.consumer.fetch().max_messages(BATCH).max_bytes(bytes);
         let mut messages = fetch.messages().await.map_err(Transient::new)?;
         let mut chunks = Vec::new();
         while let Some(message) = messages.next().await {
             let message = message.map_err(Transient::from_boxed)?;
-            let sequence = message.info().map_err(Transient::from_boxed)?.stream_sequence;
+            let info = message.info().map_err(Transient::from_boxed)?;
+            let (sequence, delivery) = (info.stream_sequence, info.consumer_sequence);
+            if delivery != self.delivered + 1 {
+                return Err(Transient::from_boxed("chunks were lost with a connection".into()));
+            }
+            self.delivered = delivery;
             if sequence > self.to {
                 break;
             }

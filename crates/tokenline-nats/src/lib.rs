@@ -54,13 +54,13 @@
 //!
 //! # Non-goals
 //!
-//! A source that is never ended is read to the end of time, but a restarted worker reads all of it again: use a source a
-//! response. There is no other transport, no scheduling of sources, and no state outside the streams.
+//! Sources without an end: a worker reads them as long as chunks arrive, but after a restart it reads all chunks again.
+//! Make each response a source of its own. There is no other transport, no scheduling of sources, and no state outside
+//! the streams.
 //!
 //! For TLS and credentials, depend on `async-nats` with its features (`ring`, `nkeys`, ...), and connect with its
 //! `ConnectOptions`.
 #![forbid(unsafe_code)]
-#![cfg_attr(docsrs, feature(doc_cfg))]
 
 mod chunks;
 mod continuity;

@@ -125,7 +125,7 @@ impl Source {
         let reading = self.reading.as_mut().expect("it was opened");
         let from = reading.position + 1;
         let new = ChunkReader::new(&self.shared, &self.subject, from, top);
-        let reader = self.holder.wait(new).await?;
+        let mut reader = self.holder.wait(new).await?;
         let mut found = true;
         while found && reading.position < top && reading.decoder.is_some() {
             match self.holder.wait(reader.next(&self.shared)).await? {
