@@ -170,6 +170,7 @@ def records(
     """
     settings = {
         "schema": schema,
+        "model": model,
         "strict": strict,
         "mode": mode,
         "items": items,
@@ -242,6 +243,7 @@ def arecords(
     """
     settings = {
         "schema": schema,
+        "model": model,
         "strict": strict,
         "mode": mode,
         "items": items,
@@ -338,6 +340,7 @@ def responses(
     """
     settings = {
         "schema": schema,
+        "model": model,
         "tools": tools,
         "call_format": call_format,
         "text_as": text_as,
@@ -432,6 +435,7 @@ def aresponses(
     """``responses`` for asynchronous sources. Closing it closes the source."""
     settings = {
         "schema": schema,
+        "model": model,
         "tools": tools,
         "call_format": call_format,
         "text_as": text_as,
@@ -468,7 +472,7 @@ def tool_calls(
     ``strict`` the first raises ``RejectedError``.
 
     >>> [(call.name, call.parameters) for call in tool_calls("<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>")]
-    [('now', {})]
+    [('now', {'zone': 'UTC'})]
     """
     settings = {
         "tools": tools,

@@ -663,7 +663,7 @@ class SchemaValidator:
 
     >>> validator = SchemaValidator({"required": ["name"], "properties": {"age": {"minimum": 0}}})
     >>> [str(violation) for violation in validator.validate('{"age": -1}')]
-    ['1:1: schema_violation: missing required member `name`', '1:9: schema_violation: must be at least 0 (at /age)']
+    ['1:1: schema_violation: missing required member `name`', '1:9: schema_violation: less than the minimum 0 (at /age)']
     """
 
     def __new__(cls, schema: Schema, *, show_names: bool = False) -> Self: ...

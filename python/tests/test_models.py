@@ -1,0 +1,207 @@
+"""Types that pydantic reads, wherever a type is accepted."""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import decimal
+import enum
+import subprocess
+import sys
+from typing import Annotated, Any, Literal, Union
+
+import pydantic
+import pytest
+from support import events
+
+import tokenline
+from tokenline import JsonlParser, Record, Reject, SchemaValidator, ToolSet, records
+
+
+class Kind(enum.Enum):
+    GENE = "gene"
+    CELL = "cell"
+
+
+class Definition(pydantic.BaseModel):
+    kind: Literal["definition"] = "definition"
+    entity: str = pydantic.Field(alias="entityName")
+    weight: decimal.Decimal | None = None
+    when: datetime.datetime | None = None
+    of: Kind = Kind.GENE
+    tags: tuple[str, ...] = ()
+
+
+class Relation(pydantic.BaseModel):
+    kind: Literal["relation"]
+    subject: str
+    count: int = pydantic.Field(ge=0)
+
+    @pydantic.field_validator("subject")
+    @classmethod
+    def known(cls, subject: str) -> str:
+        if subject == "secret":
+            raise ValueError(f"unknown subject {subject}")
+        return subject
+
+
+@dataclasses.dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+def test_records_come_out_as_instances() -> None:
+    text = (
+        '{"entityName":"DNA","weight":"0.10","when":"2024-05-01T10:00:00","of":"cell","tags":["a"]}\n'
+        '{"entity":"RNA"}\n{"entityName":"x","when":"soon"}\n{"entityName":"last"}'
+    )
+    stream = records(text, model=Definition)
+    first, last = stream
+    assert first == Definition(
+        entityName="DNA",
+        weight=decimal.Decimal("0.10"),
+        when=datetime.datetime(2024, 5, 1, 10),
+        of=Kind.CELL,
+        tags=("a",),
+    )
+    assert last.entity == "last"
+    assert [(its.code, its.line, its.column, its.instance_path) for its in stream.report.rejects] == [
+        ("schema_violation", 2, 1, ""),
+        ("schema_violation", 3, 26, "/when"),
+    ]
+    assert stream.report.rejects[1].message.startswith("does not fit the model: Input should be a valid datetime")
+
+
+def test_strict_models_read_json_as_pydantic_does() -> None:
+    class Strict(pydantic.BaseModel, strict=True):
+        when: datetime.date
+        of: Kind
+        tags: set[str]
+
+    (value,) = records('{"when":"2024-05-01","of":"gene","tags":["a"]}', model=Strict)
+    assert value == Strict(when=datetime.date(2024, 5, 1), of=Kind.GENE, tags={"a"})
+
+
+def test_unions_and_other_types() -> None:
+    Either = Annotated[Union[Definition, Relation], pydantic.Field(discriminator="kind")]  # noqa: N806
+    text = '{"kind":"relation","subject":"a","count":1}\n{"kind":"definition","entityName":"b"}\n{"kind":"relation","subject":"a","count":-1}'
+    stream = records(text, model=Either)
+    assert [type(value) for value in stream] == [Relation, Definition]
+    assert stream.report.rejects[0].instance_path == "/count"
+    assert list(records('{"x":1}', model=Point)) == [Point(1)]
+    assert list(records('{"x":1}', model=dict[str, int])) == [{"x": 1}]
+
+
+def test_validators_of_the_model_may_not_leak_values() -> None:
+    (rejected,) = events(['{"kind":"relation","subject":"secret","count":1}'], model=Relation)
+    assert isinstance(rejected, Reject)
+    assert (rejected.message, rejected.instance_path) == ("rejected by a validator of the model", "/subject")
+    assert "secret" not in str(rejected)
+
+    class Scores(pydantic.BaseModel):
+        scores: dict[str, datetime.date]
+
+    (rejected,) = events(['{"scores":{"ada@example.com":"2024-99-01"}}'], model=Scores)
+    assert rejected.instance_path == "/scores/*"
+
+
+def test_an_error_of_the_model_is_raised() -> None:
+    class Bad(pydantic.BaseModel):
+        a: int
+
+        @pydantic.field_validator("a")
+        @classmethod
+        def fail(cls, a: int) -> int:
+            raise RuntimeError("a bug")
+
+    parser = JsonlParser(model=Bad)
+    parser.push('{"a":1}\n{"a":2}\n')
+    with pytest.raises(RuntimeError, match="a bug"):
+        next(parser)
+
+
+def test_a_schema_of_the_users_own_comes_first() -> None:
+    stream = records('{"entityName":"dna"}\n{"entityName":"DNA"}', {"properties": {"entityName": {"pattern": "^[A-Z]"}}}, Definition)
+    assert [value.entity for value in stream] == ["DNA"]
+
+
+def test_models_as_schemas() -> None:
+    assert list(records('{"entityName":"a"}\n{"a":1}', Definition)) == [{"entityName": "a"}]
+    validator = SchemaValidator(Definition)
+    assert validator.is_valid(b'{"entityName":"a"}')
+    found = validator.validate('{\n "entityName":1,"of":"x"}')
+    assert [(its.line, its.column, its.instance_path) for its in found] == [(2, 15, "/entityName"), (2, 22, "/of")]
+    assert str(found[0]) == "2:15: schema_violation: expected type string, found a number (at /entityName)"
+    assert [its.code for its in validator.validate("{")] == ["malformed_json"]
+    assert [its.code for its in validator.validate(b'{"a":"\xff"}')] == ["invalid_utf8"]
+
+
+def test_tools_of_models_and_functions() -> None:
+    class Weather(pydantic.BaseModel):
+        """The weather of a city."""
+
+        city: str
+
+    def now(zone: str = "UTC") -> str:
+        """The time."""
+        return zone
+
+    tools = ToolSet([Weather, now, {"name": "ls", "parameters": {"type": "object"}}])
+    assert tools.names == ["Weather", "now", "ls"]
+    assert [its.get("description") for its in tools.definitions] == ["The weather of a city.", "The time.", None]
+    assert tools.validate_call("Weather", {"city": "Oslo"}) is None
+    assert "missing required member `city`" in str(tools.validate_call("Weather", "{}"))
+    assert "unknown_tool" in str(tools.validate_call("rm", {}))
+    assert ("now" in tools, "rm" in tools, 7 in tools, len(tools)) == (True, False, False, 3)
+    (call,) = tokenline.tool_calls('{"name":"now","arguments":{"zone":"CET"}}\n{"name":"now","arguments":{"zone":1}}', tools=[now])
+    assert call.parameters == {"zone": "CET"}
+
+
+def test_coercion() -> None:
+    tools = ToolSet([{"name": "f", "parameters": {"properties": {"n": {"type": "integer"}}}}], coerce=True)
+    (call,) = tokenline.tool_calls('{"name":"f","arguments":{"n":"3"}}', tools=tools)
+    assert call.parameters == {"n": 3}
+
+
+def test_types_that_pydantic_does_not_read() -> None:
+    class Plain:
+        pass
+
+    for argument in ("schema", "model"):
+        with pytest.raises(TypeError, match=f"`{argument}` is not a type that pydantic reads"):
+            JsonlParser(**{argument: Plain})  # type: ignore[call-overload]
+    with pytest.raises(TypeError, match="`model` has no JSON Schema"):
+        JsonlParser(model=_no_schema())
+
+
+def _no_schema() -> Any:
+    import collections.abc
+
+    return pydantic.create_model("M", f=(collections.abc.Callable[[], int], ...))
+
+
+def test_pydantic_is_needed_for_types_only() -> None:
+    program = """
+import sys
+sys.modules["pydantic"] = None
+import tokenline
+assert list(tokenline.records('{"a":1}', {"type": "object"})) == [{"a": 1}]
+for argument in ("schema", "model"):
+    try:
+        tokenline.JsonlParser(**{argument: int})
+    except TypeError as error:
+        assert f"`{argument}` is a type" in str(error) and "pip install pydantic" in str(error), error
+    else:
+        raise AssertionError
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_instances_are_typed() -> None:
+    parser: JsonlParser[Point] = JsonlParser(model=Point)
+    parser.push('{"x":1}\n')
+    for event in parser:
+        if isinstance(event, Record):
+            point: Point = event.value
+            assert point.x == 1
