@@ -6,8 +6,8 @@ from typing import Any, Final, Generic, Literal, TypeVar, final, overload
 
 from typing_extensions import Self, Unpack
 
-from tokenline.arrow import ExtractOptions
 from tokenline._types import CallFormat, Chunk, JsonText, ParserEvent, ResponseEvent, Schema, Tools
+from tokenline.arrow import ExtractOptions
 
 __all__ = [
     "PROVIDERS",

@@ -161,5 +161,5 @@ fn batch_lines() {
     assert_eq!(of("custom_id"), ["1", "2", "null", "null"]);
     assert_eq!(of("http_status"), ["200", "429", "null", "null"]);
     assert_eq!(of("error")[..2], ["null", "slow down"]);
-    assert_eq!(of("text")[1..], ["null", "null", "null"]);
+    assert_eq!(of("text"), ["Sure:\n{\"a\":1}\n", "null", "null", "null"]);
 }
