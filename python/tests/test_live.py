@@ -19,7 +19,7 @@ DOCUMENT = '{"title":"Soupé","steps":["Peel",{"minutes":20,"by":["Ann",null]},[
 
 def test_it_grows_in_place() -> None:
     live: Live[dict[str, Any]] = Live()
-    assert live.value is None
+    assert Live().value is None
     live.push('{"title":"So')
     value: Any = live.value
     assert value == {"title": "So"}

@@ -472,7 +472,7 @@ def tool_calls(
     ``strict`` the first raises ``RejectedError``.
 
     >>> [(call.name, call.parameters) for call in tool_calls("<tool_call>{\"name\":\"now\",\"arguments\":{}}</tool_call>")]
-    [('now', {})]
+    [('now', {'zone': 'UTC'})]
     """
     settings = {
         "tools": tools,

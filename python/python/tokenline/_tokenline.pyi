@@ -4,17 +4,22 @@ from collections.abc import Callable, Iterable, Iterator
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, TypeVar, final, overload
 
-from typing_extensions import Self
+from typing_extensions import Self, Unpack
 
 from tokenline._types import CallFormat, Chunk, JsonText, ParserEvent, ResponseEvent, Schema, Tools
+from tokenline.arrow import ExtractOptions
 
 __all__ = [
     "PROVIDERS",
+    "Extracted",
+    "ExtractedStream",
+    "Extractor",
     "Finish",
     "JsonlParser",
     "Live",
     "Machinery",
     "Note",
+    "OutputType",
     "Reasoning",
     "Record",
     "Refusal",
@@ -658,7 +663,7 @@ class SchemaValidator:
 
     >>> validator = SchemaValidator({"required": ["name"], "properties": {"age": {"minimum": 0}}})
     >>> [str(violation) for violation in validator.validate('{"age": -1}')]
-    ['1:1: schema_violation: missing required member `name`', '1:9: schema_violation: must be at least 0 (at /age)']
+    ['1:1: schema_violation: missing required member `name`', '1:9: schema_violation: less than the minimum 0 (at /age)']
     """
 
     def __new__(cls, schema: Schema, *, show_names: bool = False) -> Self: ...
@@ -742,3 +747,42 @@ class Machinery(Generic[_T]):
     def __next__(self) -> _T: ...
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
+
+@final
+class Extractor:
+    """The kernel with its options, compiled once for many batches. Usable from several threads."""
+
+    def __new__(cls, schema: Schema | None = None, **options: Unpack[ExtractOptions]) -> Self: ...
+    def extract(self, array: Any) -> Extracted | ExtractedStream:
+        """Reads an array of text or bytes at once, or a stream of these while the result is read."""
+
+    @property
+    def output_type(self) -> OutputType:
+        """The type of the output."""
+
+    def ddl(self) -> str:
+        """The output's columns as Spark's DDL."""
+
+    def duckdb_type(self) -> str:
+        """The output's type in the words of DuckDB."""
+
+@final
+class Extracted:
+    """The output for an array: an Arrow array of structs, one for each row of the input."""
+
+    def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
+    def __arrow_c_schema__(self) -> Any: ...
+    def __len__(self) -> int: ...
+
+@final
+class ExtractedStream:
+    """The output for a stream of arrays, which is read once, an array at a time."""
+
+    def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
+    def __arrow_c_schema__(self) -> Any: ...
+
+@final
+class OutputType:
+    """The type of an output, for libraries that read `__arrow_c_schema__`."""
+
+    def __arrow_c_schema__(self) -> Any: ...

@@ -57,7 +57,7 @@ impl BatchReader {
         let rules = &self.rules;
         let (_, parser) = self.parser.insert(parser.unwrap_or_else(|| {
             let parser = ResponseParser::new(provider, rules.options.clone()).whole_body();
-            (provider, configure(parser, rules).with_text_and_reasoning())
+            (provider, configure(parser, rules).with_text_deltas())
         }));
         parser.reset();
         parser.push(body.as_str().as_bytes());
@@ -69,7 +69,7 @@ impl BatchReader {
                 out.batch.as_mut().expect("a batch has its columns").row().error =
                     Some(diagnostic.message.clone());
             }
-            if let ResponseEvent::Text { text, .. } = &event {
+            if let ResponseEvent::TextDelta { choice: 0, text, .. } = &event {
                 let row = out.batch.as_mut().expect("a batch has its columns").row();
                 row.text.get_or_insert_default().push_str(text);
             }

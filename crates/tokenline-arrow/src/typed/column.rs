@@ -6,7 +6,7 @@ use arrow_array::types::{Float64Type, Int64Type, TimestampMicrosecondType};
 use arrow_array::{ArrayRef, ArrowPrimitiveType, BooleanArray, ListArray, PrimitiveArray, StructArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder};
 use arrow_schema::DataType;
-use tokenline_core::json::Value;
+use tokenline_core::json::{Number, Value};
 use tokenline_core::{Code, Violation};
 
 use super::ColumnType;
@@ -111,7 +111,7 @@ impl Column {
                 numbers.push(number.ok_or_else(|| misfit("an integer of 64 bits"))?);
             }
             Self::Double(numbers) => {
-                let number = value.as_number().and_then(|number| number.as_f64());
+                let number = value.as_number().and_then(Number::as_f64);
                 numbers.push(number.ok_or_else(|| misfit("a number in the range of a double"))?);
             }
             Self::Bool(values, nulls) => {

@@ -1,0 +1,112 @@
+//! The output's type, before any data.
+
+use arrow_array::StringArray;
+use tokenline_arrow::{Columns, ExtractOptions, Extractor, Format};
+
+fn ddl(schema: &str) -> String {
+    let options = ExtractOptions::new().schema(schema.parse().expect("a schema")).columns(Columns::Typed);
+    let kernel = Extractor::new(options).expect("the options are consistent");
+    let output = kernel.extract(&StringArray::from(vec!["{}\n"])).expect("a batch");
+    assert_eq!(output.fields(), &fields(&kernel), "the type of the output is the announced one");
+    let ddl = kernel.spark_ddl();
+    let (_, value) = ddl.split_once("`value`: ").expect("a value");
+    let (value, _) = value.split_once(">>, `rejects`").expect("rejects");
+    value.to_owned()
+}
+
+fn fields(kernel: &Extractor) -> arrow_schema::Fields {
+    match kernel.data_type() {
+        arrow_schema::DataType::Struct(fields) => fields.clone(),
+        other => panic!("an output of {other}"),
+    }
+}
+
+#[test]
+fn json_columns() {
+    let kernel = Extractor::new(ExtractOptions::new()).expect("the options are consistent");
+    assert_eq!(
+        kernel.spark_ddl(),
+        "`status` STRING, \
+         `records` ARRAY<STRUCT<`line`: BIGINT, `start`: BIGINT, `end`: BIGINT, `completion`: STRING, `json`: STRING>>, \
+         `rejects` ARRAY<STRUCT<`line`: BIGINT, `column`: BIGINT, `start`: BIGINT, `end`: BIGINT, `code`: STRING, \
+         `message`: STRING, `instance_path`: STRING, `schema_path`: STRING>>"
+    );
+    assert!(kernel.duckdb_type().starts_with(
+        r#"STRUCT("status" VARCHAR, "records" STRUCT("line" BIGINT, "start" BIGINT, "end" BIGINT, "completion" VARCHAR, "json" VARCHAR)[], "#
+    ));
+}
+
+#[test]
+fn every_format_has_its_columns() {
+    for format in Format::all() {
+        assert_eq!(Format::from_name(format.as_str()), Some(format));
+        let kernel =
+            Extractor::new(ExtractOptions::new().format(format)).expect("the options are consistent");
+        let names: Vec<_> = fields(&kernel).iter().map(|field| field.name().clone()).collect();
+        let expected: &[&str] = match format {
+            Format::Text => &["status", "records", "rejects"],
+            Format::Provider(_) => &["status", "records", "tool_calls", "rejects"],
+            _ => &["status", "records", "tool_calls", "rejects", "custom_id", "http_status", "error", "text"],
+        };
+        assert_eq!(names, expected, "{}", format.as_str());
+    }
+}
+
+#[test]
+fn the_mapping() {
+    for (schema, expected) in [
+        (
+            r#"{"properties":{"b":{"type":"string"},"a":{"type":"integer"}}}"#,
+            "STRUCT<`b`: STRING, `a`: BIGINT>",
+        ),
+        (
+            r#"{"properties":{"a":{"type":"number"},"b":{"type":"boolean"}}}"#,
+            "STRUCT<`a`: DOUBLE, `b`: BOOLEAN>",
+        ),
+        (r#"{"properties":{"a":{"type":"string","format":"date-time"}}}"#, "STRUCT<`a`: TIMESTAMP>"),
+        (r#"{"properties":{"a":{"type":["integer","null"]}}}"#, "STRUCT<`a`: BIGINT>"),
+        (r#"{"properties":{"a":{"type":["integer","string"]}}}"#, "STRUCT<`a`: STRING>"),
+        (r#"{"properties":{"a":{"anyOf":[{"type":"null"},{"type":"number"}]}}}"#, "STRUCT<`a`: DOUBLE>"),
+        (r#"{"properties":{"a":{"oneOf":[{"type":"integer"},{"type":"string"}]}}}"#, "STRUCT<`a`: STRING>"),
+        (r#"{"properties":{"a":{"type":"array","items":{"type":"integer"}}}}"#, "STRUCT<`a`: ARRAY<BIGINT>>"),
+        (r#"{"properties":{"a":{"type":"array"}}}"#, "STRUCT<`a`: ARRAY<STRING>>"),
+        (
+            r#"{"properties":{"a":{"type":"array","prefixItems":[{"type":"integer"}]}}}"#,
+            "STRUCT<`a`: STRING>",
+        ),
+        (
+            r#"{"properties":{"a":{"type":"object","additionalProperties":{"type":"integer"}}}}"#,
+            "STRUCT<`a`: STRING>",
+        ),
+        (
+            r#"{"properties":{"a":{"enum":["x","y"]},"b":{"enum":[1,"y"]},"c":{"const":"z"}}}"#,
+            "STRUCT<`a`: STRING, `b`: STRING, `c`: STRING>",
+        ),
+        (
+            r##"{"$ref":"#/$defs/r","$defs":{"r":{"properties":{"a":{"$ref":"#/$defs/n"}}},"n":{"type":"integer"}}}"##,
+            "STRUCT<`a`: BIGINT>",
+        ),
+        (
+            r##"{"properties":{"n":{"type":"integer"},"next":{"$ref":"#"}}}"##,
+            "STRUCT<`n`: BIGINT, `next`: STRING>",
+        ),
+        (r#"{"properties":{"a`b":{"allOf":[{"type":"boolean"}]}}}"#, "STRUCT<`a``b`: BOOLEAN>"),
+        (r#"{"oneOf":[{"properties":{"a":{}}},{"properties":{"b":{}}}]}"#, "STRING"),
+        ("true", "STRING"),
+    ] {
+        assert_eq!(ddl(schema), expected, "{schema}");
+    }
+}
+
+#[test]
+fn references_that_multiply_stay_small() {
+    let mut defs = String::new();
+    for at in 0..20 {
+        let next = at + 1;
+        defs += &format!(
+            r##""d{at}":{{"properties":{{"a":{{"$ref":"#/$defs/d{next}"}},"b":{{"$ref":"#/$defs/d{next}"}}}}}},"##
+        );
+    }
+    let schema = format!(r##"{{"$ref":"#/$defs/d0","$defs":{{{defs}"d20":{{"type":"integer"}}}}}}"##);
+    assert!(ddl(&schema).len() < 1_000_000);
+}
