@@ -65,7 +65,12 @@ impl Container {
 }
 
 impl Open {
-    fn apply(&mut self, py: Python<'_>, delta: &ValueDelta<'_>, builder: &mut Builder) -> Result<(), BuildError> {
+    fn apply(
+        &mut self,
+        py: Python<'_>,
+        delta: &ValueDelta<'_>,
+        builder: &mut Builder,
+    ) -> Result<(), BuildError> {
         match delta.change {
             Change::Append(text) => {
                 if let Some(string) = &mut self.string {
@@ -127,7 +132,9 @@ impl Open {
 
     /// Appends what has arrived to the open string.
     fn flush(&mut self, py: Python<'_>) -> PyResult<()> {
-        let (Some(string), Some(container)) = (&mut self.string, self.containers.last()) else { return Ok(()) };
+        let (Some(string), Some(container)) = (&mut self.string, self.containers.last()) else {
+            return Ok(());
+        };
         if string.pending.is_empty() {
             return Ok(());
         }
@@ -221,7 +228,11 @@ fn read<'py>(
         return Ok(Err(rejected));
     }
     match open.root {
-        Some(root) if open.start == Some(record.span.start) && open.containers.is_empty() && rules.model.is_none() => {
+        Some(root)
+            if open.start == Some(record.span.start)
+                && open.containers.is_empty()
+                && rules.model.is_none() =>
+        {
             Ok(Ok(root.into_bound(py).into_any()))
         }
         _ => rules.build(py, record),
@@ -236,7 +247,9 @@ pub(crate) struct Live(Shared<State>);
 impl Live {
     #[new]
     #[pyo3(signature = (**settings))]
-    #[pyo3(text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, diagnostics=1000)")]
+    #[pyo3(
+        text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, diagnostics=1000)"
+    )]
     fn py_new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let settings = Settings::new("Live", settings, &[settings::TEXT, settings::REPORT])?;
         let Settings { options, schema, model, .. } = settings;

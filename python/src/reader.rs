@@ -7,6 +7,8 @@ use crate::schema::DETACH_BYTES;
 
 /// A larger buffer is given back once it is read.
 const KEPT_BYTES: usize = 1 << 20;
+/// Of a chunk as long as this, the decoder may read far before it finds an event.
+const LONG_BYTES: usize = 256 * 1024;
 
 /// A `RecordDecoder` and what is pushed and not yet read, in a buffer that is used again: for short chunks, a
 /// `JsonlParser` would spend as long on allocating them as on reading.
@@ -31,12 +33,16 @@ impl Reader {
         if self.is_finished {
             return;
         }
-        if self.at > 0 {
+        if self.at == self.chunk.len() && self.chunk.capacity() > KEPT_BYTES {
+            self.chunk = Vec::new();
+            self.at = 0;
+        } else if self.at > self.chunk.len() / 2 || self.at == self.chunk.len() {
+            // Only then, because what is unread is moved.
             self.chunk.drain(..self.at);
             self.at = 0;
-            if self.chunk.is_empty() && self.chunk.capacity() > KEPT_BYTES {
-                self.chunk = Vec::new();
-            }
+        }
+        if chunk.len() >= LONG_BYTES {
+            self.stride = chunk.len();
         }
         self.chunk.extend_from_slice(chunk);
     }

@@ -12,7 +12,6 @@ from typing import Any
 import pytest
 
 import tokenline
-from tokenline import _streams
 
 PACKAGE = Path(__file__).parents[1]
 README = (PACKAGE / "README.md").read_text()
@@ -46,7 +45,7 @@ def test_examples_of_the_docs() -> None:
         if test.examples:
             runner.run(test)
             count += 1
-    for function in (_streams.records, _streams.tool_calls):
+    for function in (tokenline.records, tokenline.tool_calls):
         for test in doctest.DocTestFinder().find(function, globs=dict(names)):
             runner.run(test)
             count += len(test.examples) > 0

@@ -315,6 +315,38 @@ def test_threads_share_a_stream_and_a_validator() -> None:
     assert numbers == list(range(count))
 
 
+def test_others_run_while_long_stretches_are_read() -> None:
+    text = '{"a":["' + '","'.join(["x" * 50] * 400_000) + '"]}\n'
+    validator = tokenline.SchemaValidator({"properties": {"a": {"items": {"pattern": "^x+$"}}}})
+    schema = {"properties": {"a": {"maxItems": 1}}}
+    parser: JsonlParser[Any] = JsonlParser(schema=schema, line_bytes=1 << 30)
+
+    def parse() -> None:
+        parser.push(text)
+        (rejected,) = parser
+        assert isinstance(rejected, tokenline.Reject)
+        assert rejected.code == "schema_violation"
+
+    for work in (lambda: validator.is_valid(text), parse):
+        turns = 0
+        is_over = threading.Event()
+
+        def count() -> None:
+            nonlocal turns
+            while not is_over.wait(0.001):
+                turns += 1
+
+        other = threading.Thread(target=count)
+        other.start()
+        try:
+            work()
+        finally:
+            is_over.set()
+            other.join()
+        # Each takes 20 ms and more; with the GIL held, there is no turn but the first.
+        assert turns >= 4
+
+
 def test_use_of_a_stream_by_its_own_source_is_an_error() -> None:
     def chunks() -> Iterator[str]:
         yield '{"a":1}\n'

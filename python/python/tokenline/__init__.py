@@ -1,15 +1,9 @@
 """Typed objects and tool calls from a language model's byte stream, the moment each is complete."""
 
+from tokenline._async import AsyncStream
 from tokenline._exceptions import RejectedError, SchemaError, TokenlineError
-from tokenline._streams import (
-    AsyncStream,
-    arecords,
-    aresponses,
-    atool_calls,
-    records,
-    responses,
-    tool_calls,
-)
+from tokenline._records import arecords, records
+from tokenline._responses import aresponses, atool_calls, responses, tool_calls
 from tokenline._tokenline import (
     PROVIDERS,
     Finish,

@@ -1,0 +1,91 @@
+"""The asynchronous stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from types import TracebackType
+from typing import Any, Generic, TypeVar
+
+from tokenline._tokenline import Machinery, Report
+
+_T = TypeVar("_T")
+
+
+class AsyncStream(Generic[_T]):
+    """An asynchronous iterator over what a source's bytes hold. See :class:`Stream`."""
+
+    def __init__(self, machine: Machinery[_T], source: AsyncIterator[Any]) -> None:
+        self._machine = machine
+        self._source: AsyncIterator[Any] | None = source
+        self._failure: Exception | None = None
+        self._is_over = False
+
+    @property
+    def report(self) -> Report:
+        """The counts and the first rejects so far."""
+        return self._machine.report
+
+    def __aiter__(self) -> AsyncStream[_T]:
+        return self
+
+    async def __anext__(self) -> _T:
+        while not self._is_over:
+            try:
+                for value in self._machine:
+                    return value
+                if self._source is None:
+                    break
+                await self._read(self._source)
+            except Exception:
+                # A reject of a strict stream, or a chunk that is none.
+                await self.aclose()
+                raise
+        self._is_over = True
+        failure, self._failure = self._failure, None
+        if failure is not None:
+            raise failure
+        raise StopAsyncIteration
+
+    async def _read(self, source: AsyncIterator[Any]) -> None:
+        if self._machine.expects_nothing():
+            await self._end(source, failed=False)
+            return
+        try:
+            chunk = await source.__anext__()
+        except StopAsyncIteration:
+            self._source = None
+            self._machine.finish(failed=False)
+        except Exception as error:
+            self._source = None
+            is_whole = self._machine.is_terminated()
+            self._machine.finish(failed=not is_whole)
+            # A source that fails after the end of what it sent loses nothing.
+            self._failure = None if is_whole else error
+        else:
+            self._machine.push(chunk)
+
+    async def _end(self, source: AsyncIterator[Any], *, failed: bool) -> None:
+        self._source = None
+        self._machine.finish(failed=failed)
+        await _aclose(source)
+
+    async def aclose(self) -> None:
+        """Ends here, and closes the source: a response's connection closes."""
+        self._is_over, self._failure = True, None
+        source, self._source = self._source, None
+        if source is not None:
+            await _aclose(source)
+
+    async def __aenter__(self) -> AsyncStream[_T]:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        await self.aclose()
+
+
+async def _aclose(source: AsyncIterator[Any]) -> None:
+    aclose = getattr(source, "aclose", None)
+    if aclose is not None:
+        await aclose()
