@@ -24,7 +24,11 @@ impl ConversationChecker {
         let profile = match profile {
             "open" => Profile::Open,
             "strict" => Profile::Strict,
-            _ => return Err(PyValueError::new_err(format!("`profile` is \"open\" or \"strict\", not {profile:?}"))),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "`profile` is \"open\" or \"strict\", not {profile:?}"
+                )));
+            }
         };
         Ok(Self(LineChecker::new(profile, u128::from_le_bytes(key))))
     }
@@ -39,9 +43,10 @@ impl ConversationChecker {
         let checked: Vec<_> = py.detach(|| lines.iter().map(|line| checker.check(line)).collect());
         let results = checked.into_iter().map(|result| match result {
             None => (None, None),
-            Some(Err(error)) => {
-                (Some((error.code.as_str(), error.rule, error.message, error.instance_path, error.column)), None)
-            }
+            Some(Err(error)) => (
+                Some((error.code.as_str(), error.rule, error.message, error.instance_path, error.column)),
+                None,
+            ),
             Some(Ok(facts)) => {
                 let hash = |hash: u128| PyBytes::new(py, &hash.to_le_bytes());
                 let (id, user) = (hash(facts.conversation_id), hash(facts.user_id));

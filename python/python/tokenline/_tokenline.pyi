@@ -1,6 +1,6 @@
 """The extension module of ``tokenline``. Import from ``tokenline``."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, TypeVar, final, overload
 
@@ -10,6 +10,7 @@ from tokenline._types import CallFormat, Chunk, JsonText, ParserEvent, ResponseE
 
 __all__ = [
     "PROVIDERS",
+    "ConversationChecker",
     "Finish",
     "JsonlParser",
     "Live",
@@ -742,3 +743,13 @@ class Machinery(Generic[_T]):
     def __next__(self) -> _T: ...
     @classmethod
     def __class_getitem__(cls, key: Any) -> Any: ...
+
+@final
+class ConversationChecker:
+    """Checks lines of files of conversations. `validate_conversations` counts them, and finds duplicate ids."""
+
+    def __new__(cls, profile: str, key: bytes) -> Self: ...
+    def check(
+        self, lines: Sequence[bytes]
+    ) -> list[tuple[tuple[str, str, str, str, int] | None, tuple[bytes, int, bytes, int] | None]]:
+        """For each line an error and `None`, or `None` and the facts; two times `None` if it is blank."""
