@@ -26,7 +26,11 @@ impl ConversationChecker {
         let profile = match profile {
             "open" => Profile::Open,
             "strict" => Profile::Strict,
-            _ => return Err(PyValueError::new_err(format!("`profile` is \"open\" or \"strict\", not {profile:?}"))),
+            _ => {
+                return Err(PyValueError::new_err(format!(
+                    "`profile` is \"open\" or \"strict\", not {profile:?}"
+                )));
+            }
         };
         Ok(Self(LineChecker::new(profile, u128::from_le_bytes(key))))
     }

@@ -53,14 +53,14 @@ def validate_conversations(
     """
     paths = [path] if isinstance(path, str) else list(path)
     files = [file for path in paths for file in sorted(spark.read.text(path).inputFiles())]
-    lines = _checked(spark, files, profile).persist()
+    lines = _checked(spark, paths, profile).persist()
     try:
         return _report(lines, files, max_errors)
     finally:
         lines.unpersist()
 
 
-def _checked(spark: SparkSession, files: list[str], profile: str) -> DataFrame:
+def _checked(spark: SparkSession, paths: list[str], profile: str) -> DataFrame:
     key = secrets.token_bytes(16)
 
     def check(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -83,7 +83,7 @@ def _checked(spark: SparkSession, files: list[str], profile: str) -> DataFrame:
     types = {"string": pa.string(), "bigint": pa.int64(), "binary": pa.binary()}
     output = pa.schema([(name, types[kind]) for name, kind in (field.split() for field in _LINE.split(","))])
     # Not CR LF, which would change the places; a carriage return at the end is allowed.
-    lines = spark.read.option("lineSep", "\n").text(files)
+    lines = spark.read.option("lineSep", "\n").text(paths)
     place = ("_metadata.file_path", "_metadata.file_size", "_metadata.file_block_start")
     return lines.select(F.col("value").cast("binary"), *place).mapInArrow(check, _LINE)
 

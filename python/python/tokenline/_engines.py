@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from tokenline import arrow
+from tokenline.arrow import Extractor
 
 #: The tables that `extract` returns unless `tables` names others.
 TABLES = ("records", "rejects")
@@ -20,17 +20,22 @@ class Extraction:
     """The arguments of `extract`, checked. Calling it extracts from an array, on any worker."""
 
     def __init__(self, schema: Any, keep: str | Iterable[str], tables: Sequence[str], options: dict[str, Any]) -> None:
-        self.schema, self.options = schema, options
         #: The columns of the input row in each table.
         self.keep = [keep] if isinstance(keep, str) else list(keep)
+        self._arguments = (schema, self.keep, tables, options)
+        self.extractor = Extractor(schema, **options)
         #: The type of the extracted structs.
-        self.type: pa.StructType = pa.field(arrow.output_type(schema, **options)).type
+        self.type: pa.StructType = pa.field(self.extractor.output_type).type
         #: The other columns of each table.
         self.fields = {table: self._fields(table) for table in tables}
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Each worker compiles the schema once.
+        return Extraction, self._arguments
+
     def __call__(self, texts: pa.Array) -> pa.StructArray:
         """One struct for each text."""
-        return pa.array(arrow.extract(texts, self.schema, **self.options))
+        return pa.array(self.extractor.extract(texts))
 
     def chunks(self, texts: pa.ChunkedArray) -> pa.ChunkedArray:
         """One struct for each text."""

@@ -1,6 +1,6 @@
 """The extension module of ``tokenline``. Import from ``tokenline``."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Final, Generic, Literal, TypeVar, final, overload
 
@@ -11,6 +11,7 @@ from tokenline.arrow import ExtractOptions
 
 __all__ = [
     "PROVIDERS",
+    "ConversationChecker",
     "Extracted",
     "ExtractedStream",
     "Extractor",
@@ -786,3 +787,18 @@ class OutputType:
     """The type of an output, for libraries that read `__arrow_c_schema__`."""
 
     def __arrow_c_schema__(self) -> Any: ...
+
+_LineError = tuple[str, str, str, str, int]
+
+@final
+class ConversationChecker:
+    """Checks lines of files of conversations. `validate_conversations` counts them, and finds duplicate ids."""
+
+    def __new__(cls, profile: str, key: bytes) -> Self: ...
+    def check(
+        self, lines: Sequence[bytes]
+    ) -> list[tuple[_LineError | None, _LineError | None, tuple[bytes, int, bytes, int] | None]]:
+        """For each line, given without its line feed, two errors or facts; nothing if it is blank.
+
+        The second error is that of the last line of a file without a line feed, which may have been cut off.
+        """

@@ -20,7 +20,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
-from tokenline import arrow
+from tokenline.arrow import Extractor
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
 
@@ -39,10 +39,11 @@ def extract(
     `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
     """
     keep = [keep] if isinstance(keep, str) else list(keep)
-    kind = pl.Struct(pl.Schema(arrow.output_type(schema, **options)))
+    extractor = Extractor(schema, **options)
+    kind = pl.Struct(pl.Schema(extractor.output_type))
 
     def structs(texts: pl.Series) -> pl.Series:
-        return pl.Series(arrow.extract(texts, schema, **options))
+        return pl.Series(extractor.extract(texts))
 
     # Elementwise: the engine may split the column into batches, and run them in parallel.
     run = pl.col(column).map_batches(structs, return_dtype=kind, is_elementwise=True)

@@ -23,7 +23,6 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
-from tokenline import arrow
 from tokenline._conversations import validate_conversations
 from tokenline._engines import EXTRACTED, TABLES, Extraction, quoted
 
@@ -47,7 +46,7 @@ def extract(
     extraction = Extraction(schema, keep, tables, options)
     columns = [quoted(name, "`") for name in extraction.keep]
     inputs = df.select(*columns, quoted(column, "`"))
-    output = StructType(inputs.schema.fields[:-1]).add(EXTRACTED, StructType.fromDDL(arrow.ddl(schema, **options)))
+    output = StructType(inputs.schema.fields[:-1]).add(EXTRACTED, StructType.fromDDL(extraction.extractor.ddl()))
 
     def structs(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
