@@ -133,7 +133,8 @@ impl ExtractedStream {
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
         let reader = self.reader.lock().ok().and_then(|mut reader| reader.take());
-        let reader = reader.ok_or_else(|| PyValueError::new_err("the stream was read already: extract again"))?;
+        let reader =
+            reader.ok_or_else(|| PyValueError::new_err("the stream was read already: extract again"))?;
         Ok(to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
     }
 
@@ -203,7 +204,8 @@ fn extract_options(
         if let Some(format) = take("format")? {
             let name = text("format", &format)?;
             let allowed: Vec<&str> = Format::all().map(Format::as_str).collect();
-            options = options.format(Format::from_name(&name).ok_or_else(|| unknown("format", &name, &allowed))?);
+            options =
+                options.format(Format::from_name(&name).ok_or_else(|| unknown("format", &name, &allowed))?);
         }
         if let Some(columns) = take("columns")? {
             options = options.columns(match &*text("columns", &columns)? {

@@ -52,7 +52,9 @@ impl ConversationChecker {
         });
         let results = checked.into_iter().map(|result| match result {
             None => (None, None, None),
-            Some(Err((error, at_end))) => (Some(error_parts(*error)), at_end.map(|error| error_parts(*error)), None),
+            Some(Err((error, at_end))) => {
+                (Some(error_parts(*error)), at_end.map(|error| error_parts(*error)), None)
+            }
             Some(Ok(facts)) => {
                 let hash = |hash: u128| PyBytes::new(py, &hash.to_le_bytes());
                 let (id, user) = (hash(facts.conversation_id), hash(facts.user_id));
