@@ -5,7 +5,8 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
 
-/// `left + right`. If nothing else refers to `left`, in place: at a cost that does not depend on its length.
+/// `left + right`. If nothing else refers to `left`, in place: at a cost that does not depend on its length. To build the
+/// string anew, which needs no `unsafe`, takes 0.9 us at 8 KB of ASCII, 10 us of other letters, 100 us at 64 KB.
 pub(crate) fn append<'py>(
     left: Bound<'py, PyString>,
     right: &Bound<'py, PyString>,
