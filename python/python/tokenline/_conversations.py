@@ -52,7 +52,7 @@ def validate_conversations(
     ```
     """
     paths = [path] if isinstance(path, str) else list(path)
-    files = [file for path in paths for file in sorted(spark.read.text(path).inputFiles())]
+    files = [file for path in paths for file in sorted(map(_name, spark.read.text(path).inputFiles()))]
     lines = _checked(spark, paths, profile).persist()
     try:
         return _report(lines, files, max_errors)
@@ -114,10 +114,10 @@ def _report(lines: DataFrame, files: list[str], max_errors: int) -> dict[str, An
     found = [_line_error(_at_end(error.asDict(), cut_off)) for error in listed]
     if non_empty == 0:
         error_count = 1
-        found = [_line_error({**_EMPTY, "file": " ".join(map(_name, files))})][:max_errors]
+        found = [_line_error({**_EMPTY, "file": " ".join(files)})][:max_errors]
     return {
         "schema_version": "1.0.0",
-        "input_path": " ".join(map(_name, files)),
+        "input_path": " ".join(files),
         "total_lines": sum(split[3] for split in splits),
         "non_empty_lines": non_empty,
         "valid_conversation_count": conversations,
@@ -164,7 +164,7 @@ def _offsets(files: list[str], splits: Sequence[Any]) -> Iterator[tuple[str, int
         has_mark = size - sum(length for *_, length in parts) in (2, 3) and not file.endswith(_COMPRESSED)
         lines, offset = 0, 3 if has_mark else 0
         for _, _, split, count, length in parts:
-            yield file, split, numbers[file], lines, offset
+            yield file, split, numbers[_name(file)], lines, offset
             lines, offset = lines + count, offset + length
 
 
