@@ -51,13 +51,7 @@ impl<T: DeserializeOwned> ResponseState<T> {
     }
 
     /// Reads a complete body, which is at this place on the wire.
-    pub(super) fn read_body(
-        &mut self,
-        body: Value<'_>,
-        line: u64,
-        span: Span,
-        decoder: &mut EventDecoder,
-    ) {
+    pub(super) fn read_body(&mut self, body: Value<'_>, line: u64, span: Span, decoder: &mut EventDecoder) {
         self.begin_event(line, span);
         let mut lone = None;
         decoder.decode_value(body, |delta| match delta {
