@@ -1,14 +1,13 @@
 //! Converts the result file of a batch to rows of a table, on all cores.
 //!
-//! `cargo run -p tokenline-examples --example batch_rows RESULTS`, where RESULTS is an output file of OpenAI's batch API
+//! `cargo run -p tokenline-examples --example batch_rows RESULTS`, where RESULTS is an output file of a batch API
 
 use std::error::Error;
 use std::thread;
 
 use serde::Deserialize;
-use tokenline::json::Parser;
 use tokenline::llm::batch::{BatchFormat, BatchReader};
-use tokenline::{Options, ResponseEvent, ResponseParser};
+use tokenline::{Options, ResponseEvent};
 
 #[derive(Deserialize)]
 struct Definition {
@@ -17,17 +16,14 @@ struct Definition {
 }
 
 /// The rows of some lines, as tab-separated values.
-fn rows(lines: &[&str]) -> String {
-    let mut reader = BatchReader::<Definition>::new(BatchFormat::OpenAi, |provider| {
-        ResponseParser::new(provider, Options::lenient())
-    });
-    let (mut parser, mut rows) = (Parser::new(), String::new());
+fn rows(format: BatchFormat, lines: &[&str]) -> String {
+    let mut results = BatchReader::<Definition>::new(format, Options::lenient());
+    let mut rows = String::new();
     for line in lines {
-        let Ok(line) = parser.parse(line) else { continue };
-        let mut result = reader.read(line);
+        let Ok(mut result) = results.read_line(line) else { continue };
         let id = result.custom_id.take().unwrap_or_default();
-        if let Some(error) = &result.error {
-            eprintln!("{id}: {error}");
+        if let Some(failure) = &result.failure {
+            eprintln!("{id}: {}", failure.message);
         }
         while let Some(event) = result.next_event() {
             match event {
@@ -46,9 +42,11 @@ fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: batch_rows RESULTS")?;
     let text = std::fs::read_to_string(path)?;
     let lines: Vec<&str> = text.lines().collect();
+    let format = lines.iter().find_map(|line| BatchFormat::detect(line)).ok_or("no batch results")?;
     let share = lines.len().div_ceil(thread::available_parallelism()?.get()).max(1);
     thread::scope(|scope| {
-        let workers: Vec<_> = lines.chunks(share).map(|lines| scope.spawn(|| rows(lines))).collect();
+        let workers: Vec<_> =
+            lines.chunks(share).map(|lines| scope.spawn(move || rows(format, lines))).collect();
         // In the order of the file.
         workers.into_iter().for_each(|worker| print!("{}", worker.join().unwrap_or_default()));
     });

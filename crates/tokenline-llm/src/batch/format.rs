@@ -1,0 +1,167 @@
+//! The formats of result files, and what their lines hold.
+
+use std::borrow::Cow;
+
+use tokenline_core::json::{Number, Parser, Raw, SyntaxError, Value};
+
+use super::BatchFailure;
+use crate::Provider;
+use crate::providers::text_of;
+
+/// The format of a batch result file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum BatchFormat {
+    /// OpenAI Batch, with chat completions or Responses; also vLLM's `run-batch` and Together:
+    /// <https://platform.openai.com/docs/guides/batch>.
+    OpenAi,
+    /// Anthropic Message Batches: <https://docs.anthropic.com/en/docs/build-with-claude/batch-processing>.
+    Anthropic,
+    /// Amazon Bedrock batch inference: <https://docs.aws.amazon.com/bedrock/latest/userguide/batch-inference-results.html>.
+    Bedrock,
+    /// Gemini Batch: <https://ai.google.dev/gemini-api/docs/batch-api>.
+    Gemini,
+}
+
+/// One line of a batch result file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchResult {
+    /// The id given to the request: `custom_id`, Bedrock's `recordId`, Gemini's `key`.
+    pub custom_id: Option<String>,
+    /// The HTTP status of the response, if the format has one.
+    pub status: Option<u16>,
+    /// The response, or the error.
+    pub outcome: BatchOutcome,
+}
+
+/// The result of one request of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BatchOutcome {
+    /// A response.
+    Response {
+        /// The provider whose format the body has.
+        provider: Provider,
+        /// The body of the response.
+        body: Raw,
+    },
+    /// No response: the request failed, expired or was canceled.
+    Failed {
+        /// The provider's error message.
+        message: String,
+    },
+}
+
+impl BatchFormat {
+    /// All formats.
+    pub const ALL: &'static [Self] = &[Self::OpenAi, Self::Anthropic, Self::Bedrock, Self::Gemini];
+
+    /// The name, as the program's `--from` accepts it: `openai-batch`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai-batch",
+            Self::Anthropic => "anthropic-batch",
+            Self::Bedrock => "bedrock-batch",
+            Self::Gemini => "gemini-batch",
+        }
+    }
+
+    /// Looks up a format by its name.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|format| format.as_str() == name)
+    }
+
+    /// A short description, for help texts.
+    #[must_use]
+    pub const fn title(self) -> &'static str {
+        match self {
+            Self::OpenAi => "OpenAI Batch, vLLM run-batch, Together",
+            Self::Anthropic => "Anthropic Message Batches",
+            Self::Bedrock => "Amazon Bedrock batch inference",
+            Self::Gemini => "Gemini Batch",
+        }
+    }
+
+    /// Parses one line.
+    ///
+    /// # Errors
+    ///
+    /// If the line is not JSON.
+    pub fn parse(self, line: &str) -> Result<BatchResult, SyntaxError> {
+        Parser::new().parse(line.trim()).map(|line| self.read(line))
+    }
+
+    /// Reads one line that is already parsed.
+    #[must_use]
+    pub fn read(self, line: Value<'_>) -> BatchResult {
+        let Parts { custom_id, status, outcome } = self.split(line);
+        let outcome = match outcome {
+            Ok((provider, body)) => BatchOutcome::Response { provider, body: Raw::from(body) },
+            Err(failure) => BatchOutcome::Failed { message: failure.message },
+        };
+        BatchResult { custom_id: custom_id.map(Cow::into_owned), status, outcome }
+    }
+
+    /// Tells the format by a line of the file, such as the first. `None` if the line is not a batch result.
+    #[must_use]
+    pub fn detect(line: &str) -> Option<Self> {
+        let mut json = Parser::new();
+        let line = json.parse(line.trim_start_matches('\u{feff}').trim()).ok()?;
+        let has = |name| line.get(name).is_some();
+        if has("recordId") {
+            return Some(Self::Bedrock);
+        }
+        if has("custom_id") {
+            return match () {
+                () if has("response") || has("error") => Some(Self::OpenAi),
+                () => line.get("result")?.get("type").map(|_| Self::Anthropic),
+            };
+        }
+        // Gemini's lines need no id.
+        let is_gemini = match line.get("response") {
+            Some(response) => has("key") || has("metadata") || response.get("candidates").is_some(),
+            None => (has("key") || has("metadata")) && has("error"),
+        };
+        is_gemini.then_some(Self::Gemini)
+    }
+
+    /// Finds the parts of a line, without copying the response.
+    pub(super) fn split(self, line: Value<'_>) -> Parts<'_> {
+        let member = |name| line.get(name).filter(|value| !value.is_null());
+        let result = member("result");
+        let (id, body, error, status) = match self {
+            Self::OpenAi => {
+                let response = member("response");
+                let status = response.and_then(|response| response.get("status_code")?.as_number());
+                let body = response.and_then(|response| response.get("body"));
+                ("custom_id", body, member("error"), status.and_then(Number::as_u64))
+            }
+            Self::Anthropic => {
+                let of = |name| result.and_then(|result| result.get(name));
+                // An expired or canceled request has only its type.
+                ("custom_id", of("message"), of("error").or_else(|| of("type")), None)
+            }
+            Self::Bedrock => ("recordId", member("modelOutput"), member("error"), None),
+            Self::Gemini => ("key", member("response"), member("error"), None),
+        };
+        let metadata_key =
+            || line.get("metadata").and_then(|metadata| metadata.get("key").or(Some(metadata)));
+        let custom_id = member(id).or_else(metadata_key).and_then(text_of);
+        let status = status.and_then(|status| u16::try_from(status).ok());
+        let outcome = body
+            .and_then(|body| Some((Provider::of_value(body)?, body)))
+            .ok_or_else(|| BatchFailure::of_error(error.or(body)));
+        Parts { custom_id, status, outcome }
+    }
+}
+
+/// The parts of a line.
+pub(super) struct Parts<'a> {
+    pub(super) custom_id: Option<Cow<'a, str>>,
+    pub(super) status: Option<u16>,
+    /// The response and its provider.
+    pub(super) outcome: Result<(Provider, Value<'a>), BatchFailure>,
+}
