@@ -2,84 +2,60 @@
 
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Diagnostic, Origin, Span};
-use tokenline_llm::batch::{BatchFormat, BatchOutcome};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline_llm::batch::{BatchFormat, BatchReader};
+use tokenline_llm::{ResponseEvent, ResponseParser};
 
 use super::response::{configure, deep_parser, handle};
 use crate::error::Full;
 use crate::options::Rules;
 use crate::output::{Output, Status};
 
-pub(crate) struct BatchReader {
-    format: BatchFormat,
-    rules: Rules,
-    /// The parser of the previous response, reused for the same provider.
-    parser: Option<(Provider, ResponseParser<Raw>)>,
-    line: Parser,
+pub(crate) struct BatchRows {
+    reader: BatchReader<Raw>,
     json: Parser,
 }
-impl BatchReader {
+
+impl BatchRows {
     pub(crate) fn new(rules: &Rules, format: BatchFormat) -> Self {
-        Self { format, rules: rules.clone(), parser: None, line: Parser::new(), json: deep_parser() }
+        let reader = BatchReader::new(format, rules.options.clone());
+        let rules = rules.clone();
+        let reader = reader.with_settings(move |parser| configure(parser, &rules).with_text_deltas());
+        Self { reader, json: deep_parser() }
     }
 
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
         let span = Span::new(0, row.len() as u64);
         let text = String::from_utf8_lossy(row);
-        let result = match self.line.parse(text.trim()) {
-            Ok(value) => self.format.read(value),
+        let mut result = match self.reader.read_line(text.trim()) {
+            Ok(result) => result,
             Err(error) => {
-                let code = Code::MalformedJson;
-                out.rejects.push(&Diagnostic::new(
-                    code,
-                    1,
-                    span,
-                    error.offset as u64 + 1,
-                    error.to_string(),
-                ))?;
+                let (code, column) = (Code::MalformedJson, error.offset as u64 + 1);
+                out.rejects.push(&Diagnostic::new(code, 1, span, column, error.to_string()))?;
                 return Ok(Status::Failed);
             }
         };
         let columns = out.batch.as_mut().expect("a batch has its columns").row();
-        columns.custom_id = result.custom_id;
+        columns.custom_id = result.custom_id.take().map(Into::into);
         columns.http_status = result.status;
-        let (provider, body) = match result.outcome {
-            BatchOutcome::Response { provider, body } => (provider, body),
-            BatchOutcome::Failed { message } => {
-                columns.error = Some(message.clone());
-                let diagnostic = Diagnostic::new(Code::ProviderError, 1, span, 1, message);
-                out.rejects.push(&diagnostic.with_origin(Origin::Wire))?;
-                return Ok(Status::Failed);
-            }
-            _ => return Ok(Status::Failed),
-        };
-        let parser = self.parser.take().filter(|(previous, _)| *previous == provider);
-        let rules = &self.rules;
-        let (_, parser) = self.parser.insert(parser.unwrap_or_else(|| {
-            let parser = ResponseParser::new(provider, rules.options.clone()).whole_body();
-            (provider, configure(parser, rules).with_text_deltas())
-        }));
-        parser.reset();
-        parser.push(body.as_str().as_bytes());
-        parser.finish();
+        if let Some(failure) = result.failure {
+            columns.error = Some(failure.message.clone());
+            let diagnostic = Diagnostic::new(Code::ProviderError, 1, span, 1, failure.message);
+            out.rejects.push(&diagnostic.with_origin(Origin::Wire))?;
+            return Ok(Status::Failed);
+        }
         let mut has_failed = false;
-        while let Some(event) = parser.next_event() {
+        while let Some(event) = result.next_event() {
+            let columns = out.batch.as_mut().expect("a batch has its columns").row();
             if let Some(diagnostic) = event.diagnostic().filter(|its| its.code == Code::ProviderError) {
                 has_failed = true;
-                out.batch.as_mut().expect("a batch has its columns").row().error =
-                    Some(diagnostic.message.clone());
+                columns.error = Some(diagnostic.message.clone());
             }
             if let ResponseEvent::TextDelta { choice: 0, text, .. } = &event {
-                let row = out.batch.as_mut().expect("a batch has its columns").row();
-                row.text.get_or_insert_default().push_str(text);
+                columns.text.get_or_insert_default().push_str(text);
             }
-            handle(&event, &mut self.json, out, |diagnostic| {
-                if diagnostic.origin == Origin::Wire {
-                    (diagnostic.line, diagnostic.span) = (1, span);
-                }
-            })?;
+            handle(&event, &mut self.json, out)?;
         }
-        Ok(match parser.is_complete() {
+        Ok(match result.response().is_some_and(ResponseParser::is_complete) {
             true => Status::Complete,
             false if has_failed => Status::Failed,
             false => Status::Incomplete,
