@@ -1,8 +1,7 @@
 //! `tokenline parse --from ...-batch`: the records and tool calls in a batch result file.
 
-use tokenline::json::Raw;
-use tokenline::llm::batch::{BatchFormat, BatchOutcome, BatchResult};
-use tokenline::llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline::json::{Raw, Value};
+use tokenline::llm::batch::{BatchFormat, BatchReader};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Origin, Record, RecordDecoder};
 
 use crate::emit::{Emitter, EventOrigin};
@@ -22,81 +21,51 @@ pub(crate) fn parse(
     let max = load::MAX_RESPONSE as usize;
     let limits = Limits { line_bytes: max, sse_event_bytes: max, ..rules.options.limits };
     let mut lines = RecordDecoder::new(Options::strict().limits(limits));
-    let mut results = Results { format, rules, limits, parser: None };
+    let settings = rules.clone();
+    let mut results = BatchReader::new(format, rules.options.clone().limits(limits))
+        .with_settings(move |parser| response::configure(parser, &settings));
     while !emitter.is_done()
         && let Some(chunk) = source.read()?
     {
-        decode(&mut lines, chunk, emitter, |event, emitter| results.line(event, emitter))?;
+        decode(&mut lines, chunk, emitter, |event, emitter| read_line(&mut results, event, emitter))?;
         emitter.flush()?;
     }
-    decode_end(&mut lines, emitter, |event, emitter| results.line(event, emitter))
+    decode_end(&mut lines, emitter, |event, emitter| read_line(&mut results, event, emitter))
 }
 
-struct Results<'r> {
-    format: BatchFormat,
-    rules: &'r Rules,
-    limits: Limits,
-    /// The parser of the previous response, reused for the same provider.
-    parser: Option<(Provider, ResponseParser<Raw>)>,
+fn read_line(
+    results: &mut BatchReader<Raw>,
+    event: LentEvent<'_>,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
+    emitter.set_part("", None);
+    match event {
+        Event::Record(record) => read_result(results, &record, emitter),
+        Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+            emitter.diagnostic(EventOrigin::Input, &diagnostic)
+        }
+        _ => Ok(()),
+    }
 }
 
-impl Results<'_> {
-    fn line(&mut self, event: LentEvent<'_>, emitter: &mut Emitter) -> Result<(), Failure> {
-        emitter.set_part("", None);
-        match event {
-            Event::Record(record) => {
-                let result = self.format.read(record.value);
-                self.result(result, &record.map(|_| ()), emitter)
-            }
-            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-                emitter.diagnostic(EventOrigin::Input, &diagnostic)
-            }
-            _ => Ok(()),
+fn read_result(
+    results: &mut BatchReader<Raw>,
+    line: &Record<Value<'_>>,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
+    let mut result = results.read(line.value, line.line, line.span);
+    emitter.set_part("custom_id", result.custom_id.as_deref());
+    emitter.batch_result(line.line, result.status)?;
+    if let Some(failure) = &result.failure {
+        let message = failure.message.as_str();
+        let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
+        return emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
+    }
+    while let Some(event) = result.next_event() {
+        response::handle(&event, emitter)?;
+        if emitter.is_done() {
+            break;
         }
     }
-
-    fn result(
-        &mut self,
-        result: BatchResult,
-        line: &Record<()>,
-        emitter: &mut Emitter,
-    ) -> Result<(), Failure> {
-        let BatchResult { custom_id, status, outcome, .. } = result;
-        emitter.set_part("custom_id", custom_id.as_deref());
-        emitter.batch_result(line.line, status)?;
-        let (provider, body) = match outcome {
-            BatchOutcome::Response { provider, body } => (provider, body),
-            BatchOutcome::Failed { message } => {
-                let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
-                return emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
-            }
-            _ => return Ok(()),
-        };
-        let parser = self.parser_of(provider);
-        parser.push(body.as_str().as_bytes());
-        parser.finish();
-        while let Some(mut event) = parser.next_event() {
-            if let ResponseEvent::Rejected { diagnostic, .. } | ResponseEvent::Note { diagnostic, .. } =
-                &mut event
-                && diagnostic.origin == Origin::Wire
-            {
-                (diagnostic.line, diagnostic.span) = (line.line, line.span);
-            }
-            response::handle(&event, emitter)?;
-            if emitter.is_done() {
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    fn parser_of(&mut self, provider: Provider) -> &mut ResponseParser<Raw> {
-        let parser = self.parser.take().filter(|(previous, _)| *previous == provider);
-        let (_, parser) = self.parser.insert(parser.unwrap_or_else(|| {
-            let options = self.rules.options.clone().limits(self.limits);
-            (provider, response::configure(ResponseParser::new(provider, options).whole_body(), self.rules))
-        }));
-        parser.reset();
-        parser
-    }
+    Ok(())
 }

@@ -20,6 +20,7 @@ use crate::source::Source;
 use crate::{batch, input, lines, load, response};
 
 /// How to parse an input, whatever its source.
+#[derive(Clone)]
 pub(crate) struct Rules {
     pub(crate) options: Options,
     pub(crate) schema: Option<SchemaValidator>,

@@ -1,6 +1,6 @@
 use std::ops::Range;
 
-use tokenline_core::json::{Parser, SyntaxError};
+use tokenline_core::json::{Parser, SyntaxError, Value};
 use tokenline_core::{CallDelta, Limits};
 
 use super::shape_cache::ShapeCache;
@@ -110,13 +110,15 @@ impl EventDecoder {
     /// # Errors
     ///
     /// If it is not JSON.
-    pub fn decode_body(&mut self, body: &str, mut sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
-        let body = self.json.parse_lossy(body)?;
-        if let Some(lone) = body.lone_surrogates() {
-            sink(Delta::LoneSurrogates(lone));
-        }
-        self.reader.body(body, &mut sink);
+    pub fn decode_body(&mut self, body: &str, sink: impl FnMut(Delta<'_>)) -> Result<(), SyntaxError> {
+        let Self { json, reader, .. } = self;
+        read_body(reader, json.parse_lossy(body)?, sink);
         Ok(())
+    }
+
+    /// As [`decode_body`](Self::decode_body), if the body is already parsed.
+    pub(crate) fn decode_value(&mut self, body: Value<'_>, sink: impl FnMut(Delta<'_>)) {
+        read_body(&mut self.reader, body, sink);
     }
 
     /// Ends a stream that was not cut off. Emits what was held back until the end.
@@ -129,6 +131,13 @@ impl EventDecoder {
         self.reader.reset();
         self.shapes.clear();
     }
+}
+
+fn read_body(reader: &mut Reader, body: Value<'_>, mut sink: impl FnMut(Delta<'_>)) {
+    if let Some(lone) = body.lone_surrogates() {
+        sink(Delta::LoneSurrogates(lone));
+    }
+    reader.body(body, &mut sink);
 }
 
 /// The form of an event that yields one text, apart from the start of its choice.

@@ -1,6 +1,8 @@
 //! Decodes the wire's events into the response's state.
 
 use serde::de::DeserializeOwned;
+use tokenline_core::Span;
+use tokenline_core::json::Value;
 
 use super::state::ResponseState;
 use crate::Delta;
@@ -46,6 +48,17 @@ impl<T: DeserializeOwned> ResponseState<T> {
                 false
             }
         }
+    }
+
+    /// Reads a complete body, which is at this place on the wire.
+    pub(super) fn read_body(&mut self, body: Value<'_>, line: u64, span: Span, decoder: &mut EventDecoder) {
+        self.begin_event(line, span);
+        let mut lone = None;
+        decoder.decode_value(body, |delta| match delta {
+            Delta::LoneSurrogates(halves) => lone = Some(halves),
+            delta => self.take(delta, lone, false),
+        });
+        self.end_event();
     }
 
     #[inline]

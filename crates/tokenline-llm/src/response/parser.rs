@@ -7,8 +7,8 @@ use std::fmt;
 
 use serde::de::DeserializeOwned;
 use tokenline_core::adapter::{SourceEnd, Tally};
-use tokenline_core::json::Raw;
-use tokenline_core::{Code, Diagnostic, Report};
+use tokenline_core::json::{Raw, Value};
+use tokenline_core::{Code, Diagnostic, Report, Span};
 
 use super::ResponseEvent;
 use super::choice::Choice;
@@ -155,6 +155,12 @@ impl<T: DeserializeOwned> ResponseParser<T> {
         if used < chunk.len() {
             self.unread.extend_from_slice(&chunk[used..]);
         }
+    }
+
+    /// Reads a complete body that is already parsed, and ends the response. Use it instead of [`push`](Self::push).
+    pub(crate) fn read_body(&mut self, body: Value<'_>, line: u64, span: Span) {
+        self.state.read_body(body, line, span, &mut self.decoder);
+        self.finish();
     }
 
     /// The next event of the pushed bytes; `None` if more bytes are needed.

@@ -1,5 +1,6 @@
 //! The events of responses: ends, errors, unreadable and unknown parts.
 
+mod batches;
 mod bounds;
 mod calls;
 #[path = "../common/mod.rs"]

@@ -1,32 +1,12 @@
-//! Result files of the providers' batch APIs.
-//!
-//! A batch result is one line of JSON: the id given to the request, and a complete response or an error.
-//! [`BatchFormat::parse`] splits the line; a [`ResponseParser`](crate::ResponseParser) of a [whole
-//! body](crate::ResponseParser::whole_body) reads the response. The order of the lines is not that of the requests.
-//!
-//! ```
-//! use tokenline_core::{Options, json::Raw};
-//! use tokenline_llm::batch::{BatchFormat, BatchOutcome};
-//! use tokenline_llm::{ResponseEvent, ResponseParser};
-//!
-//! let line = r#"{"custom_id":"7","response":{"status_code":200,"body":{"choices":[
-//!     {"message":{"role":"assistant","content":"{\"entity\":\"DNA\"}"},"finish_reason":"stop"}]}},"error":null}"#;
-//! let result = BatchFormat::OpenAi.parse(line)?;
-//! assert_eq!(result.custom_id.as_deref(), Some("7"));
-//! let BatchOutcome::Response { provider, body } = result.outcome else { panic!() };
-//! let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient()).whole_body();
-//! parser.push(body.as_str().as_bytes());
-//! parser.finish();
-//! assert!(matches!(parser.next_event(), Some(ResponseEvent::Record { record, .. }) if record.value == r#"{"entity":"DNA"}"#));
-//! # Ok::<(), tokenline_core::json::SyntaxError>(())
-//! ```
+//! The formats of result files, and what their lines hold.
 
 use std::borrow::Cow;
 
 use tokenline_core::json::{Number, Parser, Raw, SyntaxError, Value};
 
+use super::BatchFailure;
 use crate::Provider;
-use crate::providers::{error_message, text_of};
+use crate::providers::text_of;
 
 /// The format of a batch result file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -117,6 +97,39 @@ impl BatchFormat {
     /// Reads one line that is already parsed.
     #[must_use]
     pub fn read(self, line: Value<'_>) -> BatchResult {
+        let Parts { custom_id, status, outcome } = self.split(line);
+        let outcome = match outcome {
+            Ok((provider, body)) => BatchOutcome::Response { provider, body: Raw::from(body) },
+            Err(failure) => BatchOutcome::Failed { message: failure.message },
+        };
+        BatchResult { custom_id: custom_id.map(Cow::into_owned), status, outcome }
+    }
+
+    /// Tells the format by a line of the file, such as the first. `None` if the line is not a batch result.
+    #[must_use]
+    pub fn detect(line: &str) -> Option<Self> {
+        let mut json = Parser::new();
+        let line = json.parse(line.trim_start_matches('\u{feff}').trim()).ok()?;
+        let has = |name| line.get(name).is_some();
+        if has("recordId") {
+            return Some(Self::Bedrock);
+        }
+        if has("custom_id") {
+            return match () {
+                () if has("response") || has("error") => Some(Self::OpenAi),
+                () => line.get("result")?.get("type").map(|_| Self::Anthropic),
+            };
+        }
+        // Gemini's lines need no id.
+        let is_gemini = match line.get("response") {
+            Some(response) => has("key") || has("metadata") || response.get("candidates").is_some(),
+            None => (has("key") || has("metadata")) && has("error"),
+        };
+        is_gemini.then_some(Self::Gemini)
+    }
+
+    /// Finds the parts of a line, without copying the response.
+    pub(super) fn split(self, line: Value<'_>) -> Parts<'_> {
         let member = |name| line.get(name).filter(|value| !value.is_null());
         let result = member("result");
         let (id, body, error, status) = match self {
@@ -136,23 +149,19 @@ impl BatchFormat {
         };
         let metadata_key =
             || line.get("metadata").and_then(|metadata| metadata.get("key").or(Some(metadata)));
-        let custom_id = member(id).or_else(metadata_key).and_then(text_of).map(Cow::into_owned);
+        let custom_id = member(id).or_else(metadata_key).and_then(text_of);
         let status = status.and_then(|status| u16::try_from(status).ok());
-        let outcome = match body.and_then(|body| Some((Provider::of_value(body)?, body))) {
-            Some((provider, body)) => BatchOutcome::Response { provider, body: Raw::from(body) },
-            None => BatchOutcome::Failed { message: failure(error.or(body)) },
-        };
-        BatchResult { custom_id, status, outcome }
+        let outcome = body
+            .and_then(|body| Some((Provider::of_value(body)?, body)))
+            .ok_or_else(|| BatchFailure::of_error(error.or(body)));
+        Parts { custom_id, status, outcome }
     }
 }
 
-/// The error message for a request without a response.
-fn failure(error: Option<Value<'_>>) -> String {
-    let Some(error) = error else { return "the line has neither a response nor an error".to_owned() };
-    // Some formats wrap the provider's own error.
-    let inner = error.get("error").filter(|inner| !inner.is_null()).unwrap_or(error);
-    match inner.get("errorMessage").and_then(Value::as_str) {
-        Some(message) => message.into_owned(),
-        None => error_message(inner).into_owned(),
-    }
+/// The parts of a line.
+pub(super) struct Parts<'a> {
+    pub(super) custom_id: Option<Cow<'a, str>>,
+    pub(super) status: Option<u16>,
+    /// The response and its provider.
+    pub(super) outcome: Result<(Provider, Value<'a>), BatchFailure>,
 }

@@ -1,0 +1,196 @@
+//! Reads the responses in a result file, one line after another.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::DeserializeOwned;
+use tokenline_core::json::{Parser, Raw, SyntaxError, Value};
+use tokenline_core::{Options, Span};
+
+use super::BatchFormat;
+use super::format::Parts;
+use crate::providers::error_message;
+use crate::{Provider, ResponseEvent, ResponseParser};
+
+/// Reads the lines of a result file: a line in, the events of its response out. Does no I/O.
+///
+/// The parser of a response is reused for the next line. See the [module](self) for an example.
+pub struct BatchReader<T = Raw> {
+    format: BatchFormat,
+    options: Options,
+    settings: Box<Settings<T>>,
+    json: Parser,
+    /// The parser of the previous response, reused for the same provider.
+    parser: Option<(Provider, ResponseParser<T>)>,
+}
+
+type Settings<T> = dyn Fn(ResponseParser<T>) -> ResponseParser<T> + Send + Sync;
+
+/// A line of a result file, and the events of its response.
+#[non_exhaustive]
+pub struct BatchLine<'a, T = Raw> {
+    /// The id given to the request: `custom_id`, Bedrock's `recordId`, Gemini's `key`.
+    pub custom_id: Option<Cow<'a, str>>,
+    /// The HTTP status of the response, if the format has one.
+    pub status: Option<u16>,
+    /// Why the request has no response. Then there are no events.
+    pub failure: Option<BatchFailure>,
+    parser: Option<&'a mut ResponseParser<T>>,
+}
+
+/// Why a request of a batch has no response.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct BatchFailure {
+    /// The kind of failure.
+    pub kind: FailureKind,
+    /// The provider's error message.
+    pub message: String,
+}
+
+/// The kind of failure of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum FailureKind {
+    /// The provider reported an error.
+    Errored,
+    /// The batch expired before the request was processed.
+    Expired,
+    /// The batch was canceled before the request was processed.
+    Canceled,
+}
+
+impl FailureKind {
+    /// The name: `errored`, `expired` or `canceled`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Errored => "errored",
+            Self::Expired => "expired",
+            Self::Canceled => "canceled",
+        }
+    }
+
+    /// The kind by Anthropic's type of result, or OpenAI's code of error.
+    fn of_name(name: &str) -> Self {
+        match name {
+            "expired" | "batch_expired" => Self::Expired,
+            "canceled" | "batch_canceled" | "batch_cancelled" => Self::Canceled,
+            _ => Self::Errored,
+        }
+    }
+}
+
+impl BatchFailure {
+    pub(super) fn of_error(error: Option<Value<'_>>) -> Self {
+        let Some(error) = error else {
+            let message = "the line has neither a response nor an error".to_owned();
+            return Self { kind: FailureKind::Errored, message };
+        };
+        // Some formats wrap the provider's own error.
+        let inner = error.get("error").filter(|inner| !inner.is_null()).unwrap_or(error);
+        let message = match inner.get("errorMessage").and_then(Value::as_str) {
+            Some(message) => message.into_owned(),
+            None => error_message(inner).into_owned(),
+        };
+        let name = error.as_str().or_else(|| inner.get("code").and_then(Value::as_str));
+        Self { kind: FailureKind::of_name(name.as_deref().unwrap_or_default()), message }
+    }
+}
+
+impl<T: DeserializeOwned + 'static> BatchReader<T> {
+    /// A reader of lines in this format. The options apply to the text of the responses.
+    #[must_use]
+    pub fn new(format: BatchFormat, options: Options) -> Self {
+        let json = Parser::new().with_limits(&options.limits);
+        Self { format, options, settings: Box::new(|parser| parser), json, parser: None }
+    }
+
+    /// Sets up the parsers of responses: their schema, tools, [text mode](ResponseParser::text_as).
+    ///
+    /// ```
+    /// use tokenline_core::{Options, json::Raw};
+    /// use tokenline_llm::TextMode;
+    /// use tokenline_llm::batch::{BatchFormat, BatchReader};
+    ///
+    /// let reader = BatchReader::<Raw>::new(BatchFormat::Anthropic, Options::lenient())
+    ///     .with_settings(|parser| parser.text_as(TextMode::ToolCalls));
+    /// ```
+    #[must_use]
+    pub fn with_settings(
+        self,
+        settings: impl Fn(ResponseParser<T>) -> ResponseParser<T> + Send + Sync + 'static,
+    ) -> Self {
+        Self { settings: Box::new(settings), parser: None, ..self }
+    }
+
+    /// Reads a line. Diagnostics of the wire are placed at line 1; their span is that of the line.
+    ///
+    /// # Errors
+    ///
+    /// If the line is not JSON.
+    pub fn read_line<'a>(&'a mut self, line: &'a str) -> Result<BatchLine<'a, T>, SyntaxError> {
+        let Self { format, options, settings, json, parser } = self;
+        let value = json.parse(line)?;
+        let parts = format.split(value);
+        let place = (1, Span::new(0, line.len() as u64));
+        Ok(Self::begin(parts, place, options, settings, parser))
+    }
+
+    /// Reads a line that is already parsed. Diagnostics of the wire are placed at this line and span.
+    pub fn read<'a>(&'a mut self, value: Value<'a>, line: u64, span: Span) -> BatchLine<'a, T> {
+        let Self { format, options, settings, parser, .. } = self;
+        Self::begin(format.split(value), (line, span), options, settings, parser)
+    }
+
+    fn begin<'a>(
+        parts: Parts<'a>,
+        (line, span): (u64, Span),
+        options: &Options,
+        settings: &Settings<T>,
+        parser: &'a mut Option<(Provider, ResponseParser<T>)>,
+    ) -> BatchLine<'a, T> {
+        let Parts { custom_id, status, outcome } = parts;
+        let (provider, body) = match outcome {
+            Ok(response) => response,
+            Err(failure) => return BatchLine { custom_id, status, failure: Some(failure), parser: None },
+        };
+        let reused = match parser.take().filter(|(previous, _)| *previous == provider) {
+            Some((_, mut parser)) => {
+                parser.reset();
+                parser
+            }
+            None => settings(ResponseParser::new(provider, options.clone()).whole_body()),
+        };
+        let (_, parser) = parser.insert((provider, reused));
+        parser.read_body(body, line, span);
+        BatchLine { custom_id, status, failure: None, parser: Some(parser) }
+    }
+}
+
+impl<T: DeserializeOwned> BatchLine<'_, T> {
+    /// The next event of the response; `None` at its end.
+    pub fn next_event(&mut self) -> Option<ResponseEvent<T>> {
+        self.parser.as_mut()?.next_event()
+    }
+
+    /// The parser of the response, with its report, usage and finish reasons; `None` if the request failed.
+    #[must_use]
+    pub fn response(&self) -> Option<&ResponseParser<T>> {
+        self.parser.as_deref()
+    }
+}
+
+/// Hides the line.
+impl<T> fmt::Debug for BatchReader<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchReader").field("format", &self.format).finish_non_exhaustive()
+    }
+}
+
+/// Hides the response.
+impl<T> fmt::Debug for BatchLine<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("BatchLine").field("status", &self.status).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,84 @@
+//! Results of batches: the reader gives what a parser of the response's body gives.
+
+use tokenline_core::json::Raw;
+use tokenline_core::{Options, Origin};
+use tokenline_llm::batch::{BatchFormat, BatchOutcome, BatchReader, FailureKind};
+use tokenline_llm::{ResponseEvent, ResponseParser};
+
+const CHAT: &str = r#"{"custom_id":"a","response":{"status_code":200,"body":{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"{\"n\":1}\nwell\n{\"n\":"},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}},"error":null}"#;
+const NO_REASON: &str = r#"{"custom_id":"b","response":{"status_code":200,"body":{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"{\"n\":2}"}}]}},"error":null}"#;
+const RESPONSES: &str = r#"{"custom_id":"c","response":{"status_code":200,"body":{"object":"response","status":"completed","output":[{"type":"message","status":"completed","content":[{"type":"output_text","text":"{\"n\":4}"}]}]}},"error":null}"#;
+const EXPIRED: &str =
+    r#"{"custom_id":"d","response":null,"error":{"code":"batch_expired","message":"too late"}}"#;
+const LIMITED: &str = r#"{"custom_id":"e","response":{"status_code":429,"body":{"error":{"message":"Rate limit reached","code":"rate_limit"}}},"error":null}"#;
+const ANTHROPIC: &str = r#"{"custom_id":"one","result":{"type":"succeeded","message":{"id":"m","type":"message","role":"assistant","content":[{"type":"text","text":"{\"n\":1}"}],"stop_reason":"end_turn","usage":{"input_tokens":1,"output_tokens":2}}}}"#;
+const BEDROCK: &str = r#"{"recordId":"one","modelInput":{},"modelOutput":{"type":"message","role":"assistant","content":[{"type":"text","text":"{\"n\":1}"}],"stop_reason":"end_turn"}}"#;
+const GEMINI: &str = r#"{"key":"one","response":{"candidates":[{"content":{"role":"model","parts":[{"text":"{\"n\":1}"}]},"finishReason":"STOP"}]}}"#;
+
+/// The events of a body on its own.
+fn events_of_body(format: BatchFormat, line: &str) -> Vec<ResponseEvent<Raw>> {
+    let BatchOutcome::Response { provider, body } = format.parse(line).expect("JSON").outcome else {
+        return Vec::new();
+    };
+    let mut parser = ResponseParser::<Raw>::new(provider, Options::lenient()).whole_body();
+    parser.push(body.as_str());
+    parser.finish();
+    std::iter::from_fn(|| parser.next_event()).map(without_wire_place).collect()
+}
+
+/// The place on the wire is that of the line or of the body.
+fn without_wire_place(mut event: ResponseEvent<Raw>) -> ResponseEvent<Raw> {
+    if let ResponseEvent::Rejected { diagnostic, .. } | ResponseEvent::Note { diagnostic, .. } = &mut event
+        && diagnostic.origin == Origin::Wire
+    {
+        (diagnostic.line, diagnostic.span) = Default::default();
+    }
+    event
+}
+
+#[test]
+fn a_result_has_the_events_of_its_body() {
+    let mut reader = BatchReader::<Raw>::new(BatchFormat::OpenAi, Options::lenient());
+    // Twice: nothing of a response is left for the next.
+    for line in [CHAT, NO_REASON, RESPONSES, EXPIRED, CHAT, LIMITED, NO_REASON, CHAT] {
+        let expected = events_of_body(BatchFormat::OpenAi, line);
+        let mut result = reader.read_line(line).expect("JSON");
+        let events: Vec<_> = std::iter::from_fn(|| result.next_event()).map(without_wire_place).collect();
+        assert_eq!(events, expected, "{line}");
+        assert_eq!(result.failure.is_some(), expected.is_empty(), "{line}");
+    }
+}
+
+#[test]
+fn failures_have_a_kind() {
+    let mut reader = BatchReader::<Raw>::new(BatchFormat::OpenAi, Options::lenient());
+    let result = reader.read_line(EXPIRED).expect("JSON");
+    let failure = result.failure.expect("failed");
+    assert_eq!((failure.kind, &*failure.message), (FailureKind::Expired, "too late"));
+    let result = reader.read_line(LIMITED).expect("JSON");
+    assert_eq!((result.custom_id.as_deref(), result.status), (Some("e"), Some(429)));
+    let failure = result.failure.expect("failed");
+    assert_eq!((failure.kind, &*failure.message), (FailureKind::Errored, "Rate limit reached"));
+    let mut reader = BatchReader::<Raw>::new(BatchFormat::Anthropic, Options::lenient());
+    let result = reader.read_line(r#"{"custom_id":"x","result":{"type":"canceled"}}"#).expect("JSON");
+    assert_eq!(result.failure.expect("failed").kind, FailureKind::Canceled);
+    assert!(reader.read_line("not json").is_err());
+}
+
+#[test]
+fn a_line_tells_its_format() {
+    for (line, format) in [
+        (CHAT, BatchFormat::OpenAi),
+        (EXPIRED, BatchFormat::OpenAi),
+        (ANTHROPIC, BatchFormat::Anthropic),
+        (BEDROCK, BatchFormat::Bedrock),
+        (r#"{"recordId":"1","error":{"errorCode":400}}"#, BatchFormat::Bedrock),
+        (GEMINI, BatchFormat::Gemini),
+        (r#"{"metadata":{"key":"two"},"error":{"code":13}}"#, BatchFormat::Gemini),
+    ] {
+        assert_eq!(BatchFormat::detect(line), Some(format), "{line}");
+    }
+    for line in ["", "not json", "{}", r#"{"custom_id":"x"}"#, r#"{"response":{"a":1}}"#, "[1]"] {
+        assert_eq!(BatchFormat::detect(line), None, "{line}");
+    }
+}
