@@ -54,8 +54,8 @@ impl LineChecker {
         Self { lines: SingleLines::new(Limits::default()), contract }
     }
 
-    /// Checks a line without its line feed and, at the start of a file, without the byte order mark; `None` if it is
-    /// blank.
+    /// Checks a line; `None` if it is blank. It has its line feed, unless it is the last of an input that ends without
+    /// one, and not the byte order mark at the start of an input.
     ///
     /// # Errors
     ///

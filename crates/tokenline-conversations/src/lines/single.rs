@@ -18,7 +18,7 @@ impl SingleLines {
         Self { checker: Checker::new(limits), buffer: Buffer::default() }
     }
 
-    /// Checks a line without its line feed; `None` if it is blank.
+    /// Checks a line; `None` if it is blank.
     pub(crate) fn check<C: Contract>(&mut self, line: &[u8], contract: &C) -> Option<Verdict<C::Fact>> {
         let mut text = std::mem::take(&mut self.buffer);
         text.clear();
