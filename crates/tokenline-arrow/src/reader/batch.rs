@@ -2,87 +2,76 @@
 
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Diagnostic, Origin, Span};
-use tokenline_llm::batch::{BatchFormat, BatchOutcome};
-use tokenline_llm::{Provider, ResponseEvent, ResponseParser};
+use tokenline_llm::batch::{self, BatchFormat};
+use tokenline_llm::{ResponseEvent, ResponseParser};
 
 use super::response::{configure, deep_parser, handle};
 use crate::error::Full;
 use crate::options::Rules;
-use crate::output::{Output, Status};
+use crate::output::{BatchRow, Output, Status};
 
+/// Reads the lines of one format.
 pub(crate) struct BatchReader {
-    format: BatchFormat,
-    rules: Rules,
-    /// The parser of the previous response, reused for the same provider.
-    parser: Option<(Provider, ResponseParser<Raw>)>,
-    line: Parser,
+    lines: batch::BatchReader<Raw>,
     json: Parser,
 }
+
 impl BatchReader {
     pub(crate) fn new(rules: &Rules, format: BatchFormat) -> Self {
-        Self { format, rules: rules.clone(), parser: None, line: Parser::new(), json: deep_parser() }
+        let options = rules.options.clone();
+        let rules = rules.clone();
+        let settings = move |parser: ResponseParser<Raw>| configure(parser, &rules).with_text_deltas();
+        let lines = batch::BatchReader::new(format, options).with_settings(settings);
+        Self { lines, json: deep_parser() }
     }
 
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
         let span = Span::new(0, row.len() as u64);
-        let text = String::from_utf8_lossy(row);
-        let result = match self.line.parse(text.trim()) {
-            Ok(value) => self.format.read(value),
+        let reject = |code, column, message: String| Diagnostic::new(code, 1, span, column, message);
+        let text = match std::str::from_utf8(row) {
+            Ok(text) => text.trim_end(),
             Err(error) => {
-                let code = Code::MalformedJson;
-                out.rejects.push(&Diagnostic::new(
-                    code,
-                    1,
-                    span,
-                    error.offset as u64 + 1,
-                    error.to_string(),
-                ))?;
+                let column = error.valid_up_to() as u64 + 1;
+                out.rejects.push(&reject(Code::InvalidUtf8, column, "the line is not UTF-8".to_owned()))?;
                 return Ok(Status::Failed);
             }
         };
-        let columns = out.batch.as_mut().expect("a batch has its columns").row();
-        columns.custom_id = result.custom_id;
-        columns.http_status = result.status;
-        let (provider, body) = match result.outcome {
-            BatchOutcome::Response { provider, body } => (provider, body),
-            BatchOutcome::Failed { message } => {
-                columns.error = Some(message.clone());
-                let diagnostic = Diagnostic::new(Code::ProviderError, 1, span, 1, message);
-                out.rejects.push(&diagnostic.with_origin(Origin::Wire))?;
+        let mut line = match self.lines.read_line(text) {
+            Ok(line) => line,
+            Err(error) => {
+                out.rejects.push(&reject(Code::MalformedJson, error.offset as u64 + 1, error.to_string()))?;
                 return Ok(Status::Failed);
             }
-            _ => return Ok(Status::Failed),
         };
-        let parser = self.parser.take().filter(|(previous, _)| *previous == provider);
-        let rules = &self.rules;
-        let (_, parser) = self.parser.insert(parser.unwrap_or_else(|| {
-            let parser = ResponseParser::new(provider, rules.options.clone()).whole_body();
-            (provider, configure(parser, rules).with_text_deltas())
-        }));
-        parser.reset();
-        parser.push(body.as_str().as_bytes());
-        parser.finish();
-        let mut has_failed = false;
-        while let Some(event) = parser.next_event() {
-            if let Some(diagnostic) = event.diagnostic().filter(|its| its.code == Code::ProviderError) {
-                has_failed = true;
-                out.batch.as_mut().expect("a batch has its columns").row().error =
-                    Some(diagnostic.message.clone());
-            }
-            if let ResponseEvent::TextDelta { choice: 0, text, .. } = &event {
-                let row = out.batch.as_mut().expect("a batch has its columns").row();
-                row.text.get_or_insert_default().push_str(text);
-            }
-            handle(&event, &mut self.json, out, |diagnostic| {
-                if diagnostic.origin == Origin::Wire {
-                    (diagnostic.line, diagnostic.span) = (1, span);
-                }
-            })?;
+        row_of(out).custom_id = line.custom_id.take().map(Into::into);
+        row_of(out).http_status = line.status;
+        if let Some(failure) = line.failure {
+            out.rejects
+                .push(&reject(Code::ProviderError, 1, failure.message.clone()).with_origin(Origin::Wire))?;
+            row_of(out).error = Some(failure.message);
+            return Ok(Status::Failed);
         }
-        Ok(match parser.is_complete() {
+        while let Some(event) = line.next_event() {
+            match &event {
+                ResponseEvent::TextDelta { choice: 0, text, .. } => {
+                    row_of(out).text.get_or_insert_default().push_str(text);
+                }
+                ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
+                    row_of(out).error = Some(diagnostic.message.clone());
+                }
+                _ => {}
+            }
+            handle(&event, &mut self.json, out)?;
+        }
+        Ok(match line.response().is_some_and(ResponseParser::is_complete) {
             true => Status::Complete,
-            false if has_failed => Status::Failed,
+            false if row_of(out).error.is_some() => Status::Failed,
             false => Status::Incomplete,
         })
     }
+}
+
+/// What is known of the current row.
+fn row_of(out: &mut Output) -> &mut BatchRow {
+    out.batch.as_mut().expect("a batch has its columns").row()
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use tokenline_core::json::{Parser, Raw};
-use tokenline_core::{Code, Diagnostic, Limits, Record};
+use tokenline_core::{Code, Limits, Record};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 use super::text::push_record;
@@ -39,7 +39,7 @@ impl ResponseReader {
         let mut has_failed = false;
         while let Some(event) = parser.next_event() {
             has_failed |= event.diagnostic().is_some_and(|its| its.code == Code::ProviderError);
-            handle(&event, &mut self.json, out, |_| {})?;
+            handle(&event, &mut self.json, out)?;
         }
         Ok(match parser.is_complete() {
             true => Status::Complete,
@@ -69,13 +69,8 @@ fn is_whole_body(provider: Provider, row: &[u8], json: &mut Parser) -> bool {
     row.starts_with(b"{") && !is_line && std::str::from_utf8(row).is_ok_and(|row| json.parse(row).is_ok())
 }
 
-/// Writes an event of a response; `adjust` moves the position of its diagnostic.
-pub(super) fn handle(
-    event: &ResponseEvent<Raw>,
-    json: &mut Parser,
-    out: &mut Output,
-    adjust: impl FnOnce(&mut Diagnostic),
-) -> Result<(), Full> {
+/// Writes an event of a response.
+pub(super) fn handle(event: &ResponseEvent<Raw>, json: &mut Parser, out: &mut Output) -> Result<(), Full> {
     match event {
         ResponseEvent::Record { record, .. } => handle_record(record, json, out),
         ResponseEvent::ToolCall { call, record, .. } => {
@@ -83,11 +78,7 @@ pub(super) fn handle(
             calls.push(call, record.as_ref())
         }
         ResponseEvent::RejectedCall { call, .. } => out.rejects.push(&call.diagnostic),
-        ResponseEvent::Rejected { diagnostic, .. } => {
-            let mut diagnostic = diagnostic.clone();
-            adjust(&mut diagnostic);
-            out.rejects.push(&diagnostic)
-        }
+        ResponseEvent::Rejected { diagnostic, .. } => out.rejects.push(diagnostic),
         // Notes are not rejects; text, reasoning and usage are not asked for here.
         _ => Ok(()),
     }
