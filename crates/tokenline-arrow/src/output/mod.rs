@@ -13,7 +13,7 @@ use arrow_array::{ArrayRef, Int64Array, ListArray, StructArray};
 use arrow_buffer::{NullBuffer, NullBufferBuilder};
 use arrow_schema::{DataType, FieldRef, Fields};
 
-pub(crate) use batch::BatchColumns;
+pub(crate) use batch::{BatchColumns, BatchRow};
 pub(crate) use calls::CallColumns;
 pub(crate) use fields::output_fields;
 pub(crate) use records::{PushError, RecordColumns};

@@ -2,63 +2,76 @@
 
 use tokenline_core::json::{Parser, Raw};
 use tokenline_core::{Code, Diagnostic, Origin, Span};
-use tokenline_llm::batch::{BatchFormat, BatchReader};
+use tokenline_llm::batch::{self, BatchFormat};
 use tokenline_llm::{ResponseEvent, ResponseParser};
 
 use super::response::{configure, deep_parser, handle};
 use crate::error::Full;
 use crate::options::Rules;
-use crate::output::{Output, Status};
+use crate::output::{BatchRow, Output, Status};
 
-pub(crate) struct BatchRows {
-    reader: BatchReader<Raw>,
+/// Reads the lines of one format.
+pub(crate) struct BatchReader {
+    lines: batch::BatchReader<Raw>,
     json: Parser,
 }
 
-impl BatchRows {
+impl BatchReader {
     pub(crate) fn new(rules: &Rules, format: BatchFormat) -> Self {
-        let reader = BatchReader::new(format, rules.options.clone());
+        let options = rules.options.clone();
         let rules = rules.clone();
-        let reader = reader.with_settings(move |parser| configure(parser, &rules).with_text_deltas());
-        Self { reader, json: deep_parser() }
+        let settings = move |parser: ResponseParser<Raw>| configure(parser, &rules).with_text_deltas();
+        let lines = batch::BatchReader::new(format, options).with_settings(settings);
+        Self { lines, json: deep_parser() }
     }
 
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
         let span = Span::new(0, row.len() as u64);
-        let text = String::from_utf8_lossy(row);
-        let mut result = match self.reader.read_line(text.trim()) {
-            Ok(result) => result,
+        let reject = |code, column, message: String| Diagnostic::new(code, 1, span, column, message);
+        let text = match std::str::from_utf8(row) {
+            Ok(text) => text.trim_end(),
             Err(error) => {
-                let (code, column) = (Code::MalformedJson, error.offset as u64 + 1);
-                out.rejects.push(&Diagnostic::new(code, 1, span, column, error.to_string()))?;
+                let column = error.valid_up_to() as u64 + 1;
+                out.rejects.push(&reject(Code::InvalidUtf8, column, "the line is not UTF-8".to_owned()))?;
                 return Ok(Status::Failed);
             }
         };
-        let columns = out.batch.as_mut().expect("a batch has its columns").row();
-        columns.custom_id = result.custom_id.take().map(Into::into);
-        columns.http_status = result.status;
-        if let Some(failure) = result.failure {
-            columns.error = Some(failure.message.clone());
-            let diagnostic = Diagnostic::new(Code::ProviderError, 1, span, 1, failure.message);
-            out.rejects.push(&diagnostic.with_origin(Origin::Wire))?;
+        let mut line = match self.lines.read_line(text) {
+            Ok(line) => line,
+            Err(error) => {
+                out.rejects.push(&reject(Code::MalformedJson, error.offset as u64 + 1, error.to_string()))?;
+                return Ok(Status::Failed);
+            }
+        };
+        row_of(out).custom_id = line.custom_id.take().map(Into::into);
+        row_of(out).http_status = line.status;
+        if let Some(failure) = line.failure {
+            out.rejects
+                .push(&reject(Code::ProviderError, 1, failure.message.clone()).with_origin(Origin::Wire))?;
+            row_of(out).error = Some(failure.message);
             return Ok(Status::Failed);
         }
-        let mut has_failed = false;
-        while let Some(event) = result.next_event() {
-            let columns = out.batch.as_mut().expect("a batch has its columns").row();
-            if let Some(diagnostic) = event.diagnostic().filter(|its| its.code == Code::ProviderError) {
-                has_failed = true;
-                columns.error = Some(diagnostic.message.clone());
-            }
-            if let ResponseEvent::TextDelta { choice: 0, text, .. } = &event {
-                columns.text.get_or_insert_default().push_str(text);
+        while let Some(event) = line.next_event() {
+            match &event {
+                ResponseEvent::TextDelta { choice: 0, text, .. } => {
+                    row_of(out).text.get_or_insert_default().push_str(text);
+                }
+                ResponseEvent::Rejected { diagnostic, .. } if diagnostic.code == Code::ProviderError => {
+                    row_of(out).error = Some(diagnostic.message.clone());
+                }
+                _ => {}
             }
             handle(&event, &mut self.json, out)?;
         }
-        Ok(match result.response().is_some_and(ResponseParser::is_complete) {
+        Ok(match line.response().is_some_and(ResponseParser::is_complete) {
             true => Status::Complete,
-            false if has_failed => Status::Failed,
+            false if row_of(out).error.is_some() => Status::Failed,
             false => Status::Incomplete,
         })
     }
+}
+
+/// What is known of the current row.
+fn row_of(out: &mut Output) -> &mut BatchRow {
+    out.batch.as_mut().expect("a batch has its columns").row()
 }

@@ -12,7 +12,7 @@ use crate::output::{Output, Status};
 pub(crate) enum RowReader {
     Text(Box<text::TextReader>),
     Response(Box<response::ResponseReader>),
-    Batch(Box<batch::BatchRows>),
+    Batch(Box<batch::BatchReader>),
 }
 
 impl RowReader {
@@ -22,7 +22,7 @@ impl RowReader {
             Format::Provider(provider) => {
                 Self::Response(Box::new(response::ResponseReader::new(rules, provider)))
             }
-            Format::Batch(format) => Self::Batch(Box::new(batch::BatchRows::new(rules, format))),
+            Format::Batch(format) => Self::Batch(Box::new(batch::BatchReader::new(rules, format))),
         }
     }
 

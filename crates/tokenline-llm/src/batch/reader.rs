@@ -14,7 +14,7 @@ use crate::{Provider, ResponseEvent, ResponseParser};
 
 /// Reads the lines of a result file: a line in, the events of its response out. Does no I/O.
 ///
-/// The parser of a response is reused for the next line. See the [module](self) for an example.
+/// The parser of a response is reused for the next line. See the [module](crate::batch) for an example.
 pub struct BatchReader<T = Raw> {
     format: BatchFormat,
     options: Options,
