@@ -68,12 +68,12 @@ def _checked(spark: SparkSession, paths: list[str], profile: str) -> DataFrame:
         for batch in batches:
             texts, *inputs = (column.to_pylist() for column in batch.columns)
             rows = []
-            for text, place, (error, at_end, facts) in zip(texts, zip(*inputs), checker.check(texts)):
+            for text, place, (error, last, facts) in zip(texts, zip(*inputs), checker.check(texts)):
                 # The lines of a split come in order, in one partition.
                 if place != split:
                     split, line, start = place, 0, 0
                 length = len(text) + 1
-                at_end = json.dumps(at_end) if at_end != error else None
+                at_end = json.dumps(last) if last != error else None
                 rows.append((*place, line, start, length, *(error or (None,) * 5), at_end, *(facts or (None,) * 4)))
                 line, start = line + 1, start + length
             columns = list(zip(*rows)) or [()] * len(output)
