@@ -62,6 +62,7 @@ def main() -> None:
                 report = directory / "report.json"
                 subprocess.run(
                     [program, "conversations", "validate", *options, "--report-json", report, "--input", *inputs],
+                    stdout=subprocess.DEVNULL,
                     stderr=subprocess.DEVNULL,
                 )
                 expected = json.loads(report.read_text())
