@@ -87,7 +87,7 @@ impl Holder {
         done.len() as u64
     }
 
-    /// Waits, and tells the server from time to time that the held chunks are still worked on.
+    /// Waits. Meanwhile, regularly extends the acknowledgment deadline of the held chunks.
     pub(crate) async fn wait<F: Future>(&mut self, future: F) -> F::Output {
         let mut future = pin!(future);
         loop {

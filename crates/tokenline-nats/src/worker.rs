@@ -26,9 +26,9 @@ use crate::{Error, WorkerOptions};
 const ACK_TIMEOUT: Duration = Duration::from_secs(3);
 /// Messages without confirmation, of all sources together.
 const MAX_IN_FLIGHT: usize = 8_192;
-/// How long the sources may go on when the worker is told to stop.
+/// Time for the sources to store what is decoded after the worker is asked to stop.
 const STOP_TIMEOUT: Duration = Duration::from_secs(5);
-/// How often the server says that it is there, while there are no chunks.
+/// Interval of the server's heartbeats while there are no chunks.
 const HEARTBEAT: Duration = Duration::from_secs(2);
 
 /// What a worker did.

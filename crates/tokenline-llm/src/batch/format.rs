@@ -105,7 +105,7 @@ impl BatchFormat {
         BatchResult { custom_id: custom_id.map(Cow::into_owned), status, outcome }
     }
 
-    /// Tells the format by a line of the file, such as the first. `None` if the line is not a batch result.
+    /// Detects the format from one line of the file. `None` if the line is not a batch result.
     #[must_use]
     pub fn detect(line: &str) -> Option<Self> {
         let mut json = Parser::new();

@@ -1,9 +1,8 @@
 //! Result files of the providers' batch APIs.
 //!
 //! A batch result is one line of JSON: the id given to the request, and a complete response or an error. A
-//! [`BatchReader`] reads the responses of one line after another, without copying them. [`BatchFormat::detect`] tells
-//! the format by a line, and [`BatchFormat::parse`] only splits a line. The order of the lines is not that of the
-//! requests.
+//! [`BatchReader`] reads a file line by line, and does not copy the responses. [`BatchFormat::detect`] detects the format
+//! from one line, and [`BatchFormat::parse`] only splits a line. The lines are not in the order of the requests.
 //!
 //! ```
 //! use tokenline_core::{Options, json::Raw};
