@@ -251,7 +251,7 @@ impl Live {
         text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, diagnostics=1000)"
     )]
     fn py_new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let settings = Settings::new("Live", settings, &[settings::TEXT, settings::REPORT])?;
+        let settings = Settings::new("Live", settings, &[settings::PARSER, settings::RECORDS])?;
         let Settings { options, schema, model, .. } = settings;
         let tally = Tally::new(&options.limits);
         Ok(Self(Shared::new(State {

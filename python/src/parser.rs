@@ -30,7 +30,7 @@ impl JsonlParser {
         text_signature = "(*, mode='lenient', schema=None, model=None, items=None, release='confirmed', line_bytes=8388608, depth=127, diagnostics=1000)"
     )]
     fn py_new(settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
-        let settings = Settings::new("JsonlParser", settings, &[settings::TEXT, settings::REPORT])?;
+        let settings = Settings::new("JsonlParser", settings, &[settings::PARSER, settings::RECORDS])?;
         Ok(Self(Shared::new(TextMachine::new(settings, Emit::Events))))
     }
 
@@ -70,28 +70,26 @@ pub(crate) fn machine(
     provider_name: Option<&str>,
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Box<dyn Machine>> {
-    use settings::{CALLS, REPORT, RESPONSE, STRICT, TEXT};
+    use settings::{CALLS, PARSER, RECORDS, RESPONSE, STRICT};
     Ok(match (kind, provider_name) {
         ("records", _) => {
-            let settings = Settings::new("records", settings, &[TEXT, REPORT, STRICT])?;
+            let settings = Settings::new("records", settings, &[PARSER, RECORDS, STRICT])?;
             let emit = Emit::values(settings.strict);
             Box::new(TextMachine::new(settings, emit))
         }
         ("responses", Some(name)) => {
             let provider = provider(name)?;
-            let settings = Settings::new("responses", settings, &[TEXT, REPORT, CALLS, RESPONSE])?;
+            let settings = Settings::new("responses", settings, &[PARSER, RECORDS, CALLS, RESPONSE])?;
             Box::new(ResponseMachine::new(provider, settings, Emit::Events))
         }
-        (_, None) => {
-            let settings = Settings::new("tool_calls", settings, &[TEXT, REPORT, STRICT, CALLS])?;
+        (_, provider_name) => {
+            let mut settings = Settings::new("tool_calls", settings, &[PARSER, CALLS, STRICT])?;
+            settings.call_format.get_or_insert_default();
             let emit = Emit::values(settings.strict);
-            Box::new(CallMachine::new(settings, emit))
-        }
-        (_, Some(name)) => {
-            let provider = provider(name)?;
-            let settings = Settings::new("tool_calls", settings, &[TEXT, REPORT, STRICT, CALLS, RESPONSE])?;
-            let emit = Emit::values(settings.strict);
-            Box::new(ResponseMachine::new(provider, settings, emit))
+            match provider_name {
+                None => Box::new(CallMachine::new(settings, emit)),
+                Some(name) => Box::new(ResponseMachine::new(provider(name)?, settings, emit)),
+            }
         }
     })
 }

@@ -25,10 +25,10 @@ pub(crate) struct Settings {
     pub(crate) strict: bool,
 }
 
-/// The arguments of parsers of text.
-pub(crate) const TEXT: &[&str] = &["mode", "schema", "model", "items", "release", "line_bytes", "depth"];
-/// The arguments of a report.
-pub(crate) const REPORT: &[&str] = &["diagnostics"];
+/// The arguments of all parsers.
+pub(crate) const PARSER: &[&str] = &["mode", "release", "line_bytes", "depth", "diagnostics"];
+/// The arguments of parsers of records.
+pub(crate) const RECORDS: &[&str] = &["schema", "model", "items"];
 /// The arguments of streams that raise at the first reject if asked to.
 pub(crate) const STRICT: &[&str] = &["strict"];
 /// The arguments of parsers of tool calls.

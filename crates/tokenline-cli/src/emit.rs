@@ -180,9 +180,9 @@ impl Emitter {
     ) -> Result<(), Failure> {
         self.tally.count(CountAs::ToolCall(call.recovered));
         match (self.emit, record) {
-            (EmitKind::ToolCalls, _) => writeln!(self.out, "{}", call_json(call)),
+            (EmitKind::ToolCalls, _) => writeln!(self.out, "{}", call.to_json()),
             (EmitKind::Events | EmitKind::Partials, Some(record)) => {
-                let value = format!("{}{}", call_json(call), coerced_json(call));
+                let value = format!("{}{}", call.to_json(), coerced_json(call));
                 self.placed_event("tool_call", origin, record, &value)
             }
             (EmitKind::Events | EmitKind::Partials, None) => writeln!(
@@ -190,7 +190,7 @@ impl Emitter {
                 r#"{{"event":"tool_call",{}{origin}"completion":"{}","value":{}{}}}"#,
                 self.part.0,
                 call.completion.as_str(),
-                call_json(call),
+                call.to_json(),
                 coerced_json(call)
             ),
             (EmitKind::Records, _) => Ok(()),
@@ -442,20 +442,6 @@ fn shortened(id: &str) -> String {
 pub(crate) fn count(number: u64, noun: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{number} {noun}{s}")
-}
-
-/// `{"name","parameters"}`, then `call_id` and `error` if the model sent them, with literals unchanged.
-pub(crate) fn call_json(call: &ToolCall) -> String {
-    let mut out =
-        format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
-    if let Some(call_id) = call.call_id.as_ref().filter(|_| !call.is_synthetic_id) {
-        out += &format!(r#","call_id":{}"#, string(call_id));
-    }
-    if let Some(error) = &call.error {
-        out += &format!(r#","error":{}"#, error.to_single_line());
-    }
-    out.push('}');
-    out
 }
 
 /// The members for the position of a record, without braces.

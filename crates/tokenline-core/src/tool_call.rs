@@ -55,6 +55,38 @@ pub struct ToolCall {
 }
 
 impl ToolCall {
+    /// The call as one line of JSON: what it [serializes](Serialize) to, with the literals of its parameters as written.
+    ///
+    /// ```
+    /// use tokenline_core::{CompletedBy, ToolCall, json::Raw};
+    ///
+    /// let parameters: Raw = serde_json::from_str(r#"{"size":1e2}"#)?;
+    /// let mut call = ToolCall::new("resize", parameters, CompletedBy::Newline);
+    /// call.call_id = Some("c1".to_owned());
+    /// assert!(call.to_json().starts_with(r#"{"name":"resize","parameters":{"size":"#));
+    /// assert!(call.to_json().ends_with(r#"},"call_id":"c1"}"#));
+    /// # Ok::<(), serde_json::Error>(())
+    /// ```
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        let string = |text: &str| serde_json::to_string(text).expect("a string is JSON");
+        let (name, parameters) = (string(&self.name), self.parameters.to_single_line());
+        let mut json = format!(r#"{{"name":{name},"parameters":{parameters}"#);
+        if let Some(call_id) = self.given_id() {
+            json += &format!(r#","call_id":{}"#, string(call_id));
+        }
+        if let Some(error) = &self.error {
+            json += &format!(r#","error":{}"#, error.to_single_line());
+        }
+        json.push('}');
+        json
+    }
+
+    /// The id that the model or the provider gave the call.
+    fn given_id(&self) -> Option<&String> {
+        self.call_id.as_ref().filter(|_| !self.is_synthetic_id)
+    }
+
     /// A call without an id.
     #[must_use]
     pub fn new(name: impl Into<String>, parameters: Raw, completion: CompletedBy) -> Self {
@@ -235,7 +267,7 @@ impl Serialize for ToolCall {
         let mut map = serializer.serialize_map(None)?;
         map.serialize_entry("name", &self.name)?;
         map.serialize_entry("parameters", &self.parameters)?;
-        if let Some(call_id) = self.call_id.as_ref().filter(|_| !self.is_synthetic_id) {
+        if let Some(call_id) = self.given_id() {
             map.serialize_entry("call_id", call_id)?;
         }
         if let Some(error) = &self.error {

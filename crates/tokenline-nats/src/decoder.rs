@@ -148,7 +148,7 @@ fn from_record(event: Event<Raw>) -> Option<Output> {
 
 fn from_text_call(event: Event<ToolCall>) -> Option<Output> {
     match event {
-        Event::Record(record) => Some(Output::record(&record, call_json(&record.value))),
+        Event::Record(record) => Some(Output::record(&record, record.value.to_json().into())),
         Event::Rejected(diagnostic) => Some(Output::reject(&diagnostic)),
         _ => None,
     }
@@ -161,7 +161,7 @@ fn from_response(event: ResponseEvent<Raw>) -> Option<Output> {
         }
         ResponseEvent::ToolCall { choice, block, call, record, .. } => Output {
             is_record: true,
-            payload: call_json(&call),
+            payload: call.to_json().into(),
             place: record.map(|record| (record.line, record.span)),
             completion: Some(call.completion),
             choice,
@@ -205,24 +205,6 @@ impl Output {
 
 fn single_line(value: &Raw) -> Bytes {
     value.to_single_line().into_owned().into()
-}
-
-/// `{"name", "parameters", "call_id"?, "error"?}`, with parameters as written.
-fn call_json(call: &ToolCall) -> Bytes {
-    let mut out =
-        format!(r#"{{"name":{},"parameters":{}"#, string(&call.name), call.parameters.to_single_line());
-    if let Some(call_id) = call.call_id.as_ref().filter(|_| !call.is_synthetic_id) {
-        out += &format!(r#","call_id":{}"#, string(call_id));
-    }
-    if let Some(error) = &call.error {
-        out += &format!(r#","error":{}"#, error.to_single_line());
-    }
-    out.push('}');
-    out.into()
-}
-
-fn string(text: &str) -> String {
-    serde_json::to_string(text).expect("text is JSON")
 }
 
 fn json(diagnostic: &Diagnostic) -> Bytes {

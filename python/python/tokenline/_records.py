@@ -5,164 +5,63 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tokenline._async import AsyncStream
-from tokenline._limits import DEPTH, DIAGNOSTICS, LINE_BYTES
 from tokenline._sources import aiterate, iterate
 from tokenline._tokenline import Machinery, Stream
 
 if TYPE_CHECKING:
-    from tokenline._types import AsyncSource, Mode, Release, Schema, Source
+    from typing_extensions import Unpack
+
+    from tokenline._types import AsyncSource, RecordOptions, Schema, Source
 
 _M = TypeVar("_M")
 
 
 @overload
 def records(
-    stream: Source,
-    schema: Schema | None = None,
-    model: None = None,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, schema: Schema | None = None, model: None = None, **options: Unpack[RecordOptions]
 ) -> Stream[dict[str, Any]]: ...
 @overload
 def records(
-    stream: Source,
-    schema: Schema | None = None,
-    model: type[_M] = ...,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, schema: Schema | None = None, model: type[_M] = ..., **options: Unpack[RecordOptions]
 ) -> Stream[_M]: ...
 @overload
 def records(
-    stream: Source,
-    schema: Schema | None = None,
-    model: Any = ...,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, schema: Schema | None = None, model: Any = ..., **options: Unpack[RecordOptions]
 ) -> Stream[Any]: ...
 def records(
-    stream: Source,
-    schema: Schema | None = None,
-    model: Any = None,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, schema: Schema | None = None, model: Any = None, **options: Unpack[RecordOptions]
 ) -> Stream[Any]:
     """Yields the values of the records in a text: dicts, or instances of ``model``.
 
     ``stream`` is an iterable of bytes or str: a file, an HTTP response of httpx, requests or urllib, a list of chunks,
-    or one chunk. Rejects are counted in ``.report`` of the iterator; with ``strict`` the first raises
+    or one chunk. Rejects are counted in ``.report`` of the iterator; with ``strict=True`` the first raises
     ``RejectedError``. The other arguments are those of ``JsonlParser``.
 
     >>> stream = records(['{"a": 1}\\n{"a"', ': NaN}\\n{"a": 3}'])
     >>> list(stream), [str(reject) for reject in stream.report.rejects]
     ([{'a': 1}, {'a': 3}], ['2:7: malformed_json: expected a value, found a letter'])
     """
-    settings = {
-        "schema": schema,
-        "model": model,
-        "strict": strict,
-        "mode": mode,
-        "items": items,
-        "release": release,
-        "line_bytes": line_bytes,
-        "depth": depth,
-        "diagnostics": diagnostics,
-    }
-    return Stream("records", iterate(stream), None, None, settings)
+    return Stream("records", iterate(stream), None, None, {"schema": schema, "model": model, **options})
 
 
 @overload
 def arecords(
-    stream: AsyncSource,
-    schema: Schema | None = None,
-    model: None = None,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, schema: Schema | None = None, model: None = None, **options: Unpack[RecordOptions]
 ) -> AsyncStream[dict[str, Any]]: ...
 @overload
 def arecords(
-    stream: AsyncSource,
-    schema: Schema | None = None,
-    model: type[_M] = ...,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, schema: Schema | None = None, model: type[_M] = ..., **options: Unpack[RecordOptions]
 ) -> AsyncStream[_M]: ...
 @overload
 def arecords(
-    stream: AsyncSource,
-    schema: Schema | None = None,
-    model: Any = ...,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, schema: Schema | None = None, model: Any = ..., **options: Unpack[RecordOptions]
 ) -> AsyncStream[Any]: ...
 def arecords(
-    stream: AsyncSource,
-    schema: Schema | None = None,
-    model: Any = None,
-    *,
-    strict: bool = False,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, schema: Schema | None = None, model: Any = None, **options: Unpack[RecordOptions]
 ) -> AsyncStream[Any]:
     """``records`` for asynchronous sources, such as an httpx or aiohttp response; others are read as well.
 
     Closing it (``aclose``, or the end of an ``async with`` block) closes the source.
     """
-    settings = {
-        "schema": schema,
-        "model": model,
-        "strict": strict,
-        "mode": mode,
-        "items": items,
-        "release": release,
-        "line_bytes": line_bytes,
-        "depth": depth,
-        "diagnostics": diagnostics,
-    }
-    machine: Machinery[Any] = Machinery("records", None, None, settings)
+    machine: Machinery[Any] = Machinery("records", None, None, {"schema": schema, "model": model, **options})
     return AsyncStream(machine, aiterate(stream))

@@ -5,92 +5,33 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tokenline._async import AsyncStream
-from tokenline._limits import DEPTH, DIAGNOSTICS, LINE_BYTES, SSE_BYTES
 from tokenline._sdk import converter
 from tokenline._sources import aiterate, iterate
 from tokenline._tokenline import Machinery, Stream
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from tokenline._tokenline import ToolCall
-    from tokenline._types import AsyncSource, CallFormat, Mode, Release, ResponseEvent, Schema, Source, TextAs, Tools
+    from tokenline._types import AsyncSource, CallOptions, ResponseEvent, ResponseOptions, Source, Tools
 
 _M = TypeVar("_M")
 
 
 @overload
 def responses(
-    stream: Source,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: None = None,
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, provider: str, *, model: None = None, **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[dict[str, Any]]]: ...
 @overload
 def responses(
-    stream: Source,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: type[_M],
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, provider: str, *, model: type[_M], **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[_M]]: ...
 @overload
 def responses(
-    stream: Source,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: Any,
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, provider: str, *, model: Any, **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[Any]]: ...
 def responses(
-    stream: Source,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: Any = None,
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, provider: str, *, model: Any = None, **options: Unpack[ResponseOptions]
 ) -> Stream[ResponseEvent[Any]]:
     """Yields the events of a provider's response: records, tool calls, rejects, text, reasoning, usage, ...
 
@@ -99,180 +40,49 @@ def responses(
     ``tools`` or a ``call_format``, as tool calls; ``text_as`` chooses. Native tool calls are always read, and
     validated against ``tools``. The other arguments are those of ``JsonlParser``.
     """
-    settings = {
-        "schema": schema,
-        "model": model,
-        "tools": tools,
-        "call_format": call_format,
-        "text_as": text_as,
-        "mode": mode,
-        "items": items,
-        "release": release,
-        "line_bytes": line_bytes,
-        "depth": depth,
-        "sse_line_bytes": sse_line_bytes,
-        "sse_event_bytes": sse_event_bytes,
-        "diagnostics": diagnostics,
-    }
-    convert = converter(provider)
-    return Stream("responses", iterate(stream), provider, convert, settings)
+    return Stream("responses", iterate(stream), provider, converter(provider), {"model": model, **options})
 
 
 @overload
 def aresponses(
-    stream: AsyncSource,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: None = None,
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, provider: str, *, model: None = None, **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[dict[str, Any]]]: ...
 @overload
 def aresponses(
-    stream: AsyncSource,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: type[_M],
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, provider: str, *, model: type[_M], **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[_M]]: ...
 @overload
 def aresponses(
-    stream: AsyncSource,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: Any,
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, provider: str, *, model: Any, **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[Any]]: ...
 def aresponses(
-    stream: AsyncSource,
-    provider: str,
-    *,
-    schema: Schema | None = None,
-    model: Any = None,
-    tools: Tools | None = None,
-    call_format: CallFormat | None = None,
-    text_as: TextAs | None = None,
-    mode: Mode = "lenient",
-    items: str | None = None,
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    sse_line_bytes: int = SSE_BYTES,
-    sse_event_bytes: int = SSE_BYTES,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, provider: str, *, model: Any = None, **options: Unpack[ResponseOptions]
 ) -> AsyncStream[ResponseEvent[Any]]:
     """``responses`` for asynchronous sources. Closing it closes the source."""
-    settings = {
-        "schema": schema,
-        "model": model,
-        "tools": tools,
-        "call_format": call_format,
-        "text_as": text_as,
-        "mode": mode,
-        "items": items,
-        "release": release,
-        "line_bytes": line_bytes,
-        "depth": depth,
-        "sse_line_bytes": sse_line_bytes,
-        "sse_event_bytes": sse_event_bytes,
-        "diagnostics": diagnostics,
-    }
-    convert = converter(provider)
-    machine: Machinery[ResponseEvent[Any]] = Machinery("responses", provider, convert, settings)
+    settings = {"model": model, **options}
+    machine: Machinery[ResponseEvent[Any]] = Machinery("responses", provider, converter(provider), settings)
     return AsyncStream(machine, aiterate(stream))
 
 
 def tool_calls(
-    stream: Source,
-    provider: str | None = None,
-    tools: Tools | None = None,
-    *,
-    call_format: CallFormat = "auto",
-    strict: bool = False,
-    mode: Mode = "lenient",
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: Source, provider: str | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
 ) -> Stream[ToolCall]:
     """Yields the tool calls of a response, or of a text if there is no ``provider``.
 
     Calls that are malformed, truncated, or against the definitions in ``tools`` are counted in ``.report``; with
-    ``strict`` the first raises ``RejectedError``.
+    ``strict=True`` the first raises ``RejectedError``.
 
     >>> [(call.name, call.parameters) for call in tool_calls('[now(zone="UTC")]')]
     [('now', {'zone': 'UTC'})]
     """
-    settings = {
-        "tools": tools,
-        "call_format": call_format,
-        "strict": strict,
-        "mode": mode,
-        "release": release,
-        "line_bytes": line_bytes,
-        "depth": depth,
-        "diagnostics": diagnostics,
-    }
     convert = None if provider is None else converter(provider)
-    return Stream("tool_calls", iterate(stream), provider, convert, settings)
+    return Stream("tool_calls", iterate(stream), provider, convert, {"tools": tools, **options})
 
 
 def atool_calls(
-    stream: AsyncSource,
-    provider: str | None = None,
-    tools: Tools | None = None,
-    *,
-    call_format: CallFormat = "auto",
-    strict: bool = False,
-    mode: Mode = "lenient",
-    release: Release = "confirmed",
-    line_bytes: int = LINE_BYTES,
-    depth: int = DEPTH,
-    diagnostics: int = DIAGNOSTICS,
+    stream: AsyncSource, provider: str | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
 ) -> AsyncStream[ToolCall]:
     """``tool_calls`` for asynchronous sources. Closing it closes the source."""
-    settings = {
-        "tools": tools,
-        "call_format": call_format,
-        "strict": strict,
-        "mode": mode,
-        "release": release,
-        "line_bytes": line_bytes,
-        "depth": depth,
-        "diagnostics": diagnostics,
-    }
     convert = None if provider is None else converter(provider)
-    machine: Machinery[ToolCall] = Machinery("tool_calls", provider, convert, settings)
+    machine: Machinery[ToolCall] = Machinery("tool_calls", provider, convert, {"tools": tools, **options})
     return AsyncStream(machine, aiterate(stream))

@@ -163,7 +163,7 @@ class Reject:
 class Note:
     """Information that is not a reject, such as a line of prose.
 
-    ``str()`` is the line that the program prints: ``3:6: malformed_json: expected a value, found a letter``.
+    ``str()`` is the line that the program prints: ``1:1: prose: text without a record``.
     """
 
     __match_args__ = ("code", "line", "column", "start", "end", "message")

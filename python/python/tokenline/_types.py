@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
-from typing import Any, Literal, TypeAlias, TypeVar, Union
+from typing import Any, Literal, Optional, TypeAlias, TypedDict, TypeVar, Union
 
 from tokenline._tokenline import (
     Finish,
@@ -40,3 +40,55 @@ ParserEvent: TypeAlias = Union[Record[_T], Reject, Note]
 ResponseEvent: TypeAlias = Union[
     Record[_T], ToolCall, Reject, RejectedCall, Text, Reasoning, Refusal, Finish, Usage, Note
 ]
+
+
+class ParserOptions(TypedDict, total=False):
+    """The keyword arguments of all streams."""
+
+    mode: Mode
+    """`lenient` (the default) or `strict`: each line is one object."""
+    release: Release
+    """When a record is released: `confirmed` (the default), `on_balance` or `at_finish`."""
+    line_bytes: int
+    """The longest line or open record: 8 MiB by default."""
+    depth: int
+    """The deepest nesting, in containers: 127 by default."""
+    diagnostics: int
+    """How many rejects and notes the report keeps: 1,000 by default."""
+
+
+class RecordOptions(ParserOptions, total=False):
+    """The keyword arguments of `records` and `arecords`."""
+
+    strict: bool
+    """Raise `RejectedError` at the first reject."""
+    items: Optional[str]
+    """A JSON Pointer to the array whose elements are the records."""
+
+
+class ResponseOptions(ParserOptions, total=False):
+    """The keyword arguments of `responses` and `aresponses`."""
+
+    schema: Optional[Schema]
+    """The schema of the records."""
+    items: Optional[str]
+    """A JSON Pointer to the array whose elements are the records."""
+    tools: Optional[Tools]
+    """Tool definitions, against which calls are validated."""
+    call_format: Optional[CallFormat]
+    """The format of tool calls to look for in the text."""
+    text_as: Optional[TextAs]
+    """What to read in the text: by default records, or tool calls with `tools` or a `call_format`."""
+    sse_line_bytes: int
+    """The longest line of server-sent events: 16 MiB by default."""
+    sse_event_bytes: int
+    """The most data of a server-sent event: 16 MiB by default."""
+
+
+class CallOptions(ParserOptions, total=False):
+    """The keyword arguments of `tool_calls` and `atool_calls`."""
+
+    call_format: CallFormat
+    """The format of calls in text: `auto` by default."""
+    strict: bool
+    """Raise `RejectedError` at the first reject."""

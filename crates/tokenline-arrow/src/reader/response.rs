@@ -29,7 +29,7 @@ impl ResponseReader {
 
     pub(crate) fn read(&mut self, row: &[u8], out: &mut Output) -> Result<Status, Full> {
         let new = || configure(ResponseParser::new(self.provider, self.rules.options.clone()), &self.rules);
-        let parser = match is_whole_body(self.provider, row, &mut self.json) {
+        let parser = match is_body_on_lines(self.provider, row, &mut self.json) {
             true => self.body.get_or_insert_with(|| new().whole_body()),
             false => self.stream.get_or_insert_with(new),
         };
@@ -61,12 +61,11 @@ pub(super) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseP
     parser
 }
 
-/// Whether a row is one JSON object, and not a stream that begins with one.
-fn is_whole_body(provider: Provider, row: &[u8], json: &mut Parser) -> bool {
+/// Whether a row of JSON lines is one object on several lines instead. Other providers' parsers detect a body themselves.
+fn is_body_on_lines(provider: Provider, row: &[u8], json: &mut Parser) -> bool {
     let row = row.trim_ascii();
-    // A stream of JSON lines may have one line only.
-    let is_line = provider == Provider::Ollama && !row.contains(&b'\n');
-    row.starts_with(b"{") && !is_line && std::str::from_utf8(row).is_ok_and(|row| json.parse(row).is_ok())
+    let may_be = provider == Provider::Ollama && row.starts_with(b"{") && row.contains(&b'\n');
+    may_be && std::str::from_utf8(row).is_ok_and(|row| json.parse(row).is_ok())
 }
 
 /// Writes an event of a response.

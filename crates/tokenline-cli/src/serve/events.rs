@@ -13,7 +13,7 @@ use tokenline_axum::sse::{FieldValue, ServerSentEvent};
 use super::event_log::EventLog;
 use super::model::Model;
 use super::text_tail::TextTail;
-use crate::emit::{call_json, partial, position, string};
+use crate::emit::{partial, position, string};
 
 /// The least time between two `usage` events.
 const USAGE_INTERVAL: Duration = Duration::from_millis(250);
@@ -200,7 +200,7 @@ impl Encoder {
             self.tail.release(place, record.span.end);
             let _ = write!(members, "{},", position(record));
         }
-        let (value, elapsed) = (call_json(call), self.elapsed());
+        let (value, elapsed) = (call.to_json(), self.elapsed());
         self.write("tool_call", format_args!(r#"{members}{elapsed},"value":{value}"#));
     }
 
