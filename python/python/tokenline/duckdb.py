@@ -12,7 +12,7 @@ print(rejects.aggregate("code, count(*)"))
 ```
 
 The relations are lazy: each query on one of them reads its input and extracts. With `cache=True` that happens once, and
-the result stays in memory. Needs `pyarrow`.
+the result stays in memory. Needs `pyarrow`, and `numpy`, without which DuckDB calls no Arrow function.
 """
 
 from __future__ import annotations
