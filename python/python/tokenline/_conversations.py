@@ -139,12 +139,23 @@ def _report(lines: DataFrame, files: list[str], max_errors: int) -> dict[str, An
     }
 
 
+def _files(splits: Sequence[Any]) -> Iterator[tuple[str, list[tuple[int, int, int]], bool, bool]]:
+    """Each file: its splits (start, lines, bytes), whether it has a byte order mark, whether its last line is cut off.
+
+    A byte order mark is no part of what Spark reads, and each line is taken to have a line feed.
+    """
+    for (file, size), group in groupby(sorted(splits), key=lambda split: split[:2]):
+        parts = [part[2:] for part in group]
+        # The size of a compressed file says nothing.
+        unread = 0 if file.endswith(_COMPRESSED) else size - sum(length for *_, length in parts)
+        yield file, parts, unread in (2, 3), unread in (-1, 2)
+
+
 def _cut_off(splits: Sequence[Any]) -> Iterator[tuple[str, int]]:
     """The files whose last line has no line feed, with the number of that line."""
-    for (file, size), group in groupby(sorted(splits), key=lambda split: split[:2]):
-        parts = list(group)
-        if size - sum(length for *_, length in parts) in (-1, 2) and not file.endswith(_COMPRESSED):
-            yield file, sum(count for *_, count, _ in parts)
+    for file, parts, _, is_cut_off in _files(splits):
+        if is_cut_off:
+            yield file, sum(count for _, count, _ in parts)
 
 
 def _at_end(error: dict[str, Any], cut_off: set[tuple[str, int]]) -> dict[str, Any]:
@@ -158,12 +169,9 @@ def _at_end(error: dict[str, Any], cut_off: set[tuple[str, int]]) -> dict[str, A
 def _offsets(files: list[str], splits: Sequence[Any]) -> Iterator[tuple[str, int, int, int, int]]:
     """The lines and bytes before each split in its file, and the number of the file."""
     numbers = {file: number for number, file in enumerate(files)}
-    for (file, size), group in groupby(sorted(splits), key=lambda split: split[:2]):
-        parts = list(group)
-        # A byte order mark is no part of what Spark reads. The last line may lack its line feed.
-        has_mark = size - sum(length for *_, length in parts) in (2, 3) and not file.endswith(_COMPRESSED)
+    for file, parts, has_mark, _ in _files(splits):
         lines, offset = 0, 3 if has_mark else 0
-        for _, _, split, count, length in parts:
+        for split, count, length in parts:
             yield file, split, numbers[_name(file)], lines, offset
             lines, offset = lines + count, offset + length
 
