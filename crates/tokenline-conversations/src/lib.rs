@@ -11,6 +11,7 @@
 //!   JSON Schema.
 //! - [`RecordValidator`] does the same for any JSON Schema.
 //! - [`LineChecker`] checks single lines, for engines that distribute files over machines.
+//! - [`LineMapper`] maps the lines of files on several threads, in order.
 //! - [`Snapshot`] reduces conversations to their messages.
 //! - [`Conversation`] is the type of a conversation.
 //!
@@ -35,7 +36,7 @@ pub use conversation::{Conversation, ConversationMessage};
 pub use conversations::{ConversationValidator, Profile};
 pub use error::{ErrorCode, LineError};
 pub use line_checker::{ConversationFacts, LineChecker};
-pub use lines::InvalidLine;
+pub use lines::{InvalidLine, LineMapper, LineWorker};
 pub use records::RecordValidator;
 pub use report::{RecordReport, Summary, ValidationReport, Warnings};
 pub use schema::schema;

@@ -3,9 +3,9 @@
 
 mod common;
 
-use common::cases::{Case, check};
+use common::cases::{Case, all, check};
 use common::{Seen, at_every_split, decode, text_at_every_split};
-use tokenline_core::{Code, Mode, Options};
+use tokenline_core::{Code, Decoded, Mode, Options, RecordDecoder};
 
 fn events(case: &Case) -> Vec<Seen> {
     let seen = at_every_split(&case.options, &case.input);
@@ -48,4 +48,27 @@ fn truncated() {
 #[test]
 fn whole() {
     check("whole", events, |case, _| case.options != Options::lenient());
+}
+
+#[test]
+fn strict_lines_are_the_same_alone() {
+    for mut case in all() {
+        case.options.mode = Mode::Strict;
+        let mut decoder = RecordDecoder::new(case.options.clone());
+        let (mut seen, mut offset) = (Vec::new(), 0);
+        for (number, line) in (1..).zip(case.input.split_inclusive(|byte| *byte == b'\n')) {
+            decoder.reset_at(number, offset);
+            let mut rest = line;
+            while let Decoded { consumed, event: Some(event), .. } = decoder.decode(rest) {
+                seen.push(Seen::new(event));
+                rest = &rest[consumed..];
+            }
+            while let Some(event) = decoder.finish() {
+                seen.push(Seen::new(event));
+            }
+            offset += line.len() as u64;
+            assert_eq!(decoder.position(), offset, "{}", case.name);
+        }
+        assert_eq!(seen, decode(&case.options, [&case.input[..]]), "{}", case.name);
+    }
 }

@@ -1,12 +1,13 @@
 //! Splits a source into blocks of complete lines.
 
 use std::io::{self, Read};
+use std::mem;
 
-use memchr::{memchr, memrchr};
+use memchr::{memchr, memchr_iter, memrchr};
 use tokenline_core::Limits;
 
 use super::buffer::Buffer;
-use super::check::{bom_len, longest_line};
+use super::decode::{bom_len, longest_line};
 
 /// Bytes per read.
 const READ: usize = 128 * 1024;
@@ -16,48 +17,68 @@ pub(super) const LONG: usize = 1024 * 1024;
 /// Complete lines of a source.
 #[derive(Debug)]
 pub(crate) struct Block {
-    pub(crate) text: Text,
-    /// The offset of the first byte in the source; for a line above the limit, after the byte order mark.
-    pub(crate) start: u64,
-    /// The length of the part already checked.
-    pub(super) checked: usize,
-    /// Up to here, no line is above the limit.
-    pub(super) within: usize,
-}
-
-impl Block {
-    pub(super) fn new(text: Text, start: u64) -> Self {
-        Self { text, start, checked: 0, within: 0 }
-    }
-
-    /// Whether the block is completely checked.
-    pub(super) fn is_done(&self) -> bool {
-        self.checked >= self.text().len().max(1)
-    }
-
-    /// The lines; empty for a line above the limit.
-    pub(super) fn text(&self) -> &[u8] {
-        match &self.text {
-            Text::Lines(text) => text,
-            Text::TooLong => &[],
-        }
-    }
-
-    /// Returns its memory, to be reused.
-    pub(super) fn into_buffer(self) -> Buffer {
-        match self.text {
-            Text::Lines(text) => text,
-            Text::TooLong => Buffer::default(),
-        }
-    }
+    pub(super) text: Text,
+    pub(super) progress: Progress,
 }
 
 #[derive(Debug)]
 pub(crate) enum Text {
     /// The lines with their line feeds, which the last line of a source may lack.
     Lines(Buffer),
-    /// A line above the limit.
-    TooLong,
+    /// A line above the limit, of this length without its line feed.
+    TooLong(u64),
+}
+
+impl Text {
+    /// The lines; empty for a line above the limit.
+    pub(super) fn lines(&self) -> &[u8] {
+        match self {
+            Self::Lines(text) => text,
+            Self::TooLong(_) => &[],
+        }
+    }
+}
+
+/// How far the lines of a block are read.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Progress {
+    /// The offset of the first byte in the source; for a line above the limit, after the byte order mark.
+    pub(super) start: u64,
+    /// The length of the part already read.
+    pub(super) at: usize,
+    /// The next line, counted from 1 in the source; if its lines are not numbered, in the block.
+    pub(super) line: u64,
+    /// Up to here, no line is above the limit.
+    pub(super) within: usize,
+}
+
+impl Progress {
+    pub(super) fn new(start: u64, line: u64) -> Self {
+        Self { start, at: 0, line, within: 0 }
+    }
+}
+
+impl Block {
+    pub(super) fn new(text: Text, start: u64, line: u64) -> Self {
+        Self { text, progress: Progress::new(start, line) }
+    }
+
+    /// Whether the block is completely read.
+    pub(super) fn is_done(&self) -> bool {
+        self.progress.at >= self.text().len().max(1)
+    }
+
+    pub(super) fn text(&self) -> &[u8] {
+        self.text.lines()
+    }
+
+    /// Returns its memory, to be reused.
+    pub(super) fn into_buffer(self) -> Buffer {
+        match self.text {
+            Text::Lines(text) => text,
+            Text::TooLong(_) => Buffer::default(),
+        }
+    }
 }
 
 /// Splits a source into blocks.
@@ -68,6 +89,8 @@ pub(crate) struct Blocks<R> {
     tail: Vec<u8>,
     /// The offset of the tail.
     offset: u64,
+    /// The line of the tail, if lines are numbered.
+    line: Option<u64>,
     limit: usize,
     /// The source ended, failed or panicked.
     has_ended: bool,
@@ -79,8 +102,9 @@ pub(super) fn longest(limits: Limits) -> usize {
 }
 
 impl<R: Read> Blocks<R> {
-    pub(crate) fn new(source: R, limits: Limits) -> Self {
-        Self { source, tail: Vec::new(), offset: 0, limit: longest(limits), has_ended: false }
+    pub(crate) fn new(source: R, limits: Limits, is_numbered: bool) -> Self {
+        let line = is_numbered.then_some(1);
+        Self { source, tail: Vec::new(), offset: 0, line, limit: longest(limits), has_ended: false }
     }
 
     /// The next block, as soon as there is a complete line, in the memory of `buffer`; for a line longer than [`LONG`],
@@ -124,24 +148,31 @@ impl<R: Read> Blocks<R> {
             }
         }
         self.offset += buffer.len() as u64;
-        Ok(Some(Block::new(Text::Lines(buffer), start)))
+        let line = self.pass_lines(|| memchr_iter(b'\n', &buffer).count() as u64);
+        Ok(Some(Block::new(Text::Lines(buffer), start, line)))
+    }
+
+    /// Counts lines, if they are numbered. Returns the number of the first.
+    fn pass_lines(&mut self, count: impl FnOnce() -> u64) -> u64 {
+        self.line.as_mut().map_or(1, |line| mem::replace(line, *line + count()))
     }
 
     fn skip_line(&mut self, mut buffer: Buffer) -> io::Result<Block> {
         let start = self.offset + bom_len(&buffer, self.offset == 0) as u64;
-        loop {
+        let end = loop {
             if let Some(end) = memchr(b'\n', &buffer) {
                 self.offset += end as u64 + 1;
                 self.tail.extend_from_slice(&buffer[end + 1..]);
-                break;
+                break self.offset - 1;
             }
             self.offset += buffer.len() as u64;
             buffer.clear();
             if self.read(&mut buffer)? == 0 {
-                break;
+                break self.offset;
             }
-        }
-        Ok(Block::new(Text::TooLong, start))
+        };
+        let line = self.pass_lines(|| 1);
+        Ok(Block::new(Text::TooLong(end - start), start, line))
     }
 
     fn read(&mut self, buffer: &mut Buffer) -> io::Result<usize> {

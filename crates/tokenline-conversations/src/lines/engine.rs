@@ -8,7 +8,8 @@ use tokenline_core::Limits;
 
 use super::blocks::{Block, Text, longest};
 use super::buffer::Buffer;
-use super::check::{Checker, Contract, bom_len};
+use super::check::{CheckWorker, Checker, Contract};
+use super::decode::bom_len;
 use super::tally::{Count, Counts, Tally};
 use super::workers;
 use crate::LineError;
@@ -74,7 +75,9 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
 
     pub(crate) fn read(&mut self, path: String, source: impl Read + Send) -> io::Result<()> {
         self.begin(path);
-        workers::run(source, &self.contract, self.limits, self.jobs, &mut self.tally)
+        let Self { contract, tally, limits, jobs, .. } = self;
+        let worker = || CheckWorker { checker: Checker::new(*limits), contract: &*contract };
+        workers::run(source, *limits, *jobs, worker, |checked, text| tally.add::<C>(checked, text))
     }
 
     pub(crate) fn push(&mut self, mut bytes: &[u8]) {
@@ -93,7 +96,7 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
         {
             pushed.keep(&bytes[..=end], limits);
             bytes = &bytes[end + 1..];
-            let block = pushed.take();
+            let block = pushed.take(true);
             self.check(block);
         }
         if let Some(end) = memrchr(b'\n', bytes)
@@ -127,7 +130,7 @@ impl<'s, C: Contract, K: Count<C>> Engine<'s, C, K> {
         if let Some(pushed) = &mut self.pushed
             && !pushed.line.is_empty()
         {
-            let block = pushed.take();
+            let block = pushed.take(false);
             self.check(block);
         }
         self.pushed = None;
@@ -151,14 +154,15 @@ impl Pushed {
     }
 
     /// Takes the line, complete or at the end of the input.
-    fn take(&mut self) -> Block {
+    fn take(&mut self, has_line_feed: bool) -> Block {
         match self.skipped {
             0 => self.take_lines(),
             skipped => {
                 let start = self.start + bom_len(&self.line, self.start == 0) as u64;
                 self.start += self.line.len() as u64 + skipped;
                 (self.line, self.skipped) = (Buffer::default(), 0);
-                Block::new(Text::TooLong, start)
+                let end = self.start - u64::from(has_line_feed);
+                Block::new(Text::TooLong(end - start), start, 1)
             }
         }
     }
@@ -166,6 +170,6 @@ impl Pushed {
     fn take_lines(&mut self) -> Block {
         let (text, start) = (std::mem::take(&mut self.line), self.start);
         self.start += text.len() as u64;
-        Block::new(Text::Lines(text), start)
+        Block::new(Text::Lines(text), start, 1)
     }
 }

@@ -1,10 +1,12 @@
-//! Checks lines against a contract: splits a source into blocks, checks these on one or more threads, and counts the
-//! results in the order of the lines.
+//! Lines on several threads: splits a source into blocks, processes these, and passes on the results in the order of
+//! the lines. The validators check lines against a contract, and count; [`LineMapper`] is for everything else.
 
 mod blocks;
 mod buffer;
 mod check;
+mod decode;
 mod engine;
+mod map;
 mod methods;
 mod results;
 mod tally;
@@ -13,5 +15,6 @@ mod workers;
 pub(crate) use check::{Checker, Contract, Fault, Verdict};
 pub(crate) use engine::Engine;
 pub use engine::InvalidLine;
+pub use map::{LineMapper, LineWorker};
 pub(crate) use methods::shared_methods;
 pub(crate) use tally::Count;

@@ -1,4 +1,4 @@
-//! Counts the results of several threads in the order of the blocks.
+//! Passes on the results of several threads, in the order of the blocks.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -7,27 +7,26 @@ use std::thread;
 
 use super::blocks::{Block, LONG};
 use super::buffer::Buffer;
-use super::check::{Checked, Checker, Contract};
-use super::tally::{Count, Tally};
+use super::workers::Worker;
 
-/// Checked blocks on their way into the tally. Workers never block on the counting thread: it also counts what they add
-/// meanwhile.
-pub(super) struct Results<'t, 's, F, K> {
-    state: Mutex<State<'t, 's, F, K>>,
-    /// Signals that the next block was counted, or that the tally is free.
+/// Results of blocks on their way into a sink. Workers never block on the thread that runs the sink: it also passes on
+/// what they add meanwhile.
+pub(super) struct Results<'s, R, S> {
+    state: Mutex<State<'s, R, S>>,
+    /// Signals that the next block was passed on, or that the sink is free.
     turn: Condvar,
     /// With this many blocks queued, only the next block is admitted.
     max_blocks: usize,
 }
 
-struct State<'t, 's, F, K> {
-    /// Checked blocks, or their last parts, that wait for their turn.
-    checked: BTreeMap<u64, (Checked<F>, Block)>,
-    /// The number of the next block to count.
+struct State<'s, R, S> {
+    /// Results of blocks, or of their last parts, that wait for their turn.
+    done: BTreeMap<u64, (R, Block)>,
+    /// The number of the next block to pass on.
     next: u64,
     failure: Option<io::Error>,
-    /// `None` while a thread counts.
-    tally: Option<&'t mut Tally<'s, K>>,
+    /// `None` while a thread runs it.
+    sink: Option<&'s mut S>,
     /// The number of waiting threads.
     waiting: usize,
     /// Memory for blocks, except [long](LONG) ones.
@@ -36,13 +35,13 @@ struct State<'t, 's, F, K> {
     long_spare: Option<Buffer>,
 }
 
-impl<'t, 's, F, K> Results<'t, 's, F, K> {
-    pub(super) fn new(tally: &'t mut Tally<'s, K>, max_blocks: usize) -> Self {
+impl<'s, R, S: FnMut(&mut R, &[u8]) -> io::Result<()>> Results<'s, R, S> {
+    pub(super) fn new(sink: &'s mut S, max_blocks: usize) -> Self {
         let state = State {
-            checked: BTreeMap::new(),
+            done: BTreeMap::new(),
             next: 0,
             failure: None,
-            tally: Some(tally),
+            sink: Some(sink),
             waiting: 0,
             spare: Vec::new(),
             long_spare: None,
@@ -50,47 +49,40 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         Self { state: Mutex::new(state), turn: Condvar::new(), max_blocks }
     }
 
-    /// Checks a block. If it has several parts, counts all but the last; returns the last.
-    pub(super) fn check_in_parts<C: Contract<Fact = F>>(
+    /// Processes a block. If it has several parts, passes on the results of all but the last; returns that of the last.
+    pub(super) fn process_in_parts(
         &self,
         number: u64,
         block: &mut Block,
-        checker: &mut Checker,
-        contract: &C,
-    ) -> Checked<F>
-    where
-        K: Count<C>,
-    {
-        let mut checked = checker.check(block, contract);
+        worker: &mut impl Worker<Result = R>,
+    ) -> R {
+        let mut result = worker.process(block);
         while !block.is_done() {
             let mut state = self.wait_for_turn(number);
-            // After a failure nothing is counted.
-            let State { failure: None, tally, .. } = &mut *state else { break };
-            let Some(tally) = tally.take() else { break };
+            // After a failure nothing is passed on.
+            let State { failure: None, sink, .. } = &mut *state else { break };
+            let Some(sink) = sink.take() else { break };
             drop(state);
-            let added = tally.add::<C>(&mut checked, block.text());
-            drop(self.return_tally(tally, added));
-            checked = checker.check(block, contract);
+            let passed = sink(&mut result, block.text());
+            drop(self.return_sink(sink, passed));
+            result = worker.process(block);
         }
-        checked
+        result
     }
 
-    /// Queues a block, and counts the queue unless another thread does, or the next block is missing.
-    pub(super) fn add<C: Contract<Fact = F>>(&self, number: u64, checked: Checked<F>, block: Block)
-    where
-        K: Count<C>,
-    {
-        let mut state =
-            self.wait_while(|state| number > state.next && state.checked.len() >= self.max_blocks);
-        state.checked.insert(number, (checked, block));
-        while state.failure.is_none() && state.tally.is_some() {
+    /// Queues a result, and passes on the queue unless another thread does, or the next block is missing.
+    pub(super) fn add(&self, number: u64, result: R, block: Block) {
+        let mut state = self.wait_while(|state| number > state.next && state.done.len() >= self.max_blocks);
+        state.done.insert(number, (result, block));
+        while state.failure.is_none() && state.sink.is_some() {
             let next = state.next;
-            let Some((mut checked, block)) = state.checked.remove(&next) else { break };
-            let Some(tally) = state.tally.take() else { break };
+            let Some((mut result, block)) = state.done.remove(&next) else { break };
+            let Some(sink) = state.sink.take() else { break };
             drop(state);
-            let added = tally.add::<C>(&mut checked, block.text());
+            let passed = sink(&mut result, block.text());
+            drop(result);
             // Threads woken by this get the lock after the next lines.
-            state = self.return_tally(tally, added);
+            state = self.return_sink(sink, passed);
             state.next += 1;
             let buffer = block.into_buffer();
             match buffer.capacity() > LONG {
@@ -100,7 +92,7 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         }
     }
 
-    /// Waits until all earlier blocks are counted, or something failed.
+    /// Waits until all earlier blocks are passed on, or something failed.
     pub(super) fn wait_for(&self, number: u64) {
         drop(self.wait_for_turn(number));
     }
@@ -129,15 +121,12 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         }
     }
 
-    fn wait_for_turn(&self, number: u64) -> MutexGuard<'_, State<'t, 's, F, K>> {
-        self.wait_while(|state| number > state.next || state.tally.is_none())
+    fn wait_for_turn(&self, number: u64) -> MutexGuard<'_, State<'s, R, S>> {
+        self.wait_while(|state| number > state.next || state.sink.is_none())
     }
 
     /// Waits while the condition holds, unless something failed.
-    fn wait_while(
-        &self,
-        must_wait: impl Fn(&State<'t, 's, F, K>) -> bool,
-    ) -> MutexGuard<'_, State<'t, 's, F, K>> {
+    fn wait_while(&self, must_wait: impl Fn(&State<'s, R, S>) -> bool) -> MutexGuard<'_, State<'s, R, S>> {
         let mut state = lock(&self.state);
         while state.failure.is_none() && must_wait(&state) {
             state.waiting += 1;
@@ -147,15 +136,11 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
         state
     }
 
-    /// Releases the tally for other threads.
-    fn return_tally(
-        &self,
-        tally: &'t mut Tally<'s, K>,
-        added: io::Result<()>,
-    ) -> MutexGuard<'_, State<'t, 's, F, K>> {
+    /// Releases the sink for other threads.
+    fn return_sink(&self, sink: &'s mut S, passed: io::Result<()>) -> MutexGuard<'_, State<'s, R, S>> {
         let mut state = lock(&self.state);
-        state.tally = Some(tally);
-        if let Err(error) = added {
+        state.sink = Some(sink);
+        if let Err(error) = passed {
             state.failure.get_or_insert(error);
         }
         if state.waiting > 0 {
@@ -166,9 +151,11 @@ impl<'t, 's, F, K> Results<'t, 's, F, K> {
 }
 
 /// Unblocks waiters if a worker panics.
-pub(super) struct Guard<'r, 't, 's, F, K>(pub(super) &'r Results<'t, 's, F, K>);
+pub(super) struct Guard<'r, 's, R, S: FnMut(&mut R, &[u8]) -> io::Result<()>>(
+    pub(super) &'r Results<'s, R, S>,
+);
 
-impl<F, K> Drop for Guard<'_, '_, '_, F, K> {
+impl<R, S: FnMut(&mut R, &[u8]) -> io::Result<()>> Drop for Guard<'_, '_, R, S> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.fail(io::Error::other("a thread panicked"));

@@ -3,6 +3,7 @@
 mod common;
 mod limits;
 mod line_checker;
+mod line_mapper;
 mod privacy;
 mod reading;
 mod validate;

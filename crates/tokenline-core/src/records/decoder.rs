@@ -81,12 +81,28 @@ impl RecordDecoder {
 
     /// Forgets everything and starts with the next text. Keeps its memory.
     pub fn reset(&mut self) {
-        self.scanner.reset();
+        self.reset_at(1, 0);
+    }
+
+    /// Like [`reset`](Self::reset), for a part of a larger text that begins at the start of a line: with the number of
+    /// that line, from 1, and its offset. Events are placed in the larger text. In [strict mode](Options::strict), lines do not
+    /// depend on those before them.
+    ///
+    /// ```
+    /// use tokenline_core::{Event, Options, RecordDecoder, Span};
+    ///
+    /// let mut decoder = RecordDecoder::new(Options::strict());
+    /// decoder.reset_at(8, 100);
+    /// let Some(Event::Record(record)) = decoder.decode(b"{\"a\":1}\n").event else { panic!() };
+    /// assert_eq!((record.line, record.span), (8, Span::new(100, 107)));
+    /// ```
+    pub fn reset_at(&mut self, line: u64, offset: u64) {
+        self.scanner.reset_at(line, offset);
         self.carry.clear();
         if let Some(parts) = &mut self.parts {
             parts.clear();
         }
-        self.position = 0;
+        self.position = offset;
         self.gap = None;
     }
 

@@ -116,11 +116,12 @@ impl Scanner {
         }
     }
 
-    pub(super) fn reset(&mut self) {
+    /// Starts at the start of a line.
+    pub(super) fn reset_at(&mut self, line: u64, offset: u64) {
         self.json.reset();
         self.state = State::LineStart;
-        self.line = Line::new(1, 0);
-        self.counted_from = 0;
+        self.line = Line::new(line, offset);
+        self.counted_from = offset;
         self.multiline = None;
         self.region = None;
         self.array = None;
@@ -132,7 +133,7 @@ impl Scanner {
             calls.reset();
         }
         if let Some(segments) = &mut self.segments {
-            **segments = Segments::default();
+            **segments = Segments::starting_at(offset);
         }
         self.last_return = None;
     }

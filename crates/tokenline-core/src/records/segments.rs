@@ -43,6 +43,10 @@ enum Fence {
 }
 
 impl Segments {
+    pub(super) fn starting_at(offset: u64) -> Self {
+        Self { sorted_to: offset, kept_from: offset, ..Self::default() }
+    }
+
     /// The next segment, if it comes before the event that waits.
     pub(super) fn pop(&mut self) -> Option<Segment> {
         self.queue.front()?.as_ref()?;

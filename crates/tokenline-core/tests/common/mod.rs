@@ -24,7 +24,7 @@ impl Seen {
         }
     }
 
-    fn new(event: LentEvent<'_>) -> Self {
+    pub fn new(event: LentEvent<'_>) -> Self {
         match event {
             Event::Record(record) => {
                 Self::Record { raw: record.value.raw().to_owned(), record: record.map(|_| ()) }
