@@ -47,6 +47,12 @@ pub(crate) enum Command {
     /// Parse a model's output; write its records or tool calls as JSON Lines.
     #[command(after_help = examples::PARSE, after_long_help = examples::PARSE_LONG)]
     Parse(ParseArgs),
+    /// Parse batch result files on all processors; write their records, tool calls or texts as JSON Lines.
+    ///
+    /// The output is in the order of the input, whatever the number of threads. Failed requests and malformed lines are
+    /// rejected, and counted by status.
+    #[command(after_help = examples::BATCH)]
+    Batch(Box<BatchArgs>),
     /// Send a request to a model; write each record or tool call as soon as it is complete.
     #[command(after_help = examples::EXTRACT)]
     Extract(Box<ExtractArgs>),
@@ -111,6 +117,9 @@ pub(crate) struct ParseArgs {
     /// JSON Pointer to the line's id, such as /id; events and messages then include it. Only with --from lines.
     #[arg(long, value_name = "POINTER", allow_hyphen_values = true)]
     pub(crate) id_pointer: Option<String>,
+    /// What to write to standard output.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) emit: EmitKind,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
     /// Size of the read buffer in bytes, at most 1 GiB.
@@ -118,12 +127,32 @@ pub(crate) struct ParseArgs {
     pub(crate) chunk_size: u32,
 }
 
-/// How to parse a model's output, and what to write.
+#[derive(Debug, clap::Args)]
+pub(crate) struct BatchArgs {
+    /// Batch result files, glob patterns such as 'results/*.jsonl.gz', or `-` for standard input. Input compressed with
+    /// gzip, zstd or xz is decompressed.
+    #[arg(value_name = "FILE", default_value = "-")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Format of the files. Default: detected from the first lines of each file.
+    #[arg(long, value_name = "FORMAT", value_parser = batch_format())]
+    pub(crate) from: Option<BatchFormat>,
+    /// What to write to the output.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) emit: BatchEmit,
+    /// Output file; `-` is standard output. The file appears when it is complete, or after Ctrl-C with the lines written
+    /// so far.
+    #[arg(long, value_name = "FILE", default_value = "-")]
+    pub(crate) output: PathBuf,
+    /// Number of threads, 1 to 256. Default: one per processor, at most 8.
+    #[arg(short, long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=256))]
+    pub(crate) jobs: Option<u16>,
+    #[command(flatten)]
+    pub(crate) reading: ReadingArgs,
+}
+
+/// How to parse a model's output.
 #[derive(Debug, clap::Args)]
 pub(crate) struct ReadingArgs {
-    /// What to write to standard output.
-    #[arg(long, value_enum, default_value_t)]
-    pub(crate) emit: EmitKind,
     /// How to parse text.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArg,
@@ -236,6 +265,9 @@ pub(crate) struct ExtractArgs {
     /// 3 if the response is still incomplete.
     #[arg(long = "continue", value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) continuations: Option<u32>,
+    /// What to write to standard output.
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) emit: EmitKind,
     #[command(flatten)]
     pub(crate) reading: ReadingArgs,
 }
@@ -378,6 +410,13 @@ fn tool_calling() -> impl TypedValueParser<Value = ToolCalling> {
     PossibleValuesParser::new(names).try_map(|name| ToolCalling::from_name(&name).ok_or("not a format"))
 }
 
+/// Parses the name of a batch format.
+fn batch_format() -> impl TypedValueParser<Value = BatchFormat> {
+    let named = |format: &BatchFormat| PossibleValue::new(format.as_str()).help(format.title());
+    PossibleValuesParser::new(BatchFormat::ALL.iter().map(named))
+        .try_map(|name| BatchFormat::from_name(&name).ok_or("not a format"))
+}
+
 /// Parses a provider and a URL, `PROVIDER=URL`.
 fn provider_url(value: &str) -> Result<(Provider, String), String> {
     let (name, url) = value.split_once('=').ok_or("needs PROVIDER=URL")?;
@@ -452,12 +491,41 @@ pub(crate) enum EmitKind {
     /// All events, and the steps that build each record: `open`, `append`, `set` and `close`, described at the end of
     /// `tokenline parse --help`.
     Partials,
+    /// The texts of batch results; only of [`BatchArgs`].
+    #[value(skip)]
+    Text,
 }
 
 impl EmitKind {
     /// Returns whether each line of the output is an event.
     pub(crate) fn has_events(self) -> bool {
         matches!(self, Self::Events | Self::Partials)
+    }
+}
+
+/// What `tokenline batch` writes.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum BatchEmit {
+    /// Records as JSON Lines.
+    #[default]
+    Records,
+    /// Tool calls as JSON Lines: name, parameters, and call_id and error if the model sent them.
+    ToolCalls,
+    /// The text of each response, unparsed: {"custom_id", "text"}.
+    Text,
+    /// All events, each with the custom_id of its request: results, records, tool calls, rejects, notes, text, reasoning,
+    /// finish reasons and usage.
+    Events,
+}
+
+impl From<BatchEmit> for EmitKind {
+    fn from(emit: BatchEmit) -> Self {
+        match emit {
+            BatchEmit::Records => Self::Records,
+            BatchEmit::ToolCalls => Self::ToolCalls,
+            BatchEmit::Text => Self::Text,
+            BatchEmit::Events => Self::Events,
+        }
     }
 }
 

@@ -1,71 +1,301 @@
-//! `tokenline parse --from ...-batch`: the records and tool calls in a batch result file.
+//! `tokenline batch`, and `tokenline parse --from ...-batch`: the records, tool calls and texts in batch result files.
 
+use std::collections::BTreeMap;
+use std::fmt;
+use std::io::{self, Read};
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde::{Serialize, Serializer};
+use tokenline::conversations::{LineMapper, LineWorker};
 use tokenline::json::{Raw, Value};
-use tokenline::llm::batch::{BatchFormat, BatchReader};
-use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Options, Origin, Record, RecordDecoder};
+use tokenline::llm::ResponseEvent;
+use tokenline::llm::batch::{BatchFailure, BatchFormat, BatchReader, FailureKind};
+use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Origin, Record};
 
-use crate::emit::{Emitter, EventOrigin};
-use crate::failure::Failure;
-use crate::load;
-use crate::parse::{Rules, decode, decode_end};
-use crate::response;
+use crate::args::{BatchArgs, EmitKind, ReadingArgs};
+use crate::emit::{Emitter, EventOrigin, Recorded, RecordedEvents, count};
+use crate::failure::{Failure, Verdict};
+use crate::interrupt;
+use crate::output_file::{self, OutputFile};
+use crate::parse::{Rules, conclude, goes_on, output_files, rule_files};
 use crate::source::Source;
+use crate::validate::{jobs, progress_bar};
+use crate::{input, load, response};
 
-/// Parses the results in order. Failed results and malformed lines are rejected.
-pub(crate) fn parse(
-    format: BatchFormat,
-    rules: &Rules,
-    source: &mut Source,
-    emitter: &mut Emitter,
-) -> Result<(), Failure> {
-    let max = load::MAX_RESPONSE as usize;
-    let limits = Limits { line_bytes: max, sse_event_bytes: max, ..rules.options.limits };
-    let mut lines = RecordDecoder::new(Options::strict().limits(limits));
-    let settings = rules.clone();
-    let mut results = BatchReader::new(format, rules.options.clone().limits(limits))
-        .with_settings(move |parser| response::configure(parser, &settings));
-    while !emitter.is_done()
-        && let Some(chunk) = source.read()?
-    {
-        decode(&mut lines, chunk, emitter, |event, emitter| read_line(&mut results, event, emitter))?;
-        emitter.flush()?;
-    }
-    decode_end(&mut lines, emitter, |event, emitter| read_line(&mut results, event, emitter))
-}
+pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
+    // Check everything before reading or writing anything.
+    let rules = Rules::new(&args.reading, args.emit.into())?;
+    reject_unused(&args.reading, rules.emit)?;
+    let files = input::expand(&args.files)?;
+    let rule_files = rule_files(&args.reading)?;
+    let read: Vec<&Path> = files.iter().chain(&rule_files).map(PathBuf::as_path).collect();
+    let output = match args.output.as_os_str() == "-" {
+        true => output_file::reject_as_stdout(&read).map(|()| None)?,
+        false => Some(OutputFile::create("--output", &args.output, &read)?),
+    };
+    let (report_file, reject_file) = output_files(&args.reading, &read, output.as_ref())?;
+    let bar = progress_bar(&files);
+    let mut emitter = Emitter::with_output(rules.emit, input::name(&files[0]), output)
+        .with_progress(bar.clone())
+        .with_quota(&args.reading)
+        .with_reject_file(reject_file);
+    rules.warn_unused(&emitter);
 
-fn read_line(
-    results: &mut BatchReader<Raw>,
-    event: LentEvent<'_>,
-    emitter: &mut Emitter,
-) -> Result<(), Failure> {
-    emitter.set_part("", None);
-    match event {
-        Event::Record(record) => read_result(results, &record, emitter),
-        Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
-            emitter.diagnostic(EventOrigin::Input, &diagnostic)
+    let is_interrupted = interrupt::flag()?;
+    let mut outcome = Ok(());
+    for file in &files {
+        emitter.set_source(&input::name(file), files.len() > 1);
+        let read = input::open(file, &bar).and_then(|source| {
+            let (format, source) = with_format(args.from, source, &emitter)?;
+            let reading =
+                Reading { format, rules: &rules, jobs: jobs(args.jobs), is_interrupted: &is_interrupted };
+            reading.read(source, &mut emitter)
+        });
+        if !goes_on(read, &mut outcome) || emitter.is_done() {
+            break;
         }
-        _ => Ok(()),
-    }
-}
-
-fn read_result(
-    results: &mut BatchReader<Raw>,
-    line: &Record<Value<'_>>,
-    emitter: &mut Emitter,
-) -> Result<(), Failure> {
-    let mut result = results.read(line.value, line.line, line.span);
-    emitter.set_part("custom_id", result.custom_id.as_deref());
-    emitter.batch_result(line.line, result.status)?;
-    if let Some(failure) = &result.failure {
-        let message = failure.message.as_str();
-        let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
-        return emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire));
-    }
-    while let Some(event) = result.next_event() {
-        response::handle(&event, emitter)?;
-        if emitter.is_done() {
+        if is_interrupted.load(Ordering::Acquire) {
+            outcome = outcome.and(Err(Failure::Source("interrupted: the output is incomplete".to_owned())));
             break;
         }
     }
-    Ok(())
+    bar.finish_and_clear();
+    conclude(outcome, &mut emitter, report_file, args.reading.deny)
+}
+
+/// Fails if an option has no effect on texts.
+fn reject_unused(args: &ReadingArgs, emit: EmitKind) -> Result<(), Failure> {
+    let options = [
+        ("--schema", args.schema.is_some()),
+        ("--items", args.items.is_some()),
+        ("--tools", args.tools.is_some()),
+        ("--max-records", args.max_records.is_some()),
+    ];
+    match options.iter().find(|(_, is_given)| *is_given && emit == EmitKind::Text) {
+        Some((option, _)) => {
+            Err(Failure::Usage(format!("{option} has no effect on --emit text: texts are not parsed")))
+        }
+        None => Ok(()),
+    }
+}
+
+/// Parses a batch result file that is an input of `tokenline parse`.
+pub(crate) fn parse(
+    format: BatchFormat,
+    rules: &Rules,
+    source: Source,
+    emitter: &mut Emitter,
+) -> Result<(), Failure> {
+    let is_interrupted = AtomicBool::new(false);
+    Reading { format, rules, jobs: 1, is_interrupted: &is_interrupted }.read(source, emitter)
+}
+
+/// How much of a file is searched for a batch result.
+const DETECT_BYTES: usize = 1024 * 1024;
+
+/// Detects the format from the first lines of a file, unless it is given. Returns a source that starts with these lines.
+fn with_format(
+    from: Option<BatchFormat>,
+    mut source: Box<dyn Read + Send>,
+    emitter: &Emitter,
+) -> Result<(BatchFormat, Box<dyn Read + Send>), Failure> {
+    if let Some(format) = from {
+        return Ok((format, source));
+    }
+    let (mut start, mut tried) = (Vec::new(), 0);
+    let format = loop {
+        let had = start.len();
+        // A result may be one long line.
+        let room = if tried == 0 { load::MAX_RESPONSE as usize } else { DETECT_BYTES }.saturating_sub(had);
+        source
+            .by_ref()
+            .take(room.min(64 * 1024) as u64)
+            .read_to_end(&mut start)
+            .map_err(|error| Failure::unreadable(Path::new(emitter.source()), &error))?;
+        let is_end = start.len() == had;
+        let mut lines = start[tried..].split_inclusive(|byte| *byte == b'\n');
+        let found = lines.by_ref().filter(|line| is_end || line.ends_with(b"\n")).find_map(|line| {
+            tried += line.len();
+            BatchFormat::detect(std::str::from_utf8(line).ok()?)
+        });
+        if found.is_some() || is_end {
+            break found;
+        }
+    };
+    let format = match format {
+        Some(format) => format,
+        // Without results, any format is right.
+        None if start.trim_ascii().is_empty() => BatchFormat::OpenAi,
+        None => {
+            let name = emitter.source();
+            let message = format!("{name}: no batch result in its first lines: --from sets the format");
+            return Err(Failure::Usage(message));
+        }
+    };
+    if !start.trim_ascii().is_empty() {
+        emitter.remark(&format!("read as {} ({})", format.as_str(), format.title()));
+    }
+    Ok((format, Box::new(io::Cursor::new(start).chain(source))))
+}
+
+/// Reads batch result files of one format.
+struct Reading<'a> {
+    format: BatchFormat,
+    rules: &'a Rules,
+    jobs: usize,
+    is_interrupted: &'a AtomicBool,
+}
+
+impl Reading<'_> {
+    /// Reads the results in order. Failed results and malformed lines are rejected.
+    fn read(&self, source: impl Read + Send, emitter: &mut Emitter) -> Result<(), Failure> {
+        let Self { format, rules, jobs, is_interrupted } = self;
+        let max = load::MAX_RESPONSE as usize;
+        let limits = Limits { line_bytes: max, sse_event_bytes: max, ..rules.options.limits };
+        emitter.expect_results();
+        let name = emitter.source().to_owned();
+        let recorder = emitter.recorder();
+        let new_worker = || {
+            let settings = (*rules).clone();
+            let results = BatchReader::new(*format, rules.options.clone().limits(limits))
+                .with_settings(move |parser| response::configure(parser, &settings));
+            Worker { results, emitter: recorder.clone(), emit: rules.emit, text: String::new() }
+        };
+        let mut failure = None;
+        let read = LineMapper::new(new_worker).limits(limits).jobs(*jobs).read(source, |lines| {
+            for ((status, events), output) in lines {
+                if let Some(status) = status {
+                    emitter.count_result(status);
+                }
+                failure = emitter.replay(output, events).err();
+                if failure.is_some() || emitter.is_done() {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            // Complete records reach the reader before the next read blocks.
+            failure = emitter.flush().err();
+            let goes_on = failure.is_none() && !is_interrupted.load(Ordering::Acquire);
+            Ok(if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+        });
+        match failure {
+            Some(failure) => Err(failure),
+            None => read.map_err(|error| Failure::unreadable(Path::new(&name), &error)),
+        }
+    }
+}
+
+/// Reads results on one thread.
+struct Worker {
+    results: BatchReader<Raw>,
+    emitter: Emitter<Recorded>,
+    emit: EmitKind,
+    /// The text of the result.
+    text: String,
+}
+
+impl LineWorker for Worker {
+    /// The status of a result, and its events.
+    type Result = (Option<ResultStatus>, RecordedEvents);
+
+    fn line(&mut self, event: LentEvent<'_>, output: &mut Vec<u8>) -> Self::Result {
+        self.emitter.begin(output);
+        let status = self.read_line(event);
+        // Recording never fails.
+        (status.unwrap_or_default(), self.emitter.end(output))
+    }
+}
+
+impl Worker {
+    fn read_line(&mut self, event: LentEvent<'_>) -> Result<Option<ResultStatus>, Failure> {
+        self.emitter.set_part("", None);
+        match event {
+            Event::Record(line) => self.read_result(&line).map(Some),
+            Event::Rejected(diagnostic) | Event::Note(diagnostic) => {
+                self.emitter.diagnostic(EventOrigin::Input, &diagnostic)?;
+                Ok(None)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    fn read_result(&mut self, line: &Record<Value<'_>>) -> Result<ResultStatus, Failure> {
+        let Self { results, emitter, emit, text } = self;
+        let mut result = results.read(line.value, line.line, line.span);
+        emitter.set_part("custom_id", result.custom_id.as_deref());
+        emitter.batch_result(line.line, result.status)?;
+        if let Some(BatchFailure { kind, message, .. }) = &result.failure {
+            let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
+            emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire))?;
+            return Ok(ResultStatus::Failed(*kind));
+        }
+        text.clear();
+        while let Some(event) = result.next_event() {
+            match &event {
+                ResponseEvent::TextDelta { choice, text: delta, .. } if *choice == 0 => text.push_str(delta),
+                ResponseEvent::TextDelta { .. } => {}
+                event => response::handle(event, emitter)?,
+            }
+        }
+        if *emit == EmitKind::Text {
+            emitter.result_text(text)?;
+        }
+        let Some(response) = result.response() else { return Ok(ResultStatus::Incomplete) };
+        Ok(match response.is_complete() {
+            true if response.is_cut_off() => ResultStatus::Incomplete,
+            true => ResultStatus::Complete,
+            false if response.report().by_code().contains_key(&Code::ProviderError) => {
+                ResultStatus::Failed(FailureKind::Errored)
+            }
+            false => ResultStatus::Incomplete,
+        })
+    }
+}
+
+/// What became of a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum ResultStatus {
+    Complete,
+    /// The response was cut off.
+    Incomplete,
+    Failed(FailureKind),
+}
+
+impl ResultStatus {
+    fn as_str(self) -> &'static str {
+        match self {
+            Self::Complete => "complete",
+            Self::Incomplete => "incomplete",
+            Self::Failed(kind) => kind.as_str(),
+        }
+    }
+}
+
+/// The number of results of each status.
+#[derive(Debug, Default)]
+pub(crate) struct ResultCounts(BTreeMap<ResultStatus, u64>);
+
+impl ResultCounts {
+    pub(crate) fn add(&mut self, status: ResultStatus) {
+        *self.0.entry(status).or_default() += 1;
+    }
+}
+
+/// `3 results (2 complete, 1 expired)`
+impl fmt::Display for ResultCounts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&count(self.0.values().sum(), "result"))?;
+        let counts = self.0.iter().map(|(status, count)| format!("{count} {}", status.as_str()));
+        match counts.collect::<Vec<_>>() {
+            counts if counts.is_empty() => Ok(()),
+            counts => write!(f, " ({})", counts.join(", ")),
+        }
+    }
+}
+
+impl Serialize for ResultCounts {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(status, count)| (status.as_str(), count)))
+    }
 }

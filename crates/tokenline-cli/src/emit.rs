@@ -1,38 +1,35 @@
 //! The output of a command: data on standard output, diagnostics on standard error.
 
+mod live;
 pub(crate) mod partial;
+mod recorded;
+mod sink;
 
 use std::fmt;
-use std::io::{self, BufWriter, IsTerminal as _, StdoutLock, Write as _};
+use std::io::{self, Write as _};
 
-use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
+use tokenline::adapter::CountAs;
 use tokenline::json::{OwnedDelta, Raw, Value};
 use tokenline::llm::{FinishReason, Usage};
-use tokenline::{Diagnostic, Limits, OpenRecord, Record, RejectedCall, Report, Severity, ToolCall};
+use tokenline::{Diagnostic, OpenRecord, Record, RejectedCall, Severity, ToolCall};
 
-use crate::args::{EmitKind, ReadingArgs};
+use crate::args::EmitKind;
 use crate::failure::Failure;
-use crate::log::{log, log_rejected};
-use crate::output_file::OutputFile;
-use crate::progress::Progress;
+pub(crate) use live::Live;
+pub(crate) use recorded::{Recorded, RecordedEvents};
+pub(crate) use sink::Sink;
 
 /// Writes and counts records, tool calls and diagnostics.
-pub(crate) struct Emitter {
-    out: BufWriter<StdoutLock<'static>>,
+#[derive(Clone)]
+pub(crate) struct Emitter<S = Live> {
     emit: EmitKind,
-    source: String,
+    sink: S,
     /// With several inputs, the member of an event that names the current one.
     file_member: String,
-    /// With several inputs, their names, each with the number of diagnostics in the report before it.
-    files: Vec<(String, usize)>,
-    tally: Tally,
-    /// The model's refusal.
-    refusal: String,
-    /// The part of the input that events are about, such as a result of a batch file: its member in an event, and its
-    /// name in messages.
-    part: (String, String),
-    rejects: Option<RejectFile>,
-    progress: Option<Progress>,
+    /// The members of an event that name the input and the part of it that the event is about, each with its comma.
+    origin_members: String,
+    /// The id of that part, such as the id of a result in a batch file.
+    part_id: Option<String>,
 }
 
 /// The part of the input that an event comes from.
@@ -57,67 +54,26 @@ impl fmt::Display for EventOrigin {
     }
 }
 
-impl Emitter {
-    pub(crate) fn new(emit: EmitKind, source: impl Into<String>) -> Self {
-        let out = BufWriter::with_capacity(64 * 1024, io::stdout().lock());
-        Self {
-            out,
-            emit,
-            source: source.into(),
-            file_member: String::new(),
-            files: Vec::new(),
-            tally: Tally::new(&Limits::default()),
-            refusal: String::new(),
-            part: (String::new(), String::new()),
-            rejects: None,
-            progress: None,
-        }
-    }
-
-    /// Keeps a progress line below the messages.
-    pub(crate) fn with_progress(self, progress: Progress) -> Self {
-        Self { progress: Some(progress), ..self }
-    }
-
-    /// Stops after `--max-records` or `--max-errors`.
-    pub(crate) fn with_quota(mut self, args: &ReadingArgs) -> Self {
-        let counted = match self.emit {
-            EmitKind::Records | EmitKind::Partials => QuotaUnit::Records,
-            EmitKind::ToolCalls => QuotaUnit::ToolCalls,
-            EmitKind::Events => QuotaUnit::All,
-        };
-        let quota = StopAfter { max_records: args.max_records, counted, error_budget: args.max_errors };
-        self.tally.set_quota(|own| *own = quota);
-        self
+impl<S: Sink> Emitter<S> {
+    pub(crate) fn with_sink(emit: EmitKind, sink: S) -> Self {
+        Self { emit, sink, file_member: String::new(), origin_members: String::new(), part_id: None }
     }
 
     /// Whether a quota is reached. Then no more input is read.
     pub(crate) fn is_done(&self) -> bool {
-        self.tally.is_over()
-    }
-
-    /// Also writes each reject to a file.
-    pub(crate) fn with_reject_file(self, file: Option<OutputFile>) -> Self {
-        Self { rejects: file.map(|file| RejectFile { file, failure: None }), ..self }
-    }
-
-    /// Sets the input that the following events are about. Events name it if it is one of several.
-    pub(crate) fn set_source(&mut self, name: &str, is_one_of_several: bool) {
-        name.clone_into(&mut self.source);
-        if is_one_of_several {
-            self.file_member = format!(r#""file":{},"#, string(name));
-            self.files.push((name.to_owned(), self.report().diagnostics().len()));
-        }
-        self.set_part("", None);
+        self.sink.is_done()
     }
 
     /// Sets the part of the input that the following events are about; their `member` holds its id.
     pub(crate) fn set_part(&mut self, member: &str, id: Option<&str>) {
-        let file = &self.file_member;
-        self.part = match id {
-            Some(id) => (format!(r#"{file}"{member}":{},"#, string(id)), format!("{}: ", shortened(id))),
-            None => (file.clone(), String::new()),
-        };
+        self.part_id = id.map(str::to_owned);
+        self.origin_members.clone_from(&self.file_member);
+        // Formatting it for each result would be noticed where nobody reads it.
+        let is_read =
+            !matches!(self.emit, EmitKind::Records | EmitKind::ToolCalls) || self.sink.has_reject_file();
+        if let Some(id) = id.filter(|_| is_read) {
+            self.origin_members += &format!(r#""{member}":{},"#, string(id));
+        }
     }
 
     /// Writes the event of a line that holds a response.
@@ -145,13 +101,23 @@ impl Emitter {
     }
 
     fn record_text(&mut self, origin: EventOrigin, record: &Record<()>, value: &str) -> Result<(), Failure> {
-        self.tally.count(CountAs::Record(record.recovered));
-        match self.emit {
-            EmitKind::Records => writeln!(self.out, "{value}"),
+        self.sink.count(CountAs::Record(record.recovered));
+        let written = match self.emit {
+            EmitKind::Records => self.line(value),
             EmitKind::Events | EmitKind::Partials => self.placed_event("record", origin, record, value),
-            EmitKind::ToolCalls => Ok(()),
-        }
-        .map_err(Failure::output)
+            EmitKind::ToolCalls | EmitKind::Text => Ok(()),
+        };
+        self.written(written)
+    }
+
+    fn line(&mut self, text: &str) -> io::Result<()> {
+        let out = self.sink.out();
+        out.write_all(text.as_bytes())?;
+        out.write_all(b"\n")
+    }
+
+    fn written(&self, written: io::Result<()>) -> Result<(), Failure> {
+        written.map_err(|error| self.sink.failed(error))
     }
 
     /// Writes a step that builds the open record.
@@ -160,15 +126,15 @@ impl Emitter {
         origin: EventOrigin,
         partial: &OpenRecord<OwnedDelta>,
     ) -> Result<(), Failure> {
-        match self.emit {
-            EmitKind::Partials => {
-                let members = format_args!("{}{origin}", self.part.0);
-                partial::write_object(&mut self.out, "event", members, partial)
-                    .and_then(|()| writeln!(self.out))
-                    .map_err(Failure::output)
-            }
-            EmitKind::Records | EmitKind::ToolCalls | EmitKind::Events => Ok(()),
+        if self.emit != EmitKind::Partials {
+            return Ok(());
         }
+        self.sink.count(CountAs::Other);
+        let out = self.sink.out();
+        let members = format_args!("{}{origin}", self.origin_members);
+        let written = partial::write_object(&mut *out, "event", members, partial);
+        let written = written.and_then(|()| out.write_all(b"\n"));
+        self.written(written)
     }
 
     /// Writes a tool call. `record` is its position, if it was a record in text.
@@ -178,24 +144,24 @@ impl Emitter {
         call: &ToolCall,
         record: Option<&Record<()>>,
     ) -> Result<(), Failure> {
-        self.tally.count(CountAs::ToolCall(call.recovered));
-        match (self.emit, record) {
-            (EmitKind::ToolCalls, _) => writeln!(self.out, "{}", call.to_json()),
+        self.sink.count(CountAs::ToolCall(call.recovered));
+        let written = match (self.emit, record) {
+            (EmitKind::ToolCalls, _) => self.line(&call.to_json()),
             (EmitKind::Events | EmitKind::Partials, Some(record)) => {
                 let value = format!("{}{}", call.to_json(), coerced_json(call));
                 self.placed_event("tool_call", origin, record, &value)
             }
             (EmitKind::Events | EmitKind::Partials, None) => writeln!(
-                self.out,
+                self.sink.out(),
                 r#"{{"event":"tool_call",{}{origin}"completion":"{}","value":{}{}}}"#,
-                self.part.0,
+                self.origin_members,
                 call.completion.as_str(),
                 call.to_json(),
                 coerced_json(call)
             ),
-            (EmitKind::Records, _) => Ok(()),
-        }
-        .map_err(Failure::output)
+            (EmitKind::Records | EmitKind::Text, _) => Ok(()),
+        };
+        self.written(written)
     }
 
     fn placed_event(
@@ -206,7 +172,8 @@ impl Emitter {
         value: &str,
     ) -> io::Result<()> {
         let position = position(record);
-        writeln!(self.out, r#"{{"event":"{event}",{}{origin}{position},"value":{value}}}"#, self.part.0)
+        let out = self.sink.out();
+        writeln!(out, r#"{{"event":"{event}",{}{origin}{position},"value":{value}}}"#, self.origin_members)
     }
 
     /// Writes the diagnostic of a rejected tool call, with the members of the call that are known.
@@ -230,39 +197,25 @@ impl Emitter {
 
     fn diagnostic_with(&mut self, known: &str, diagnostic: &Diagnostic) -> Result<(), Failure> {
         let is_error = diagnostic.severity() == Severity::Error;
-        if self.emit.has_events() || (is_error && self.rejects.is_some()) {
+        let mut reject = None;
+        if self.emit.has_events() || (is_error && self.sink.has_reject_file()) {
             let event = if is_error { "rejected" } else { "note" };
             let text = serde_json::to_string(diagnostic).unwrap_or_default();
             let members = text.strip_prefix('{').and_then(|text| text.strip_suffix('}')).unwrap_or_default();
             self.event(event, format_args!("{known}{members}"))?;
-            if let Some(rejects) = self.rejects.as_mut().filter(|_| is_error) {
-                rejects.write(format_args!("{{{}{known}{members}}}\n", self.part.0));
+            if is_error && self.sink.has_reject_file() {
+                reject = Some(format!("{{{}{known}{members}}}\n", self.origin_members));
             }
         }
-        if is_error {
-            let shown = self.report().rejected();
-            match Limits::DEFAULT.diagnostics as u64 {
-                // Records before it come first, even if both streams go to one terminal.
-                limit if shown < limit => {
-                    self.flush()?;
-                    let line = format_args!("{}:{}{diagnostic}", self.source, self.part.1);
-                    match &self.progress {
-                        Some(progress) => progress.suspend(|| log_rejected(line, diagnostic.code.as_str())),
-                        None => log_rejected(line, diagnostic.code.as_str()),
-                    }
-                }
-                limit if shown == limit => {
-                    self.log(format_args!("{}: further rejects are only counted", self.source));
-                }
-                _ => {}
-            }
-        }
-        self.tally.count(CountAs::Diagnostic(diagnostic));
-        Ok(())
+        let part = self.part_id.as_deref().map(|id| format!("{}: ", shortened(id)));
+        self.sink.diagnostic(diagnostic, &part.unwrap_or_default(), reject)
     }
 
     /// Writes a fragment of `text`, `reasoning` or `refusal`.
     pub(crate) fn fragment(&mut self, event: &str, origin: EventOrigin, text: &str) -> Result<(), Failure> {
+        if !self.emit.has_events() {
+            return Ok(());
+        }
         self.event(event, format_args!(r#"{origin}"text":{}"#, string(text)))
     }
 
@@ -273,12 +226,18 @@ impl Emitter {
 
     /// Writes the finish reason of a choice.
     pub(crate) fn finish(&mut self, choice: u64, reason: &FinishReason) -> Result<(), Failure> {
+        if !self.emit.has_events() {
+            return Ok(());
+        }
         let reason = string(reason.as_str());
         self.event("finish", format_args!(r#""choice":{choice},"reason":{reason}"#))
     }
 
     /// Writes the known token counts.
     pub(crate) fn usage(&mut self, usage: &Usage) -> Result<(), Failure> {
+        if !self.emit.has_events() {
+            return Ok(());
+        }
         let counts = [
             ("input_tokens", usage.input_tokens),
             ("output_tokens", usage.output_tokens),
@@ -293,143 +252,24 @@ impl Emitter {
 
     /// Writes an event with these members, if events are emitted.
     fn event(&mut self, name: &str, members: fmt::Arguments<'_>) -> Result<(), Failure> {
-        match self.emit {
-            EmitKind::Events | EmitKind::Partials => {
-                writeln!(self.out, r#"{{"event":"{name}",{}{members}}}"#, self.part.0)
-                    .map_err(Failure::output)
-            }
-            EmitKind::Records | EmitKind::ToolCalls => Ok(()),
+        if !self.emit.has_events() {
+            return Ok(());
         }
+        self.sink.count(CountAs::Other);
+        let written = writeln!(self.sink.out(), r#"{{"event":"{name}",{}{members}}}"#, self.origin_members);
+        self.written(written)
+    }
+
+    /// Writes the text of a result in a batch file.
+    pub(crate) fn result_text(&mut self, text: &str) -> Result<(), Failure> {
+        self.sink.count(CountAs::Other);
+        let written = writeln!(self.sink.out(), r#"{{{}"text":{}}}"#, self.origin_members, string(text));
+        self.written(written)
     }
 
     /// Adds to the model's refusal.
     pub(crate) fn refusal(&mut self, text: &str) {
-        // A refusal is a few sentences; cap an endless one.
-        if self.refusal.len() < 2_000 {
-            self.refusal.push_str(text);
-        }
-    }
-
-    /// Logs a message about the input that is not a diagnostic.
-    pub(crate) fn remark(&self, remark: &str) {
-        self.log(format_args!("{}: {remark}", self.source));
-    }
-
-    fn log(&self, line: impl fmt::Display) {
-        match &self.progress {
-            Some(progress) => progress.suspend(|| log(line)),
-            None => log(line),
-        }
-    }
-
-    /// Flushes standard output.
-    pub(crate) fn flush(&mut self) -> Result<(), Failure> {
-        let out = &mut self.out;
-        let flushed = match &self.progress {
-            // Both may go to one terminal: hide the progress line.
-            Some(progress) if !out.buffer().is_empty() => progress.suspend(|| out.flush()),
-            _ => out.flush(),
-        };
-        flushed.map_err(Failure::output)
-    }
-
-    /// The name of the input in messages.
-    pub(crate) fn source(&self) -> &str {
-        &self.source
-    }
-
-    /// Marks the input as read to its end.
-    pub(crate) fn set_complete(&mut self) {
-        self.tally.report_mut().set_complete();
-    }
-
-    /// Writes the report, with the name of the input in each diagnostic if there are several.
-    pub(crate) fn write_report(&self, file: OutputFile) -> Result<(), Failure> {
-        if self.files.is_empty() {
-            return file.write_json(self.report());
-        }
-        let mut report = serde_json::to_value(self.report()).unwrap_or_default();
-        let diagnostics = report.get_mut("diagnostics").and_then(serde_json::Value::as_array_mut);
-        for (at, diagnostic) in diagnostics.into_iter().flatten().enumerate() {
-            let file = self.files.iter().rev().find(|(_, before)| *before <= at);
-            if let (Some((name, _)), Some(members)) = (file, diagnostic.as_object_mut()) {
-                members.insert("file".to_owned(), name.as_str().into());
-            }
-        }
-        file.write_json(&report)
-    }
-
-    /// Completes the reject file.
-    pub(crate) fn complete_rejects(&mut self) -> Result<(), Failure> {
-        self.rejects.take().map_or(Ok(()), RejectFile::complete)
-    }
-
-    pub(crate) fn report(&self) -> &Report {
-        self.tally.report()
-    }
-
-    /// Whether nothing was delivered, rejected or noted.
-    pub(crate) fn is_empty(&self) -> bool {
-        let report = self.report();
-        report.records() + report.tool_calls() + report.rejected() + report.notes() == 0
-            && self.refusal.is_empty()
-    }
-
-    /// Logs one line of counts: always on a terminal, otherwise if something was rejected or nothing was found.
-    pub(crate) fn summary(&mut self) {
-        if !self.files.is_empty() {
-            self.source = count(self.files.len() as u64, "file");
-        }
-        if let Some(error) = self.tally.too_many_rejected() {
-            self.remark(&error.to_string());
-        }
-        if !self.refusal.is_empty() {
-            self.remark(&format!("the model refused: {}", self.refusal));
-        }
-        let report = self.report();
-        if self.emit == EmitKind::Records && report.tool_calls() > 0 {
-            let calls = count(report.tool_calls(), "tool call");
-            self.remark(&format!("{calls} not written: --emit tool-calls writes them"));
-        }
-        let has_found = report.records() + report.tool_calls() > 0;
-        if has_found && report.rejected() == 0 && !io::stderr().is_terminal() {
-            return;
-        }
-        let mut counts = Vec::new();
-        if report.records() > 0 || (self.emit != EmitKind::ToolCalls && report.tool_calls() == 0) {
-            counts.push(count(report.records(), "record"));
-        }
-        if report.tool_calls() > 0 || self.emit == EmitKind::ToolCalls {
-            counts.push(count(report.tool_calls(), "tool call"));
-        }
-        let mut line = format!("{}: {}", self.source, counts.join(", "));
-        line += &format!(", {} rejected", report.rejected());
-        if report.notes() > 0 {
-            line += &format!(", {} of prose", count(report.notes(), "line"));
-        }
-        self.log(line);
-    }
-}
-
-/// The file that `--reject-file` names.
-struct RejectFile {
-    file: OutputFile,
-    /// Why writing failed. Data is still written to standard output.
-    failure: Option<io::Error>,
-}
-
-impl RejectFile {
-    fn write(&mut self, line: fmt::Arguments<'_>) {
-        if self.failure.is_none() {
-            self.failure = self.file.write_fmt(line).err();
-        }
-    }
-
-    fn complete(self) -> Result<(), Failure> {
-        match self.failure {
-            Some(error) => Err(self.file.failed(&error)),
-            None => self.file.complete(),
-        }
+        self.sink.refusal(text);
     }
 }
 

@@ -21,12 +21,12 @@ use crate::{load, model, output_file, response};
 
 pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
     // Check everything before sending anything.
-    let rules = Rules::new(&args.reading)?;
+    let rules = Rules::new(&args.reading, args.emit)?;
     if args.continuations.is_some() && rules.tools.is_some() | rules.wants_calls() {
         let message = "--continue supports records only: it cannot continue a response that calls tools";
         return Err(Failure::Usage(message.to_owned()));
     }
-    if args.continuations.is_some() && args.reading.emit == EmitKind::Partials {
+    if args.continuations.is_some() && args.emit == EmitKind::Partials {
         let message = "--continue does not support --emit partials: use --emit events";
         return Err(Failure::Usage(message.to_owned()));
     }
@@ -38,7 +38,7 @@ pub(crate) async fn run(args: &ExtractArgs) -> Result<Verdict, Failure> {
         read.push(Path::new("-"));
     }
     output_file::reject_as_stdout(&read)?;
-    let outputs = output_files(&args.reading, &read)?;
+    let outputs = output_files(&args.reading, &read, None)?;
     match args.continuations {
         Some(max) => continued::run(args, &rules, &request, max, outputs).await,
         None => extract(&rules, &args.model, &request, Some(args), outputs).await,
@@ -60,7 +60,7 @@ pub(crate) async fn extract(
 
     let progress = Progress::start(&model.model);
     let mut emitter =
-        Emitter::new(rules.emit, &*model.model).with_progress(progress.clone()).with_reject_file(reject_file);
+        Emitter::new(rules.emit, &*model.model).with_progress(progress.bar()).with_reject_file(reject_file);
     if let Some(args) = args {
         emitter = emitter.with_quota(&args.reading);
         warn_unsent_schema(args, &emitter);

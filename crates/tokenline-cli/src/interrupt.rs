@@ -5,6 +5,8 @@ use std::future;
 use std::io;
 use std::path::PathBuf;
 use std::process;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use tokio::runtime;
@@ -55,6 +57,18 @@ impl Interrupt {
             }
         }
     }
+}
+
+/// A flag that Ctrl-C sets.
+pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
+    let mut interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
+    let flag = Arc::new(AtomicBool::new(false));
+    let is_interrupted = Arc::clone(&flag);
+    thread::spawn(move || {
+        interrupt.wait_blocking();
+        is_interrupted.store(true, Ordering::Release);
+    });
+    Ok(flag)
 }
 
 /// Makes Ctrl-C exit at once, after removing these unfinished files.

@@ -45,6 +45,7 @@ fn main() -> ExitCode {
     log::configure(args.color, args.quiet);
     let outcome = match args.command {
         Command::Parse(args) => parse::run(&args),
+        Command::Batch(args) => batch::run(&args),
         Command::Extract(args) => in_runtime(extract::run(&args)),
         Command::Prompt(command) => prompt::run(command),
         Command::Tools(command) => tools::run(&command),

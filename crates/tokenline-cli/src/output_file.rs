@@ -81,7 +81,7 @@ impl OutputFile {
     }
 
     /// Whether both are the same file.
-    pub(crate) fn is_same_file(&self, other: &Self) -> bool {
+    fn is_same_file(&self, other: &Self) -> bool {
         matches!(self.target, Target::Temporary(_)) && self.path == other.path
     }
 
@@ -139,6 +139,20 @@ impl Write for OutputFile {
             Target::Buffered(file, _) => file.flush(),
         }
     }
+}
+
+/// Fails if two options name the same file.
+pub(crate) fn reject_same(files: &[(&str, Option<&OutputFile>)]) -> Result<(), Failure> {
+    for (at, (option, file)) in files.iter().enumerate() {
+        for (other_option, other) in &files[..at] {
+            if let (Some(file), Some(other)) = (file, other)
+                && file.is_same_file(other)
+            {
+                return Err(Failure::Usage(format!("{other_option} and {option} name the same file")));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Fails if standard output is one of the inputs: the command would read or overwrite its own output.

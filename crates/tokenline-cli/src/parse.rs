@@ -29,7 +29,7 @@ pub(crate) struct Rules {
 }
 
 impl Rules {
-    pub(crate) fn new(args: &ReadingArgs) -> Result<Self, Failure> {
+    pub(crate) fn new(args: &ReadingArgs, emit: EmitKind) -> Result<Self, Failure> {
         let options = match args.mode {
             ModeArg::Lenient => Options::lenient(),
             ModeArg::Strict => Options::strict(),
@@ -38,7 +38,7 @@ impl Rules {
         let tools = tools.map(|tools| tools.show_names(args.show_names));
         let tools = tools.map(|tools| if args.coerce { tools.with_coercion() } else { tools });
         let release = if args.eager { Release::OnBalance } else { Release::Confirmed };
-        let mut options = options.release(release).partials(args.emit == EmitKind::Partials);
+        let mut options = options.release(release).partials(emit == EmitKind::Partials);
         if let Some(pointer) = &args.items {
             if matches!(args.mode, ModeArg::Strict) {
                 let message = "--items needs --mode lenient: in strict mode each line is one object";
@@ -54,7 +54,7 @@ impl Rules {
                 .map(|path| load::schema(path, args.schema_dir.as_deref(), args.show_names))
                 .transpose()?,
             tools: tools.map(Arc::new),
-            emit: args.emit,
+            emit,
         };
         if rules.wants_calls() {
             rules.options = rules.options.calls(args.call_format.clone().unwrap_or_default());
@@ -84,14 +84,14 @@ impl Rules {
         match self.emit {
             EmitKind::ToolCalls => true,
             EmitKind::Events | EmitKind::Partials => self.tools.is_some(),
-            EmitKind::Records => false,
+            EmitKind::Records | EmitKind::Text => false,
         }
     }
 }
 
 pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
     // Check everything before reading or writing anything.
-    let rules = Rules::new(&args.reading)?;
+    let rules = Rules::new(&args.reading, args.emit)?;
     let lines = match args.from {
         InputFormat::Lines => Some(lines::Pointers::new(args)?),
         _ if args.text_pointer.is_some() || args.id_pointer.is_some() => {
@@ -108,7 +108,7 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
         [file] => Some(Source::open(file, args.chunk_size)?),
         _ => None,
     };
-    let (report_file, reject_file) = output_files(&args.reading, &read)?;
+    let (report_file, reject_file) = output_files(&args.reading, &read, None)?;
     let mut emitter = Emitter::new(rules.emit, input::name(&files[0]))
         .with_quota(&args.reading)
         .with_reject_file(reject_file);
@@ -124,25 +124,25 @@ pub(crate) fn run(args: &ParseArgs) -> Result<Verdict, Failure> {
                 .as_ref()
                 .map_or(Ok(()), |pointers| lines::parse(pointers, &rules, &mut source, &mut emitter)),
             InputFormat::Response(provider) => response::parse(provider, &rules, &mut source, &mut emitter),
-            InputFormat::Batch(format) => batch::parse(format, &rules, &mut source, &mut emitter),
+            InputFormat::Batch(format) => batch::parse(format, &rules, source, &mut emitter),
         });
-        // Continue after an unreadable file; the first failure decides the exit code.
-        match (read, &outcome) {
-            (Ok(()), _) => {}
-            (Err(Failure::Source(message)), Err(_)) => log_failure(&message),
-            (Err(failure), _) => {
-                let is_fatal = !matches!(failure, Failure::Source(_));
-                outcome = Err(failure);
-                if is_fatal {
-                    break;
-                }
-            }
-        }
-        if emitter.is_done() {
+        if !goes_on(read, &mut outcome) || emitter.is_done() {
             break;
         }
     }
     conclude(outcome, &mut emitter, report_file, args.reading.deny)
+}
+
+/// Adds how a file was read to the outcome of all. Returns whether to go on: an unreadable file does not stop the others.
+pub(crate) fn goes_on(read: Result<(), Failure>, outcome: &mut Result<(), Failure>) -> bool {
+    let Err(failure) = read else { return true };
+    let is_fatal = !matches!(failure, Failure::Source(_));
+    match (failure, &outcome) {
+        // The first failure decides the exit code.
+        (Failure::Source(message), Err(_)) => log_failure(&message),
+        (failure, _) => *outcome = Err(failure),
+    }
+    !is_fatal
 }
 
 /// The files that configure the rules.
@@ -152,19 +152,20 @@ pub(crate) fn rule_files(args: &ReadingArgs) -> Result<Vec<PathBuf>, Failure> {
     Ok(files)
 }
 
-/// Prepares the report and the reject file; neither may be one of `inputs`.
+/// Prepares the report and the reject file; neither may be one of `inputs`, or the output.
 pub(crate) fn output_files(
     args: &ReadingArgs,
     inputs: &[&Path],
+    output: Option<&OutputFile>,
 ) -> Result<(Option<OutputFile>, Option<OutputFile>), Failure> {
     let report = OutputFile::from_option("--report-json", args.report_json.as_deref(), inputs)?;
     let rejects = OutputFile::from_option("--reject-file", args.reject_file.as_deref(), inputs)?;
-    match (&report, &rejects) {
-        (Some(report), Some(rejects)) if rejects.is_same_file(report) => {
-            Err(Failure::Usage("--report-json and --reject-file name the same file".to_owned()))
-        }
-        _ => Ok((report, rejects)),
-    }
+    output_file::reject_same(&[
+        ("--output", output),
+        ("--report-json", report.as_ref()),
+        ("--reject-file", rejects.as_ref()),
+    ])?;
+    Ok((report, rejects))
 }
 
 /// Writes the summary and the report, even if the source failed, and returns the verdict.
@@ -174,7 +175,8 @@ pub(crate) fn conclude(
     report_file: Option<OutputFile>,
     deny: bool,
 ) -> Result<Verdict, Failure> {
-    let outcome = outcome.and_then(|()| emitter.flush());
+    let flushed = emitter.complete_output();
+    let outcome = outcome.and(flushed);
     if outcome.is_ok() && !emitter.is_done() {
         emitter.set_complete();
     }

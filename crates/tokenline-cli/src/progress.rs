@@ -76,9 +76,9 @@ impl Progress {
         self.bar.set_message(format!("{requests}, {records}, {rejected} rejected"));
     }
 
-    /// Hides the line while `write` runs.
-    pub(crate) fn suspend<R>(&self, write: impl FnOnce() -> R) -> R {
-        self.bar.suspend(write)
+    /// The line, to be hidden while others write.
+    pub(crate) fn bar(&self) -> ProgressBar {
+        self.bar.clone()
     }
 
     /// Removes the line.

@@ -7,7 +7,7 @@ use tokenline::json::Raw;
 use tokenline::llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
 use crate::args::EmitKind;
-use crate::emit::{Emitter, EventOrigin};
+use crate::emit::{Emitter, EventOrigin, Sink};
 use crate::failure::Failure;
 use crate::parse::Rules;
 use crate::source::Source;
@@ -48,8 +48,11 @@ pub(crate) fn parse(
 
 /// Applies the rules to a parser, except for their `options`.
 pub(crate) fn configure(parser: ResponseParser<Raw>, rules: &Rules) -> ResponseParser<Raw> {
-    let text_as = if rules.wants_calls() { TextMode::ToolCalls } else { TextMode::Records };
-    let mut parser = parser.text_as(text_as);
+    let mut parser = match rules.emit {
+        EmitKind::Text => parser.text_as(TextMode::Text).with_text_deltas(),
+        _ if rules.wants_calls() => parser.text_as(TextMode::ToolCalls),
+        _ => parser.text_as(TextMode::Records),
+    };
     if rules.emit == EmitKind::Events {
         parser = parser.with_text_and_reasoning();
     }
@@ -74,7 +77,7 @@ fn write_events(parser: &mut ResponseParser<Raw>, emitter: &mut Emitter) -> Resu
 }
 
 /// Writes one event of a response.
-pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter) -> Result<(), Failure> {
+pub(crate) fn handle(event: &ResponseEvent<Raw>, emitter: &mut Emitter<impl Sink>) -> Result<(), Failure> {
     match event {
         ResponseEvent::Record { choice, block, record } => {
             emitter.owned_record(EventOrigin::Block(*choice, *block), record)

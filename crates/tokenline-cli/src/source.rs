@@ -10,7 +10,7 @@ use crate::input;
 
 /// A file or standard input, decompressed, in chunks as they arrive.
 pub(crate) struct Source {
-    reader: Box<dyn Read>,
+    reader: Box<dyn Read + Send>,
     name: String,
     buffer: Vec<u8>,
 }
@@ -32,5 +32,13 @@ impl Source {
                 Err(error) => return Err(Failure::io(format_args!("cannot read {}", self.name), &error)),
             }
         }
+    }
+}
+
+/// Reads no more than a chunk at once.
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let room = buffer.len().min(self.buffer.len());
+        self.reader.read(&mut buffer[..room])
     }
 }

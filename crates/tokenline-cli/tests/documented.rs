@@ -14,6 +14,7 @@ use std::thread;
 use std::time::Duration;
 
 use common::{ollama_body, tokenline};
+use serde_json::json;
 use tokenline::llm::replay::{Recording, ReplayServer};
 use tokio::task::spawn_blocking;
 
@@ -49,6 +50,18 @@ fn anthropic(text: &str) -> String {
     ]
     .map(|event| format!("data: {event}\n\n"))
     .concat()
+}
+
+/// A result file with a text and a native call.
+fn batch(text: &str, call: &str) -> String {
+    let call: serde_json::Value = serde_json::from_str(call).expect("a call");
+    let arguments = call["parameters"].to_string();
+    let function = json!({"name": call["name"], "arguments": arguments});
+    let message =
+        json!({"content": text, "tool_calls": [{"id": "a", "type": "function", "function": function}]});
+    let body =
+        json!({"object": "chat.completion", "choices": [{"message": message, "finish_reason": "stop"}]});
+    json!({"custom_id": "r1", "response": {"status_code": 200, "body": body}, "error": null}).to_string()
 }
 
 fn gzip(text: &str) -> Vec<u8> {
@@ -122,6 +135,7 @@ fn fill(folder: &Path) {
             "response.xml",
             include_str!("../../tokenline-chat-analysis/tests/examples/college-savings.xml").to_owned(),
         ),
+        ("results.jsonl", batch(FACTS, CALL)),
         ("rows.jsonl", r#"{"id":1,"output":"{\"entity\":\"Po\"}"}"#.to_owned()),
         ("request.json", r#"{"model":"gpt-5","stream":true,"messages":[]}"#.to_owned()),
         ("prompt.txt", "List rivers.".to_owned()),
@@ -136,6 +150,7 @@ fn fill(folder: &Path) {
     ] {
         write(name, content.as_bytes());
     }
+    write("results/one.jsonl.gz", &gzip(&batch(FACTS, CALL)));
     write("responses/one.sse.gz", &gzip(&openai(FACTS)));
     write("export/one.jsonl.gz", &gzip(CONVERSATION));
     for shell in [".local/share/bash-completion/completions", ".zfunc", ".config/fish/completions"] {

@@ -36,7 +36,7 @@ pub use conversation::{Conversation, ConversationMessage};
 pub use conversations::{ConversationValidator, Profile};
 pub use error::{ErrorCode, LineError};
 pub use line_checker::{ConversationFacts, LineChecker};
-pub use lines::{InvalidLine, LineMapper, LineWorker};
+pub use lines::{InvalidLine, LineMapper, LineWorker, MappedLines};
 pub use records::RecordValidator;
 pub use report::{RecordReport, Summary, ValidationReport, Warnings};
 pub use schema::schema;

@@ -5,7 +5,7 @@ use tokenline_core::{Code, Diagnostic, Origin, Span};
 use tokenline_llm::batch::{self, BatchFormat};
 use tokenline_llm::{ResponseEvent, ResponseParser};
 
-use super::response::{configure, deep_parser, handle};
+use super::response::{configure, deep_parser, handle, status_of};
 use crate::error::Full;
 use crate::options::Rules;
 use crate::output::{BatchRow, Output, Status};
@@ -63,11 +63,8 @@ impl BatchReader {
             }
             handle(&event, &mut self.json, out)?;
         }
-        Ok(match line.response().is_some_and(ResponseParser::is_complete) {
-            true => Status::Complete,
-            false if row_of(out).error.is_some() => Status::Failed,
-            false => Status::Incomplete,
-        })
+        let has_failed = row_of(out).error.is_some();
+        Ok(line.response().map_or(Status::Incomplete, |parser| status_of(parser, has_failed)))
     }
 }
 

@@ -41,11 +41,16 @@ impl ResponseReader {
             has_failed |= event.diagnostic().is_some_and(|its| its.code == Code::ProviderError);
             handle(&event, &mut self.json, out)?;
         }
-        Ok(match parser.is_complete() {
-            true => Status::Complete,
-            false if has_failed => Status::Failed,
-            false => Status::Incomplete,
-        })
+        Ok(status_of(parser, has_failed))
+    }
+}
+
+/// How a response ended. `has_failed`: the provider reported an error.
+pub(super) fn status_of(parser: &ResponseParser<Raw>, has_failed: bool) -> Status {
+    match parser.is_complete() {
+        true if !parser.is_cut_off() => Status::Complete,
+        false if has_failed => Status::Failed,
+        _ => Status::Incomplete,
     }
 }
 

@@ -20,6 +20,14 @@ Examples:
 
 pub(super) const PARSE_LONG: &str = include_str!("parse.txt");
 
+pub(super) const BATCH: &str = "\
+Examples:
+  tokenline batch results.jsonl --schema fact.schema.json --output records.jsonl \\
+    --reject-file rejected.jsonl
+  tokenline batch 'results/*.jsonl.gz' --emit events --output events.jsonl
+  tokenline batch results.jsonl --emit tool-calls --tools tools.json --deny
+  tokenline batch results.jsonl --emit text > texts.jsonl";
+
 pub(super) const EXTRACT: &str = "\
 Examples:
   tokenline extract --provider ollama --model gemma3 --prompt 'List three rivers as JSON Lines.'

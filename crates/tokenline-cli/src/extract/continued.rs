@@ -36,7 +36,7 @@ pub(super) async fn run(
     let interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
     let progress = Progress::start(&args.model.model);
     let mut emitter = Emitter::new(rules.emit, &*args.model.model)
-        .with_progress(progress.clone())
+        .with_progress(progress.bar())
         .with_quota(&args.reading)
         .with_reject_file(reject_file);
     super::warn_unsent_schema(args, &emitter);

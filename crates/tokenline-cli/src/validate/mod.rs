@@ -19,10 +19,11 @@ use crate::args::{ReportingArgs, ValidateArgs, ValidateInputArgs};
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input::{self, Followed};
-use crate::interrupt::{Interrupt, remove_when_interrupted};
+use crate::interrupt;
+use crate::interrupt::remove_when_interrupted;
 use crate::load;
 use crate::log::{self, log};
-use crate::output_file::{OutputFile, reject_as_stdout};
+use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
 use errors::{ErrorWriter, RejectFile};
 
 pub(crate) fn conversations(args: &ValidateInputArgs) -> Result<Verdict, Failure> {
@@ -153,11 +154,7 @@ impl<'a> Session<'a> {
     fn rejects(&self) -> Result<Option<RejectFile>, Failure> {
         let path = self.args.reject_file.as_deref();
         let file = OutputFile::from_option("--reject-file", path, &self.sources)?;
-        if let (Some(rejects), Some(report)) = (&file, &self.report_file)
-            && rejects.is_same_file(report)
-        {
-            return Err(Failure::Usage("--report-json and --reject-file name the same file".to_owned()));
-        }
+        reject_same(&[("--report-json", self.report_file.as_ref()), ("--reject-file", file.as_ref())])?;
         if !self.args.follow {
             let files = self.report_file.iter().chain(&file).filter_map(OutputFile::temporary);
             remove_when_interrupted(files.collect())?;
@@ -171,7 +168,7 @@ impl<'a> Session<'a> {
     ) -> Result<(), Failure> {
         for path in &self.inputs {
             let source = match self.args.follow {
-                true => Box::new(Followed::open(path, until_interrupted()?, self.was_truncated.clone())?),
+                true => Box::new(Followed::open(path, interrupt::flag()?, self.was_truncated.clone())?),
                 false => input::open(path, &self.bar)?,
             };
             read(path, source).map_err(|error| Failure::unreadable(Path::new(&input::name(path)), &error))?;
@@ -214,16 +211,4 @@ impl<'a> Session<'a> {
         }
         Ok(if summary.error_count == 0 { Verdict::Success } else { Verdict::Rejected })
     }
-}
-
-/// A flag that Ctrl-C sets.
-fn until_interrupted() -> Result<Arc<AtomicBool>, Failure> {
-    let mut interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
-    let is_over = Arc::new(AtomicBool::new(false));
-    let over = is_over.clone();
-    thread::spawn(move || {
-        interrupt.wait_blocking();
-        over.store(true, Ordering::Release);
-    });
-    Ok(is_over)
 }

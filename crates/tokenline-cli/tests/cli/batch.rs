@@ -1,6 +1,14 @@
 //! Result files of batches.
 
-use crate::common::tokenline;
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::common::{file, folder, tokenline};
 
 const OPENAI: &str = r#"{"id":"b1","custom_id":"r-2","response":{"status_code":200,"request_id":"x","body":{"object":"chat.completion","choices":[{"index":0,"message":{"role":"assistant","content":"{\"a\":1}\n{\"a\":"},"finish_reason":"length"}],"usage":{"prompt_tokens":1,"completion_tokens":2,"total_tokens":3}}},"error":null}
 {"id":"b2","custom_id":"r-1","response":{"status_code":429,"request_id":"x","body":{"error":{"message":"Rate limit reached","type":"tokens"}}},"error":null}
@@ -100,4 +108,193 @@ fn a_batch_stops_at_the_quotas() {
     assert_eq!((run.code, run.lines()), (0, vec!["{\"a\":1}"]));
     let run = tokenline(&["parse", "--from", "openai-batch", "--max-errors", "1"], OPENAI);
     assert_eq!(run.code, 1);
+}
+
+const SCHEMA: &str = r#"{"properties":{"n":{"type":"integer"}},"required":["n"]}"#;
+const TOOLS: &str = r#"[{"name":"weather","parameters":{"required":["city"]}}]"#;
+
+/// A result file in which every kind of line occurs, some of them longer than a block.
+fn results(count: usize) -> String {
+    let mut lines = String::new();
+    for number in 0..count {
+        let call = json!({"id": "c", "type": "function", "function": {"name": "weather", "arguments": "{\"city\":\"Oslo\"}"}});
+        let (content, calls, reason) = match number % 7 {
+            0 => (json!(format!("{{\"n\":{number}}}\n{{\"n\":\"x\"}}\n")), json!(null), "stop"),
+            1 => (json!(format!("Sure:\n```json\n{{\"n\":{number}}}\n```\nDone.")), json!(null), "stop"),
+            2 => (json!("{\"n\":1}\n{\"n\":"), json!(null), "length"),
+            3 => (json!(null), json!([call]), "tool_calls"),
+            4 => {
+                lines += &format!(
+                    "{{\"custom_id\":\"é{number}\",\"response\":null,\"error\":{{\"code\":\"batch_expired\",\"message\":\"late\"}}}}\n"
+                );
+                continue;
+            }
+            5 => {
+                lines += "\n{\"custom_id\"\r\n";
+                continue;
+            }
+            _ => (json!("é".repeat(number * 97 % 9000)), json!(null), "stop"),
+        };
+        let choice = json!({"index": 0, "message": {"role": "assistant", "content": content, "tool_calls": calls}, "finish_reason": reason});
+        let body = json!({"object": "chat.completion", "choices": [choice], "usage": {"prompt_tokens": 1, "completion_tokens": 2}});
+        lines += &json!({"custom_id": format!("r{number}"), "response": {"status_code": 200, "body": body}, "error": null}).to_string();
+        lines += "\n";
+    }
+    lines += "{\"custom_id\":\"cut\",\"respon";
+    lines
+}
+
+/// The messages without the one that names the detected format.
+fn messages(err: &str) -> String {
+    err.split_inclusive('\n').filter(|line| !line.contains(": read as ")).collect()
+}
+
+#[test]
+fn the_output_is_that_of_parse_for_any_number_of_threads() {
+    let folder = folder();
+    let (input, schema) = (file(&folder, "in.jsonl", results(900)), file(&folder, "schema.json", SCHEMA));
+    let tools = file(&folder, "tools.json", TOOLS);
+    let (rejects, report) = (file(&folder, "rejects", ""), file(&folder, "report", ""));
+    let cases: [&[&str]; 5] = [
+        &["--schema", &schema],
+        &["--emit", "tool-calls", "--tools", &tools, "--deny"],
+        &["--emit", "events"],
+        &["--mode", "strict", "--max-errors", "300"],
+        &["--max-records", "200"],
+    ];
+    for options in cases {
+        let outputs = ["--reject-file", &rejects, "--report-json", &report];
+        let run = |command: &[&str]| {
+            let run = tokenline(&[command, &[&input], options, &outputs].concat(), "");
+            let read = |path: &str| fs::read_to_string(path).expect("written");
+            (run.code, run.out, messages(&run.err), read(&rejects), read(&report))
+        };
+        let parsed = run(&["parse", "--from", "openai-batch"]);
+        assert!(parsed.1.lines().count() > 100 && parsed.3.lines().count() > 50, "{options:?}: {}", parsed.2);
+        for jobs in ["1", "2", "5"] {
+            assert!(run(&["batch", "-j", jobs]) == parsed, "{options:?} -j {jobs}");
+        }
+    }
+}
+
+#[test]
+fn texts_have_the_ids_of_their_requests() {
+    for jobs in ["1", "3"] {
+        let run = tokenline(&["batch", "--emit", "text", "-j", jobs], OPENAI);
+        assert_eq!(
+            run.lines(),
+            [
+                r#"{"custom_id":"r-2","text":"{\"a\":1}\n{\"a\":"}"#,
+                r#"{"custom_id":"r-4","text":"{\"a\":4}"}"#
+            ]
+        );
+        let summary = "stdin: 4 results (1 complete, 1 incomplete, 1 errored, 1 expired), 4 rejected";
+        assert_eq!(run.err.lines().last(), Some(summary));
+    }
+    let run = tokenline(&["batch", "--emit", "text", "--max-records", "1"], OPENAI);
+    let message = "tokenline: --max-records has no effect on --emit text: texts are not parsed\n";
+    assert_eq!((run.code, &*run.err), (2, message));
+}
+
+#[test]
+fn the_format_is_detected_and_said() {
+    for (format, file) in [
+        ("openai-batch", OPENAI),
+        ("anthropic-batch", ANTHROPIC),
+        ("bedrock-batch", BEDROCK),
+        ("gemini-batch", GEMINI),
+    ] {
+        let detected = tokenline(&["batch"], format!("\u{feff}\nnot json\n{file}"));
+        let said = format!("stdin: read as {format} (");
+        assert!(detected.err.starts_with(&said), "{}", detected.err);
+        let given = tokenline(&["batch", "--from", format], file);
+        assert_eq!((detected.out, detected.code), (given.out, given.code));
+        assert!(!given.err.contains("read as"), "{}", given.err);
+    }
+    let run = tokenline(&["batch"], "{\"a\":1}\n{}\n");
+    let message = "tokenline: stdin: no batch result in its first lines: --from sets the format\n";
+    assert_eq!((run.code, &*run.out, &*run.err), (2, "", message));
+    let run = tokenline(&["batch"], " \n\n");
+    assert_eq!((run.code, &*run.out, &*run.err), (0, "", "stdin: 0 results, 0 records, 0 rejected\n"));
+}
+
+#[test]
+fn several_files_are_read_in_order() {
+    let folder = folder();
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(ANTHROPIC.as_bytes()).expect("compressed");
+    let one = file(&folder, "one.jsonl", OPENAI);
+    let two = file(&folder, "two.jsonl.gz", gzip.finish().expect("compressed"));
+    let [output, report] = ["out", "report"].map(|name| file(&folder, name, "old"));
+    let args = ["batch", &one, &two, "--emit", "events", "--output", &output, "--report-json", &report];
+    let run = tokenline(&args, "");
+    assert_eq!((run.code, &*run.out), (0, ""));
+    let summary =
+        "2 files: 7 results (2 complete, 1 incomplete, 2 errored, 2 expired), 3 records, 6 rejected";
+    assert_eq!(run.err.lines().last(), Some(summary));
+    let events: Vec<Value> = fs::read_to_string(&output)
+        .expect("written")
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("an event"))
+        .collect();
+    let results: Vec<_> = events.iter().filter(|event| event["event"] == "batch_result").collect();
+    let ids: Vec<_> = results.iter().map(|event| event["custom_id"].as_str().expect("an id")).collect();
+    assert_eq!(ids, ["r-2", "r-1", "r-3", "r-4", "one", "two", "three"]);
+    assert_eq!(events.last().expect("an event")["file"], json!(two));
+    let report: Value = serde_json::from_slice(&fs::read(&report).expect("written")).expect("a report");
+    assert_eq!(report["results"], json!({"complete": 2, "incomplete": 1, "errored": 2, "expired": 2}));
+    assert_eq!(report["complete"], true);
+    let missing = [folder.path().to_str().expect("UTF-8"), "/missing"].concat();
+    let run = tokenline(&["batch", &missing, &two, "--output", &output], "");
+    assert_eq!((run.code, &*run.out), (3, ""));
+}
+
+#[test]
+fn outputs_are_different_files() {
+    let folder = folder();
+    let input = file(&folder, "in.jsonl", OPENAI);
+    let other = folder.path().join("out");
+    let other = other.to_str().expect("UTF-8");
+    for option in ["--reject-file", "--report-json"] {
+        let run = tokenline(&["batch", &input, "--output", other, option, other], "");
+        let message = format!("tokenline: --output and {option} name the same file\n");
+        assert_eq!((run.code, run.err), (2, message));
+    }
+    let run = tokenline(&["batch", &input, "--output", &input], "");
+    assert_eq!((run.code, fs::read_to_string(&input).expect("there")), (2, OPENAI.to_owned()));
+}
+
+#[cfg(unix)]
+#[test]
+fn ctrl_c_leaves_whole_lines() {
+    let folder = folder();
+    let [output, report] = ["out", "report"].map(|name| folder.path().join(name));
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .args(["batch", "--quiet", "-j", "2", "--output"])
+        .arg(&output)
+        .arg("--report-json")
+        .arg(&report)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    // More than one block, and then an unfinished line.
+    let results = results(2000);
+    stdin.write_all(results.as_bytes()).expect("it reads");
+    thread::sleep(Duration::from_millis(300));
+    assert!(!output.exists());
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    thread::sleep(Duration::from_millis(100));
+    drop(stdin);
+    let run = child.wait_with_output().expect("it ends");
+    let err = String::from_utf8_lossy(&run.stderr);
+    assert_eq!(run.status.code(), Some(3), "{err}");
+    assert_eq!(err.lines().last(), Some("tokenline: interrupted: the output is incomplete"), "{err}");
+    let written = fs::read_to_string(&output).expect("written");
+    let all = tokenline(&["batch", &file(&folder, "in.jsonl", results)], "").out;
+    assert!(all.starts_with(&written) && written.ends_with('\n'), "{} of {}", written.len(), all.len());
+    let report: Value = serde_json::from_slice(&fs::read(&report).expect("written")).expect("a report");
+    assert_eq!(report["complete"], false);
 }

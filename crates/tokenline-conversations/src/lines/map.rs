@@ -3,6 +3,7 @@
 use std::fmt;
 use std::io::{self, Read};
 use std::ops::ControlFlow;
+use std::vec;
 
 use tokenline_core::{Code, Diagnostic, Event, LentEvent, Limits, Span};
 
@@ -40,9 +41,11 @@ use super::workers::{self, Worker};
 ///
 /// let file: &[u8] = b"{\"name\":\"DNA\"}\n{\"nam\n{\"name\":\"ATP\"}\n";
 /// let (mut names, mut without) = (Vec::new(), Vec::new());
-/// LineMapper::new(|| Names).jobs(2).read(file, |line, output| {
-///     without.extend(line);
-///     names.extend_from_slice(output);
+/// LineMapper::new(|| Names).jobs(2).read(file, |lines| {
+///     for (line, output) in lines {
+///         without.extend(line);
+///         names.extend_from_slice(output);
+///     }
 ///     Ok(ControlFlow::Continue(()))
 /// })?;
 /// assert_eq!((names, without), (b"\"DNA\"\n\"ATP\"\n".to_vec(), vec![2]));
@@ -83,7 +86,7 @@ impl<W: LineWorker, N: Fn() -> W + Sync> LineMapper<N> {
         Self { jobs, ..self }
     }
 
-    /// Reads a source to its end. `sink` takes the result and the output of each line, in order; it may
+    /// Reads a source to its end. `sink` takes the lines in order, as many at a time as were read together; it may
     /// [stop](ControlFlow::Break) the mapper.
     ///
     /// Lines are mapped as soon as they are complete.
@@ -94,24 +97,53 @@ impl<W: LineWorker, N: Fn() -> W + Sync> LineMapper<N> {
     pub fn read(
         &self,
         source: impl Read + Send,
-        mut sink: impl FnMut(W::Result, &[u8]) -> io::Result<ControlFlow<()>> + Send,
+        mut sink: impl FnMut(MappedLines<'_, W::Result>) -> io::Result<ControlFlow<()>> + Send,
     ) -> io::Result<()> {
         let Self { new_worker, limits, jobs } = self;
         let new_worker = || MapWorker { decoder: LineDecoder::new(*limits), worker: new_worker() };
         let mut has_stopped = false;
-        let read = workers::run(source, *limits, *jobs, new_worker, |lines: &mut Mapped<_>, _| {
-            let mut from = 0;
-            for (result, end) in lines.results.drain(..) {
-                if sink(result, &lines.output[from..end])?.is_break() {
+        let read = workers::run(source, *limits, *jobs, new_worker, |mapped: &mut Mapped<_>, _| {
+            let Mapped { results, output } = mapped;
+            let lines = MappedLines { results: results.drain(..), output, from: 0 };
+            match sink(lines)? {
+                ControlFlow::Continue(()) => Ok(()),
+                ControlFlow::Break(()) => {
                     has_stopped = true;
                     // Ends all threads.
-                    return Err(io::Error::other("stopped"));
+                    Err(io::Error::other("stopped"))
                 }
-                from = end;
             }
-            Ok(())
         });
         if has_stopped { Ok(()) } else { read }
+    }
+}
+
+/// Lines read together: the result and the output of each, in order.
+pub struct MappedLines<'m, R> {
+    results: vec::Drain<'m, (R, usize)>,
+    output: &'m [u8],
+    from: usize,
+}
+
+impl<'m, R> Iterator for MappedLines<'m, R> {
+    type Item = (R, &'m [u8]);
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let (result, end) = self.results.next()?;
+        let output = &self.output[self.from..end];
+        self.from = end;
+        Some((result, output))
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        self.results.size_hint()
+    }
+}
+
+/// Hides the output.
+impl<R> fmt::Debug for MappedLines<'_, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MappedLines").field("lines", &self.results.len()).finish_non_exhaustive()
     }
 }
 
@@ -135,13 +167,13 @@ impl<W: LineWorker> Worker for MapWorker<W> {
         let Self { decoder, worker } = self;
         let limit = decoder.limit;
         let mapped = Mapped { results: Vec::new(), output: Vec::new() };
-        let mut lines = MappedLines { worker, limit, mapped };
+        let mut lines = Mapping { worker, limit, mapped };
         decoder.decode(&block.text, &mut block.progress, &mut lines);
         lines.mapped
     }
 }
 
-struct MappedLines<'w, W: LineWorker> {
+struct Mapping<'w, W: LineWorker> {
     worker: &'w mut W,
     limit: usize,
     mapped: Mapped<W::Result>,
@@ -151,7 +183,7 @@ struct MappedLines<'w, W: LineWorker> {
 const MAX_LINES: usize = 8 * 1024;
 const MAX_OUTPUT: usize = 2 * 1024 * 1024;
 
-impl<W: LineWorker> Lines for MappedLines<'_, W> {
+impl<W: LineWorker> Lines for Mapping<'_, W> {
     fn event(&mut self, event: LentEvent<'_>) {
         let Mapped { results, output } = &mut self.mapped;
         let result = self.worker.line(event, output);

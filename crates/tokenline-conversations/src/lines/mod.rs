@@ -15,6 +15,6 @@ mod workers;
 pub(crate) use check::{Checker, Contract, Fault, Verdict};
 pub(crate) use engine::Engine;
 pub use engine::InvalidLine;
-pub use map::{LineMapper, LineWorker};
+pub use map::{LineMapper, LineWorker, MappedLines};
 pub(crate) use methods::shared_methods;
 pub(crate) use tally::Count;

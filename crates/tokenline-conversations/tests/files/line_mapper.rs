@@ -53,8 +53,10 @@ fn decoded(input: &[u8], limits: Limits) -> String {
 fn mapped(input: &[u8], piece: usize, jobs: usize, limits: Limits) -> String {
     let mut seen = String::new();
     let mapper = LineMapper::new(|| Places).jobs(jobs).limits(limits);
-    let read = mapper.read(Slow(input, piece), |_, output| {
-        seen += std::str::from_utf8(output).expect("it is text");
+    let read = mapper.read(Slow(input, piece), |lines| {
+        for (_, output) in lines {
+            seen += std::str::from_utf8(output).expect("it is text");
+        }
         Ok(ControlFlow::Continue(()))
     });
     read.expect("it is read");
@@ -107,14 +109,20 @@ fn the_sink_stops_or_fails() {
     let input = "{}\n".repeat(100_000);
     for jobs in [1, 3] {
         let mut taken = 0;
-        let stop = |_, _: &[u8]| {
-            taken += 1;
-            Ok(if taken == 70_000 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) })
-        };
         let mapper = LineMapper::new(|| Places).jobs(jobs);
-        mapper.read(input.as_bytes(), stop).expect("it stops");
+        let read = mapper.read(input.as_bytes(), |lines| {
+            for ((line, code), _) in lines {
+                taken += 1;
+                assert_eq!((line, code), (taken, None));
+                if taken == 70_000 {
+                    return Ok(ControlFlow::Break(()));
+                }
+            }
+            Ok(ControlFlow::Continue(()))
+        });
+        read.expect("it stops");
         assert_eq!(taken, 70_000);
-        let failed = mapper.read(input.as_bytes(), |_, _| Err(io::Error::other("the disk is full")));
+        let failed = mapper.read(input.as_bytes(), |_| Err(io::Error::other("the disk is full")));
         assert_eq!(failed.expect_err("it fails").to_string(), "the disk is full");
     }
 }
@@ -132,9 +140,7 @@ fn a_panic_of_a_worker_reaches_the_caller() {
     let input = "{}\n".repeat(100_000);
     for jobs in [1, 3] {
         let read = || {
-            LineMapper::new(|| Panics)
-                .jobs(jobs)
-                .read(input.as_bytes(), |(), _| Ok(ControlFlow::Continue(())))
+            LineMapper::new(|| Panics).jobs(jobs).read(input.as_bytes(), |_| Ok(ControlFlow::Continue(())))
         };
         assert!(catch_unwind(AssertUnwindSafe(read)).is_err());
     }

@@ -1,5 +1,7 @@
 //! Decodes the escapes of a JSON string. The parser has validated them, so nothing here can fail.
 
+use super::scan::StringRuns;
+
 /// Halves of surrogate pairs, as UTF-16 units, at the start and end of a string, whose other halves are in
 /// other strings. The string's text has U+FFFD in their place.
 ///
@@ -18,7 +20,7 @@ impl LoneSurrogates {
     pub(crate) fn of(raw: &str) -> Self {
         let mut lone = Self::default();
         let mut end = 0;
-        while let Some(at) = next_escape(&raw.as_bytes()[end..]) {
+        while let Some(at) = memchr::memchr(b'\\', &raw.as_bytes()[end..]) {
             let start = end + at;
             let bytes = &raw.as_bytes()[start..];
             end = start + escape(bytes).1;
@@ -43,20 +45,19 @@ pub(crate) fn unescape(raw: &str) -> String {
 /// Like [`unescape`], appended to `out`.
 pub(crate) fn unescape_into(raw: &str, out: &mut String) {
     out.reserve(raw.len());
-    let mut rest = raw;
-    while let Some(at) = next_escape(rest.as_bytes()) {
-        out.push_str(&rest[..at]);
-        let (character, used) = escape(&rest.as_bytes()[at..]);
+    let bytes = raw.as_bytes();
+    // Only an escape ends a run: `raw` has no control characters, and its quotes are escaped.
+    let (mut runs, mut at) = (StringRuns::new(), 0);
+    loop {
+        let end = runs.end(bytes, at);
+        out.push_str(&raw[at..end]);
+        if end == bytes.len() {
+            break;
+        }
+        let (character, used) = escape(&bytes[end..]);
         out.push(character);
-        rest = &rest[at + used..];
+        at = end + used;
     }
-    out.push_str(rest);
-}
-
-/// The start of the next escape. For short tokens, a loop is faster than `memchr`.
-#[inline]
-fn next_escape(bytes: &[u8]) -> Option<usize> {
-    if bytes.len() < 16 { bytes.iter().position(|&byte| byte == b'\\') } else { memchr::memchr(b'\\', bytes) }
 }
 
 /// The character of an escape, and the length of the escape including its backslash.

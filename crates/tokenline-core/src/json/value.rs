@@ -217,7 +217,8 @@ impl<'a> Value<'a> {
             return Some(self);
         }
         pointer.strip_prefix('/')?.split('/').try_fold(self, |value, token| match value.kind() {
-            Kind::Object => value.get(&token.replace("~1", "/").replace("~0", "~")),
+            Kind::Object if token.contains('~') => value.get(&token.replace("~1", "/").replace("~0", "~")),
+            Kind::Object => value.get(token),
             Kind::Array if token == "0" || !token.starts_with(['0', '+']) => {
                 value.as_array()?.iter().nth(token.parse().ok()?)
             }

@@ -324,6 +324,13 @@ impl<T> ResponseParser<T> {
         self.state.is_complete() && self.unread.is_empty() && !self.tally.is_over()
     }
 
+    /// Whether the model was cut off: a choice ended at the token limit, by a filter, or for a reason that is not known.
+    /// The response itself may be [complete](Self::is_complete).
+    #[must_use]
+    pub fn is_cut_off(&self) -> bool {
+        self.state.choices.iter().any(|its| its.reason.as_ref().is_some_and(|reason| !reason.is_clean()))
+    }
+
     /// Counts of what was delivered and rejected, as far as the events are taken.
     #[must_use]
     pub fn report(&self) -> &Report {

@@ -116,7 +116,7 @@ impl Text {
             self.decoder.gap(Gap::Missing);
         }
         let mut rest = text;
-        while let Some(at) = rest.find(char::REPLACEMENT_CHARACTER).filter(|_| lossy) {
+        while lossy && let Some(at) = rest.find(char::REPLACEMENT_CHARACTER) {
             let (before, bad) = rest.split_at(at);
             let (bad, after) = bad.split_at(char::REPLACEMENT_CHARACTER.len_utf8());
             self.read(before, out);
