@@ -3,15 +3,15 @@
 use std::sync::{Arc, Mutex};
 
 use arrow_array::{Array, ArrayRef, new_empty_array};
-use arrow_schema::{ArrowError, Field, FieldRef};
+use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyInt, PyTuple};
-use pyo3_arrow::ffi::{ArrayReader, to_array_pycapsules, to_schema_pycapsule, to_stream_pycapsule};
-use pyo3_arrow::input::AnyArray;
+use pyo3::types::{PyCapsule, PyDict, PyInt};
 use tokenline_arrow::{Columns, ExtractError, ExtractOptions, Format};
 
+use crate::capsule::{self, ArrayStream};
 use crate::errors::{unknown, wrong_type};
+use crate::layout;
 use crate::settings::{self, Settings, text};
 
 /// Adds the classes to the module.
@@ -37,29 +37,21 @@ impl Extractor {
 
     /// Reads an array at once, or a stream of arrays while it is read.
     fn extract<'py>(&self, py: Python<'py>, array: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-        let is_arrow = array.hasattr("__arrow_c_array__")? || array.hasattr("__arrow_c_stream__")?;
-        if !is_arrow {
-            return Err(wrong_type("array", "an object with __arrow_c_array__ or __arrow_c_stream__", array));
-        }
         let field = self.field();
         // An array with both interfaces is read at once.
-        match if array.hasattr("__arrow_c_array__")? {
-            AnyArray::Array(array.extract()?)
+        if array.hasattr("__arrow_c_array__")? {
+            let array = capsule::import_array(array)?;
+            let array = py.detach(|| self.0.extract(&array)).map_err(|error| raise(&error))?;
+            Ok(Bound::new(py, Extracted { array: Arc::new(array), field })?.into_any())
+        } else if array.hasattr("__arrow_c_stream__")? {
+            let source = ArrayStream::import(array)?;
+            // Reports a column of another type here, and not from within the consumer.
+            let empty = new_empty_array(&source.data_type);
+            self.0.extract(&empty).map_err(|error| raise(&error))?;
+            let reader = Reader { source, kernel: self.0.clone(), output: field.data_type().clone() };
+            Ok(Bound::new(py, ExtractedStream { reader: Mutex::new(Some(reader)), field })?.into_any())
         } else {
-            AnyArray::Stream(array.extract()?)
-        } {
-            AnyArray::Array(array) => {
-                let array = py.detach(|| self.0.extract(array.array())).map_err(|error| raise(&error))?;
-                Ok(Bound::new(py, Extracted { array: Arc::new(array), field })?.into_any())
-            }
-            AnyArray::Stream(stream) => {
-                let source = stream.into_reader()?;
-                // Reports a column of another type here, and not from within the consumer.
-                let empty = new_empty_array(source.field().data_type());
-                self.0.extract(&empty).map_err(|error| raise(&error))?;
-                let reader = Reader { source, kernel: self.0.clone(), field: Arc::clone(&field) };
-                Ok(Bound::new(py, ExtractedStream { reader: Mutex::new(Some(reader)), field })?.into_any())
-            }
+            Err(wrong_type("array", "an object with __arrow_c_array__ or __arrow_c_stream__", array))
         }
     }
 
@@ -100,12 +92,14 @@ impl Extracted {
         &self,
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
-    ) -> PyResult<Bound<'py, PyTuple>> {
-        Ok(to_array_pycapsules(py, Arc::clone(&self.field), &self.array, requested_schema)?)
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let field = requested(&self.field, requested_schema.as_ref())?;
+        let array = layout::convert(&self.array, field.data_type());
+        capsule::export_array(py, &field, array.as_ref().unwrap_or(&self.array))
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.field.as_ref())?)
+        capsule::export_field(py, &self.field)
     }
 
     fn __len__(&self) -> usize {
@@ -132,14 +126,16 @@ impl ExtractedStream {
         py: Python<'py>,
         requested_schema: Option<Bound<'py, PyCapsule>>,
     ) -> PyResult<Bound<'py, PyCapsule>> {
+        let field = requested(&self.field, requested_schema.as_ref())?;
         let reader = self.reader.lock().ok().and_then(|mut reader| reader.take());
-        let reader =
+        let mut reader =
             reader.ok_or_else(|| PyValueError::new_err("the stream was read already: extract again"))?;
-        Ok(to_stream_pycapsule(py, Box::new(reader), requested_schema)?)
+        reader.output = field.data_type().clone();
+        capsule::export_stream(py, field, reader)
     }
 
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.field.as_ref())?)
+        capsule::export_field(py, &self.field)
     }
 
     fn __repr__(&self) -> String {
@@ -154,7 +150,7 @@ pub(crate) struct OutputType(FieldRef);
 #[pymethods]
 impl OutputType {
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        Ok(to_schema_pycapsule(py, self.0.as_ref())?)
+        capsule::export_field(py, &self.0)
     }
 
     fn __repr__(&self) -> String {
@@ -162,11 +158,21 @@ impl OutputType {
     }
 }
 
+/// The field with the type that a consumer requests, or as it is: a request may be declined.
+fn requested(field: &FieldRef, schema: Option<&Bound<'_, PyCapsule>>) -> PyResult<FieldRef> {
+    let Some(schema) = schema else { return Ok(Arc::clone(field)) };
+    let output = capsule::import_type(schema)?;
+    Ok(match layout::convert(&new_empty_array(field.data_type()), &output) {
+        Some(_) => Arc::new(field.as_ref().clone().with_data_type(output)),
+        None => Arc::clone(field),
+    })
+}
+
 /// Reads a stream an array at a time.
 struct Reader {
-    source: Box<dyn ArrayReader + Send>,
+    source: ArrayStream,
     kernel: tokenline_arrow::Extractor,
-    field: FieldRef,
+    output: DataType,
 }
 
 impl Iterator for Reader {
@@ -175,15 +181,12 @@ impl Iterator for Reader {
     fn next(&mut self) -> Option<Self::Item> {
         let array = self.source.next()?;
         Some(array.and_then(|array| match self.kernel.extract(&array) {
-            Ok(output) => Ok(Arc::new(output) as ArrayRef),
+            Ok(output) => {
+                let output: ArrayRef = Arc::new(output);
+                Ok(layout::convert(&output, &self.output).unwrap_or(output))
+            }
             Err(error) => Err(ArrowError::ExternalError(Box::new(error))),
         }))
-    }
-}
-
-impl ArrayReader for Reader {
-    fn field(&self) -> FieldRef {
-        Arc::clone(&self.field)
     }
 }
 

@@ -7,9 +7,11 @@
 mod arrow;
 mod bytes;
 mod calls;
+mod capsule;
 mod conversations;
 mod errors;
 mod events;
+mod layout;
 mod live;
 mod machine;
 mod model;

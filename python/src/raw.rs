@@ -1,5 +1,5 @@
 //! Calls of Python's C API for which pyo3 has no safe wrapper, and whose speed matters.
-#![allow(unsafe_code, reason = "the only module with unsafe code; each block says why it is sound")]
+#![allow(unsafe_code, reason = "each block says why it is sound")]
 
 use pyo3::ffi;
 use pyo3::prelude::*;

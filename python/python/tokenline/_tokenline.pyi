@@ -769,7 +769,10 @@ class Extractor:
 
 @final
 class Extracted:
-    """The output for an array: an Arrow array of structs, one for each row of the input."""
+    """The output for an array: an Arrow array of structs, one for each row of the input.
+
+    `requested_schema` may ask for the same type with large strings, string views or large lists.
+    """
 
     def __arrow_c_array__(self, requested_schema: Any = None) -> tuple[Any, Any]: ...
     def __arrow_c_schema__(self) -> Any: ...
@@ -777,7 +780,10 @@ class Extracted:
 
 @final
 class ExtractedStream:
-    """The output for a stream of arrays, which is read once, an array at a time."""
+    """The output for a stream of arrays, which is read once, an array at a time.
+
+    `requested_schema` may ask for the same type with large strings, string views or large lists.
+    """
 
     def __arrow_c_stream__(self, requested_schema: Any = None) -> Any: ...
     def __arrow_c_schema__(self) -> Any: ...
