@@ -3,11 +3,15 @@
 //! `cargo run -p tokenline-examples --example batch_rows RESULTS`, where RESULTS is an output file of a batch API
 
 use std::error::Error;
+use std::fs::File;
+use std::io::{self, BufRead as _, BufReader, Seek as _, Write as _};
+use std::ops::ControlFlow;
 use std::thread;
 
 use serde::Deserialize;
+use tokenline::conversations::{LineMapper, LineWorker};
 use tokenline::llm::batch::{BatchFormat, BatchReader};
-use tokenline::{Options, ResponseEvent};
+use tokenline::{Event, LentEvent, Options, ResponseEvent};
 
 #[derive(Deserialize)]
 struct Definition {
@@ -15,12 +19,15 @@ struct Definition {
     definition: String,
 }
 
-/// The rows of some lines, as tab-separated values.
-fn rows(format: BatchFormat, lines: &[&str]) -> String {
-    let mut results = BatchReader::<Definition>::new(format, Options::lenient());
-    let mut rows = String::new();
-    for line in lines {
-        let Ok(mut result) = results.read_line(line) else { continue };
+/// Writes the rows of results, as tab-separated values.
+struct Rows(BatchReader<Definition>);
+
+impl LineWorker for Rows {
+    type Result = io::Result<()>;
+
+    fn line(&mut self, event: LentEvent<'_>, output: &mut Vec<u8>) -> io::Result<()> {
+        let Event::Record(line) = event else { return Ok(()) };
+        let mut result = self.0.read(line.value, line.line, line.span);
         let id = result.custom_id.take().unwrap_or_default();
         if let Some(failure) = &result.failure {
             eprintln!("{id}: {}", failure.message);
@@ -28,27 +35,33 @@ fn rows(format: BatchFormat, lines: &[&str]) -> String {
         while let Some(event) = result.next_event() {
             match event {
                 ResponseEvent::Record { record, .. } => {
-                    rows += &format!("{id}\t{}\t{}\n", record.value.entity, record.value.definition);
+                    let Definition { entity, definition } = record.value;
+                    writeln!(output, "{id}\t{entity}\t{definition}")?;
                 }
                 ResponseEvent::Rejected { diagnostic, .. } => eprintln!("{id}: {diagnostic}"),
                 _ => {}
             }
         }
+        Ok(())
     }
-    rows
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
     let path = std::env::args_os().nth(1).ok_or("usage: batch_rows RESULTS")?;
-    let text = std::fs::read_to_string(path)?;
-    let lines: Vec<&str> = text.lines().collect();
-    let format = lines.iter().find_map(|line| BatchFormat::detect(line)).ok_or("no batch results")?;
-    let share = lines.len().div_ceil(thread::available_parallelism()?.get()).max(1);
-    thread::scope(|scope| {
-        let workers: Vec<_> =
-            lines.chunks(share).map(|lines| scope.spawn(move || rows(format, lines))).collect();
-        // In the order of the file.
-        workers.into_iter().for_each(|worker| print!("{}", worker.join().unwrap_or_default()));
-    });
+    let mut file = File::open(path)?;
+    let mut first = String::new();
+    BufReader::new(&file).read_line(&mut first)?;
+    let format = BatchFormat::detect(&first).ok_or("no batch results")?;
+    file.rewind()?;
+    let mapper = LineMapper::new(|| Rows(BatchReader::new(format, Options::lenient())))
+        .jobs(thread::available_parallelism()?.get());
+    // In the order of the file.
+    mapper.read(file, |lines| {
+        for (written, rows) in lines {
+            written?;
+            io::stdout().write_all(rows)?;
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
     Ok(())
 }

@@ -136,6 +136,7 @@ fn fill(folder: &Path) {
             include_str!("../../tokenline-chat-analysis/tests/examples/college-savings.xml").to_owned(),
         ),
         ("results.jsonl", batch(FACTS, CALL)),
+        ("call-results.jsonl", batch("", CALL)),
         ("rows.jsonl", r#"{"id":1,"output":"{\"entity\":\"Po\"}"}"#.to_owned()),
         ("request.json", r#"{"model":"gpt-5","stream":true,"messages":[]}"#.to_owned()),
         ("prompt.txt", "List rivers.".to_owned()),
@@ -168,6 +169,8 @@ fn filled_in(command: &str, url: &str) -> String {
         .replace("| man -l -", "| cat");
     if command.contains("--items") {
         command = command.replace("response.json", "definitions.json");
+    } else if command.contains("batch") && command.contains("--emit tool-calls") {
+        command = command.replace("results.jsonl", "call-results.jsonl");
     } else if command.contains("chat-analysis") {
         command = command.replace("response.json", "analysis.json");
     } else if command.contains("--call-format function_calling") {
