@@ -92,7 +92,7 @@ pub(crate) fn parse(
     Reading { format, rules, jobs: 1, is_interrupted: &is_interrupted }.read(source, emitter)
 }
 
-/// How much of a file is searched for a batch result.
+/// How much of a file is searched for a batch result, unless its first line is longer.
 const DETECT_BYTES: usize = 1024 * 1024;
 
 /// Detects the format from the first lines of a file, unless it is given. Returns a source that starts with these lines.
@@ -105,18 +105,18 @@ fn with_format(
         return Ok((format, source));
     }
     let (mut start, mut tried) = (Vec::new(), 0);
-    let format = loop {
-        let had = start.len();
-        // A result may be one long line.
-        let room = if tried == 0 { load::MAX_RESPONSE as usize } else { DETECT_BYTES }.saturating_sub(had);
-        source
-            .by_ref()
-            .take(room.min(64 * 1024) as u64)
-            .read_to_end(&mut start)
-            .map_err(|error| Failure::unreadable(Path::new(emitter.source()), &error))?;
-        let is_end = start.len() == had;
-        let mut lines = start[tried..].split_inclusive(|byte| *byte == b'\n');
-        let found = lines.by_ref().filter(|line| is_end || line.ends_with(b"\n")).find_map(|line| {
+    let mut chunk = vec![0; 64 * 1024];
+    let found = loop {
+        let max = if tried == 0 { load::MAX_RESPONSE as usize } else { DETECT_BYTES };
+        let read = match source.read(&mut chunk) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            read => read.map_err(|error| Failure::unreadable(Path::new(emitter.source()), &error))?,
+        };
+        start.extend_from_slice(&chunk[..read]);
+        let is_end = read == 0 || start.len() >= max;
+        let lines = start[tried..].split_inclusive(|byte| *byte == b'\n');
+        let mut whole = lines.take_while(|line| is_end || line.ends_with(b"\n"));
+        let found = whole.find_map(|line| {
             tried += line.len();
             BatchFormat::detect(std::str::from_utf8(line).ok()?)
         });
@@ -124,19 +124,19 @@ fn with_format(
             break found;
         }
     };
-    let format = match format {
-        Some(format) => format,
+    let format = match found {
+        Some(format) => {
+            emitter.remark(&format!("read as {} ({})", format.as_str(), format.title()));
+            format
+        }
         // Without results, any format is right.
         None if start.trim_ascii().is_empty() => BatchFormat::OpenAi,
         None => {
             let name = emitter.source();
             let message = format!("{name}: no batch result in its first lines: --from sets the format");
-            return Err(Failure::Usage(message));
+            return Err(Failure::Source(message));
         }
     };
-    if !start.trim_ascii().is_empty() {
-        emitter.remark(&format!("read as {} ({})", format.as_str(), format.title()));
-    }
     Ok((format, Box::new(io::Cursor::new(start).chain(source))))
 }
 

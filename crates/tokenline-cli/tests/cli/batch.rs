@@ -213,7 +213,7 @@ fn the_format_is_detected_and_said() {
     }
     let run = tokenline(&["batch"], "{\"a\":1}\n{}\n");
     let message = "tokenline: stdin: no batch result in its first lines: --from sets the format\n";
-    assert_eq!((run.code, &*run.out, &*run.err), (2, "", message));
+    assert_eq!((run.code, &*run.out, &*run.err), (3, "", message));
     let run = tokenline(&["batch"], " \n\n");
     assert_eq!((run.code, &*run.out, &*run.err), (0, "", "stdin: 0 results, 0 records, 0 rejected\n"));
 }
@@ -244,6 +244,9 @@ fn several_files_are_read_in_order() {
     let report: Value = serde_json::from_slice(&fs::read(&report).expect("written")).expect("a report");
     assert_eq!(report["results"], json!({"complete": 2, "incomplete": 1, "errored": 2, "expired": 2}));
     assert_eq!(report["complete"], true);
+    let other = file(&folder, "other.jsonl", "{}\n");
+    let run = tokenline(&["batch", &other, &two], "");
+    assert_eq!((run.code, run.lines()), (3, vec![r#"{"a":1}"#]));
     let missing = [folder.path().to_str().expect("UTF-8"), "/missing"].concat();
     let run = tokenline(&["batch", &missing, &two, "--output", &output], "");
     assert_eq!((run.code, &*run.out), (3, ""));
