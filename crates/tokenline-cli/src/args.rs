@@ -49,8 +49,9 @@ pub(crate) enum Command {
     Parse(ParseArgs),
     /// Parse batch result files on all processors; write their records, tool calls or texts as JSON Lines.
     ///
-    /// The output is in the order of the input, whatever the number of threads. Failed requests and malformed lines are
-    /// rejected, and counted by status.
+    /// The output is in the order of the input, whatever the number of threads. Failed requests, malformed lines and
+    /// invalid records are rejected. They exit with 1 only with --deny. Records do not name their requests: `--emit events`
+    /// has the custom_id of each.
     #[command(after_help = examples::BATCH)]
     Batch(Box<BatchArgs>),
     /// Send a request to a model; write each record or tool call as soon as it is complete.
@@ -139,8 +140,8 @@ pub(crate) struct BatchArgs {
     /// What to write to the output.
     #[arg(long, value_enum, default_value_t)]
     pub(crate) emit: BatchEmit,
-    /// Output file; `-` is standard output. The file appears when it is complete, or after Ctrl-C with the lines written
-    /// so far.
+    /// Output file; `-` is standard output. The file appears at the end. After Ctrl-C, or if an input cannot be read, it
+    /// has the whole lines up to there.
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
     /// Number of threads, 1 to 256. Default: one per processor, at most 8.
@@ -511,7 +512,7 @@ pub(crate) enum BatchEmit {
     Records,
     /// Tool calls as JSON Lines: name, parameters, and call_id and error if the model sent them.
     ToolCalls,
-    /// The text of each response, unparsed: {"custom_id", "text"}.
+    /// The text of each choice, unparsed: custom_id, choice unless it is 0, finish_reason and text.
     Text,
     /// All events, each with the custom_id of its request: results, records, tool calls, rejects, notes, text, reasoning,
     /// finish reasons and usage.

@@ -1,11 +1,13 @@
 //! `tokenline batch`, and `tokenline parse --from ...-batch`: the records, tool calls and texts in batch result files.
 
+mod detect;
+
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::{self, Read};
+use std::io::Read;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 use serde::{Serialize, Serializer};
 use tokenline::conversations::{LineMapper, LineWorker};
@@ -14,15 +16,17 @@ use tokenline::llm::ResponseEvent;
 use tokenline::llm::batch::{BatchFailure, BatchFormat, BatchReader, FailureKind};
 use tokenline::{Code, Diagnostic, Event, LentEvent, Limits, Origin, Record};
 
-use crate::args::{BatchArgs, EmitKind, ReadingArgs};
+use crate::args::{BatchArgs, EmitKind, ModeArg, ReadingArgs};
 use crate::emit::{Emitter, EventOrigin, Recorded, RecordedEvents, count};
 use crate::failure::{Failure, Verdict};
 use crate::interrupt;
+use crate::interruptible::Interruptible;
 use crate::output_file::{self, OutputFile};
 use crate::parse::{Rules, conclude, goes_on, output_files, rule_files};
 use crate::source::Source;
 use crate::validate::{jobs, progress_bar};
 use crate::{input, load, response};
+use detect::Start;
 
 pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     // Check everything before reading or writing anything.
@@ -31,6 +35,8 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     let files = input::expand(&args.files)?;
     let rule_files = rule_files(&args.reading)?;
     let read: Vec<&Path> = files.iter().chain(&rule_files).map(PathBuf::as_path).collect();
+    // Before there are temporary files.
+    let is_interrupted = interrupt::flag()?;
     let output = match args.output.as_os_str() == "-" {
         true => output_file::reject_as_stdout(&read).map(|()| None)?,
         false => Some(OutputFile::create("--output", &args.output, &read)?),
@@ -43,21 +49,18 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
         .with_reject_file(reject_file);
     rules.warn_unused(&emitter);
 
-    let is_interrupted = interrupt::flag()?;
     let mut outcome = Ok(());
     for file in &files {
         emitter.set_source(&input::name(file), files.len() > 1);
-        let read = input::open(file, &bar).and_then(|source| {
+        let read = Interruptible::open(file, &bar, &is_interrupted).and_then(|source| {
             let (format, source) = with_format(args.from, source, &emitter)?;
-            let reading =
-                Reading { format, rules: &rules, jobs: jobs(args.jobs), is_interrupted: &is_interrupted };
-            reading.read(source, &mut emitter)
+            Reading { format, rules: &rules, jobs: jobs(args.jobs) }.read(source, &mut emitter)
         });
-        if !goes_on(read, &mut outcome) || emitter.is_done() {
+        if read.is_err() && is_interrupted.load(Ordering::Acquire) {
+            outcome = outcome.and(Err(Failure::Source("interrupted: the output is incomplete".to_owned())));
             break;
         }
-        if is_interrupted.load(Ordering::Acquire) {
-            outcome = outcome.and(Err(Failure::Source("interrupted: the output is incomplete".to_owned())));
+        if !goes_on(read, &mut outcome) || emitter.is_done() {
             break;
         }
     }
@@ -72,6 +75,8 @@ fn reject_unused(args: &ReadingArgs, emit: EmitKind) -> Result<(), Failure> {
         ("--items", args.items.is_some()),
         ("--tools", args.tools.is_some()),
         ("--max-records", args.max_records.is_some()),
+        ("--mode strict", matches!(args.mode, ModeArg::Strict)),
+        ("--eager", args.eager),
     ];
     match options.iter().find(|(_, is_given)| *is_given && emit == EmitKind::Text) {
         Some((option, _)) => {
@@ -88,56 +93,37 @@ pub(crate) fn parse(
     source: Source,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    let is_interrupted = AtomicBool::new(false);
-    Reading { format, rules, jobs: 1, is_interrupted: &is_interrupted }.read(source, emitter)
+    Reading { format, rules, jobs: 1 }.read(source, emitter)
 }
 
-/// How much of a file is searched for a batch result, unless its first line is longer.
-const DETECT_BYTES: usize = 1024 * 1024;
-
-/// Detects the format from the first lines of a file, unless it is given. Returns a source that starts with these lines.
+/// Detects the format of a file, unless it is given. Returns the complete file.
 fn with_format(
     from: Option<BatchFormat>,
-    mut source: Box<dyn Read + Send>,
+    mut source: Interruptible,
     emitter: &Emitter,
 ) -> Result<(BatchFormat, Box<dyn Read + Send>), Failure> {
     if let Some(format) = from {
-        return Ok((format, source));
+        return Ok((format, Box::new(source)));
     }
-    let (mut start, mut tried) = (Vec::new(), 0);
-    let mut chunk = vec![0; 64 * 1024];
-    let found = loop {
-        let max = if tried == 0 { load::MAX_RESPONSE as usize } else { DETECT_BYTES };
-        let read = match source.read(&mut chunk) {
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            read => read.map_err(|error| Failure::unreadable(Path::new(emitter.source()), &error))?,
-        };
-        start.extend_from_slice(&chunk[..read]);
-        let is_end = read == 0 || start.len() >= max;
-        let lines = start[tried..].split_inclusive(|byte| *byte == b'\n');
-        let mut whole = lines.take_while(|line| is_end || line.ends_with(b"\n"));
-        let found = whole.find_map(|line| {
-            tried += line.len();
-            BatchFormat::detect(std::str::from_utf8(line).ok()?)
-        });
-        if found.is_some() || is_end {
-            break found;
-        }
-    };
-    let format = match found {
+    let start = Start::read(&mut source);
+    let format = match start.format {
         Some(format) => {
             emitter.remark(&format!("read as {} ({})", format.as_str(), format.title()));
             format
         }
         // Without results, any format is right.
-        None if start.trim_ascii().is_empty() => BatchFormat::OpenAi,
+        None if start.is_blank => BatchFormat::OpenAi,
         None => {
             let name = emitter.source();
-            let message = format!("{name}: no batch result in its first lines: --from sets the format");
-            return Err(Failure::Source(message));
+            if let Some(error) = &start.failure {
+                return Err(Failure::unreadable(Path::new(name), error));
+            }
+            return Err(Failure::Source(format!(
+                "{name}: none of its first lines is a batch result; if it has results, name their format with --from"
+            )));
         }
     };
-    Ok((format, Box::new(io::Cursor::new(start).chain(source))))
+    Ok((format, start.chain(source)))
 }
 
 /// Reads batch result files of one format.
@@ -145,13 +131,12 @@ struct Reading<'a> {
     format: BatchFormat,
     rules: &'a Rules,
     jobs: usize,
-    is_interrupted: &'a AtomicBool,
 }
 
 impl Reading<'_> {
     /// Reads the results in order. Failed results and malformed lines are rejected.
     fn read(&self, source: impl Read + Send, emitter: &mut Emitter) -> Result<(), Failure> {
-        let Self { format, rules, jobs, is_interrupted } = self;
+        let Self { format, rules, jobs } = self;
         let max = load::MAX_RESPONSE as usize;
         let limits = Limits { line_bytes: max, sse_event_bytes: max, ..rules.options.limits };
         emitter.expect_results();
@@ -161,7 +146,7 @@ impl Reading<'_> {
             let settings = (*rules).clone();
             let results = BatchReader::new(*format, rules.options.clone().limits(limits))
                 .with_settings(move |parser| response::configure(parser, &settings));
-            Worker { results, emitter: recorder.clone(), emit: rules.emit, text: String::new() }
+            Worker { results, emitter: recorder.clone(), emit: rules.emit, texts: BTreeMap::new() }
         };
         let mut failure = None;
         let read = LineMapper::new(new_worker).limits(limits).jobs(*jobs).read(source, |lines| {
@@ -176,8 +161,7 @@ impl Reading<'_> {
             }
             // Complete records reach the reader before the next read blocks.
             failure = emitter.flush().err();
-            let goes_on = failure.is_none() && !is_interrupted.load(Ordering::Acquire);
-            Ok(if goes_on { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(if failure.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
         });
         match failure {
             Some(failure) => Err(failure),
@@ -191,8 +175,8 @@ struct Worker {
     results: BatchReader<Raw>,
     emitter: Emitter<Recorded>,
     emit: EmitKind,
-    /// The text of the result.
-    text: String,
+    /// The text of each choice of a result.
+    texts: BTreeMap<u64, String>,
 }
 
 impl LineWorker for Worker {
@@ -202,8 +186,7 @@ impl LineWorker for Worker {
     fn line(&mut self, event: LentEvent<'_>, output: &mut Vec<u8>) -> Self::Result {
         self.emitter.begin(output);
         let status = self.read_line(event);
-        // Recording never fails.
-        (status.unwrap_or_default(), self.emitter.end(output))
+        (status.expect("recording never fails"), self.emitter.end(output))
     }
 }
 
@@ -221,25 +204,33 @@ impl Worker {
     }
 
     fn read_result(&mut self, line: &Record<Value<'_>>) -> Result<ResultStatus, Failure> {
-        let Self { results, emitter, emit, text } = self;
+        let Self { results, emitter, emit, texts } = self;
         let mut result = results.read(line.value, line.line, line.span);
         emitter.set_part("custom_id", result.custom_id.as_deref());
+        if result.custom_id.is_none() {
+            emitter.name_part(format!("line {}", line.line));
+        }
         emitter.batch_result(line.line, result.status)?;
         if let Some(BatchFailure { kind, message, .. }) = &result.failure {
             let diagnostic = Diagnostic::new(Code::ProviderError, line.line, line.span, 1, message);
             emitter.diagnostic(EventOrigin::Input, &diagnostic.with_origin(Origin::Wire))?;
             return Ok(ResultStatus::Failed(*kind));
         }
-        text.clear();
+        texts.clear();
         while let Some(event) = result.next_event() {
             match &event {
-                ResponseEvent::TextDelta { choice, text: delta, .. } if *choice == 0 => text.push_str(delta),
-                ResponseEvent::TextDelta { .. } => {}
+                ResponseEvent::TextDelta { choice, text, .. } => {
+                    texts.entry(*choice).or_default().push_str(text);
+                }
+                ResponseEvent::Finish { choice, .. } if *emit == EmitKind::Text => {
+                    texts.entry(*choice).or_default();
+                }
                 event => response::handle(event, emitter)?,
             }
         }
-        if *emit == EmitKind::Text {
-            emitter.result_text(text)?;
+        for (choice, text) in texts {
+            let reason = result.response().and_then(|response| response.finish_reason(*choice));
+            emitter.result_text(*choice, reason, text)?;
         }
         let Some(response) = result.response() else { return Ok(ResultStatus::Incomplete) };
         Ok(match response.is_complete() {
@@ -277,6 +268,10 @@ impl ResultStatus {
 pub(crate) struct ResultCounts(BTreeMap<ResultStatus, u64>);
 
 impl ResultCounts {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     pub(crate) fn add(&mut self, status: ResultStatus) {
         *self.0.entry(status).or_default() += 1;
     }

@@ -76,6 +76,11 @@ impl<S: Sink> Emitter<S> {
         }
     }
 
+    /// Names the part of the input in messages, if it has no id.
+    pub(crate) fn name_part(&mut self, name: String) {
+        self.part_id = Some(name);
+    }
+
     /// Writes the event of a line that holds a response.
     pub(crate) fn response_line(&mut self, line: u64) -> Result<(), Failure> {
         self.event("response", format_args!(r#""line":{line}"#))
@@ -116,7 +121,7 @@ impl<S: Sink> Emitter<S> {
         out.write_all(b"\n")
     }
 
-    fn written(&self, written: io::Result<()>) -> Result<(), Failure> {
+    fn written(&mut self, written: io::Result<()>) -> Result<(), Failure> {
         written.map_err(|error| self.sink.failed(error))
     }
 
@@ -260,10 +265,22 @@ impl<S: Sink> Emitter<S> {
         self.written(written)
     }
 
-    /// Writes the text of a result in a batch file.
-    pub(crate) fn result_text(&mut self, text: &str) -> Result<(), Failure> {
+    /// Writes the text of a choice in a batch result.
+    pub(crate) fn result_text(
+        &mut self,
+        choice: u64,
+        reason: Option<&FinishReason>,
+        text: &str,
+    ) -> Result<(), Failure> {
+        let mut members = self.origin_members.clone();
+        if choice > 0 {
+            members += &format!(r#""choice":{choice},"#);
+        }
+        if let Some(reason) = reason {
+            members += &format!(r#""finish_reason":{},"#, string(reason.as_str()));
+        }
         self.sink.count(CountAs::Other);
-        let written = writeln!(self.sink.out(), r#"{{{}"text":{}}}"#, self.origin_members, string(text));
+        let written = writeln!(self.sink.out(), r#"{{{members}"text":{}}}"#, string(text));
         self.written(written)
     }
 

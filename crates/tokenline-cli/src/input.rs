@@ -74,7 +74,7 @@ pub(crate) fn open(path: &Path, bar: &ProgressBar) -> Result<Box<dyn Read + Send
     Ok(decompressed(bar.wrap_read(source)))
 }
 
-fn open_file(path: &Path) -> Result<File, Failure> {
+pub(crate) fn open_file(path: &Path) -> Result<File, Failure> {
     let file = File::open(path).map_err(|error| Failure::unreadable(path, &error))?;
     reject_directory(path, file.metadata())?;
     Ok(file)
@@ -96,7 +96,7 @@ pub(crate) struct Followed {
 }
 
 /// How often to look for new data.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
+pub(crate) const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 impl Followed {
     /// Opens a file to be read until `is_over` is set. If the file is truncated, sets `was_truncated` and ends.

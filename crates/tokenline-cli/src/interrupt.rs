@@ -5,12 +5,13 @@ use std::future;
 use std::io;
 use std::path::PathBuf;
 use std::process;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
 use tokio::runtime;
-use tokio::signal;
+#[cfg(unix)]
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::failure::Failure;
@@ -26,13 +27,18 @@ impl Interrupt {
     pub(crate) fn watch() -> io::Result<Self> {
         let (sender, receiver) = mpsc::channel(1);
         let runtime = runtime::Builder::new_current_thread().enable_all().build()?;
+        // From here on, a signal no longer ends the program.
+        let mut signals = {
+            let _context = runtime.enter();
+            Signals::new()?
+        };
         thread::Builder::new().name("interrupt".to_owned()).spawn(move || {
             runtime.block_on(async {
-                if signaled().await.is_ok() {
+                if signals.next().await.is_ok() {
                     let _ = sender.try_send(());
                 }
-                if signaled().await.is_ok() {
-                    process::exit(INTERRUPTED);
+                if signals.next().await.is_ok() {
+                    exit();
                 }
             });
         })?;
@@ -71,33 +77,64 @@ pub(crate) fn flag() -> Result<Arc<AtomicBool>, Failure> {
     Ok(flag)
 }
 
-/// Makes Ctrl-C exit at once, after removing these unfinished files.
-pub(crate) fn remove_when_interrupted(files: Vec<PathBuf>) -> Result<(), Failure> {
-    if files.is_empty() {
-        return Ok(());
-    }
+/// Makes Ctrl-C exit at once.
+pub(crate) fn exit_when_interrupted() -> Result<(), Failure> {
     let mut interrupt = Interrupt::watch().map_err(|error| Failure::io("cannot watch for Ctrl-C", &error))?;
     thread::spawn(move || {
         interrupt.wait_blocking();
-        for file in files {
-            // A completed file has been renamed.
-            let _ = fs::remove_file(file);
-        }
-        process::exit(INTERRUPTED);
+        exit();
     });
     Ok(())
 }
 
-/// Waits for Ctrl-C or SIGTERM.
-async fn signaled() -> io::Result<()> {
-    #[cfg(unix)]
-    {
-        let mut terminate = signal::unix::signal(signal::unix::SignalKind::terminate())?;
+/// Temporary files, to be removed when the program exits early.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Notes a temporary file.
+pub(crate) fn add_unfinished(file: PathBuf) {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).push(file);
+}
+
+fn exit() -> ! {
+    for file in UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+        // A completed file has been renamed.
+        let _ = fs::remove_file(file);
+    }
+    process::exit(INTERRUPTED);
+}
+
+/// Ctrl-C and SIGTERM.
+#[cfg(unix)]
+struct Signals {
+    interrupt: Signal,
+    terminate: Signal,
+}
+
+#[cfg(unix)]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self { interrupt: signal(SignalKind::interrupt())?, terminate: signal(SignalKind::terminate())? })
+    }
+
+    async fn next(&mut self) -> io::Result<()> {
         tokio::select! {
-            result = signal::ctrl_c() => result,
-            _ = terminate.recv() => Ok(()),
+            _ = self.interrupt.recv() => Ok(()),
+            _ = self.terminate.recv() => Ok(()),
         }
     }
-    #[cfg(not(unix))]
-    signal::ctrl_c().await
+}
+
+/// Ctrl-C.
+#[cfg(not(unix))]
+struct Signals;
+
+#[cfg(not(unix))]
+impl Signals {
+    fn new() -> io::Result<Self> {
+        Ok(Self)
+    }
+
+    async fn next(&mut self) -> io::Result<()> {
+        tokio::signal::ctrl_c().await
+    }
 }

@@ -13,6 +13,7 @@ mod extract;
 mod failure;
 mod input;
 mod interrupt;
+mod interruptible;
 mod lines;
 mod load;
 mod log;

@@ -9,7 +9,7 @@ use serde::Serialize;
 use tempfile::NamedTempFile;
 
 use crate::failure::Failure;
-use crate::input;
+use crate::{input, interrupt};
 
 /// A file to write. Its path is checked up front; the file appears under its name only when it is complete.
 pub(crate) struct OutputFile {
@@ -77,20 +77,13 @@ impl OutputFile {
         if let Some(existing) = existing {
             file.as_file().set_permissions(existing.permissions())?;
         }
+        interrupt::add_unfinished(file.path().to_owned());
         Ok(Target::Temporary(BufWriter::new(file)))
     }
 
     /// Whether both are the same file.
     fn is_same_file(&self, other: &Self) -> bool {
         matches!(self.target, Target::Temporary(_)) && self.path == other.path
-    }
-
-    /// The path of the temporary file.
-    pub(crate) fn temporary(&self) -> Option<PathBuf> {
-        match &self.target {
-            Target::Temporary(file) => Some(file.get_ref().path().to_owned()),
-            Target::Buffered(..) => None,
-        }
     }
 
     /// The failure of writing this file.

@@ -175,7 +175,7 @@ pub(crate) fn conclude(
     report_file: Option<OutputFile>,
     deny: bool,
 ) -> Result<Verdict, Failure> {
-    let flushed = emitter.complete_output();
+    let flushed = emitter.complete_output(outcome.is_err());
     let outcome = outcome.and(flushed);
     if outcome.is_ok() && !emitter.is_done() {
         emitter.set_complete();

@@ -9,7 +9,7 @@ use crate::args::SnapshotArgs;
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input;
-use crate::interrupt::remove_when_interrupted;
+use crate::interrupt::exit_when_interrupted;
 use crate::log::log;
 use crate::output_file::{OutputFile, reject_as_stdout};
 use crate::validate::{jobs, progress_bar};
@@ -22,8 +22,8 @@ pub(crate) fn run(args: &SnapshotArgs) -> Result<Verdict, Failure> {
         reject_as_stdout(&[&args.input])?;
         return to_stdout(args);
     }
+    exit_when_interrupted()?;
     let mut output = OutputFile::create("--output", &args.output, &[&args.input])?;
-    remove_when_interrupted(output.temporary().into_iter().collect())?;
     let report = write(args, &mut output)?;
     conclude(args, &report, || output.complete())
 }

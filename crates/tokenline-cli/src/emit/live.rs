@@ -6,7 +6,7 @@ use std::mem;
 
 use indicatif::ProgressBar;
 use tokenline::adapter::{CountAs, QuotaUnit, StopAfter, Tally};
-use tokenline::{Diagnostic, Limits, Report, Severity};
+use tokenline::{Diagnostic, Limits, Report, Severity, Span};
 
 use super::recorded::{Recorded, RecordedDiagnostic, RecordedEvent, RecordedEvents};
 use super::sink::Sink;
@@ -26,9 +26,13 @@ pub(crate) struct Live {
     tally: Tally,
     /// The model's refusal.
     refusal: String,
+    /// Its pieces; of a whole body, the refusals.
+    refusals: u64,
     rejects: Option<RejectFile>,
     /// Of batch result files.
     results: Option<ResultCounts>,
+    /// The data could not be written.
+    is_broken: bool,
     /// Drawn below the messages.
     bar: ProgressBar,
 }
@@ -41,6 +45,12 @@ enum Output {
 impl Live {
     fn log(&self, line: impl fmt::Display) {
         self.bar.suspend(|| log(line));
+    }
+
+    fn reject(&mut self, line: &[u8]) {
+        if let Some(rejects) = &mut self.rejects {
+            rejects.write(line);
+        }
     }
 
     fn flush(&mut self) -> Result<(), Failure> {
@@ -67,8 +77,8 @@ impl Sink for Live {
         part: &str,
         reject: Option<String>,
     ) -> Result<(), Failure> {
-        if let (Some(rejects), Some(line)) = (&mut self.rejects, reject) {
-            rejects.write(&line);
+        if let Some(line) = reject {
+            self.reject(line.as_bytes());
         }
         if diagnostic.severity() == Severity::Error {
             let shown = self.tally.report().rejected();
@@ -90,6 +100,7 @@ impl Sink for Live {
     }
 
     fn refusal(&mut self, text: &str) {
+        self.refusals += 1;
         // A refusal is a few sentences; cap an endless one.
         if self.refusal.len() < 2_000 {
             self.refusal.push_str(text);
@@ -104,7 +115,8 @@ impl Sink for Live {
         self.rejects.is_some()
     }
 
-    fn failed(&self, error: io::Error) -> Failure {
+    fn failed(&mut self, error: io::Error) -> Failure {
+        self.is_broken = true;
         match self.out.get_ref() {
             Output::Stdout(_) => Failure::output(error),
             Output::File(file) => file.failed(&error),
@@ -143,8 +155,10 @@ impl Emitter {
             files: Vec::new(),
             tally: Tally::new(&Limits::default()),
             refusal: String::new(),
+            refusals: 0,
             rejects: None,
             results: None,
+            is_broken: false,
             bar: ProgressBar::hidden(),
         };
         Self::with_sink(emit, live)
@@ -197,18 +211,27 @@ impl Emitter {
         while let Some((start, event)) = events.next()
             && !self.is_done()
         {
+            let end = events.peek().map_or(output.len(), |(start, _)| *start);
+            let output = &output[start..end];
             match event {
                 RecordedEvent::Record(recovered) => self.sink.count(CountAs::Record(recovered)),
                 RecordedEvent::ToolCall(recovered) => self.sink.count(CountAs::ToolCall(recovered)),
                 RecordedEvent::Diagnostic(recorded) => {
-                    let RecordedDiagnostic { diagnostic, part, reject } = *recorded;
-                    self.sink.diagnostic(&diagnostic, &part, reject)?;
+                    let RecordedDiagnostic { diagnostic, part } = *recorded;
+                    self.sink.diagnostic(&diagnostic, &part, None)?;
+                }
+                RecordedEvent::Counted(code, origin) => {
+                    let diagnostic = Diagnostic::new(code, 0, Span::new(0, 0), 0, "").with_origin(origin);
+                    self.sink.diagnostic(&diagnostic, "", None)?;
+                }
+                RecordedEvent::Reject => {
+                    self.sink.reject(output);
+                    continue;
                 }
                 RecordedEvent::Refusal(text) => self.sink.refusal(&text),
                 RecordedEvent::Other => {}
             }
-            let end = events.peek().map_or(output.len(), |(start, _)| *start);
-            let written = self.sink.out.write_all(&output[start..end]);
+            let written = self.sink.out.write_all(output);
             self.written(written)?;
         }
         Ok(())
@@ -224,9 +247,16 @@ impl Emitter {
         self.sink.results.get_or_insert_default().add(status);
     }
 
-    /// Completes the output.
-    pub(crate) fn complete_output(&mut self) -> Result<(), Failure> {
+    /// Completes the output. A file appears only if the data was written, and if there was any input to read.
+    pub(crate) fn complete_output(&mut self, has_failed: bool) -> Result<(), Failure> {
+        if self.sink.is_broken {
+            return Ok(());
+        }
         self.flush()?;
+        let has_results = self.sink.results.as_ref().is_some_and(|results| !results.is_empty());
+        if has_failed && !has_results && self.is_empty() {
+            return Ok(());
+        }
         // Nothing is written from here on.
         let stdout = BufWriter::with_capacity(0, Output::Stdout(io::stdout()));
         match mem::replace(&mut self.sink.out, stdout).into_parts().0 {
@@ -299,8 +329,12 @@ impl Emitter {
         if let Some(error) = self.sink.tally.too_many_rejected() {
             self.remark(&error.to_string());
         }
-        if !self.sink.refusal.is_empty() {
-            self.remark(&format!("the model refused: {}", self.sink.refusal));
+        match &self.sink.refusal {
+            text if text.is_empty() => {}
+            _ if self.sink.results.is_some() => {
+                self.remark(&format!("the model refused {}", count(self.sink.refusals, "request")));
+            }
+            text => self.remark(&format!("the model refused: {text}")),
         }
         let report = self.report();
         if self.emit == EmitKind::Records && report.tool_calls() > 0 {
@@ -337,9 +371,9 @@ struct RejectFile {
 }
 
 impl RejectFile {
-    fn write(&mut self, line: &str) {
+    fn write(&mut self, line: &[u8]) {
         if self.failure.is_none() {
-            self.failure = self.file.write_all(line.as_bytes()).err();
+            self.failure = self.file.write_all(line).err();
         }
     }
 

@@ -4,19 +4,24 @@ use std::io::{self, Write};
 use std::mem;
 
 use tokenline::adapter::CountAs;
-use tokenline::{Diagnostic, Recovered};
+use tokenline::{Code, Diagnostic, Limits, Origin, Recovered, Severity};
 
 use super::Emitter;
 use super::sink::Sink;
 use crate::failure::Failure;
 
 /// Keeps output and counts for [`Emitter::replay`](super::Emitter::replay).
+///
+/// A line may yield millions of events, so that each takes little memory beside its output.
 #[derive(Clone)]
 pub(crate) struct Recorded {
     out: Vec<u8>,
     /// The length of `out` before the output of these events.
     start: usize,
     events: RecordedEvents,
+    /// Diagnostics of the line so far that may be shown.
+    kept: u64,
+    kept_errors: u64,
     has_reject_file: bool,
 }
 
@@ -28,7 +33,11 @@ pub(crate) enum RecordedEvent {
     Record(Recovered),
     ToolCall(Recovered),
     Diagnostic(Box<RecordedDiagnostic>),
-    Refusal(String),
+    /// A diagnostic after so many others that it is only counted.
+    Counted(Code, Origin),
+    /// The output is a line of the reject file.
+    Reject,
+    Refusal(Box<str>),
     Other,
 }
 
@@ -37,12 +46,11 @@ pub(crate) enum RecordedEvent {
 pub(crate) struct RecordedDiagnostic {
     pub(super) diagnostic: Diagnostic,
     pub(super) part: String,
-    pub(super) reject: Option<String>,
 }
 
 impl Recorded {
     pub(crate) fn new(has_reject_file: bool) -> Self {
-        Self { out: Vec::new(), start: 0, events: Vec::new(), has_reject_file }
+        Self { out: Vec::new(), start: 0, events: Vec::new(), kept: 0, kept_errors: 0, has_reject_file }
     }
 
     fn push(&mut self, event: RecordedEvent) {
@@ -55,6 +63,7 @@ impl Emitter<Recorded> {
     pub(crate) fn begin(&mut self, out: &mut Vec<u8>) {
         mem::swap(&mut self.sink.out, out);
         self.sink.start = self.sink.out.len();
+        (self.sink.kept, self.sink.kept_errors) = (0, 0);
     }
 
     /// Returns the output and the events.
@@ -83,13 +92,26 @@ impl Sink for Recorded {
         part: &str,
         reject: Option<String>,
     ) -> Result<(), Failure> {
+        if let Some(line) = reject {
+            self.push(RecordedEvent::Reject);
+            self.out.extend_from_slice(line.as_bytes());
+        }
+        // More are neither shown nor in the report.
+        let max = Limits::DEFAULT.diagnostics as u64;
+        let is_error = diagnostic.severity() == Severity::Error;
+        if self.kept > max && (!is_error || self.kept_errors > max) {
+            self.push(RecordedEvent::Counted(diagnostic.code, diagnostic.origin));
+            return Ok(());
+        }
+        self.kept += 1;
+        self.kept_errors += u64::from(is_error);
         let (diagnostic, part) = (diagnostic.clone(), part.to_owned());
-        self.push(RecordedEvent::Diagnostic(Box::new(RecordedDiagnostic { diagnostic, part, reject })));
+        self.push(RecordedEvent::Diagnostic(Box::new(RecordedDiagnostic { diagnostic, part })));
         Ok(())
     }
 
     fn refusal(&mut self, text: &str) {
-        self.push(RecordedEvent::Refusal(text.to_owned()));
+        self.push(RecordedEvent::Refusal(text.into()));
     }
 
     /// Quotas apply when the events are replayed.
@@ -101,7 +123,7 @@ impl Sink for Recorded {
         self.has_reject_file
     }
 
-    fn failed(&self, error: io::Error) -> Failure {
+    fn failed(&mut self, error: io::Error) -> Failure {
         Failure::output(error)
     }
 }

@@ -33,5 +33,5 @@ pub(crate) trait Sink {
     fn has_reject_file(&self) -> bool;
 
     /// The failure of writing to [`out`](Self::out).
-    fn failed(&self, error: io::Error) -> Failure;
+    fn failed(&mut self, error: io::Error) -> Failure;
 }

@@ -20,7 +20,6 @@ use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::input::{self, Followed};
 use crate::interrupt;
-use crate::interrupt::remove_when_interrupted;
 use crate::load;
 use crate::log::{self, log};
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
@@ -142,6 +141,9 @@ impl<'a> Session<'a> {
         }
         let sources: Vec<_> = inputs.iter().chain(schemas).cloned().collect();
         reject_as_stdout(&sources)?;
+        if !args.follow && (args.report_json.is_some() || args.reject_file.is_some()) {
+            interrupt::exit_when_interrupted()?;
+        }
         let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &sources)?;
         let bar = if args.follow { ProgressBar::hidden() } else { progress_bar(&inputs) };
         Ok(Self { args, inputs, sources, report_file, bar, was_truncated: Arc::default() })
@@ -155,10 +157,6 @@ impl<'a> Session<'a> {
         let path = self.args.reject_file.as_deref();
         let file = OutputFile::from_option("--reject-file", path, &self.sources)?;
         reject_same(&[("--report-json", self.report_file.as_ref()), ("--reject-file", file.as_ref())])?;
-        if !self.args.follow {
-            let files = self.report_file.iter().chain(&file).filter_map(OutputFile::temporary);
-            remove_when_interrupted(files.collect())?;
-        }
         Ok(file.map(|file| RejectFile::new(file, self.args.reject_content)))
     }
 

@@ -184,8 +184,8 @@ fn texts_have_the_ids_of_their_requests() {
         assert_eq!(
             run.lines(),
             [
-                r#"{"custom_id":"r-2","text":"{\"a\":1}\n{\"a\":"}"#,
-                r#"{"custom_id":"r-4","text":"{\"a\":4}"}"#
+                r#"{"custom_id":"r-2","finish_reason":"length","text":"{\"a\":1}\n{\"a\":"}"#,
+                r#"{"custom_id":"r-4","finish_reason":"stop","text":"{\"a\":4}"}"#
             ]
         );
         let summary = "stdin: 4 results (1 complete, 1 incomplete, 1 errored, 1 expired), 4 rejected";
@@ -212,9 +212,22 @@ fn the_format_is_detected_and_said() {
         assert!(!given.err.contains("read as"), "{}", given.err);
     }
     let run = tokenline(&["batch"], "{\"a\":1}\n{}\n");
-    let message = "tokenline: stdin: no batch result in its first lines: --from sets the format\n";
-    assert_eq!((run.code, &*run.out, &*run.err), (3, "", message));
-    let run = tokenline(&["batch"], " \n\n");
+    let message =
+        "stdin: none of its first lines is a batch result; if it has results, name their format with --from";
+    assert_eq!((run.code, &*run.out, run.err.contains(message)), (3, "", true), "{}", run.err);
+    // Blank lines and a long open line do not count.
+    let blank = "\n".repeat(1_200_000);
+    let late = format!(
+        "{blank}{{\"bro\n{}",
+        ANTHROPIC.replacen(
+            "{\"custom_id\"",
+            &format!("{{\"pad\":\"{}\",\"custom_id\"", "x".repeat(2_000_000)),
+            1
+        )
+    );
+    let run = tokenline(&["batch"], late);
+    assert_eq!((run.code, run.lines()), (0, vec![r#"{"a":1}"#]), "{}", run.err);
+    let run = tokenline(&["batch"], "\u{feff} \n\n");
     assert_eq!((run.code, &*run.out, &*run.err), (0, "", "stdin: 0 results, 0 records, 0 rejected\n"));
 }
 
@@ -267,6 +280,106 @@ fn outputs_are_different_files() {
     assert_eq!((run.code, fs::read_to_string(&input).expect("there")), (2, OPENAI.to_owned()));
 }
 
+#[test]
+fn each_choice_has_its_text() {
+    let choice =
+        |index, text: &str| json!({"index": index, "message": {"content": text}, "finish_reason": "stop"});
+    let body = json!({"object": "chat.completion", "choices": [choice(0, "a"), choice(1, "")]});
+    let line = |id| json!({"custom_id": id, "response": {"status_code": 200, "body": body}}).to_string();
+    let run = tokenline(&["batch", "--emit", "text"], line(json!("x")) + "\n" + &line(json!(null)));
+    assert_eq!(
+        run.lines(),
+        [
+            r#"{"custom_id":"x","finish_reason":"stop","text":"a"}"#,
+            r#"{"custom_id":"x","choice":1,"finish_reason":"stop","text":""}"#,
+            r#"{"finish_reason":"stop","text":"a"}"#,
+            r#"{"choice":1,"finish_reason":"stop","text":""}"#,
+        ]
+    );
+}
+
+#[test]
+fn messages_name_a_result_without_an_id_by_its_line() {
+    let without_id = OPENAI.replace(r#""custom_id":"r-2""#, r#""custom_id":null"#);
+    let run = tokenline(&["batch"], without_id);
+    assert!(run.err.contains("\nstdin:line 1: 2:6: truncated: "), "{}", run.err);
+}
+
+/// More rejects in one result than are shown or kept.
+#[test]
+fn a_result_with_many_rejects_is_that_of_parse() {
+    let folder = folder();
+    let content = Value::from("{\"n\":x}\nprose\n{\"n\":1}\n".repeat(3000));
+    let result = format!(
+        r#"{{"custom_id":"r","response":{{"status_code":200,"body":{{"choices":[{{"message":{{"content":{content}}},"finish_reason":"stop"}}]}}}}}}"#
+    );
+    let (input, rejects, report) =
+        (file(&folder, "in.jsonl", result), file(&folder, "rejects", ""), file(&folder, "report", ""));
+    for options in [&[][..], &["--emit", "events"], &["--max-errors", "2500"]] {
+        let run = |command: &[&str]| {
+            let outputs = ["--reject-file", &*rejects, "--report-json", &report];
+            let run = tokenline(&[command, &[&input], options, &outputs].concat(), "");
+            let read = |path: &str| fs::read_to_string(path).expect("written");
+            (run.code, run.out, messages(&run.err), read(&rejects), read(&report))
+        };
+        let batch = run(&["batch"]);
+        assert!(batch == run(&["parse", "--from", "openai-batch"]), "{options:?}");
+        assert!(batch.2.contains("further rejects are only counted") && batch.3.lines().count() > 2500);
+    }
+}
+
+#[test]
+fn a_failed_run_does_not_replace_the_output() {
+    let folder = folder();
+    let output = file(&folder, "out", "old");
+    let junk = file(&folder, "junk.jsonl", "{}\n");
+    let broken = file(&folder, "broken.gz", b"\x1f\x8b\x08");
+    for input in [&junk, &broken] {
+        let run = tokenline(&["batch", input, "--output", &output], "");
+        assert_eq!(
+            (run.code, fs::read_to_string(&output).expect("there")),
+            (3, "old".to_owned()),
+            "{}",
+            run.err
+        );
+    }
+    // What could be read is not lost.
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(ANTHROPIC.as_bytes()).expect("compressed");
+    let cut = [&gzip.finish().expect("compressed")[..], b"garbage"].concat();
+    let cut = file(&folder, "cut.gz", cut);
+    let run = tokenline(&["batch", &cut, "--output", &output], "");
+    assert_eq!((run.code, &*fs::read_to_string(&output).expect("there")), (3, "{\"a\":1}\n"), "{}", run.err);
+}
+
+/// Also while there is nothing to read, and before the format is known.
+#[cfg(unix)]
+#[test]
+fn ctrl_c_ends_a_wait() {
+    for (input, expected) in [(OPENAI, Some("{\"a\":1}\n{\"a\":4}\n")), ("", None)] {
+        let folder = folder();
+        let output = folder.path().join("out");
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+            .args(["batch", "--output"])
+            .arg(&output)
+            .stdin(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let mut stdin = child.stdin.take().expect("piped");
+        stdin.write_all(input.as_bytes()).expect("it reads");
+        thread::sleep(Duration::from_millis(300));
+        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+        assert!(killed.success());
+        let run = child.wait_with_output().expect("it ends");
+        drop(stdin);
+        assert_eq!(run.status.code(), Some(3), "{}", String::from_utf8_lossy(&run.stderr));
+        assert_eq!(fs::read_to_string(&output).ok().as_deref(), expected);
+        let left = fs::read_dir(folder.path()).expect("a folder").count();
+        assert_eq!(left, usize::from(expected.is_some()), "temporary files");
+    }
+}
+
 #[cfg(unix)]
 #[test]
 fn ctrl_c_leaves_whole_lines() {
@@ -289,9 +402,8 @@ fn ctrl_c_leaves_whole_lines() {
     assert!(!output.exists());
     let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
     assert!(killed.success());
-    thread::sleep(Duration::from_millis(100));
-    drop(stdin);
     let run = child.wait_with_output().expect("it ends");
+    drop(stdin);
     let err = String::from_utf8_lossy(&run.stderr);
     assert_eq!(run.status.code(), Some(3), "{err}");
     assert_eq!(err.lines().last(), Some("tokenline: interrupted: the output is incomplete"), "{err}");

@@ -1,0 +1,103 @@
+//! Inputs that Ctrl-C ends.
+
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
+use std::thread;
+
+use indicatif::ProgressBar;
+
+use crate::compression::decompressed;
+use crate::failure::Failure;
+use crate::input::{POLL_INTERVAL, open_file};
+
+/// Fails once Ctrl-C was pressed, also while it waits for data.
+pub(crate) struct Interruptible {
+    source: Box<dyn Read + Send>,
+    is_interrupted: Arc<AtomicBool>,
+}
+
+impl Interruptible {
+    /// Opens a file or standard input, and decompresses it. The bar counts the bytes read; `is_interrupted` is the flag that Ctrl-C sets.
+    pub(crate) fn open(
+        path: &Path,
+        bar: &ProgressBar,
+        is_interrupted: &Arc<AtomicBool>,
+    ) -> Result<Self, Failure> {
+        let source: Box<dyn Read + Send> = match path.as_os_str() == "-" {
+            true => Box::new(Waiting::new(io::stdin(), Arc::clone(is_interrupted))),
+            false => {
+                let file = open_file(path)?;
+                match file.metadata().is_ok_and(|metadata| metadata.is_file()) {
+                    true => Box::new(file),
+                    false => Box::new(Waiting::new(file, Arc::clone(is_interrupted))),
+                }
+            }
+        };
+        let source = decompressed(bar.wrap_read(source));
+        Ok(Self { source, is_interrupted: Arc::clone(is_interrupted) })
+    }
+}
+
+impl Read for Interruptible {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        match self.is_interrupted.load(Ordering::Acquire) {
+            true => Err(io::Error::other("interrupted")),
+            false => self.source.read(buffer),
+        }
+    }
+}
+
+/// Reads a pipe or a terminal on another thread, because a read may take forever.
+struct Waiting {
+    chunks: Receiver<io::Result<Vec<u8>>>,
+    /// The rest of the current chunk.
+    rest: io::Cursor<Vec<u8>>,
+    is_interrupted: Arc<AtomicBool>,
+}
+
+impl Waiting {
+    fn new(mut source: impl Read + Send + 'static, is_interrupted: Arc<AtomicBool>) -> Self {
+        let (sender, chunks) = mpsc::sync_channel(2);
+        thread::spawn(move || {
+            loop {
+                let mut chunk = vec![0; 64 * 1024];
+                let read = match source.read(&mut chunk) {
+                    Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                    read => read,
+                };
+                let is_end = !matches!(read, Ok(1..));
+                let chunk = read.map(|read| {
+                    chunk.truncate(read);
+                    chunk
+                });
+                if sender.send(chunk).is_err() || is_end {
+                    break;
+                }
+            }
+        });
+        Self { chunks, rest: io::Cursor::default(), is_interrupted }
+    }
+}
+
+impl Read for Waiting {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read = self.rest.read(buffer)?;
+            if read > 0 {
+                return Ok(read);
+            }
+            match self.chunks.recv_timeout(POLL_INTERVAL) {
+                Ok(Ok(chunk)) if chunk.is_empty() => return Ok(0),
+                Ok(chunk) => self.rest = io::Cursor::new(chunk?),
+                Err(RecvTimeoutError::Disconnected) => return Ok(0),
+                Err(RecvTimeoutError::Timeout) if self.is_interrupted.load(Ordering::Acquire) => {
+                    return Err(io::Error::other("interrupted"));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+        }
+    }
+}
