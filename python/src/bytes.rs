@@ -1,5 +1,6 @@
 //! The chunks that a user pushes: bytes, text, or what has a buffer of bytes.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyMemoryView, PyString};
 
@@ -17,7 +18,16 @@ pub(crate) fn with_bytes<R>(chunk: &Bound<'_, PyAny>, f: impl FnOnce(&[u8]) -> R
         return Ok(Some(f(&array.to_vec())));
     }
     // Not the other way round: `bytes(5)` is five zeros.
-    let Ok(view) = PyMemoryView::from(chunk) else { return Ok(None) };
+    let view = match PyMemoryView::from(chunk) {
+        Ok(view) => view,
+        Err(error) if error.is_instance_of::<PyTypeError>(chunk.py()) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    // The bytes of other items, such as pointers to objects, are no text.
+    let format: String = view.getattr("format")?.extract()?;
+    if !matches!(format.trim_start_matches(['@', '=', '<', '>', '!']), "B" | "b" | "c") {
+        return Ok(None);
+    }
     let bytes = view.call_method0("tobytes")?;
     Ok(Some(f(bytes.cast::<PyBytes>()?.as_bytes())))
 }

@@ -35,9 +35,15 @@ pub(crate) fn import_array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     if array.is_released() {
         return Err(consumed(ARRAY));
     }
-    // SAFETY: the producer vouches that the array is of its schema's type.
-    let data = unsafe { from_ffi_and_data_type(array, data_type) };
-    Ok(make_array(data.map_err(|error| PyTypeError::new_err(error.to_string()))?))
+    // Arrow panics if the array has other parts than its type.
+    let imported = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: the producer vouches that the array is of its schema's type.
+        unsafe { from_ffi_and_data_type(array, data_type) }.map(make_array)
+    }));
+    match imported {
+        Ok(array) => array.map_err(|error| PyTypeError::new_err(format!("`array`: {error}"))),
+        Err(_) => Err(PyTypeError::new_err("`array` does not fit the schema that came with it")),
+    }
 }
 
 /// The type in a capsule, which keeps its contents: a requested schema remains the consumer's.

@@ -1,5 +1,6 @@
 //! The push parsers: bytes in, events out.
 
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tokenline_core::adapter::SourceEnd;
@@ -82,6 +83,7 @@ pub(crate) fn machine(
             let settings = Settings::new("responses", settings, &[PARSER, RECORDS, CALLS, RESPONSE])?;
             Box::new(ResponseMachine::new(provider, settings, Emit::Events))
         }
+        ("responses", None) => return Err(PyTypeError::new_err("`provider` must be a str, not NoneType")),
         (_, provider_name) => {
             let mut settings = Settings::new("tool_calls", settings, &[PARSER, CALLS, STRICT])?;
             settings.call_format.get_or_insert_default();

@@ -1,6 +1,6 @@
 //! Iterators over a source: a stream of Python's, and the machine under an asynchronous one.
 
-use pyo3::exceptions::{PyException, PyTypeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
@@ -12,6 +12,8 @@ use crate::parser::machine;
 use crate::report::Report;
 use crate::shared::Shared;
 
+const ENDED_BY_INTERRUPT: &str = "the source ended when it was interrupted: the rest of it is missing";
+
 pub(crate) struct State {
     machine: Box<dyn Machine>,
     /// `None` once it has ended.
@@ -20,6 +22,8 @@ pub(crate) struct State {
     convert: Option<Py<PyAny>>,
     /// The source's exception, until it is raised.
     failure: Option<PyErr>,
+    /// An interrupt passed through the source. A generator is over then, whatever it still had.
+    was_interrupted: bool,
     /// Nothing is yielded any more.
     is_over: bool,
 }
@@ -54,13 +58,24 @@ impl State {
             return Ok(());
         }
         match source.bind(py).clone().next() {
-            Some(Ok(chunk)) => self.push(&chunk),
+            Some(Ok(chunk)) => {
+                self.was_interrupted = false;
+                self.push(&chunk)
+            }
+            None if self.was_interrupted && !self.machine.is_terminated() => {
+                self.end(SourceEnd::Failed);
+                self.failure = Some(PyRuntimeError::new_err(ENDED_BY_INTERRUPT));
+                Ok(())
+            }
             None => {
                 self.end(SourceEnd::Clean);
                 Ok(())
             }
             // Such as an interrupt from the keyboard: not the source's.
-            Some(Err(error)) if !error.is_instance_of::<PyException>(py) => Err(error),
+            Some(Err(error)) if !error.is_instance_of::<PyException>(py) => {
+                self.was_interrupted = true;
+                Err(error)
+            }
             Some(Err(_)) if self.machine.is_terminated() => {
                 self.end(SourceEnd::Clean);
                 Ok(())
@@ -109,7 +124,14 @@ impl Stream {
     ) -> PyResult<Self> {
         let machine = machine(kind, provider, settings)?;
         let source = Some(source.try_iter()?.unbind());
-        Ok(Self(Shared::new(State { machine, source, convert, failure: None, is_over: false })))
+        Ok(Self(Shared::new(State {
+            machine,
+            source,
+            convert,
+            failure: None,
+            was_interrupted: false,
+            is_over: false,
+        })))
     }
 
     #[getter]
@@ -139,7 +161,9 @@ impl Stream {
         // An interrupt does not end the stream.
         let source = if error.is_instance_of::<PyException>(py) { state.stop() } else { None };
         drop(state);
-        close(py, source)?;
+        if let Err(failure) = close(py, source) {
+            error.value(py).setattr(intern!(py, "__context__"), failure.into_value(py))?;
+        }
         Err(error)
     }
 
@@ -177,7 +201,14 @@ impl Machinery {
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let machine = machine(kind, provider, settings)?;
-        Ok(Self(Shared::new(State { machine, source: None, convert, failure: None, is_over: false })))
+        Ok(Self(Shared::new(State {
+            machine,
+            source: None,
+            convert,
+            failure: None,
+            was_interrupted: false,
+            is_over: false,
+        })))
     }
 
     fn push(&self, py: Python<'_>, chunk: &Bound<'_, PyAny>) -> PyResult<()> {

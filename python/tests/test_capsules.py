@@ -300,3 +300,12 @@ def test_memory_is_flat() -> None:
     gc.collect()
     grown = process.memory_info().rss - before
     assert grown < 4 * 1024 * 1024, f"{grown / 1e6:.1f} MB in 10,000 rounds"
+
+
+def test_an_array_of_another_shape_than_its_type_is_an_error() -> None:
+    class Wrong:
+        def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]:
+            return pa.utf8().__arrow_c_schema__(), pa.nulls(3).__arrow_c_array__()[1]
+
+    with pytest.raises(TypeError, match="`array` does not fit the schema"):
+        arrow.extract(Wrong())

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import array
 import asyncio
+import ctypes
 import io
 import threading
 from collections.abc import AsyncIterator, Iterator
@@ -111,6 +113,49 @@ def test_an_interrupt_does_not_end_the_stream() -> None:
         next(stream)
     source.chunks = ["2}\n"]
     assert next(stream) == {"a": 2}
+
+
+def test_a_generator_that_an_interrupt_ended_is_not_complete() -> None:
+    def chunks() -> Iterator[str]:
+        yield '{"a":1}\n'
+        raise KeyboardInterrupt
+
+    stream = records(chunks())
+    assert next(stream) == {"a": 1}
+    with pytest.raises(KeyboardInterrupt):
+        next(stream)
+    with pytest.raises(RuntimeError, match="the source ended when it was interrupted"):
+        next(stream)
+    assert list(stream) == []
+    assert (stream.report.records, stream.report.complete) == (1, False)
+
+
+def test_a_reject_is_raised_though_the_source_cannot_be_closed() -> None:
+    class Source:
+        def __iter__(self) -> Iterator[str]:
+            return self
+
+        def __next__(self) -> str:
+            return '{"b":}\n'
+
+        def close(self) -> None:
+            raise OSError("the disk is full")
+
+    with pytest.raises(RejectedError) as caught:
+        next(records(Source(), strict=True))
+    assert isinstance(caught.value.__context__, OSError)
+
+
+def test_only_buffers_of_bytes_are_chunks() -> None:
+    for chunk in (memoryview(b"{}\n"), bytearray(b"{}\n"), array.array("B", b"{}\n"), (ctypes.c_ubyte * 3)(*b"{}\n")):
+        assert list(records([chunk])) == [{}]
+    for other in (array.array("i", [1]), array.array("d", [1.0]), (ctypes.c_int * 1)(1)):
+        with pytest.raises(TypeError, match="bytes or str, not"):
+            list(records([other]))
+    view = memoryview(b"{}\n")
+    view.release()
+    with pytest.raises(ValueError, match="released memoryview"):
+        list(records([view]))
 
 
 def test_a_source_is_read_only_as_far_as_needed() -> None:
@@ -228,6 +273,36 @@ async def test_a_cancelled_task_can_go_on() -> None:
     gate.set()
     assert await anext(stream) == {"a": 2}
     assert await values(stream) == []
+
+
+async def test_a_generator_that_a_cancellation_ended_is_not_complete() -> None:
+    async def chunks() -> AsyncIterator[str]:
+        yield '{"a":1}\n'
+        await asyncio.sleep(60)
+        yield '{"a":2}\n'
+
+    stream = arecords(chunks())
+    with pytest.raises(asyncio.TimeoutError):
+        await asyncio.wait_for(values(stream), 0.01)
+    with pytest.raises(RuntimeError, match="the source ended when it was interrupted"):
+        await anext(stream)
+    assert await values(stream) == []
+    assert (stream.report.records, stream.report.complete) == (1, False)
+
+
+async def test_two_tasks_cannot_read_one_stream() -> None:
+    async def chunks() -> AsyncIterator[str]:
+        for number in range(4):
+            await asyncio.sleep(0.001)
+            yield f'{{"a":{number}}}\n'
+
+    stream = arecords(chunks())
+    first = asyncio.ensure_future(values(stream))
+    await asyncio.sleep(0)
+    for use in (lambda: anext(stream), stream.aclose):
+        with pytest.raises(RuntimeError, match="another task is reading this stream"):
+            await use()
+    assert await first == [{"a": number} for number in range(4)]
 
 
 BODY = (FIXTURES / "anthropic" / "parallel-tools.sse").read_bytes()

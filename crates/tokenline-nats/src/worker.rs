@@ -12,7 +12,7 @@ use async_nats::jetstream::context::ContextBuilder;
 use async_nats::jetstream::{Context, Message};
 use futures_util::StreamExt as _;
 use tokio::sync::{Mutex, mpsc};
-use tokio::task::JoinSet;
+use tokio::task::{JoinError, JoinSet};
 use tokio::time::Instant;
 
 use crate::continuity::Continuity;
@@ -128,12 +128,29 @@ impl Worker {
             error = router.run(&self.consumer) => Err(error),
         };
         router.sources.clear();
-        let all = async { while router.tasks.join_next().await.is_some() {} };
-        if end.is_ok() && tokio::time::timeout(STOP_TIMEOUT, all).await.is_err() {
+        let has_stopped = end.is_ok();
+        let drain = async {
+            while has_stopped && let Some(ended) = router.tasks.join_next().await {
+                pass_on_panic(ended);
+            }
+            // Without a connection it waits for one.
+            _ = self.shared.context.client().flush().await;
+        };
+        if tokio::time::timeout(STOP_TIMEOUT, drain).await.is_err() && has_stopped {
             tracing::warn!("some sources are not stored yet; their chunks are delivered again");
         }
-        _ = self.shared.context.client().flush().await;
-        end.map(|()| self.shared.counters.read())
+        // A source may have failed meanwhile.
+        end?;
+        self.failed.try_recv().map_or_else(|_| Ok(self.shared.counters.read()), Err)
+    }
+}
+
+/// Panics if a source did: its chunks would come again, and so would the panic.
+fn pass_on_panic(ended: Result<(), JoinError>) {
+    if let Err(error) = ended
+        && error.is_panic()
+    {
+        std::panic::resume_unwind(error.into_panic());
     }
 }
 
@@ -183,7 +200,9 @@ impl Router {
                                 break;
                             }
                         }
-                        while self.tasks.try_join_next().is_some() {}
+                        while let Some(ended) = self.tasks.try_join_next() {
+                            pass_on_panic(ended);
+                        }
                     }
                 }
                 Err(error) => tracing::warn!(%error, "cannot ask for chunks; trying again"),

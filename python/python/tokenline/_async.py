@@ -18,6 +18,8 @@ class AsyncStream(Generic[_T]):
         self._machine = machine
         self._source: AsyncIterator[Any] | None = source
         self._failure: Exception | None = None
+        self._is_reading = False
+        self._was_interrupted = False
         self._is_over = False
 
     @property
@@ -29,6 +31,7 @@ class AsyncStream(Generic[_T]):
         return self
 
     async def __anext__(self) -> _T:
+        self._check_alone()
         while not self._is_over:
             try:
                 for value in self._machine:
@@ -50,19 +53,34 @@ class AsyncStream(Generic[_T]):
         if self._machine.expects_nothing():
             await self._end(source, failed=False)
             return
+        self._is_reading = True
         try:
             chunk = await source.__anext__()
         except StopAsyncIteration:
             self._source = None
-            self._machine.finish(failed=False)
+            # A generator is over after an interrupt, whatever it still had.
+            is_cut = self._was_interrupted and not self._machine.is_terminated()
+            self._machine.finish(failed=is_cut)
+            if is_cut:
+                self._failure = RuntimeError("the source ended when it was interrupted: the rest of it is missing")
         except Exception as error:
             self._source = None
             is_whole = self._machine.is_terminated()
             self._machine.finish(failed=not is_whole)
             # A source that fails after the end of what it sent loses nothing.
             self._failure = None if is_whole else error
+        except BaseException:
+            self._was_interrupted = True
+            raise
         else:
+            self._was_interrupted = False
             self._machine.push(chunk)
+        finally:
+            self._is_reading = False
+
+    def _check_alone(self) -> None:
+        if self._is_reading:
+            raise RuntimeError("another task is reading this stream")
 
     async def _end(self, source: AsyncIterator[Any], *, failed: bool) -> None:
         self._source = None
@@ -71,6 +89,7 @@ class AsyncStream(Generic[_T]):
 
     async def aclose(self) -> None:
         """Ends here, and closes the source: a response's connection closes."""
+        self._check_alone()
         self._is_over, self._failure = True, None
         source, self._source = self._source, None
         if source is not None:

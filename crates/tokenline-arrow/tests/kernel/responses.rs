@@ -51,7 +51,7 @@ fn expected(provider: Provider, bytes: &[u8]) -> Row {
             _ => {}
         }
     }
-    row.status = if parser.is_complete() { "complete" } else { "other" }.to_owned();
+    row.status = if parser.is_complete() && !parser.is_cut_off() { "complete" } else { "other" }.to_owned();
     row
 }
 
