@@ -125,6 +125,24 @@ async fn two_workers_race() {
     assert_same(&output, &expected);
 }
 
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_worker_stops_while_the_server_is_down() {
+    let server = Server::start().await;
+    let context = server.context().await;
+    create_streams(&context, Duration::from_secs(120)).await;
+    let worker = Worker::new(server.client().await, options()).await.unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let worker = tokio::spawn(worker.run_until(async { stopped.await.unwrap() }));
+    // A source that has not ended.
+    publish(&context, &messages(&texts(1, 50, 60))[..10]).await;
+    tokio::time::sleep(Duration::from_millis(500)).await;
+    server.kill();
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    stop.send(()).unwrap();
+    let counts = tokio::time::timeout(Duration::from_secs(10), worker).await.expect("it stops");
+    assert!(counts.unwrap().unwrap().chunks > 0);
+}
+
 /// A worker that stands still with messages on their way, and goes on when the server has forgotten their ids.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_stopped_worker_wakes_up_beyond_the_duplicate_window() {

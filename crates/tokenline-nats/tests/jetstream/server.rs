@@ -40,13 +40,16 @@ impl Server {
 
     /// Ends the server with SIGKILL, and starts it again with the same store.
     pub(crate) async fn restart(&self) {
-        {
-            let mut process = self.process.lock().unwrap();
-            process.kill().unwrap();
-            process.wait().unwrap();
-            *process = spawn(self.port, &self.store);
-        }
+        self.kill();
+        *self.process.lock().unwrap() = spawn(self.port, &self.store);
         self.ready().await;
+    }
+
+    /// Ends the server with SIGKILL.
+    pub(crate) fn kill(&self) {
+        let mut process = self.process.lock().unwrap();
+        process.kill().unwrap();
+        process.wait().unwrap();
     }
 
     /// Waits until JetStream responds.
