@@ -37,9 +37,11 @@ pub(crate) fn run(args: &BatchArgs) -> Result<Verdict, Failure> {
     let read: Vec<&Path> = files.iter().chain(&rule_files).map(PathBuf::as_path).collect();
     // Before there are temporary files.
     let is_interrupted = interrupt::flag()?;
-    let output = match args.output.as_os_str() == "-" {
-        true => output_file::reject_as_stdout(&read).map(|()| None)?,
-        false => Some(OutputFile::create("--output", &args.output, &read)?),
+    let output = if args.output.as_os_str() == "-" {
+        output_file::reject_as_stdout(&read)?;
+        None
+    } else {
+        Some(OutputFile::create("--output", &args.output, &read)?)
     };
     let (report_file, reject_file) = output_files(&args.reading, &read, output.as_ref())?;
     let bar = progress_bar(&files);
@@ -93,7 +95,7 @@ pub(crate) fn parse(
     source: Source,
     emitter: &mut Emitter,
 ) -> Result<(), Failure> {
-    Reading { format, rules, jobs: 1 }.read(source, emitter)
+    Reading { format, rules, jobs: 1 }.read(source.into_reader(), emitter)
 }
 
 /// Detects the format of a file, unless it is given. Returns the complete file.
@@ -161,7 +163,7 @@ impl Reading<'_> {
             }
             // Complete records reach the reader before the next read blocks.
             failure = emitter.flush().err();
-            Ok(if failure.is_none() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) })
+            Ok(failure.as_ref().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(())))
         });
         match failure {
             Some(failure) => Err(failure),
@@ -233,13 +235,12 @@ impl Worker {
             emitter.result_text(*choice, reason, text)?;
         }
         let Some(response) = result.response() else { return Ok(ResultStatus::Incomplete) };
-        Ok(match response.is_complete() {
-            true if response.is_cut_off() => ResultStatus::Incomplete,
-            true => ResultStatus::Complete,
-            false if response.report().by_code().contains_key(&Code::ProviderError) => {
-                ResultStatus::Failed(FailureKind::Errored)
-            }
-            false => ResultStatus::Incomplete,
+        Ok(if response.is_complete() && !response.is_cut_off() {
+            ResultStatus::Complete
+        } else if response.report().by_code().contains_key(&Code::ProviderError) {
+            ResultStatus::Failed(FailureKind::Errored)
+        } else {
+            ResultStatus::Incomplete
         })
     }
 }

@@ -20,20 +20,19 @@ pub(crate) struct Interruptible {
 }
 
 impl Interruptible {
-    /// Opens a file or standard input, and decompresses it. The bar counts the bytes read; `is_interrupted` is the flag that Ctrl-C sets.
+    /// Opens a file or standard input, and decompresses it. The bar counts the bytes read; Ctrl-C sets the flag.
     pub(crate) fn open(
         path: &Path,
         bar: &ProgressBar,
         is_interrupted: &Arc<AtomicBool>,
     ) -> Result<Self, Failure> {
-        let source: Box<dyn Read + Send> = match path.as_os_str() == "-" {
-            true => Box::new(Waiting::new(io::stdin(), Arc::clone(is_interrupted))),
-            false => {
-                let file = open_file(path)?;
-                match file.metadata().is_ok_and(|metadata| metadata.is_file()) {
-                    true => Box::new(file),
-                    false => Box::new(Waiting::new(file, Arc::clone(is_interrupted))),
-                }
+        let source: Box<dyn Read + Send> = if path.as_os_str() == "-" {
+            Box::new(Waiting::new(io::stdin(), Arc::clone(is_interrupted)))
+        } else {
+            let file = open_file(path)?;
+            match file.metadata() {
+                Ok(metadata) if metadata.is_file() => Box::new(file),
+                _ => Box::new(Waiting::new(file, Arc::clone(is_interrupted))),
             }
         };
         let source = decompressed(bar.wrap_read(source));
@@ -43,11 +42,15 @@ impl Interruptible {
 
 impl Read for Interruptible {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        match self.is_interrupted.load(Ordering::Acquire) {
-            true => Err(io::Error::other("interrupted")),
-            false => self.source.read(buffer),
+        if self.is_interrupted.load(Ordering::Acquire) {
+            return Err(interrupted());
         }
+        self.source.read(buffer)
     }
+}
+
+fn interrupted() -> io::Error {
+    io::Error::other("interrupted")
 }
 
 /// Reads a pipe or a terminal on another thread, because a read may take forever.
@@ -94,7 +97,7 @@ impl Read for Waiting {
                 Ok(chunk) => self.rest = io::Cursor::new(chunk?),
                 Err(RecvTimeoutError::Disconnected) => return Ok(0),
                 Err(RecvTimeoutError::Timeout) if self.is_interrupted.load(Ordering::Acquire) => {
-                    return Err(io::Error::other("interrupted"));
+                    return Err(interrupted());
                 }
                 Err(RecvTimeoutError::Timeout) => {}
             }

@@ -33,12 +33,21 @@ impl Source {
             }
         }
     }
+
+    /// The same as a reader, which reads no more than a chunk at once.
+    pub(crate) fn into_reader(self) -> impl Read + Send {
+        Chunks { reader: self.reader, size: self.buffer.len() }
+    }
 }
 
-/// Reads no more than a chunk at once.
-impl Read for Source {
+struct Chunks {
+    reader: Box<dyn Read + Send>,
+    size: usize,
+}
+
+impl Read for Chunks {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let room = buffer.len().min(self.buffer.len());
+        let room = buffer.len().min(self.size);
         self.reader.read(&mut buffer[..room])
     }
 }

@@ -24,45 +24,32 @@ const MAX_BYTES: usize = 1024 * 1024;
 impl Start {
     /// Reads lines until one is a batch result.
     pub(super) fn read(source: &mut impl Read) -> Self {
-        let mut start = Self { format: None, is_blank: true, failure: None, bytes: Vec::new() };
-        let (mut chunk, mut line_start, mut searched) = (vec![0; 64 * 1024], 0, 0);
-        let (mut tried, mut is_end) = (0, false);
-        while !is_end {
+        let mut start = Self { format: None, is_blank: false, failure: None, bytes: Vec::new() };
+        let (mut chunk, mut line_start, mut searched, mut tried) = (vec![0; 64 * 1024], 0, 0, 0);
+        let mut is_end = false;
+        while !is_end && tried < MAX_BYTES && searched <= 2 * load::MAX_RESPONSE as usize {
             match source.read(&mut chunk) {
-                Ok(read) => {
-                    start.bytes.extend_from_slice(&chunk[..read]);
-                    is_end = read == 0;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+                Ok(0) => is_end = true,
+                Ok(read) => start.bytes.extend_from_slice(&chunk[..read]),
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 // What was read is parsed before the failure is reported.
-                Err(error) => {
-                    start.failure = Some(error);
-                    is_end = true;
-                }
+                Err(error) => (start.failure, is_end) = (Some(error), true),
             }
-            loop {
-                let feed = memchr(b'\n', &start.bytes[searched..]).map(|at| searched + at + 1);
-                let Some(end) = feed.or(is_end.then_some(start.bytes.len())).filter(|end| line_start < *end)
-                else {
-                    break;
-                };
-                let line = std::str::from_utf8(&start.bytes[line_start..end]).ok();
-                if line.is_none_or(|line| !line.trim_matches(is_blank).is_empty()) {
-                    start.is_blank = false;
-                    tried += end - line_start;
-                }
-                start.format = line.and_then(BatchFormat::detect);
+            while let Some(end) = line_end(&start.bytes, searched, is_end).filter(|end| line_start < *end) {
+                let line = &start.bytes[line_start..end];
+                start.format = std::str::from_utf8(line).ok().and_then(BatchFormat::detect);
                 if start.format.is_some() {
                     return start;
+                }
+                let line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+                if !line.trim_ascii().is_empty() {
+                    tried += line.len();
                 }
                 (line_start, searched) = (end, end);
             }
             searched = start.bytes.len();
-            if tried >= MAX_BYTES || searched > 2 * load::MAX_RESPONSE as usize {
-                start.is_blank = false;
-                break;
-            }
         }
+        start.is_blank = is_end && tried == 0;
         start
     }
 
@@ -73,8 +60,10 @@ impl Start {
     }
 }
 
-fn is_blank(char: char) -> bool {
-    char.is_ascii_whitespace() || char == '\u{feff}'
+/// The end of the line that is open; the last one may lack its line feed.
+fn line_end(bytes: &[u8], searched: usize, is_end: bool) -> Option<usize> {
+    let feed = memchr(b'\n', &bytes[searched..]).map(|at| searched + at + 1);
+    feed.or(is_end.then_some(bytes.len()))
 }
 
 /// Fails once if there is an error.

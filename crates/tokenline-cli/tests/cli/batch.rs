@@ -352,6 +352,28 @@ fn a_failed_run_does_not_replace_the_output() {
     assert_eq!((run.code, &*fs::read_to_string(&output).expect("there")), (3, "{\"a\":1}\n"), "{}", run.err);
 }
 
+/// Runs `tokenline batch` on an input that does not end, and presses Ctrl-C. Returns its messages.
+#[cfg(unix)]
+fn interrupted(args: &[&str], input: &str) -> String {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+        .arg("batch")
+        .args(args)
+        .stdin(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts");
+    let mut stdin = child.stdin.take().expect("piped");
+    stdin.write_all(input.as_bytes()).expect("it reads");
+    thread::sleep(Duration::from_millis(300));
+    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
+    assert!(killed.success());
+    let run = child.wait_with_output().expect("it ends");
+    drop(stdin);
+    let err = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(3), "{err}");
+    err
+}
+
 /// Also while there is nothing to read, and before the format is known.
 #[cfg(unix)]
 #[test]
@@ -359,21 +381,7 @@ fn ctrl_c_ends_a_wait() {
     for (input, expected) in [(OPENAI, Some("{\"a\":1}\n{\"a\":4}\n")), ("", None)] {
         let folder = folder();
         let output = folder.path().join("out");
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
-            .args(["batch", "--output"])
-            .arg(&output)
-            .stdin(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("it starts");
-        let mut stdin = child.stdin.take().expect("piped");
-        stdin.write_all(input.as_bytes()).expect("it reads");
-        thread::sleep(Duration::from_millis(300));
-        let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-        assert!(killed.success());
-        let run = child.wait_with_output().expect("it ends");
-        drop(stdin);
-        assert_eq!(run.status.code(), Some(3), "{}", String::from_utf8_lossy(&run.stderr));
+        interrupted(&["--output", output.to_str().expect("UTF-8")], input);
         assert_eq!(fs::read_to_string(&output).ok().as_deref(), expected);
         let left = fs::read_dir(folder.path()).expect("a folder").count();
         assert_eq!(left, usize::from(expected.is_some()), "temporary files");
@@ -384,29 +392,11 @@ fn ctrl_c_ends_a_wait() {
 #[test]
 fn ctrl_c_leaves_whole_lines() {
     let folder = folder();
-    let [output, report] = ["out", "report"].map(|name| folder.path().join(name));
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
-        .args(["batch", "--quiet", "-j", "2", "--output"])
-        .arg(&output)
-        .arg("--report-json")
-        .arg(&report)
-        .stdin(Stdio::piped())
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("it starts");
-    let mut stdin = child.stdin.take().expect("piped");
+    let [output, report] = ["out", "report"].map(|name| file(&folder, name, "old"));
     // More than one block, and then an unfinished line.
     let results = results(2000);
-    stdin.write_all(results.as_bytes()).expect("it reads");
-    thread::sleep(Duration::from_millis(300));
-    assert!(!output.exists());
-    let killed = Command::new("kill").args(["-INT", &child.id().to_string()]).status().expect("kill");
-    assert!(killed.success());
-    let run = child.wait_with_output().expect("it ends");
-    drop(stdin);
-    let err = String::from_utf8_lossy(&run.stderr);
-    assert_eq!(run.status.code(), Some(3), "{err}");
-    assert_eq!(err.lines().last(), Some("tokenline: interrupted: the output is incomplete"), "{err}");
+    let args = ["--quiet", "-j", "2", "--output", &output, "--report-json", &report];
+    assert_eq!(interrupted(&args, &results), "tokenline: interrupted: the output is incomplete\n");
     let written = fs::read_to_string(&output).expect("written");
     let all = tokenline(&["batch", &file(&folder, "in.jsonl", results)], "").out;
     assert!(all.starts_with(&written) && written.ends_with('\n'), "{} of {}", written.len(), all.len());

@@ -108,12 +108,6 @@ impl<'s, R, S: FnMut(&mut R, &[u8]) -> io::Result<()>> Results<'s, R, S> {
         lock(&self.state).long_spare.take().unwrap_or_default()
     }
 
-    /// Stops all threads. The first failure is reported.
-    pub(super) fn fail(&self, error: io::Error) {
-        lock(&self.state).failure.get_or_insert(error);
-        self.turn.notify_all();
-    }
-
     pub(super) fn finish(self) -> io::Result<()> {
         match self.state.into_inner().unwrap_or_else(PoisonError::into_inner).failure {
             Some(error) => Err(error),
@@ -150,12 +144,18 @@ impl<'s, R, S: FnMut(&mut R, &[u8]) -> io::Result<()>> Results<'s, R, S> {
     }
 }
 
-/// Unblocks waiters if a worker panics.
-pub(super) struct Guard<'r, 's, R, S: FnMut(&mut R, &[u8]) -> io::Result<()>>(
-    pub(super) &'r Results<'s, R, S>,
-);
+impl<R, S> Results<'_, R, S> {
+    /// Stops all threads. The first failure is reported.
+    pub(super) fn fail(&self, error: io::Error) {
+        lock(&self.state).failure.get_or_insert(error);
+        self.turn.notify_all();
+    }
+}
 
-impl<R, S: FnMut(&mut R, &[u8]) -> io::Result<()>> Drop for Guard<'_, '_, R, S> {
+/// Unblocks waiters if a worker panics.
+pub(super) struct Guard<'r, 's, R, S>(pub(super) &'r Results<'s, R, S>);
+
+impl<R, S> Drop for Guard<'_, '_, R, S> {
     fn drop(&mut self) {
         if thread::panicking() {
             self.0.fail(io::Error::other("a thread panicked"));

@@ -85,8 +85,8 @@ impl RecordDecoder {
     }
 
     /// Like [`reset`](Self::reset), for a part of a larger text that begins at the start of a line: with the number of
-    /// that line, from 1, and its offset. Events are placed in the larger text. In [strict mode](Options::strict), lines do not
-    /// depend on those before them.
+    /// that line, from 1, and its offset. Events are placed in the larger text. In [strict mode](Options::strict),
+    /// lines do not depend on those before them.
     ///
     /// ```
     /// use tokenline_core::{Event, Options, RecordDecoder, Span};
