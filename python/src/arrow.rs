@@ -1,18 +1,22 @@
 //! `tokenline.arrow`: the Arrow kernel, over the Arrow PyCapsule interface.
 
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
-use arrow_array::{Array, ArrayRef, new_empty_array};
+use arrow_array::{Array, ArrayRef, StructArray, new_empty_array};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyInt};
+use pyo3::types::{PyCapsule, PyDict};
 use tokenline_arrow::{Columns, ExtractError, ExtractOptions, Format};
 
 use crate::capsule::{self, ArrayStream};
 use crate::errors::{unknown, wrong_type};
 use crate::layout;
 use crate::settings::{self, Settings, text};
+
+/// How often a long extraction looks for an interrupt from the keyboard.
+const LOOK: Duration = Duration::from_millis(100);
 
 /// Adds the classes to the module.
 pub(crate) fn add_to(module: &Bound<'_, PyModule>) -> PyResult<()> {
@@ -41,7 +45,7 @@ impl Extractor {
         // An array with both interfaces is read at once.
         if array.hasattr("__arrow_c_array__")? {
             let array = capsule::import_array(array)?;
-            let array = py.detach(|| self.0.extract(&array)).map_err(|error| raise(&error))?;
+            let array = self.extract_array(py, &array)?;
             Ok(Bound::new(py, Extracted { array: Arc::new(array), field })?.into_any())
         } else if array.hasattr("__arrow_c_stream__")? {
             let source = ArrayStream::import(array)?;
@@ -61,6 +65,20 @@ impl Extractor {
         OutputType(self.field())
     }
 
+    /// The lists of the output, which become tables, with the names of their columns.
+    #[getter]
+    fn tables<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let tables = PyDict::new(py);
+        if let DataType::Struct(fields) = self.0.data_type() {
+            for field in fields {
+                if let Some(names) = column_names(field) {
+                    tables.set_item(field.name(), names)?;
+                }
+            }
+        }
+        Ok(tables)
+    }
+
     /// The output's columns as Spark's DDL.
     fn ddl(&self) -> String {
         self.0.spark_ddl()
@@ -73,9 +91,31 @@ impl Extractor {
 }
 
 impl Extractor {
+    /// Without the GIL, but for a look at interrupts from the keyboard now and then.
+    fn extract_array(&self, py: Python<'_>, array: &ArrayRef) -> PyResult<StructArray> {
+        let mut interrupt = None;
+        let mut looked = Instant::now();
+        let goes_on = || {
+            if looked.elapsed() >= LOOK {
+                interrupt = Python::attach(|py| py.check_signals()).err();
+                looked = Instant::now();
+            }
+            interrupt.is_none()
+        };
+        let extracted = py.detach(|| self.0.extract_while(array, goes_on));
+        interrupt.map_or_else(|| extracted.map_err(|error| raise(&error)), Err)
+    }
+
     fn field(&self) -> FieldRef {
         Arc::new(Field::new("", self.0.data_type().clone(), true))
     }
+}
+
+/// The names in a list of structs.
+fn column_names(field: &Field) -> Option<Vec<&str>> {
+    let DataType::List(item) = field.data_type() else { return None };
+    let DataType::Struct(columns) = item.data_type() else { return None };
+    Some(columns.iter().map(|column| &**column.name()).collect())
 }
 
 /// The output for an array.
@@ -218,9 +258,7 @@ fn extract_options(
             });
         }
         if let Some(limit) = take("column_bytes")? {
-            let limit = limit.cast::<PyInt>().map_err(|_| wrong_type("column_bytes", "an int", &limit))?;
-            let beyond = |_| PyValueError::new_err("`column_bytes` must not be negative, nor beyond 64 bits");
-            options = options.column_bytes(limit.extract().map_err(beyond)?);
+            options = options.column_bytes(settings::limit("column_bytes", &limit)?);
         }
     }
     const TEXT: &[&str] = &["mode", "items", "release", "line_bytes", "depth"];
@@ -243,6 +281,7 @@ fn raise(error: &ExtractError) -> PyErr {
     match error {
         ExtractError::UnsupportedInput(_) => PyTypeError::new_err(format!("`array`: {error}")),
         ExtractError::Panicked { .. } => PyRuntimeError::new_err(error.to_string()),
+        ExtractError::TypedWithoutSchema => PyValueError::new_err(format!("`columns`: {error}")),
         _ => PyValueError::new_err(error.to_string()),
     }
 }

@@ -2,6 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::json::Raw;
 use tokenline_core::{CompletedBy, Record, Recovered};
 
@@ -113,6 +114,11 @@ impl ToolCall {
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
         repr(slf.as_any())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.parameters)?;
+        visit.call(&self.error)
     }
 
     fn __eq__(&self, py: Python<'_>, other: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {

@@ -28,7 +28,8 @@ const INVALID: c_int = 22;
 /// The array of an object with `__arrow_c_array__`.
 pub(crate) fn import_array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     let capsules = object.call_method0(intern!(object.py(), "__arrow_c_array__"))?;
-    let (schema, array): (Bound<'_, PyCapsule>, Bound<'_, PyCapsule>) = capsules.extract()?;
+    let capsules = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>();
+    let (schema, array) = capsules.map_err(|_| no_capsule("__arrow_c_array__", "two capsules"))?;
     let data_type = import_type(&schema)?;
     // SAFETY: `with_contents` passes a valid struct that nobody else uses meanwhile.
     let array = with_contents(&array, ARRAY, |array| unsafe { FFI_ArrowArray::from_raw(array.as_ptr()) })?;
@@ -67,12 +68,20 @@ fn with_contents<T, R>(
     f: impl FnOnce(NonNull<T>) -> R,
 ) -> PyResult<R> {
     with_critical_section(capsule, || {
-        let pointer = capsule.pointer_checked(Some(name))?.cast::<T>();
+        let pointer = capsule.pointer_checked(Some(name)).map_err(|_| {
+            let name = name.to_string_lossy();
+            PyValueError::new_err(format!("expected a capsule named `{name}`"))
+        })?;
+        let pointer = pointer.cast::<T>();
         if !pointer.is_aligned() {
             return Err(PyValueError::new_err(format!("the {} is not aligned", name.to_string_lossy())));
         }
         Ok(f(pointer))
     })
+}
+
+fn no_capsule(method: &str, expected: &str) -> PyErr {
+    PyTypeError::new_err(format!("`array`: its {method}() must return {expected}"))
 }
 
 fn consumed(name: &CStr) -> PyErr {
@@ -89,7 +98,8 @@ impl ArrayStream {
     /// The stream of an object with `__arrow_c_stream__`.
     pub(crate) fn import(object: &Bound<'_, PyAny>) -> PyResult<Self> {
         let py = object.py();
-        let capsule = object.call_method0(intern!(py, "__arrow_c_stream__"))?.cast_into::<PyCapsule>()?;
+        let capsule = object.call_method0(intern!(py, "__arrow_c_stream__"))?.cast_into::<PyCapsule>();
+        let capsule = capsule.map_err(|_| no_capsule("__arrow_c_stream__", "a capsule"))?;
         // SAFETY: `with_contents` passes a valid struct that nobody else uses meanwhile.
         let stream = with_contents(&capsule, STREAM, |stream| unsafe {
             FFI_ArrowArrayStream::from_raw(stream.as_ptr())
@@ -174,7 +184,7 @@ pub(crate) fn export_stream<'py>(
     field: FieldRef,
     arrays: impl Iterator<Item = Result<ArrayRef, ArrowError>> + Send + 'static,
 ) -> PyResult<Bound<'py, PyCapsule>> {
-    let source = Box::new(Source { field, arrays: Box::new(arrays.fuse()), last_error: CString::default() });
+    let source = Box::new(Source { field, arrays: Some(Box::new(arrays)), last_error: CString::default() });
     let stream = FFI_ArrowArrayStream {
         get_schema: Some(get_schema),
         get_next: Some(get_next),
@@ -188,7 +198,8 @@ pub(crate) fn export_stream<'py>(
 /// The private data of an exported stream.
 struct Source {
     field: FieldRef,
-    arrays: Box<dyn Iterator<Item = Result<ArrayRef, ArrowError>> + Send>,
+    /// `None` after the last array, and after an error.
+    arrays: Option<Box<dyn Iterator<Item = Result<ArrayRef, ArrowError>> + Send>>,
     last_error: CString,
 }
 
@@ -224,10 +235,17 @@ unsafe extern "C" fn get_schema(stream: *mut FFI_ArrowArrayStream, out: *mut FFI
 }
 
 unsafe extern "C" fn get_next(stream: *mut FFI_ArrowArrayStream, out: *mut FFI_ArrowArray) -> c_int {
-    let next = |source: &mut Source| match source.arrays.next() {
-        Some(array) => Ok(FFI_ArrowArray::new(&array?.to_data())),
-        // A released array is the end.
-        None => Ok(FFI_ArrowArray::empty()),
+    let next = |source: &mut Source| {
+        let mut arrays = source.arrays.take();
+        match arrays.as_mut().and_then(Iterator::next) {
+            Some(array) => {
+                let array = FFI_ArrowArray::new(&array?.to_data());
+                source.arrays = arrays;
+                Ok(array)
+            }
+            // A released array is the end.
+            None => Ok(FFI_ArrowArray::empty()),
+        }
     };
     // SAFETY: the consumer keeps to the interface.
     unsafe { respond(stream, out, next) }

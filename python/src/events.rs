@@ -5,6 +5,7 @@ use std::hash::{Hash, Hasher};
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::json::Value;
 use tokenline_core::{Code, CompletedBy, Diagnostic, Origin, Recovered, Recovery, Span};
 
@@ -155,6 +156,10 @@ impl Record {
             && self.raw == other.raw
             && self.value.bind(py).eq(&other.value)?;
         Ok(is_equal.into_pyobject(py)?.to_owned().into_any().unbind())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.value)
     }
 
     fn __reduce__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

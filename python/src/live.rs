@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{CountAs, Tally};
 use tokenline_core::json::{Change, Key, Kind, Value, ValueDelta};
 use tokenline_core::{Diagnostic, Event, LentEvent, Record};
@@ -15,7 +16,7 @@ use crate::raw::append;
 use crate::reader::Reader;
 use crate::report::Report;
 use crate::settings::{self, Settings};
-use crate::shared::Shared;
+use crate::shared::{Shared, Traverse};
 use crate::value::{BuildError, Builder};
 
 /// A container that is open.
@@ -182,6 +183,21 @@ impl State {
     }
 }
 
+impl Traverse for State {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        let Building { rules, open, events, .. } = &self.building;
+        rules.traverse(visit)?;
+        visit.call(&open.root)?;
+        for container in &open.containers {
+            match container {
+                Container::Dict(dict) => visit.call(dict)?,
+                Container::List(list) => visit.call(list)?,
+            }
+        }
+        events.iter().try_for_each(|event| visit.call(event))
+    }
+}
+
 impl Building {
     fn apply(&mut self, py: Python<'_>, event: LentEvent<'_>) -> PyResult<()> {
         let Self { rules, tally, open, events } = self;
@@ -302,5 +318,9 @@ impl Live {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         Ok(self.0.lock(py)?.building.events.pop_front())
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.0.traverse(&visit)
     }
 }

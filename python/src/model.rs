@@ -16,7 +16,7 @@ pub(crate) struct Model {
     /// Taken once by the settings.
     pub(crate) schema: Option<SchemaValidator>,
     /// pydantic's `validate_json`.
-    validate_json: Py<PyAny>,
+    pub(crate) validate_json: Py<PyAny>,
     /// The names of members in the schema. Others may be private data.
     names: HashSet<String>,
 }

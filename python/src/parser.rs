@@ -3,6 +3,7 @@
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::SourceEnd;
 use tokenline_llm::Provider;
 
@@ -14,7 +15,8 @@ use crate::settings::{self, Settings};
 use crate::shared::Shared;
 
 /// The provider of this name.
-pub(crate) fn provider(name: &str) -> PyResult<Provider> {
+pub(crate) fn provider(name: &Bound<'_, PyAny>) -> PyResult<Provider> {
+    let name = &*settings::text("provider", name)?;
     let allowed: Vec<&str> = Provider::ALL.iter().map(|provider| provider.as_str()).collect();
     Provider::from_name(name).ok_or_else(|| unknown("provider", name, &allowed))
 }
@@ -63,12 +65,16 @@ impl JsonlParser {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.0.lock(py)?.next(py)
     }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.0.traverse(&visit)
+    }
 }
 
 /// What the settings of a machine are called with.
 pub(crate) fn machine(
     kind: &str,
-    provider_name: Option<&str>,
+    provider_name: Option<&Bound<'_, PyAny>>,
     settings: Option<&Bound<'_, PyDict>>,
 ) -> PyResult<Box<dyn Machine>> {
     use settings::{CALLS, PARSER, RECORDS, RESPONSE, STRICT};
@@ -107,7 +113,7 @@ impl ResponseParser {
     #[pyo3(
         text_signature = "(provider, *, mode='lenient', schema=None, model=None, items=None, release='confirmed', tools=None, call_format=None, text_as=None, line_bytes=8388608, depth=127, sse_line_bytes=16777216, sse_event_bytes=16777216, diagnostics=1000)"
     )]
-    fn py_new(provider: &str, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
+    fn py_new(provider: &Bound<'_, PyAny>, settings: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         Ok(Self(Shared::new(machine("responses", Some(provider), settings)?)))
     }
 
@@ -132,5 +138,9 @@ impl ResponseParser {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.0.lock(py)?.next(py)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.0.traverse(&visit)
     }
 }

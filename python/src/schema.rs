@@ -10,6 +10,7 @@ use tokenline_schema::SchemaOptions;
 use crate::bytes::bytes_of;
 use crate::errors;
 use crate::events::{Finding, Reject};
+use crate::settings::limit;
 
 /// Beyond this many bytes, freeing the GIL costs less than holding it.
 pub(crate) const DETACH_BYTES: usize = 16 * 1024;
@@ -67,8 +68,15 @@ impl SchemaValidator {
     }
 
     /// The violations of a JSON text.
-    #[pyo3(signature = (text, *, at_most=100))]
-    fn validate(&self, py: Python<'_>, text: &Bound<'_, PyAny>, at_most: usize) -> PyResult<Vec<Reject>> {
+    #[pyo3(signature = (text, *, at_most=None))]
+    #[pyo3(text_signature = "(self, text, *, at_most=100)")]
+    fn validate(
+        &self,
+        py: Python<'_>,
+        text: &Bound<'_, PyAny>,
+        at_most: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Vec<Reject>> {
+        let at_most = at_most.map_or(Ok(100), |given| limit("at_most", given))?;
         bytes_of("text", text, |bytes| detached(py, bytes.len(), || violations(&self.0, bytes, at_most)))
     }
 

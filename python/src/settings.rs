@@ -5,7 +5,7 @@ use std::sync::Arc;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyInt, PyString};
-use tokenline_core::{CallFormat, Mode, Options, Release};
+use tokenline_core::{CallFormat, Limits, Mode, Options, Release};
 use tokenline_llm::TextMode;
 use tokenline_schema::{SchemaValidator, ToolSet};
 
@@ -54,16 +54,46 @@ impl Settings {
             }
             settings.set(name, &value)?;
         }
-        if settings.options.mode == Mode::Strict && settings.options.looks_for_items() {
-            let message = "`items` needs mode='lenient': in strict mode each line is one object";
-            return Err(PyValueError::new_err(message));
-        }
+        settings.check()?;
         if let Some(model) = &mut settings.model {
             // The user's own schema comes before the model's.
             let schema = model.schema.take();
             settings.schema = settings.schema.or(schema);
         }
         Ok(settings)
+    }
+
+    /// Checks that no argument takes away another's effect.
+    fn check(&self) -> PyResult<()> {
+        let Self { options, schema, model, tools, call_format, text_as, .. } = self;
+        let refuse = |message: String| Err(PyValueError::new_err(message));
+        if options.mode == Mode::Strict {
+            let needs_lenient = match () {
+                () if options.looks_for_items() => Some("items"),
+                () if !call_format.as_ref().is_none_or(CallFormat::reads_plain_json) => Some("call_format"),
+                () => None,
+            };
+            if let Some(name) = needs_lenient {
+                return refuse(format!(
+                    "`{name}` needs mode='lenient': in strict mode each line is one object"
+                ));
+            }
+        }
+        let reads_records = match text_as {
+            Some(mode) => *mode == TextMode::Records,
+            None => tools.is_none() && call_format.is_none(),
+        };
+        if model.is_some() && !reads_records {
+            return refuse("`model` needs text_as='records': calls are not built as a type".to_owned());
+        }
+        if *text_as == Some(TextMode::Text) && (schema.is_some() || options.looks_for_items()) {
+            let name = if schema.is_some() { "schema" } else { "items" };
+            return refuse(format!("`{name}` has no effect with text_as='text': no records are read"));
+        }
+        if call_format.is_some() && text_as.is_some_and(|mode| mode != TextMode::ToolCalls) {
+            return refuse("`call_format` needs text_as='tool_calls', which is its default".to_owned());
+        }
+        Ok(())
     }
 
     fn set(&mut self, name: &str, value: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -82,7 +112,13 @@ impl Settings {
                 self.options.release = choice(name, value, &releases)?;
             }
             "line_bytes" => limits.line_bytes = limit(name, value)?,
-            "depth" => limits.depth = limit(name, value)?,
+            "depth" => {
+                limits.depth = limit(name, value)?;
+                if limits.depth > Limits::MAX_DEPTH {
+                    let message = format!("`depth` must be at most {}", Limits::MAX_DEPTH);
+                    return Err(PyValueError::new_err(message));
+                }
+            }
             "diagnostics" => limits.diagnostics = limit(name, value)?,
             "sse_line_bytes" => limits.sse_line_bytes = limit(name, value)?,
             "sse_event_bytes" => limits.sse_event_bytes = limit(name, value)?,
@@ -128,7 +164,7 @@ fn choice<T: Copy>(name: &str, value: &Bound<'_, PyAny>, choices: &[(&str, T)]) 
     found.map(|(_, choice)| *choice).ok_or_else(|| unknown(name, &given, &allowed))
 }
 
-fn limit(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
+pub(crate) fn limit(name: &str, value: &Bound<'_, PyAny>) -> PyResult<usize> {
     if !value.is_instance_of::<PyInt>() || value.is_instance_of::<PyBool>() {
         return Err(wrong_type(name, "an int", value));
     }

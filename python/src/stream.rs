@@ -1,16 +1,17 @@
 //! Iterators over a source: a stream of Python's, and the machine under an asynchronous one.
 
-use pyo3::exceptions::{PyException, PyRuntimeError, PyTypeError};
+use pyo3::exceptions::{PyBaseException, PyException, PyRuntimeError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyIterator, PyTuple};
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::SourceEnd;
 
 use crate::bytes::{bytes_of, with_bytes};
 use crate::machine::Machine;
 use crate::parser::machine;
 use crate::report::Report;
-use crate::shared::Shared;
+use crate::shared::{Shared, Traverse};
 
 const ENDED_BY_INTERRUPT: &str = "the source ended when it was interrupted: the rest of it is missing";
 
@@ -18,14 +19,27 @@ pub(crate) struct State {
     machine: Box<dyn Machine>,
     /// `None` once it has ended.
     source: Option<Py<PyIterator>>,
-    /// Turns events of SDKs into bytes.
-    convert: Option<Py<PyAny>>,
+    /// Turns other chunks than bytes and str into bytes, or raises.
+    convert: Py<PyAny>,
     /// The source's exception, until it is raised.
-    failure: Option<PyErr>,
+    failure: Option<Py<PyBaseException>>,
     /// An interrupt passed through the source. A generator is over then, whatever it still had.
     was_interrupted: bool,
     /// Nothing is yielded any more.
     is_over: bool,
+}
+
+impl Traverse for State {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.machine.traverse(visit)?;
+        visit.call(&self.source)?;
+        visit.call(&self.convert)?;
+        visit.call(&self.failure)
+    }
+
+    fn clear(&mut self) {
+        self.stop();
+    }
 }
 
 impl State {
@@ -41,12 +55,7 @@ impl State {
         if with_bytes(chunk, |bytes| self.machine.push(py, bytes))?.is_some() {
             return Ok(());
         }
-        let Some(convert) = &self.convert else {
-            let name = chunk.get_type().fully_qualified_name()?;
-            let message = format!("`stream` must yield bytes or str, not {name}");
-            return Err(PyTypeError::new_err(message));
-        };
-        let chunk = convert.bind(py).call1((chunk,))?;
+        let chunk = self.convert.bind(py).call1((chunk,))?;
         bytes_of("stream", &chunk, |bytes| self.machine.push(py, bytes))
     }
 
@@ -64,7 +73,7 @@ impl State {
             }
             None if self.was_interrupted && !self.machine.is_terminated() => {
                 self.end(SourceEnd::Failed);
-                self.failure = Some(PyRuntimeError::new_err(ENDED_BY_INTERRUPT));
+                self.failure = Some(PyRuntimeError::new_err(ENDED_BY_INTERRUPT).into_value(py));
                 Ok(())
             }
             None => {
@@ -82,7 +91,7 @@ impl State {
             }
             Some(Err(error)) => {
                 self.end(SourceEnd::Failed);
-                self.failure = Some(error);
+                self.failure = Some(error.into_value(py));
                 Ok(())
             }
         }
@@ -99,7 +108,9 @@ impl State {
                 return Ok(Some(object));
             }
             if self.source.is_none() {
-                return self.failure.take().map_or(Ok(None), Err);
+                let failure = self.failure.take();
+                return failure
+                    .map_or(Ok(None), |error| Err(PyErr::from_value(error.into_bound(py).into_any())));
             }
             self.read(py)?;
         }
@@ -118,8 +129,8 @@ impl Stream {
     fn py_new(
         kind: &str,
         source: &Bound<'_, PyAny>,
-        provider: Option<&str>,
-        convert: Option<Py<PyAny>>,
+        provider: Option<&Bound<'_, PyAny>>,
+        convert: Py<PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let machine = machine(kind, provider, settings)?;
@@ -167,6 +178,14 @@ impl Stream {
         Err(error)
     }
 
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.0.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.0.clear();
+    }
+
     fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
         slf
     }
@@ -196,8 +215,8 @@ impl Machinery {
     #[pyo3(signature = (kind, provider, convert, settings))]
     fn py_new(
         kind: &str,
-        provider: Option<&str>,
-        convert: Option<Py<PyAny>>,
+        provider: Option<&Bound<'_, PyAny>>,
+        convert: Py<PyAny>,
         settings: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
         let machine = machine(kind, provider, settings)?;
@@ -243,5 +262,13 @@ impl Machinery {
 
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
         self.0.lock(py)?.machine.next(py)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.0.traverse(&visit)
+    }
+
+    fn __clear__(&self) {
+        self.0.clear();
     }
 }

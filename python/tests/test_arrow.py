@@ -124,7 +124,7 @@ def errors() -> Iterator[tuple[Any, dict[str, Any], type[Exception], str]]:
     yield pa.chunked_array([[1]]), {}, TypeError, "`array`: the input column is Int64"
     yield "text", {}, TypeError, "`array` must be an object with __arrow_c_array__"
     yield texts, {"format": "xml"}, ValueError, "`format` must be one of 'text', 'openai-chat'"
-    yield texts, {"columns": "typed"}, ValueError, "typed columns need a schema"
+    yield texts, {"columns": "typed"}, ValueError, "`columns`: typed columns need a schema"
     yield texts, {"columns": "rows"}, ValueError, "`columns` must be one of 'json', 'typed', not 'rows'"
     yield texts, {"mode": "strict", "items": "/a"}, ValueError, "`items` needs mode='lenient'"
     yield texts, {"limit": 1}, TypeError, "extract.. got an unexpected keyword argument 'limit'"

@@ -118,14 +118,13 @@ def test_what_is_exported_is_consumed_once_as_well() -> None:
 
 def others() -> Iterator[tuple[Producer, type[Exception], str]]:
     schema, array = TEXTS.__arrow_c_array__()
-    yield Producer(array=5), TypeError, "'int' object is not an instance of 'tuple'"
-    yield Producer(array=[schema, array]), TypeError, "'list' object is not an instance of 'tuple'"
-    yield Producer(array=(schema,)), ValueError, "expected tuple of length 2, but got tuple of length 1"
-    yield Producer(array=(schema, 5)), TypeError, "'int' object is not an instance of 'PyCapsule'"
-    yield Producer(array=(array, schema)), ValueError, "PyCapsule_GetPointer called with incorrect name"
-    yield Producer(array=(schema, schema)), ValueError, "PyCapsule_GetPointer called with incorrect name"
-    yield Producer(stream=(schema, array)), TypeError, "'tuple' object is not an instance of 'PyCapsule'"
-    yield Producer(stream=array), ValueError, "PyCapsule_GetPointer called with incorrect name"
+    not_two = r"`array`: its __arrow_c_array__\(\) must return two capsules"
+    for returned in (5, [schema, array], (schema,), (schema, 5)):
+        yield Producer(array=returned), TypeError, not_two
+    yield Producer(array=(array, schema)), ValueError, "expected a capsule named `arrow_schema`"
+    yield Producer(array=(schema, schema)), ValueError, "expected a capsule named `arrow_array`"
+    yield Producer(stream=(schema, array)), TypeError, r"`array`: its __arrow_c_stream__\(\) must return a capsule"
+    yield Producer(stream=array), ValueError, "expected a capsule named `arrow_array_stream`"
 
 
 @pytest.mark.parametrize(("producer", "kind", "message"), list(others()))
@@ -160,6 +159,15 @@ def test_a_stream_that_fails_in_the_middle(error: Any, message: str) -> None:
         pa.chunked_array(found)
     gc.collect()
     assert stream.released == 1
+
+
+def test_a_stream_ends_with_its_error() -> None:
+    capsule = arrow.extract(Stream(TEXTS.slice(3), "the disk is full", TEXTS)).__arrow_c_stream__()  # type: ignore[union-attr]
+    pointer = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer.restype, pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    address = pointer(capsule, NAME)
+    get_next, out = CStream.from_address(address).get_next, ctypes.create_string_buffer(80)
+    assert [get_next(address, ctypes.addressof(out)) for _ in range(4)] == [0, 22, 0, 0]
 
 
 def test_a_stream_that_fails_at_once() -> None:
@@ -270,7 +278,7 @@ def test_a_requested_layout_that_does_not_fit_is_declined() -> None:
         capsules = found.__arrow_c_array__(requested.__arrow_c_schema__())
         assert pa.array(Producer(array=capsules)).type == kind
     schema, array = found.__arrow_c_array__()
-    with pytest.raises(ValueError, match="incorrect name"):
+    with pytest.raises(ValueError, match="expected a capsule named `arrow_schema`"):
         found.__arrow_c_array__(array)
     with pytest.raises(TypeError, match="'int' object is not an instance of 'PyCapsule'"):
         found.__arrow_c_array__(5)

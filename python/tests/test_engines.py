@@ -141,10 +141,29 @@ def test_other_tables_are_named(engine: Engine) -> None:
     assert rows(rejects, "id", "line") == [("a", 2)]
 
 
-@pytest.mark.parametrize("engine", [duckdb, datafusion])
+@engines
 def test_errors_name_the_argument(engine: Engine) -> None:
     table = pa.table({"line": [1], "output": ["{}"]})
-    with pytest.raises(ValueError, match="keep: the records have a column `line` of their own; rename it in the input"):
+    with pytest.raises(ValueError, match="`keep`: the records have a column 'line' of their own; rename it in the"):
         engine(table, "output", keep="line")
-    with pytest.raises(ValueError, match="tables: there is no `tool_calls` with these options, only records, rejects"):
+    with pytest.raises(ValueError, match="`tables`: there is no 'tool_calls' with these options, only records, rej"):
         engine(table, "output", tables=["tool_calls"])
+    with pytest.raises(TypeError, match="`tables` must be a list of names, not str"):
+        engine(table, "output", tables="records")
+
+
+def test_duckdb_uses_the_connection_of_the_relation() -> None:
+    module = pytest.importorskip("duckdb")
+    from tokenline.duckdb import extract
+
+    connection = module.connect()
+    relation = connection.from_arrow(pa.table({"output": ['{"a":1}']}))
+    with pytest.raises(ValueError, match="`connection` must be the one that `df` belongs to"):
+        extract(relation, "output")
+
+    def functions() -> Any:
+        return connection.sql("FROM duckdb_functions() WHERE function_name LIKE 'tokenline%'").fetchall()
+
+    records, _ = extract(relation, "output", connection=connection, cache=True)
+    assert functions() == []
+    assert records.fetchall() == [(1, 0, 7, "end_of_input", '{"a":1}')]

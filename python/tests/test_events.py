@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import copy
 import pickle
 from typing import Any
@@ -114,14 +115,15 @@ def test_an_undecodable_str_is_an_error() -> None:
         ({"items": "a"}, ValueError, "`items`: not a JSON Pointer"),
         ({"items": "/a", "mode": "strict"}, ValueError, "`items` needs mode='lenient'"),
         ({"depth": -1}, ValueError, "`depth` must not be negative"),
+        ({"depth": 1025}, ValueError, "`depth` must be at most 1024"),
         ({"depth": True}, TypeError, "`depth` must be an int, not bool"),
         ({"line_bytes": "1"}, TypeError, "`line_bytes` must be an int, not str"),
         ({"schema": {"type": "strin"}}, ValueError, '`schema`: /type: "strin" is not one of'),
         ({"schema": '{"type":'}, tokenline.SchemaError, "`schema`: "),
         ({"schema": b"\xff"}, ValueError, "`schema` is not UTF-8"),
         ({"schema": {"type": {1}}}, TypeError, "`schema` is not JSON"),
-        ({"schema": 7}, TypeError, "`schema` must be a type, or a JSON Schema where one is allowed, not int"),
-        ({"model": 7}, TypeError, "`model` must be a type"),
+        ({"schema": 7}, TypeError, "`schema` must be a JSON Schema or a type, not int"),
+        ({"model": 7}, TypeError, "`model` must be a type; a JSON Schema is the `schema`, not int"),
         ({"tools": []}, TypeError, "unexpected keyword argument 'tools'"),
         ({"strict": True}, TypeError, r"JsonlParser\(\) got an unexpected keyword argument 'strict'"),
     ],
@@ -138,6 +140,14 @@ def test_errors_of_usage_of_functions() -> None:
         tokenline.records(5)
     with pytest.raises(TypeError, match="`stream` must yield bytes or str, not int"):
         list(tokenline.records([5]))
+    with pytest.raises(TypeError, match="`stream` must yield .* dict; `responses` .* if you name the `provider`"):
+        list(tokenline.tool_calls([{"type": "ping"}]))
+    for function in (tokenline.records, tokenline.arecords):
+        with pytest.raises(TypeError, match="`stream` is a coroutine: await it first"):
+            function(asyncio.sleep(0))
+    for provider in (5, None):
+        with pytest.raises(TypeError, match="`provider` must be a str, not"):
+            tokenline.responses([], provider)  # type: ignore[call-overload]
     with pytest.raises(TypeError, match="`chunk` must be bytes, str or a buffer of bytes, not int"):
         JsonlParser().push(5)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="`call_format` must be one of 'auto', .*, not 'morse'"):
@@ -150,6 +160,29 @@ def test_errors_of_usage_of_functions() -> None:
         tokenline.ToolSet([{"parameters": {}}])
     with pytest.raises(TypeError, match="unexpected keyword argument 'foo'"):
         tokenline.records([], foo=1)  # type: ignore[call-overload]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"text_as": "text", "schema": {}}, "`schema` has no effect with text_as='text'"),
+        ({"text_as": "text", "items": "/a"}, "`items` has no effect with text_as='text'"),
+        ({"text_as": "text", "model": dict}, "`model` needs text_as='records'"),
+        ({"tools": "[]", "model": dict}, "`model` needs text_as='records'"),
+        ({"text_as": "records", "call_format": "hermes"}, "`call_format` needs text_as='tool_calls'"),
+        ({"mode": "strict", "call_format": "hermes"}, "`call_format` needs mode='lenient'"),
+    ],
+)
+def test_options_that_contradict_each_other(options: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        tokenline.responses([], "openai-chat", **options)
+
+
+def test_a_limit_of_violations() -> None:
+    validator = tokenline.SchemaValidator({"additionalProperties": False, "required": ["b"]})
+    assert [len(validator.validate('{"a":1}', at_most=limit)) for limit in (0, 1, 5)] == [0, 1, 2]
+    with pytest.raises(ValueError, match="`at_most` must not be negative"):
+        validator.validate("{}", at_most=-1)
 
 
 def test_the_types_of_the_package_cannot_be_subscripted_wrongly() -> None:

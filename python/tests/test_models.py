@@ -137,6 +137,57 @@ def test_models_as_schemas() -> None:
     assert [its.code for its in validator.validate(b'{"a":"\xff"}')] == ["invalid_utf8"]
 
 
+def test_names_that_a_json_schema_cannot_express() -> None:
+    class Paths(pydantic.BaseModel):
+        first: int = pydantic.Field(validation_alias=pydantic.AliasPath("numbers", 0))
+        name: str = pydantic.Field(validation_alias=pydantic.AliasChoices("name", "title"))
+
+    stream = records('{"numbers":[7],"title":"a"}\n{"numbers":[],"name":"b"}', model=Paths)
+    assert [(value.first, value.name) for value in stream] == [(7, "a")]
+    assert [reject.code for reject in stream.report.rejects] == ["schema_violation"]
+
+    class ByName(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(populate_by_name=True)
+        config: int = pydantic.Field(alias="the-config")
+
+    class Outer(pydantic.BaseModel):
+        default: list[ByName]
+
+    (outer,) = records('{"default":[{"config":1},{"the-config":2}]}', model=Outer)
+    assert [its.config for its in outer.default] == [1, 2]
+
+
+def test_the_schema_of_a_model_forbids_what_pydantic_would_convert_unless_it_is_replaced() -> None:
+    class Words(pydantic.BaseModel):
+        words: list[str]
+
+        @pydantic.field_validator("words", mode="before")
+        @classmethod
+        def split(cls, words: Any) -> Any:
+            return words.split() if isinstance(words, str) else words
+
+    text = '{"words":"a b"}'
+    assert list(records(text, model=Words)) == []
+    assert list(records(text, schema=True, model=Words)) == [Words(words=["a", "b"])]
+
+
+@pytest.mark.parametrize("model", [int, list[int], Kind, None | int, pydantic.RootModel[list[str]], Literal["a", 1]])
+def test_a_model_that_no_record_fits_is_an_error(model: Any) -> None:
+    with pytest.raises(TypeError, match="`model` must be a type whose JSON is an object, as records are, not "):
+        records("", model=model)
+
+
+@pytest.mark.parametrize("model", [Any, dict, Union[int, Relation], pydantic.RootModel[dict[str, int]]])
+def test_models_that_are_objects_at_times(model: Any) -> None:
+    assert len(list(records('{"kind":"relation","subject":1,"count":2}\n{"a":1}', model=model))) <= 2
+
+
+def test_a_type_adapter_is_a_type() -> None:
+    adapter = pydantic.TypeAdapter(dict[str, int])
+    assert list(records('{"a":1}\n{"a":"x"}', model=adapter)) == [{"a": 1}]
+    assert list(records('{"a":1}\n{"a":"x"}', adapter)) == [{"a": 1}]
+
+
 def test_tools_of_models_and_functions() -> None:
     class Weather(pydantic.BaseModel):
         """The weather of a city."""

@@ -147,7 +147,7 @@ def test_helpers_of_the_sdks_are_unwrapped() -> None:
 
 
 def test_what_cannot_be_read_is_a_type_error() -> None:
-    with pytest.raises(TypeError, match=r"`stream` must yield bytes, str, or event objects of gemini .*, not builtins.object"):
+    with pytest.raises(TypeError, match=r"`stream` must yield bytes, str, or event objects of gemini .*, not object"):
         list(responses([object()], "gemini"))
     with pytest.raises(TypeError, match="`stream` must yield the raw bytes of bedrock: event objects are not read for it"):
         list(responses([{"messageStart": {}}], "bedrock"))

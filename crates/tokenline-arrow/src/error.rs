@@ -29,6 +29,8 @@ pub enum ExtractError {
         /// The most bytes of text, or entries of a list, in one column.
         limit: usize,
     },
+    /// [`extract_while`](crate::Extractor::extract_while) was told to stop.
+    Interrupted,
     /// The kernel panicked: a bug. The message of the panic is on standard error; it may quote the input.
     Panicked {
         /// The input row, from 0.
@@ -56,6 +58,7 @@ impl fmt::Display for ExtractError {
                 "row {row} of the batch does not fit: the output column `{column}` holds at most {limit} bytes or \
                  entries; split the batch into smaller ones"
             ),
+            Self::Interrupted => f.write_str("interrupted"),
             Self::Panicked { row } => {
                 write!(f, "the kernel panicked at row {row} of the batch; this is a bug, please report it")
             }

@@ -15,6 +15,9 @@ use crate::reader::RowReader;
 use crate::type_text;
 use crate::typed::ColumnType;
 
+/// How much text is read before `extract_while` asks whether to go on.
+const ASK_BYTES: usize = 1 << 20;
+
 /// Extracts records and tool calls from columns of language model output.
 ///
 /// Cheap to clone, and usable from several threads at once: each call of [`extract`](Self::extract) has its own
@@ -82,6 +85,20 @@ impl Extractor {
     /// If the array does not hold text, or an output column takes more than
     /// [its limit](ExtractOptions::column_bytes). A panic is an error as well. Faults in the text are rejects.
     pub fn extract(&self, array: &dyn Array) -> Result<StructArray, ExtractError> {
+        self.extract_while(array, || true)
+    }
+
+    /// Like [`extract`](Self::extract), for long batches in programs that can be interrupted: asks after each
+    /// mebibyte of text whether to go on.
+    ///
+    /// # Errors
+    ///
+    /// Those of `extract`, and [`ExtractError::Interrupted`] if the answer was no.
+    pub fn extract_while(
+        &self,
+        array: &dyn Array,
+        mut goes_on: impl FnMut() -> bool,
+    ) -> Result<StructArray, ExtractError> {
         let shared = &*self.0;
         let row = AtomicUsize::new(0);
         guard(&row, || {
@@ -89,10 +106,19 @@ impl Extractor {
             let idle = shared.idle().pop();
             let mut reader = idle.unwrap_or_else(|| RowReader::new(&shared.rules));
             let mut output = Output::new(&shared.rules, shared.record_type.as_ref(), array.len());
+            let mut unasked = 0;
             for at in 0..array.len() {
                 row.store(at, Ordering::Relaxed);
-                let status = texts.get(at).map(|text| reader.read(text, &mut output)).transpose();
+                let text = texts.get(at);
+                let status = text.map(|text| reader.read(text, &mut output)).transpose();
                 status.and_then(|status| output.end_row(status)).map_err(|full| full.at(at))?;
+                unasked += text.map_or(0, <[u8]>::len);
+                if unasked >= ASK_BYTES {
+                    unasked = 0;
+                    if !goes_on() {
+                        return Err(ExtractError::Interrupted);
+                    }
+                }
             }
             shared.idle().push(reader);
             Ok(output.finish(&shared.fields))

@@ -186,10 +186,7 @@ impl Rules {
         if let Some(pointer) = items {
             options = options.items(&pointer).map_err(ExtractError::InvalidItems)?;
         }
-        let is_json = |format: &CallFormat| {
-            matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson)
-        };
-        if is_strict && !call_format.as_ref().is_none_or(is_json) {
+        if is_strict && !call_format.as_ref().is_none_or(CallFormat::reads_plain_json) {
             return Err(ExtractError::NotInStrictMode { option: "call_format" });
         }
         let wants_calls = tools.is_some() || call_format.is_some();

@@ -62,10 +62,8 @@ impl Rules {
             let message = "--call-format needs --emit tool-calls, or --tools with --emit events or partials";
             return Err(Failure::Usage(message.to_owned()));
         }
-        let is_json = |format: &CallFormat| {
-            matches!(format, CallFormat::Auto | CallFormat::Jsonl | CallFormat::SingleJson)
-        };
-        if matches!(args.mode, ModeArg::Strict) && !args.call_format.as_ref().is_none_or(is_json) {
+        let reads_json = args.call_format.as_ref().is_none_or(CallFormat::reads_plain_json);
+        if matches!(args.mode, ModeArg::Strict) && !reads_json {
             let message = "--call-format needs --mode lenient: in strict mode each line is one object";
             return Err(Failure::Usage(message.to_owned()));
         }

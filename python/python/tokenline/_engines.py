@@ -1,4 +1,4 @@
-"""Shared by the engine adapters."""
+"""Shared by the adapters of engines that exchange data with pyarrow."""
 
 from __future__ import annotations
 
@@ -7,13 +7,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from tokenline._tables import EXTRACTED, TABLES, columns_kept, columns_of
 from tokenline.arrow import Extractor
 
-#: The tables that `extract` returns unless `tables` names others.
-TABLES = ("records", "rejects")
-
-#: The column of extracted structs, before they are split into tables.
-EXTRACTED = "_tokenline"
+__all__ = ["EXTRACTED", "TABLES", "Extraction", "quoted"]
 
 
 class Extraction:
@@ -21,13 +18,13 @@ class Extraction:
 
     def __init__(self, schema: Any, keep: str | Iterable[str], tables: Sequence[str], options: dict[str, Any]) -> None:
         #: The columns of the input row in each table.
-        self.keep = [keep] if isinstance(keep, str) else list(keep)
+        self.keep = columns_kept(keep)
         self._arguments = (schema, self.keep, tables, options)
         self.extractor = Extractor(schema, **options)
         #: The type of the extracted structs.
         self.type: pa.StructType = pa.field(self.extractor.output_type).type
         #: The other columns of each table.
-        self.fields = {table: self._fields(table) for table in tables}
+        self.fields = columns_of(tables, self.extractor, self.keep)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Each worker compiles the schema once.
@@ -44,16 +41,6 @@ class Extraction:
     def empty_table(self) -> pa.Table:
         """A table without rows, with one column of the extracted structs."""
         return pa.schema([(EXTRACTED, self.type)]).empty_table()
-
-    def _fields(self, table: str) -> list[str]:
-        lists = {field.name: field.type for field in self.type if pa.types.is_list(field.type)}
-        if table not in lists:
-            raise ValueError(f"tables: there is no `{table}` with these options, only {', '.join(lists)}")
-        fields = [field.name for field in lists[table].value_type]
-        for name in self.keep:
-            if name in fields:
-                raise ValueError(f"keep: the {table} have a column `{name}` of their own; rename it in the input")
-        return fields
 
 
 def quoted(name: str, quote: str = '"') -> str:

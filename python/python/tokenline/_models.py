@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 
@@ -14,8 +14,11 @@ def _adapter(argument: str, of: Any) -> Any:
     except ImportError:
         message = f"`{argument}` is a type, {of!r}: this needs pydantic 2 (pip install pydantic)"
         raise TypeError(message) from None
+    if isinstance(of, TypeAdapter):
+        return of
     if not _is_type(of):
-        raise TypeError(f"`{argument}` must be a type, or a JSON Schema where one is allowed, not {_name(of)}")
+        expected = "a type; a JSON Schema is the `schema`" if argument == "model" else "a JSON Schema or a type"
+        raise TypeError(f"`{argument}` must be {expected}, not {_name(of)}")
     try:
         return TypeAdapter(of)
     except (PydanticSchemaGenerationError, PydanticUserError) as error:
@@ -48,7 +51,56 @@ def schema_of(argument: str, of: Any) -> str:
 def model_of(argument: str, of: Any) -> tuple[str, Callable[[bytes], Any]]:
     """The JSON Schema of a type, as text, and what builds an instance of it from JSON."""
     adapter = _adapter(argument, of)
-    return json.dumps(_schema(argument, adapter)), adapter.validator.validate_json
+    schema = _schema(argument, adapter)
+    if not _may_be_object(schema, schema):
+        raise TypeError(f"`{argument}` must be a type whose JSON is an object, as records are, not {of!r}")
+    if _has_more_names(adapter.core_schema):
+        schema = True
+    return json.dumps(schema), adapter.validator.validate_json
+
+
+def _may_be_object(schema: Any, root: dict[str, Any]) -> bool:
+    if not isinstance(schema, dict):
+        return schema is not False
+    reference = schema.get("$ref")
+    if isinstance(reference, str):
+        name = reference.rpartition("/")[2]
+        return _may_be_object(root.get("$defs", {}).get(name, True), root)
+    for alternatives in ("anyOf", "oneOf"):
+        if alternatives in schema:
+            return any(_may_be_object(alternative, root) for alternative in schema[alternatives])
+    kind = schema.get("type", "object")
+    if "const" in schema or "enum" in schema:
+        return any(isinstance(value, dict) for value in schema.get("enum", [schema.get("const")]))
+    return bool(kind == "object" or "object" in kind)
+
+
+def _has_more_names(core: Any) -> bool:
+    """Whether pydantic reads members by other names than the one that each has in the JSON Schema."""
+    naming = set(_naming(core))
+    return "path" in naming or naming == {"alias", "by_name"}
+
+
+def _naming(core: Any) -> Iterator[str]:
+    if isinstance(core, (list, tuple)):
+        for part in core:
+            yield from _naming(part)
+    elif isinstance(core, dict):
+        # Others are from the names of fields to their schemas.
+        is_schema = isinstance(core.get("type"), str)
+        if is_schema:
+            alias, config = core.get("validation_alias"), core.get("config") or {}
+            if alias is not None:
+                yield "alias" if isinstance(alias, str) else "path"
+            if config.get("populate_by_name") or config.get("validate_by_name"):
+                yield "by_name"
+        for name, part in core.items():
+            if not (is_schema and name in _OPAQUE):
+                yield from _naming(part)
+
+
+# Members of core schemas that hold the user's objects.
+_OPAQUE = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
 
 
 def tools_of(argument: str, tools: Any) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from tokenline._async import AsyncStream
+from tokenline._sdk import converter
 from tokenline._sources import aiterate, iterate
 from tokenline._tokenline import Machinery, Stream
 
@@ -41,7 +42,8 @@ def records(
     >>> list(stream), [str(reject) for reject in stream.report.rejects]
     ([{'a': 1}, {'a': 3}], ['2:7: malformed_json: expected a value, found a letter'])
     """
-    return Stream("records", iterate(stream), None, None, {"schema": schema, "model": model, **options})
+    settings = {"schema": schema, "model": model, **options}
+    return Stream("records", iterate(stream), None, converter(None), settings)
 
 
 @overload
@@ -63,5 +65,6 @@ def arecords(
 
     Closing it (``aclose``, or the end of an ``async with`` block) closes the source.
     """
-    machine: Machinery[Any] = Machinery("records", None, None, {"schema": schema, "model": model, **options})
+    settings = {"schema": schema, "model": model, **options}
+    machine: Machinery[Any] = Machinery("records", None, converter(None), settings)
     return AsyncStream(machine, aiterate(stream))

@@ -75,14 +75,13 @@ def tool_calls(
     >>> [(call.name, call.parameters) for call in tool_calls('[now(zone="UTC")]')]
     [('now', {'zone': 'UTC'})]
     """
-    convert = None if provider is None else converter(provider)
-    return Stream("tool_calls", iterate(stream), provider, convert, {"tools": tools, **options})
+    return Stream("tool_calls", iterate(stream), provider, converter(provider), {"tools": tools, **options})
 
 
 def atool_calls(
     stream: AsyncSource, provider: str | None = None, tools: Tools | None = None, **options: Unpack[CallOptions]
 ) -> AsyncStream[ToolCall]:
     """``tool_calls`` for asynchronous sources. Closing it closes the source."""
-    convert = None if provider is None else converter(provider)
-    machine: Machinery[ToolCall] = Machinery("tool_calls", provider, convert, {"tools": tools, **options})
+    settings = {"tools": tools, **options}
+    machine: Machinery[ToolCall] = Machinery("tool_calls", provider, converter(provider), settings)
     return AsyncStream(machine, aiterate(stream))

@@ -11,8 +11,10 @@ _ANTHROPIC_HELPERS = frozenset({"text", "thinking", "citation", "signature", "in
 _PROVIDERS = ("openai-chat", "openai-responses", "anthropic", "gemini", "gemini-interactions", "cohere", "ollama")
 
 
-def converter(provider: str) -> Callable[[Any], bytes]:
+def converter(provider: str | None) -> Callable[[Any], bytes]:
     """What turns the provider's event objects into bytes of its wire format."""
+    if provider is None:
+        return _refuse
     if provider == "openai-chat":
         return _chat
     if provider == "ollama":
@@ -22,6 +24,13 @@ def converter(provider: str) -> Callable[[Any], bytes]:
     if provider in _PROVIDERS:
         return lambda event: _named(event, provider)
     return lambda event: _fail(event, provider)
+
+
+def _refuse(event: Any) -> bytes:
+    message = f"`stream` must yield bytes or str, not {_name(event)}"
+    if isinstance(event, dict) or hasattr(event, "model_dump_json"):
+        message += "; `responses` and `tool_calls` read the events of an SDK, if you name the `provider`"
+    raise TypeError(message)
 
 
 def _chat(event: Any) -> bytes:
@@ -73,10 +82,13 @@ def _dump(value: Any) -> Any:
 
 
 def _fail(event: Any, provider: str) -> bytes:
-    kind = type(event)
-    name = f"{kind.__module__}.{kind.__qualname__}"
     if provider in _PROVIDERS:
         expected = f"bytes, str, or event objects of {provider} (dicts or pydantic models)"
     else:
         expected = f"the raw bytes of {provider}: event objects are not read for it"
-    raise TypeError(f"`stream` must yield {expected}, not {name}")
+    raise TypeError(f"`stream` must yield {expected}, not {_name(event)}")
+
+
+def _name(event: Any) -> str:
+    kind = type(event)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"

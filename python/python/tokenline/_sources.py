@@ -27,7 +27,7 @@ def iterate(stream: Any) -> Iterator[Any]:
     if hasattr(stream, "__aiter__") or hasattr(stream, "aiter_bytes"):
         name = type(stream).__qualname__
         raise TypeError(f"`stream` is asynchronous ({name}): use the function whose name begins with `a`")
-    raise TypeError(f"`stream` must be an iterable of bytes or str, not {type(stream).__qualname__}")
+    raise _not_iterable("an iterable", stream)
 
 
 def aiterate(stream: Any) -> AsyncIterator[Any]:
@@ -50,7 +50,14 @@ def aiterate(stream: Any) -> AsyncIterator[Any]:
         return stream.__aiter__()
     if isinstance(stream, Iterable):
         return _awaited(iter(stream))
-    raise TypeError(f"`stream` must be an (async) iterable of bytes or str, not {type(stream).__qualname__}")
+    raise _not_iterable("an (async) iterable", stream)
+
+
+def _not_iterable(expected: str, stream: Any) -> TypeError:
+    if inspect.iscoroutine(stream):
+        stream.close()
+        return TypeError("`stream` is a coroutine: await it first")
+    return TypeError(f"`stream` must be {expected} of bytes or str, not {type(stream).__qualname__}")
 
 
 async def _awaited(chunks: Iterator[_T]) -> AsyncIterator[_T]:

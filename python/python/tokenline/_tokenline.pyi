@@ -710,7 +710,7 @@ class Stream(Generic[_T]):
         kind: str,
         source: Iterator[Any],
         provider: str | None,
-        convert: Callable[[Any], bytes] | None,
+        convert: Callable[[Any], bytes],
         settings: dict[str, Any] | None,
     ) -> Self: ...
     @property
@@ -735,7 +735,7 @@ class Machinery(Generic[_T]):
         cls,
         kind: str,
         provider: str | None,
-        convert: Callable[[Any], bytes] | None,
+        convert: Callable[[Any], bytes],
         settings: dict[str, Any] | None,
     ) -> Self: ...
     def push(self, chunk: Any) -> None: ...
@@ -761,6 +761,9 @@ class Extractor:
     def output_type(self) -> OutputType:
         """The type of the output."""
 
+    @property
+    def tables(self) -> dict[str, list[str]]:
+        """The lists of the output, which become tables, with the names of their columns."""
     def ddl(self) -> str:
         """The output's columns as Spark's DDL."""
 

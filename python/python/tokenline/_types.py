@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
-from typing import Any, Literal, Optional, TypeAlias, TypedDict, TypeVar, Union
+from typing import Any, Literal, Optional, Protocol, TypeAlias, TypedDict, TypeVar, Union
 
 from tokenline._tokenline import (
     Finish,
@@ -24,8 +24,17 @@ _T = TypeVar("_T")
 
 Chunk: TypeAlias = Union[str, bytes, bytearray, memoryview]
 JsonText: TypeAlias = Union[str, bytes]
+
+
+class Adapter(Protocol):
+    """`pydantic.TypeAdapter`, which need not be installed."""
+
+    @property
+    def core_schema(self) -> Any: ...
+
+
 # A dict, JSON text, a bool, a validator, or a type that pydantic reads.
-Schema: TypeAlias = Union[dict[str, Any], JsonText, bool, SchemaValidator, type[Any]]
+Schema: TypeAlias = Union[dict[str, Any], JsonText, bool, SchemaValidator, type[Any], Adapter]
 Tools: TypeAlias = Union[ToolSet, JsonText, Sequence[Union[dict[str, Any], type[Any], Callable[..., Any]]]]
 CallFormat: TypeAlias = Literal[
     "auto", "jsonl", "single_json", "hermes", "mistral", "function_tag", "pythonic"
@@ -52,7 +61,7 @@ class ParserOptions(TypedDict, total=False):
     line_bytes: int
     """The longest line or open record: 8 MiB by default."""
     depth: int
-    """The deepest nesting, in containers: 127 by default."""
+    """The deepest nesting, in containers: 127 by default, at most 1,024."""
     diagnostics: int
     """How many rejects and notes the report keeps: 1,000 by default."""
 

@@ -49,7 +49,7 @@ class ExtractOptions(TypedDict, total=False):
     items: Optional[str]
     """A JSON Pointer to the array whose elements are the records."""
     release: Release
-    """When a record is released: `confirmed` (the default) or `on_balance`."""
+    """When a record is released: `confirmed` (the default), `on_balance` or `at_finish`."""
     call_format: Optional[CallFormat]
     """The format of tool calls to look for in the text."""
     columns: Literal["json", "typed"]
@@ -57,7 +57,7 @@ class ExtractOptions(TypedDict, total=False):
     line_bytes: int
     """The longest line or record, in bytes: 8 MiB by default."""
     depth: int
-    """The deepest nesting of a record: 127 by default."""
+    """The deepest nesting of a record, in containers: 127 by default, at most 1,024."""
     sse_line_bytes: int
     """The longest line of a provider's stream: 16 MiB by default."""
     sse_event_bytes: int

@@ -42,7 +42,7 @@ def extract(
 ) -> tuple[DuckDBPyRelation, ...]:
     """The records and the rejects of a text column, as two relations with the `keep` columns of their input row.
 
-    `connection` is the relation's, unless that is DuckDB's default: a function for this extraction is registered there.
+    `connection` is the relation's, unless that is DuckDB's default. Without `cache`, a function stays registered there.
     `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
     """
     extraction = Extraction(schema, keep, tables, options)
@@ -52,6 +52,11 @@ def extract(
     (structs,) = connection.from_arrow(extraction.empty_table()).types
     connection.create_function(name, extraction.chunks, [text], structs, type="arrow", null_handling="special")
     columns = "".join(f"{quoted(kept)}, " for kept in extraction.keep)
-    extracted = df.project(f"{columns}{name}({quoted(column)}) AS {EXTRACTED}")
-    extracted = extracted.materialize() if cache else extracted
+    try:
+        extracted = df.project(f"{columns}{name}({quoted(column)}) AS {EXTRACTED}")
+    except duckdb.CatalogException as error:
+        raise ValueError("`connection` must be the one that `df` belongs to") from error
+    if cache:
+        extracted = extracted.materialize()
+        connection.remove_function(name)
     return tuple(extracted.project(f"{columns}unnest({EXTRACTED}.{table}, max_depth := 2)") for table in tables)

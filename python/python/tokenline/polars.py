@@ -20,6 +20,7 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from tokenline._tables import EXTRACTED, TABLES, columns_kept, columns_of
 from tokenline.arrow import Extractor
 
 Frame = TypeVar("Frame", pl.DataFrame, pl.LazyFrame)
@@ -31,15 +32,15 @@ def extract(
     schema: Any = None,
     *,
     keep: str | Iterable[str] = (),
-    tables: Sequence[str] = ("records", "rejects"),
+    tables: Sequence[str] = TABLES,
     **options: Any,
 ) -> tuple[Frame, ...]:
     """The records and the rejects of a text column, as two frames with the `keep` columns of their input row.
 
     `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
     """
-    keep = [keep] if isinstance(keep, str) else list(keep)
-    extractor = Extractor(schema, **options)
+    keep, extractor = columns_kept(keep), Extractor(schema, **options)
+    columns_of(tables, extractor, keep)
     kind = pl.Struct(pl.Schema(extractor.output_type))
 
     def structs(texts: pl.Series) -> pl.Series:
@@ -47,11 +48,11 @@ def extract(
 
     # Elementwise: the engine may split the column into batches, and run them in parallel.
     run = pl.col(column).map_batches(structs, return_dtype=kind, is_elementwise=True)
-    extracted = df.lazy().select(*keep, run.alias("_tokenline"))
+    extracted = df.lazy().select(*keep, run.alias(EXTRACTED))
     results = [
-        extracted.select(*keep, pl.col("_tokenline").struct.field(table).alias("_tokenline"))
-        .explode("_tokenline", empty_as_null=False, keep_nulls=False)
-        .unnest("_tokenline")
+        extracted.select(*keep, pl.col(EXTRACTED).struct.field(table).alias(EXTRACTED))
+        .explode(EXTRACTED, empty_as_null=False, keep_nulls=False)
+        .unnest(EXTRACTED)
         for table in tables
     ]
     return tuple(pl.collect_all(results) if isinstance(df, pl.DataFrame) else results)

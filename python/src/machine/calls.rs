@@ -1,6 +1,7 @@
 //! Tool calls from text.
 
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine as _, StreamStep, Tally};
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Record, ToolCall};
@@ -8,6 +9,7 @@ use tokenline_core::{Event, Record, ToolCall};
 use super::{Emit, Machine, diagnostic};
 use crate::calls;
 use crate::settings::Settings;
+use crate::shared::Traverse;
 use crate::value::Builder;
 
 /// Tool calls from text: the driver under the Rust streams.
@@ -31,6 +33,12 @@ impl CallMachine {
             driver = driver.with_tools(tools);
         }
         Self { driver, chunk: Vec::new(), at: 0, emit, builder: Builder::default() }
+    }
+}
+
+impl Traverse for CallMachine {
+    fn traverse(&self, _: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        Ok(())
     }
 }
 

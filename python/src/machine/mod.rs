@@ -5,12 +5,15 @@ mod response;
 mod text;
 
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::Diagnostic;
 use tokenline_core::adapter::{SourceEnd, Tally};
 
 pub(crate) use calls::CallMachine;
 pub(crate) use response::ResponseMachine;
 pub(crate) use text::{Rules, TextMachine};
+
+use crate::shared::Traverse;
 
 /// What a machine yields.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -30,7 +33,7 @@ impl Emit {
 }
 
 /// A machine: bytes in, Python objects out.
-pub(crate) trait Machine: Send {
+pub(crate) trait Machine: Send + Traverse {
     /// Adds bytes.
     fn push(&mut self, py: Python<'_>, chunk: &[u8]);
 
@@ -68,4 +71,10 @@ fn diagnostic(py: Python<'_>, emit: Emit, finding: crate::events::Finding) -> Py
 
 fn is_reject(diagnostic: &Diagnostic) -> bool {
     diagnostic.severity() == tokenline_core::Severity::Error
+}
+
+impl Traverse for Box<dyn Machine> {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.as_ref().traverse(visit)
+    }
 }

@@ -1,6 +1,7 @@
 //! The events of a provider's response.
 
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{CountAs, SourceEnd, StreamMachine as _, Tally};
 use tokenline_core::json::Raw;
 use tokenline_core::{Diagnostic, Record};
@@ -12,6 +13,7 @@ use crate::events::{self, Finding};
 use crate::parts::{Finish, Reasoning, Refusal, Text, Usage};
 use crate::schema::detached;
 use crate::settings::Settings;
+use crate::shared::Traverse;
 use crate::value::Builder;
 
 /// A `ResponseParser`, its rules and its counts.
@@ -129,6 +131,12 @@ where
     T: IntoPyObject<'py, Output = Bound<'py, T>, Error = PyErr, Target = T>,
 {
     Ok(Some(event.into_pyobject(py)?.into_any().unbind()))
+}
+
+impl Traverse for ResponseMachine {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.rules.traverse(visit)
+    }
 }
 
 impl Machine for ResponseMachine {

@@ -1,6 +1,7 @@
 //! Records from text.
 
 use pyo3::prelude::*;
+use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
 use tokenline_core::json::Value;
 use tokenline_core::{Diagnostic, Event, Limits, Record};
@@ -12,6 +13,7 @@ use crate::model::Model;
 use crate::reader::Reader;
 use crate::schema::detached;
 use crate::settings::Settings;
+use crate::shared::Traverse;
 use crate::value::{BuildError, Builder};
 
 /// What records must pass, and what they become.
@@ -56,6 +58,12 @@ impl Rules {
     }
 }
 
+impl Traverse for Rules {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(self.model.as_ref().map(|model| &model.validate_json))
+    }
+}
+
 /// Records from text: a `JsonlParser`, its rules and its counts.
 pub(crate) struct TextMachine {
     reader: Reader,
@@ -81,6 +89,12 @@ impl TextMachine {
     pub(crate) fn reset(&mut self) {
         self.reader.reset();
         self.tally.reset(&self.limits);
+    }
+}
+
+impl Traverse for TextMachine {
+    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        self.rules.traverse(visit)
     }
 }
 

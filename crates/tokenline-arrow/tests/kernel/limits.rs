@@ -50,3 +50,17 @@ fn contradictions() {
     assert!(error(ExtractOptions::new().columns(Columns::Typed)).starts_with("typed columns need a schema"));
     assert!(Extractor::new(strict().call_format(CallFormat::Jsonl)).is_ok());
 }
+
+#[test]
+fn a_long_extraction_asks_after_each_mebibyte_whether_to_go_on() {
+    let kernel = Extractor::new(ExtractOptions::new()).expect("the options are consistent");
+    let line = format!("{{\"a\":\"{}\"}}\n", "x".repeat(64 * 1024));
+    let texts = StringArray::from(vec![&*line; 64]);
+    let mut asked = 0;
+    let output = kernel.extract_while(&texts, || {
+        asked += 1;
+        true
+    });
+    assert_eq!((output, asked), (kernel.extract(&texts), 4));
+    assert_eq!(kernel.extract_while(&texts, || false), Err(ExtractError::Interrupted));
+}

@@ -81,6 +81,12 @@ impl CallFormat {
         }
     }
 
+    /// Whether its calls may be plain JSON objects: strict mode, in which each line is one, reads no others.
+    #[must_use]
+    pub fn reads_plain_json(&self) -> bool {
+        matches!(self, Self::Auto | Self::Jsonl | Self::SingleJson)
+    }
+
     /// The detector that finds calls of this format in text.
     #[must_use]
     pub fn detector(&self) -> CallDetector {

@@ -1,6 +1,7 @@
 //! The formats of result files, and what their lines hold.
 
 use std::borrow::Cow;
+use std::fmt;
 
 use tokenline_core::json::{Number, Parser, Raw, SyntaxError, Value};
 
@@ -109,7 +110,10 @@ impl BatchFormat {
     #[must_use]
     pub fn detect(line: &str) -> Option<Self> {
         let mut json = Parser::new();
-        let line = json.parse(line.trim_start_matches('\u{feff}').trim()).ok()?;
+        Self::of_line(json.parse(line.trim_start_matches('\u{feff}').trim()).ok()?)
+    }
+
+    fn of_line(line: Value<'_>) -> Option<Self> {
         let has = |name| line.get(name).is_some();
         if has("recordId") {
             return Some(Self::Bedrock);
@@ -151,10 +155,25 @@ impl BatchFormat {
             || line.get("metadata").and_then(|metadata| metadata.get("key").or(Some(metadata)));
         let custom_id = member(id).or_else(metadata_key).and_then(text_of);
         let status = status.and_then(|status| u16::try_from(status).ok());
-        let outcome = body
-            .and_then(|body| Some((Provider::of_value(body)?, body)))
-            .ok_or_else(|| BatchFailure::of_error(error.or(body)));
+        let response = body.and_then(|body| Some((Provider::of_value(body)?, body)));
+        let outcome = match (response, status) {
+            (Some(_), Some(status @ 400..)) => Err(BatchFailure::errored(format!("HTTP status {status}"))),
+            (Some(response), _) => Ok(response),
+            (None, _) => Err(match Self::of_line(line).filter(|other| *other != self && error.is_none()) {
+                Some(other) => {
+                    BatchFailure::errored(format!("the line is in the format {other}, not {self}"))
+                }
+                None => BatchFailure::of_error(error.or(body)),
+            }),
+        };
         Parts { custom_id, status, outcome }
+    }
+}
+
+/// The name, such as `openai-batch`.
+impl fmt::Display for BatchFormat {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

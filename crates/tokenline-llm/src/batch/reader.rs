@@ -82,10 +82,13 @@ impl FailureKind {
 }
 
 impl BatchFailure {
+    pub(super) fn errored(message: String) -> Self {
+        Self { kind: FailureKind::Errored, message }
+    }
+
     pub(super) fn of_error(error: Option<Value<'_>>) -> Self {
         let Some(error) = error else {
-            let message = "the line has neither a response nor an error".to_owned();
-            return Self { kind: FailureKind::Errored, message };
+            return Self::errored("the line has neither a response nor an error".to_owned());
         };
         // Some formats wrap the provider's own error.
         let inner = error.get("error").filter(|inner| !inner.is_null()).unwrap_or(error);

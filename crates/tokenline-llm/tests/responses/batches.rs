@@ -66,6 +66,31 @@ fn failures_have_a_kind() {
 }
 
 #[test]
+fn a_line_in_another_format_is_named() {
+    for (format, line, other) in [
+        (BatchFormat::OpenAi, ANTHROPIC, "anthropic-batch"),
+        (BatchFormat::OpenAi, BEDROCK, "bedrock-batch"),
+        (BatchFormat::OpenAi, GEMINI, "gemini-batch"),
+        (BatchFormat::Anthropic, CHAT, "openai-batch"),
+        (BatchFormat::Bedrock, GEMINI, "gemini-batch"),
+        (BatchFormat::Gemini, CHAT, "openai-batch"),
+    ] {
+        let mut reader = BatchReader::<Raw>::new(format, Options::lenient());
+        let failure = reader.read_line(line).expect("JSON").failure.expect("no result of this format");
+        assert_eq!(failure.message, format!("the line is in the format {other}, not {format}"));
+    }
+}
+
+#[test]
+fn a_response_with_an_error_status_has_failed() {
+    let line = CHAT.replace("200", "502");
+    let mut reader = BatchReader::<Raw>::new(BatchFormat::OpenAi, Options::lenient());
+    let mut result = reader.read_line(&line).expect("JSON");
+    assert_eq!(result.failure.as_ref().map(|failure| &*failure.message), Some("HTTP status 502"));
+    assert!(result.next_event().is_none());
+}
+
+#[test]
 fn a_line_tells_its_format() {
     for (line, format) in [
         (CHAT, BatchFormat::OpenAi),
