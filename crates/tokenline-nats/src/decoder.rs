@@ -39,16 +39,15 @@ impl Decoder {
     pub(crate) fn new(options: &WorkerOptions, max_payload: usize) -> Self {
         let reading = options.options.clone().partials(false).text(false);
         let machine = match (options.format, &options.tools) {
-            (Format::Text, None) => {
-                let driver = Driver::<Raw>::new(reading);
-                Machine::Records(Box::new(match options.schema.clone() {
-                    Some(schema) => driver.with_validator(schema),
-                    None => driver,
-                }))
-            }
-            (Format::Text, Some(tools)) => {
-                let driver = Driver::<Raw>::new(reading).tool_calls().with_tools(tools.clone());
-                Machine::Calls(Box::new(driver))
+            (Format::Text, tools) => {
+                let mut driver = Driver::<Raw>::new(reading);
+                if let Some(schema) = options.schema.clone() {
+                    driver = driver.with_validator(schema);
+                }
+                match tools {
+                    Some(tools) => Machine::Calls(Box::new(driver.tool_calls().with_tools(tools.clone()))),
+                    None => Machine::Records(Box::new(driver)),
+                }
             }
             (Format::Provider(provider), tools) => {
                 let mut parser = ResponseParser::<Raw>::new(provider, reading);

@@ -116,7 +116,8 @@ impl WorkerOptions {
         self
     }
 
-    /// Validates each record against a schema.
+    /// Validates each record against a schema. With [tools](Self::tools), each record of the text, before its calls are
+    /// read.
     #[must_use]
     pub fn schema(mut self, schema: SchemaValidator) -> Self {
         self.schema = Some(schema);

@@ -47,3 +47,17 @@ async fn responses_are_decoded_as_by_the_parser() {
     let output = run(&sources, wire.tools(tools.clone())).await;
     assert_eq!(payloads(&output), decoded(&sources, Some(Provider::OpenAiChat), Some(&tools)));
 }
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_schema_applies_to_records_with_calls() {
+    let text = br#"{"name":"search","parameters":{"q":"a"}}
+{"name":"search","parameters":{"q":"b"},"reason":"it was asked for"}
+"#;
+    let tools = ToolSet::from_json_str(r#"[{"name":"search","parameters":{"type":"object"}}]"#).unwrap();
+    let schema = r#"{"required":["reason"]}"#.parse().unwrap();
+    let options = WorkerOptions::new("calls").schema(schema).tools(tools);
+    let output = payloads(&run(&[Source::cut("a", text, 20)], options).await);
+    assert_eq!(output["records.a"], [r#"{"name":"search","parameters":{"q":"b"}}"#]);
+    let rejects = &output["rejects.a"];
+    assert!(rejects.len() == 1 && rejects[0].contains(r#""line":1,"#), "{rejects:?}");
+}
