@@ -90,12 +90,12 @@ impl Decoder {
         }
     }
 
-    /// Whether the source was complete, once the last outputs are taken.
+    /// Whether the source was complete and, as far as the provider says, not cut off, once the last outputs are taken.
     pub(crate) fn is_complete(&self) -> bool {
         match &self.machine {
             Machine::Records(driver) => driver.report().is_complete(),
             Machine::Calls(driver) => driver.report().is_complete(),
-            Machine::Response(parser) => parser.is_complete(),
+            Machine::Response(parser) => parser.is_complete() && !parser.is_cut_off(),
         }
     }
 

@@ -34,8 +34,8 @@ pub const COMPLETION: &str = "Tokenline-Completion";
 pub const CHOICE: &str = "Tokenline-Choice";
 /// The block of a response, if not the first.
 pub const BLOCK: &str = "Tokenline-Block";
-/// The end of a source: `complete`, or `incomplete` if it failed, or ended without the provider's end. A response that
-/// reached its token limit is complete; the record that it was in is a reject.
+/// The end of a source: `complete`, or `incomplete` if it failed, ended without the provider's end, or was cut off by the
+/// token limit or a filter. A text does not say that it was cut off; its producer can, by this header.
 pub const END: &str = "Tokenline-End";
 /// The number of a source's records.
 pub const RECORDS: &str = "Tokenline-Records";
@@ -44,5 +44,5 @@ pub const REJECTS: &str = "Tokenline-Rejects";
 
 /// The value of [`END`] for a source that is complete.
 pub const COMPLETE: &str = "complete";
-/// The value of [`END`] for a source that failed, or ended without the provider's end.
+/// The value of [`END`] for a source that failed, ended without the provider's end, or was cut off.
 pub const INCOMPLETE: &str = "incomplete";

@@ -38,9 +38,12 @@ async fn responses_are_decoded_as_by_the_parser() {
     let wire = WorkerOptions::new("wire").format(Format::Provider(Provider::OpenAiChat));
     let output = run(&sources, wire.clone()).await;
     assert_eq!(payloads(&output), decoded(&sources, Some(Provider::OpenAiChat), None));
-    let ends =
-        ["definitions", "truncated"].map(|name| output[&format!("records.{name}")].last().unwrap().0.clone());
-    assert!(ends[0].contains(&"Tokenline-End: complete".to_owned()), "{ends:?}");
+    for (name, end) in
+        [("definitions", "complete"), ("truncated", "incomplete"), ("local-truncated", "incomplete")]
+    {
+        let (shown, _) = output[&format!("records.{name}")].last().unwrap();
+        assert!(shown.contains(&format!("Tokenline-End: {end}")), "{name}: {shown:?}");
+    }
 
     let tools = r#"[{"name":"get_weather","parameters":{"type":"object"}},{"name":"search","parameters":{"type":"object"}}]"#;
     let tools = ToolSet::from_json_str(tools).unwrap();
