@@ -24,6 +24,8 @@ pub enum Error {
         stream: String,
         /// What it has to keep.
         keeps: &'static str,
+        /// What is wrong, and what to do.
+        advice: String,
     },
     /// The server refused to create the consumer, or it was deleted while the worker read from it.
     Consumer {
@@ -62,8 +64,8 @@ impl fmt::Display for Error {
             Self::StreamMissing { subjects, create } => {
                 write!(f, "no stream stores `{subjects}`; create one: {create}")
             }
-            Self::Retention { stream, keeps } => {
-                write!(f, "the stream `{stream}` must keep {keeps}; give it the retention policy `limits`")
+            Self::Retention { stream, keeps, advice } => {
+                write!(f, "the stream `{stream}` must keep {keeps}; {advice}")
             }
             Self::Consumer { consumer, source } => write!(
                 f,

@@ -5,7 +5,7 @@ use std::time::Duration;
 use async_nats::jetstream::Context;
 use async_nats::jetstream::consumer::{Consumer, pull};
 use async_nats::jetstream::context::GetStreamByNameErrorKind;
-use async_nats::jetstream::stream::{Config, ConsumerErrorKind, RetentionPolicy, Stream};
+use async_nats::jetstream::stream::{Config, ConsumerErrorKind, DiscardPolicy, RetentionPolicy, Stream};
 use tokio::time::Instant;
 
 use crate::shared::Backoff;
@@ -13,6 +13,9 @@ use crate::{Error, WorkerOptions};
 
 /// How long to wait for a server that starts.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+const CHUNKS: &str = "the chunks of a source until its end, because a restarted worker reads them again";
+const LAST_OUTPUT: &str = "the last message of each subject, because a restarted worker goes on from there";
 
 pub(crate) struct Streams {
     pub(crate) chunks: Stream<()>,
@@ -25,12 +28,13 @@ pub(crate) struct Streams {
 /// Finds the streams, and checks that they keep their messages.
 pub(crate) async fn streams(context: &Context, options: &WorkerOptions) -> Result<Streams, Error> {
     let (chunks, config) = find(context, &options.chunks).await?;
-    keeps(&config, "the chunks of a source until its end, because a restarted worker reads them again")?;
+    check(&config, CHUNKS, removal(&config).or_else(|| removal_by_subject(&config)))?;
+    let chunks_age = config.max_age;
     let (records, of_records) = find(context, &options.records).await?;
     let (rejects, of_rejects) = find(context, &options.rejects).await?;
     let mut max_message = usize::MAX;
     for config in [&of_records, &of_rejects] {
-        keeps(config, "the last message of each subject, because a restarted worker goes on from there")?;
+        check(config, LAST_OUTPUT, removal(config).or_else(|| expiry(config, chunks_age)))?;
         if config.max_message_size > 0 {
             max_message = max_message.min(config.max_message_size as usize);
         }
@@ -45,11 +49,44 @@ pub(crate) fn missing(prefix: &str) -> Error {
     Error::StreamMissing { subjects, create }
 }
 
-fn keeps(config: &Config, keeps: &'static str) -> Result<(), Error> {
-    match config.retention {
-        RetentionPolicy::Limits => Ok(()),
-        _ => Err(Error::Retention { stream: config.name.clone(), keeps }),
+fn check(config: &Config, keeps: &'static str, advice: Option<String>) -> Result<(), Error> {
+    match advice {
+        Some(advice) => Err(Error::Retention { stream: config.name.clone(), keeps, advice }),
+        None => Ok(()),
     }
+}
+
+/// How a stream removes messages on its own, and what to do about it.
+fn removal(config: &Config) -> Option<String> {
+    if config.retention != RetentionPolicy::Limits {
+        return Some("give it the retention policy `limits`".to_owned());
+    }
+    let limits = [("max_msgs", config.max_messages), ("max_bytes", config.max_bytes)];
+    let (name, limit) = limits.into_iter().find(|(_, limit)| *limit > 0)?;
+    (config.discard == DiscardPolicy::Old).then(|| {
+        format!("beyond `{name}` ({limit}) it removes its oldest messages: give it the discard policy `new`, or remove the limit")
+    })
+}
+
+fn removal_by_subject(config: &Config) -> Option<String> {
+    let limit = config.max_messages_per_subject;
+    let refuses = config.discard == DiscardPolicy::New && config.discard_new_per_subject;
+    (limit > 0 && !refuses).then(|| {
+        format!("beyond `max_msgs_per_subject` ({limit}) it removes the oldest chunks of a source: remove the limit")
+    })
+}
+
+/// Whether outputs expire before the chunks that they come from, which would then be stored again.
+fn expiry(config: &Config, chunks_age: Duration) -> Option<String> {
+    let age = config.max_age;
+    let outlives = age.is_zero() || (!chunks_age.is_zero() && chunks_age <= age);
+    (!outlives).then(|| {
+        let chunks = match chunks_age.is_zero() {
+            true => "never expire".to_owned(),
+            false => format!("expire after {chunks_age:?}"),
+        };
+        format!("its messages expire after {age:?} (`max_age`), but chunks {chunks}: let chunks expire first, or remove the limit")
+    })
 }
 
 async fn find(context: &Context, prefix: &str) -> Result<(Stream<()>, Config), Error> {

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tokenline::adapter::SourceEnd;
-use tokenline_nats::async_nats::jetstream::stream::{Config, RetentionPolicy};
+use tokenline_nats::async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
 use tokenline_nats::{Error, Worker, WorkerOptions};
 use tokio::time::timeout;
 
@@ -149,4 +149,57 @@ async fn a_stream_that_is_deleted_ends_the_worker() {
     publish(&context, &messages(&texts(1, 5, 60))).await;
     let error = timeout(PATIENCE, worker.run()).await.expect("the worker does not end").unwrap_err();
     assert!(error.to_string().starts_with("no stream stores `records.>`; create one: "), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn streams_that_remove_messages_are_errors_with_advice() {
+    let (server, context) = server().await;
+    let update = async |name: &str, change: &dyn Fn(&mut Config)| {
+        let subjects = vec![format!("{name}.>")];
+        let mut config = Config { name: name.to_owned(), subjects, ..Config::default() };
+        config.duplicate_window = Duration::from_secs(1);
+        change(&mut config);
+        context.update_stream(config).await.unwrap();
+    };
+    let day = Duration::from_secs(86_400);
+    let cases: [(&str, &dyn Fn(&mut Config), &str); 5] = [
+        ("chunks", &|config| config.max_messages = 9, "beyond `max_msgs` (9) it removes its oldest messages"),
+        (
+            "chunks",
+            &|config| config.max_messages_per_subject = 9,
+            "beyond `max_msgs_per_subject` (9) it removes",
+        ),
+        (
+            "records",
+            &|config| config.max_bytes = 999,
+            "beyond `max_bytes` (999) it removes its oldest messages",
+        ),
+        (
+            "rejects",
+            &|config| config.max_messages = 9,
+            "beyond `max_msgs` (9) it removes its oldest messages",
+        ),
+        (
+            "rejects",
+            &|config| config.max_age = day,
+            "expire after 86400s (`max_age`), but chunks never expire",
+        ),
+    ];
+    for (name, change, says) in cases {
+        update(name, change).await;
+        let error = failure(&server, options()).await;
+        assert!(
+            error.starts_with(&format!("the stream `{name}` must keep")) && error.contains(says),
+            "{error}"
+        );
+        update(name, &|_| ()).await;
+    }
+    update("chunks", &|config| config.max_age = day).await;
+    for name in ["records", "rejects"] {
+        update(name, &|config| {
+            (config.max_age, config.max_messages, config.discard) = (day, 99, DiscardPolicy::New);
+        })
+        .await;
+    }
+    Worker::new(server.client().await, options()).await.map(drop).unwrap();
 }
