@@ -1,11 +1,15 @@
-//! Why a worker ends.
+//! Why a worker ends, or sets a source aside.
 
 use std::fmt;
 
 type Source = Box<dyn std::error::Error + Send + Sync>;
 
-/// Why a worker could not start, or ended. Lost connections and refused messages are not errors: the worker tries
-/// again, and says so through `tracing`.
+/// Why a worker could not start, ended, or set a source aside. Lost connections and refused messages are not errors: the
+/// worker tries again, and says so through `tracing`.
+///
+/// [`ForeignOutput`](Self::ForeignOutput), [`ChunksRemoved`](Self::ChunksRemoved) and
+/// [`OutputRemoved`](Self::OutputRemoved) concern one source and do not end the worker; see
+/// [`on_source_failed`](crate::WorkerOptions::on_source_failed).
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
@@ -55,6 +59,13 @@ pub enum Error {
     },
     /// JetStream does not respond.
     Unavailable(Source),
+}
+
+impl Error {
+    /// Whether it concerns one source only.
+    pub(crate) fn is_of_source(&self) -> bool {
+        matches!(self, Self::ForeignOutput { .. } | Self::ChunksRemoved { .. } | Self::OutputRemoved { .. })
+    }
 }
 
 impl fmt::Display for Error {

@@ -44,6 +44,9 @@
 //!   for its length.
 //! - **Patient.** Lost connections, servers that restart and full streams are warnings through `tracing`, and tried again
 //!   after 25 ms to 2 s. What needs a person is an [`Error`] that says what to do.
+//! - **Separate.** A source that cannot be continued, because its subjects hold other output or messages were removed, is
+//!   [reported](WorkerOptions::on_source_failed) and set aside: nothing more of it is stored, and its chunks are
+//!   terminated. Other sources go on.
 //!
 //! # What the streams must keep
 //!

@@ -1,10 +1,13 @@
 //! What a worker reads, how, and where it stores the results.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokenline::{Options, Provider, SchemaValidator, ToolSet};
 
 use crate::Error;
+
+type SourceFailed = Arc<dyn Fn(&str, &Error) + Send + Sync>;
 
 /// How a source's chunks are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -47,6 +50,7 @@ pub struct WorkerOptions {
     pub(crate) max_ack_pending: u32,
     pub(crate) ack_wait: Duration,
     pub(crate) max_sources: usize,
+    pub(crate) on_source_failed: Option<SourceFailed>,
 }
 
 impl WorkerOptions {
@@ -70,6 +74,7 @@ impl WorkerOptions {
             max_ack_pending: 1_000,
             ack_wait: Duration::from_secs(30),
             max_sources: 4_096,
+            on_source_failed: None,
         }
     }
 
@@ -152,6 +157,19 @@ impl WorkerOptions {
     #[must_use]
     pub fn max_sources(mut self, sources: usize) -> Self {
         self.max_sources = sources.max(1);
+        self
+    }
+
+    /// Reports each source that is set aside, with its id and the reason: its subjects hold other output, or chunks or
+    /// output of it were removed. It is also an error through `tracing`, and [counted](crate::Counts::failed).
+    ///
+    /// Nothing more is stored for the source. Its chunks are terminated: the consumer does not deliver them again, and the
+    /// server publishes an advisory for each. Other sources go on. A source is reported again if the worker
+    /// [forgot](Self::max_sources) it or starts again, and another chunk arrives. Once the cause is repaired, start the
+    /// workers with another [consumer](Self::consumer): they read all chunks again, and store what is missing.
+    #[must_use]
+    pub fn on_source_failed(mut self, report: impl Fn(&str, &Error) + Send + Sync + 'static) -> Self {
+        self.on_source_failed = Some(Arc::new(report));
         self
     }
 

@@ -33,6 +33,7 @@ pub(crate) struct Counters {
     pub(crate) records: AtomicU64,
     pub(crate) rejects: AtomicU64,
     pub(crate) ended: AtomicU64,
+    pub(crate) failed: AtomicU64,
 }
 
 impl Counters {
@@ -47,6 +48,7 @@ impl Counters {
             records: read(&self.records),
             rejects: read(&self.rejects),
             ended: read(&self.ended),
+            failed: read(&self.failed),
         }
     }
 }
@@ -71,7 +73,7 @@ impl fmt::Display for Transient {
     }
 }
 
-/// A failure to store or to read: one that may pass, or one that ends the worker.
+/// A failure to store or to read: one that may pass, or one that ends the source or the worker.
 #[derive(Debug)]
 pub(crate) enum Failure {
     Transient(Transient),

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use async_nats::jetstream::AckKind;
 use tokenline::adapter::SourceEnd;
 
 use crate::Error;
@@ -47,21 +48,42 @@ impl Source {
     /// Works until the worker gives the source up.
     pub(crate) async fn run(mut self) {
         while let Some(top) = self.holder.next().await {
-            let mut backoff = Backoff::new();
+            let (mut backoff, mut is_reopened) = (Backoff::new(), false);
             loop {
                 let error = match self.process(top).await {
                     Ok(()) => break,
                     Err(Failure::Transient(error)) => error,
-                    Err(Failure::Final(error)) => {
+                    Err(Failure::Final(error)) if !error.is_of_source() => {
                         _ = self.shared.failed.send(error);
                         return;
                     }
+                    // A server that lost power may have lost output that can be stored again.
+                    Err(Failure::Final(error)) if !is_reopened => {
+                        tracing::warn!(%error, source = self.name, "reading the source again");
+                        (self.reading, is_reopened) = (None, true);
+                        continue;
+                    }
+                    Err(Failure::Final(error)) => return self.set_aside(&error).await,
                 };
                 tracing::warn!(%error, source = self.name, "cannot read from JetStream; trying again");
                 self.holder.wait(tokio::time::sleep(backoff.next())).await;
             }
-            let done = self.holder.ack(top).await;
+            let done = self.holder.ack(top, AckKind::Ack).await;
             Counters::add(&self.shared.counters.chunks, done);
+        }
+    }
+
+    /// Reports the source, and terminates its chunks until the worker gives it up: unacknowledged, they would take the
+    /// place of other sources' chunks.
+    async fn set_aside(mut self, error: &Error) {
+        tracing::error!(%error, source = self.name, "the source is set aside");
+        Counters::add(&self.shared.counters.failed, 1);
+        if let Some(report) = &self.shared.options.on_source_failed {
+            report(&self.name, error);
+        }
+        self.reading = None;
+        while let Some(top) = self.holder.next().await {
+            self.holder.ack(top, AckKind::Term).await;
         }
     }
 

@@ -43,6 +43,8 @@ pub struct Counts {
     pub rejects: u64,
     /// Sources read to their end, also if another worker stored their outputs.
     pub ended: u64,
+    /// Sources set aside; see [`on_source_failed`](WorkerOptions::on_source_failed).
+    pub failed: u64,
 }
 
 /// Reads chunks of responses from JetStream, and stores their records and rejects in it; see the [crate](crate).
@@ -232,7 +234,7 @@ impl Router {
             _ => self.open(name),
         };
         inbox.last_used = clock;
-        // The source ended only if it failed, which ends the worker.
+        // The source ended only if it failed in a way that ends the worker.
         _ = inbox.sender.send(delivery);
     }
 

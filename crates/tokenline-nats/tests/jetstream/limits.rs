@@ -1,10 +1,14 @@
 //! Limits of the worker, and errors that need a person.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use tokenline::adapter::SourceEnd;
+use tokenline_nats::async_nats::jetstream::Context;
+use tokenline_nats::async_nats::jetstream::consumer::pull;
 use tokenline_nats::async_nats::jetstream::stream::{Config, DiscardPolicy, RetentionPolicy};
 use tokenline_nats::{Error, Worker, WorkerOptions};
+use tokio::sync::{mpsc, oneshot};
 use tokio::time::timeout;
 
 use crate::fixtures::{Source, messages, publish, texts};
@@ -15,7 +19,7 @@ use crate::worker::options;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-async fn server() -> (Server, tokenline_nats::async_nats::jetstream::Context) {
+async fn server() -> (Server, Context) {
     let server = Server::start().await;
     let context = server.context().await;
     create_streams(&context, Duration::from_secs(120)).await;
@@ -30,6 +34,39 @@ async fn failure(server: &Server, options: WorkerOptions) -> String {
         Err(error) => error,
     };
     error.to_string()
+}
+
+/// Why the source `a` is set aside by a worker that reads another source to its end.
+async fn source_failure(server: &Server, context: &Context, options: WorkerOptions) -> String {
+    static OTHERS: AtomicUsize = AtomicUsize::new(0);
+    let number = OTHERS.fetch_add(1, Ordering::Relaxed);
+    let (good, consumer) = (format!("good.{number}"), format!("consumer-{number}"));
+    let (sender, mut failed) = mpsc::unbounded_channel();
+    // One chunk at a time: chunks of the failed source must not stay unacknowledged.
+    let options = options.consumer(&consumer).max_ack_pending(1);
+    let options = options.on_source_failed(move |name, error| {
+        sender.send((name.to_owned(), error.to_string())).unwrap();
+    });
+    let worker = Worker::new(server.client().await, options).await.unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let worker = tokio::spawn(worker.run_until(async { stopped.await.unwrap() }));
+    let (name, error) = timeout(PATIENCE, failed.recv()).await.expect("no source fails").unwrap();
+    assert_eq!(name, "a");
+    publish(context, &messages(&[Source::cut(good.clone(), b"{\"n\":7}\n", 3)])).await;
+    let subject = format!("records.{good}");
+    while stored(context).await.get(&subject).is_none_or(|records| records.len() < 2) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+        assert!(!worker.is_finished());
+    }
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    let mut consumer =
+        context.get_stream("chunks").await.unwrap().get_consumer::<pull::Config>(&consumer).await.unwrap();
+    let info = consumer.info().await.unwrap();
+    assert_eq!((info.num_ack_pending, info.num_pending), (0, 0));
+    stop.send(()).unwrap();
+    let counts = worker.await.unwrap().unwrap();
+    assert_eq!(counts.failed as usize, 1 + failed.len(), "{counts:?}");
+    error
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -108,7 +145,7 @@ async fn missing_streams_and_retention_are_errors_with_advice() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn foreign_and_removed_messages_are_errors_with_advice() {
+async fn foreign_and_removed_messages_set_one_source_aside() {
     let (server, context) = server().await;
     let mut source = Source::cut("a", b"{\"n\":1}\n{\"n\":2}\n{\"n\":", 6);
     source.end = SourceEnd::Failed;
@@ -122,14 +159,17 @@ async fn foreign_and_removed_messages_are_errors_with_advice() {
     worker.abort();
 
     let other = WorkerOptions::new("other").ack_wait(Duration::from_millis(250));
-    let error = failure(&server, other.clone()).await;
+    let error = source_failure(&server, &context, other.clone()).await;
     assert!(error.starts_with("`records.a` holds output of the run `test`; continue that run"), "{error}");
 
     let records = context.get_stream("records").await.unwrap();
     records.purge().filter("records.a").await.unwrap();
-    let error = failure(&server, options().consumer("again")).await;
+    let error = source_failure(&server, &context, options()).await;
     assert!(error.starts_with("messages were removed from `records.a`"), "{error}");
-    let worker = tokio::spawn(Worker::new(server.client().await, other.clone()).await.unwrap().run());
+
+    // Repaired: another consumer reads the source again.
+    let worker = Worker::new(server.client().await, other.clone().consumer("repaired")).await.unwrap();
+    let worker = tokio::spawn(worker.run());
     while stored(&context).await.get("records.a").is_none_or(|records| records.len() < 2) {
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
@@ -137,8 +177,9 @@ async fn foreign_and_removed_messages_are_errors_with_advice() {
 
     context.get_stream("chunks").await.unwrap().delete_message(1).await.unwrap();
     publish(&context, end).await;
-    let error = failure(&server, other.consumer("third")).await;
+    let error = source_failure(&server, &context, other).await;
     assert!(error.starts_with("the first chunk of `chunks.a`, sequence 1, was removed"), "{error}");
+    assert_eq!(stored(&context).await["records.a"].len(), 2);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -162,7 +203,8 @@ async fn streams_that_remove_messages_are_errors_with_advice() {
         context.update_stream(config).await.unwrap();
     };
     let day = Duration::from_secs(86_400);
-    let cases: [(&str, &dyn Fn(&mut Config), &str); 5] = [
+    type Change<'a> = &'a dyn Fn(&mut Config);
+    let cases: [(&str, Change<'_>, &str); 5] = [
         ("chunks", &|config| config.max_messages = 9, "beyond `max_msgs` (9) it removes its oldest messages"),
         (
             "chunks",
@@ -202,4 +244,27 @@ async fn streams_that_remove_messages_are_errors_with_advice() {
         .await;
     }
     Worker::new(server.client().await, options()).await.map(drop).unwrap();
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn removed_output_is_stored_again_beyond_the_duplicate_window() {
+    let server = Server::start().await;
+    let context = server.context().await;
+    create_streams(&context, Duration::from_millis(200)).await;
+    let messages = messages(&[Source::cut("a", b"{\"n\":1}\n{\"n\":2}\n{\"n\":3}\n", 6)]);
+    let (first, rest) = messages.split_at(messages.len() - 2);
+    publish(&context, first).await;
+    let worker = Worker::new(server.client().await, options()).await.unwrap();
+    let (stop, stopped) = oneshot::channel::<()>();
+    let worker = tokio::spawn(worker.run_until(async { stopped.await.unwrap() }));
+    while stored(&context).await.get("records.a").is_none_or(|records| records.len() < 2) {
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    tokio::time::sleep(Duration::from_millis(600)).await;
+    context.get_stream("records").await.unwrap().purge().filter("records.a").await.unwrap();
+    publish(&context, rest).await;
+    let output = payloads(&all_stored(&context, 1, PATIENCE).await);
+    assert_eq!(output["records.a"], [r#"{"n":1}"#, r#"{"n":2}"#, r#"{"n":3}"#]);
+    stop.send(()).unwrap();
+    assert_eq!(worker.await.unwrap().unwrap().failed, 0);
 }
