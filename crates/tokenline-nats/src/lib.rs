@@ -50,12 +50,13 @@
 //!
 //! # What the streams must keep
 //!
-//! All three need the retention policy `limits`; they may be one stream. The chunks of a source must be kept until it has
-//! ended, and the last message of each output subject as long as its chunks may be delivered again. A worker does not
-//! start if `max_msgs` or `max_bytes` would remove messages (with the discard policy `new` they only hold producers and
-//! workers back), if `max_msgs_per_subject` would remove chunks, or if `max_age` would remove outputs before chunks. Let
-//! the `max_age` of chunks be longer than any source takes. To start over after a purge, choose another run id. Without replicas and `sync_interval: always`, a server that loses power may lose
-//! messages that it confirmed; no client can repair that.
+//! All three need the retention policy `limits`; they may be one stream. The chunks of a source must be kept until it
+//! has ended, and the last message of each output subject as long as its chunks may be delivered again. A worker does
+//! not start if `max_msgs` or `max_bytes` would remove messages (with the discard policy `new` they only hold
+//! producers and workers back), if `max_msgs_per_subject` would remove chunks, or if `max_age` would remove outputs
+//! before chunks. Let the `max_age` of chunks be longer than any source takes. To start over after a purge, choose
+//! another run id. Without replicas and `sync_interval: always`, a server that loses power may lose messages that it
+//! confirmed; no client can repair that.
 //!
 //! # Non-goals
 //!
