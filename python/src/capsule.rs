@@ -10,7 +10,7 @@ use std::ptr::NonNull;
 
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi_and_data_type};
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
-use arrow_array::{Array, ArrayRef, make_array};
+use arrow_array::{Array, ArrayRef, make_array, new_null_array};
 use arrow_schema::{ArrowError, DataType, Field, FieldRef};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::intern;
@@ -39,11 +39,23 @@ pub(crate) fn import_array(object: &Bound<'_, PyAny>) -> PyResult<ArrayRef> {
     // Arrow panics if the array has other parts than its type.
     let imported = catch_unwind(AssertUnwindSafe(|| {
         // SAFETY: the producer vouches that the array is of its schema's type.
-        unsafe { from_ffi_and_data_type(array, data_type) }.map(make_array)
+        unsafe { import(array, &data_type) }
     }));
     match imported {
         Ok(array) => array.map_err(|error| PyTypeError::new_err(format!("`array`: {error}"))),
         Err(_) => Err(PyTypeError::new_err("`array` does not fit the schema that came with it")),
+    }
+}
+
+/// # Safety
+///
+/// The array is of this type.
+unsafe fn import(array: FFI_ArrowArray, data_type: &DataType) -> Result<ArrayRef, ArrowError> {
+    match data_type {
+        // Some producers give it a buffer that it should not have.
+        DataType::Null => Ok(new_null_array(data_type, array.len())),
+        // SAFETY: that of this function.
+        _ => unsafe { from_ffi_and_data_type(array, data_type.clone()) }.map(make_array),
     }
 }
 
@@ -155,7 +167,7 @@ impl Iterator for ArrayStream {
         match code {
             0 if array.is_released() => None,
             // SAFETY: the producer vouches that each array is of the stream's type.
-            0 => Some(unsafe { from_ffi_and_data_type(array, self.data_type.clone()) }.map(make_array)),
+            0 => Some(unsafe { import(array, &self.data_type) }),
             code => Some(Err(self.last_error(code))),
         }
     }

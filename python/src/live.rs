@@ -6,12 +6,12 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyString};
 use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{CountAs, Tally};
-use tokenline_core::json::{Change, Key, Kind, Value, ValueDelta};
+use tokenline_core::json::{Change, Key, Kind, Raw, Value, ValueDelta};
 use tokenline_core::{Diagnostic, Event, LentEvent, Record};
 
 use crate::bytes::bytes_of;
 use crate::events::{self, finding};
-use crate::machine::Rules;
+use crate::machine::{Rules, with_value};
 use crate::raw::append;
 use crate::reader::Reader;
 use crate::report::Report;
@@ -165,12 +165,17 @@ struct Building {
     tally: Tally,
     open: Open,
     events: VecDeque<Py<PyAny>>,
+    /// The record that was being built when the user interrupted it.
+    interrupted: Option<Record<Raw>>,
 }
 
 impl State {
     /// Reads what was pushed.
     fn read(&mut self, py: Python<'_>) -> PyResult<()> {
         let Self { reader, building, .. } = self;
+        if let Some(record) = building.interrupted.take() {
+            with_value(record, |record| building.record(py, record))?;
+        }
         while let Some(outcome) = reader.next(py, |event| building.apply(py, event)) {
             outcome?;
         }
@@ -199,8 +204,24 @@ impl Traverse for State {
 }
 
 impl Building {
+    fn record(&mut self, py: Python<'_>, record: &Record<Value<'_>>) -> PyResult<()> {
+        let Self { rules, tally, open, events, interrupted } = self;
+        match read(py, rules, std::mem::take(open), record, interrupted)? {
+            Ok(value) => {
+                tally.count(CountAs::Record(record.recovered));
+                let record = events::Record::new(record, value.unbind());
+                events.push_back(record.into_pyobject(py)?.into_any().unbind());
+            }
+            Err(rejected) => {
+                tally.count(CountAs::Diagnostic(&rejected));
+                events.push_back(finding(py, (*rejected).into())?);
+            }
+        }
+        Ok(())
+    }
+
     fn apply(&mut self, py: Python<'_>, event: LentEvent<'_>) -> PyResult<()> {
-        let Self { rules, tally, open, events } = self;
+        let Self { rules, tally, open, events, .. } = self;
         let rejected = match event {
             Event::Partial(partial) => {
                 if open.start != Some(partial.start) {
@@ -212,15 +233,7 @@ impl Building {
                     Err(BuildError::Python(error)) => Err(error),
                 };
             }
-            Event::Record(record) => match read(py, rules, std::mem::take(open), &record)? {
-                Ok(value) => {
-                    tally.count(CountAs::Record(record.recovered));
-                    let record = events::Record::new(&record, value.unbind());
-                    events.push_back(record.into_pyobject(py)?.into_any().unbind());
-                    return Ok(());
-                }
-                Err(rejected) => *rejected,
-            },
+            Event::Record(record) => return self.record(py, &record),
             Event::Rejected(rejected) | Event::Note(rejected) => rejected,
             _ => return Ok(()),
         };
@@ -239,20 +252,14 @@ fn read<'py>(
     rules: &mut Rules,
     open: Open,
     record: &Record<Value<'_>>,
+    interrupted: &mut Option<Record<Raw>>,
 ) -> PyResult<Result<Bound<'py, PyAny>, Box<Diagnostic>>> {
-    if let Some(rejected) = rules.validate(py, record) {
-        return Ok(Err(rejected));
-    }
-    match open.root {
-        Some(root)
-            if open.start == Some(record.span.start)
-                && open.containers.is_empty()
-                && rules.model.is_none() =>
-        {
-            Ok(Ok(root.into_bound(py).into_any()))
-        }
-        _ => rules.build(py, record),
-    }
+    let is_built =
+        open.start == Some(record.span.start) && open.containers.is_empty() && rules.model.is_none();
+    let Some(root) = open.root.filter(|_| is_built) else {
+        return rules.read_or_keep(py, record, interrupted);
+    };
+    Ok(rules.validate(py, record).map_or_else(|| Ok(root.into_bound(py).into_any()), Err))
 }
 
 /// Parses records, and shows the open one as it grows.
@@ -277,6 +284,7 @@ impl Live {
                 tally,
                 open: Open::default(),
                 events: VecDeque::new(),
+                interrupted: None,
             },
             is_finished: false,
         })))

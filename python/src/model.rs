@@ -11,6 +11,22 @@ use tokenline_schema::{SchemaOptions, SchemaValidator};
 use crate::errors;
 use crate::value::BuildError;
 
+/// pydantic's errors whose messages have only parts of the type. Others, and those of the user's own validators, may
+/// quote the value.
+#[rustfmt::skip]
+const WITHOUT_VALUES: &[&str] = &[
+    "bool_parsing", "bool_type", "bytes_too_long", "bytes_too_short", "bytes_type", "dataclass_type", "date_from_datetime_inexact",
+    "date_from_datetime_parsing", "date_future", "date_parsing", "date_past", "date_type", "datetime_from_date_parsing",
+    "datetime_future", "datetime_parsing", "datetime_past", "datetime_type", "decimal_max_digits", "decimal_max_places",
+    "decimal_parsing", "decimal_type", "decimal_whole_digits", "dict_type", "enum", "extra_forbidden", "finite_number",
+    "float_parsing", "float_type", "frozen_set_type", "greater_than", "greater_than_equal", "int_from_float", "int_parsing",
+    "int_parsing_size", "int_type", "iterable_type", "less_than", "less_than_equal", "list_type", "literal_error",
+    "mapping_type", "missing", "model_type", "multiple_of", "named_tuple_type", "none_required", "set_type", "string_not_ascii",
+    "string_pattern_mismatch", "string_too_long", "string_too_short", "string_type", "string_unicode", "time_delta_parsing",
+    "time_delta_type", "time_parsing", "time_type", "timezone_aware", "timezone_naive", "too_long", "too_short", "tuple_type",
+    "union_tag_not_found", "url_parsing", "url_scheme", "url_too_long", "url_type", "uuid_type", "uuid_version",
+];
+
 /// A type that pydantic builds from JSON.
 pub(crate) struct Model {
     /// Taken once by the settings.
@@ -22,16 +38,19 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    pub(crate) fn new(argument: &str, model: &Bound<'_, PyAny>) -> PyResult<Self> {
+    /// `has_schema`: records must fit another schema instead of the type's.
+    pub(crate) fn new(argument: &str, model: &Bound<'_, PyAny>, has_schema: bool) -> PyResult<Self> {
         let py = model.py();
-        let found = py.import("tokenline._models")?.call_method1("model_of", (argument, model))?;
-        let (text, validate_json): (Bound<'_, PyString>, Py<PyAny>) = found.extract()?;
-        // pydantic checks formats, and reads more of them than JSON Schema allows.
-        let schema = SchemaOptions::new().assert_formats(false).build_str(text.to_str()?);
-        let schema = schema.map_err(|error| errors::schema(py, argument, &error))?;
+        let models = py.import("tokenline._models")?;
+        let found = models.call_method1("model_of", (argument, model, has_schema))?;
+        let (text, must_fit, validate_json): (Bound<'_, PyString>, bool, Py<PyAny>) = found.extract()?;
+        let text = text.to_str()?;
         let mut names = HashSet::new();
-        collect_names(schema.schema(), &mut names);
-        Ok(Self { schema: Some(schema), validate_json, names })
+        collect_names(&serde_json::from_str(text).unwrap_or_default(), &mut names);
+        // pydantic checks formats, and reads more of them than JSON Schema allows.
+        let schema = must_fit.then(|| SchemaOptions::new().assert_formats(false).build_str(text)).transpose();
+        let schema = schema.map_err(|error| errors::schema(py, argument, &error))?;
+        Ok(Self { schema, validate_json, names })
     }
 
     /// Builds the instance of a valid record from its text, so that pydantic applies its rules for JSON.
@@ -59,12 +78,12 @@ impl Model {
         let fault = faults.get_item(0)?;
         let kind: String = fault.get_item("type")?.extract()?;
         let message = match kind.as_str() {
-            // The words of the user's own validators may quote the value.
-            "value_error" | "assertion_error" => "rejected by a validator of the model".to_owned(),
-            _ => {
+            kind if WITHOUT_VALUES.contains(&kind) => {
                 let message: String = fault.get_item("msg")?.extract()?;
                 format!("does not fit the model: {message}")
             }
+            "value_error" | "assertion_error" => "rejected by a validator of the model".to_owned(),
+            _ => "does not fit the model".to_owned(),
         };
         let (path, offset) = self.place(&fault.get_item("loc")?.cast_into::<PyTuple>()?, value);
         let violation = Violation::new(Code::SchemaViolation, offset, message).with_instance_path(path);

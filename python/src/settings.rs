@@ -45,6 +45,7 @@ impl Settings {
     ) -> PyResult<Self> {
         let mut settings = Self::default();
         let Some(given) = given else { return Ok(settings) };
+        let mut model = None;
         for (name, value) in given {
             let name = name.cast_into::<PyString>()?;
             let name = name.to_str()?;
@@ -52,8 +53,13 @@ impl Settings {
                 let message = format!("{function}() got an unexpected keyword argument '{name}'");
                 return Err(PyTypeError::new_err(message));
             }
-            settings.set(name, &value)?;
+            match name {
+                "model" => model = Some(value).filter(|model| !model.is_none()),
+                name => settings.set(name, &value)?,
+            }
         }
+        let has_schema = settings.schema.is_some();
+        settings.model = model.map(|model| Model::new("model", &model, has_schema)).transpose()?;
         settings.check()?;
         if let Some(model) = &mut settings.model {
             // The user's own schema comes before the model's.
@@ -132,7 +138,6 @@ impl Settings {
                 self.options = options.map_err(|error| PyValueError::new_err(format!("`items`: {error}")))?;
             }
             "schema" => self.schema = Some(schema::from_python(name, value)?),
-            "model" => self.model = Some(Model::new(name, value)?),
             "tools" => self.tools = Some(tools::from_python(name, value)?),
             "call_format" => {
                 let format = text(name, value)?;

@@ -1,4 +1,4 @@
-//! A lock that threads of Python share without deadlocks.
+//! A lock that threads of Python share.
 
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicUsize, Ordering};

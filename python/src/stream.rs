@@ -21,6 +21,8 @@ pub(crate) struct State {
     source: Option<Py<PyIterator>>,
     /// Turns other chunks than bytes and str into bytes, or raises.
     convert: Py<PyAny>,
+    /// The chunk that was being read when the user interrupted it.
+    unread: Option<Py<PyAny>>,
     /// The source's exception, until it is raised.
     failure: Option<Py<PyBaseException>>,
     /// An interrupt passed through the source. A generator is over then, whatever it still had.
@@ -32,6 +34,7 @@ pub(crate) struct State {
 impl Traverse for State {
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.machine.traverse(visit)?;
+        visit.call(&self.unread)?;
         visit.call(&self.source)?;
         visit.call(&self.convert)?;
         visit.call(&self.failure)
@@ -49,8 +52,24 @@ impl State {
         self.source.take()
     }
 
-    /// Adds a chunk of the source.
+    /// Adds a chunk of the source. If the user interrupts that, keeps the chunk for the next time.
     fn push(&mut self, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
+        self.read_unread(chunk.py())?;
+        self.read_chunk(chunk).inspect_err(|error| {
+            if !error.is_instance_of::<PyException>(chunk.py()) {
+                self.unread = Some(chunk.clone().unbind());
+            }
+        })
+    }
+
+    fn read_unread(&mut self, py: Python<'_>) -> PyResult<()> {
+        match self.unread.take() {
+            Some(chunk) => self.push(chunk.bind(py)),
+            None => Ok(()),
+        }
+    }
+
+    fn read_chunk(&mut self, chunk: &Bound<'_, PyAny>) -> PyResult<()> {
         let py = chunk.py();
         if with_bytes(chunk, |bytes| self.machine.push(py, bytes))?.is_some() {
             return Ok(());
@@ -107,6 +126,10 @@ impl State {
             if let Some(object) = self.machine.next(py)? {
                 return Ok(Some(object));
             }
+            if self.unread.is_some() {
+                self.read_unread(py)?;
+                continue;
+            }
             if self.source.is_none() {
                 let failure = self.failure.take();
                 return failure
@@ -139,6 +162,7 @@ impl Stream {
             machine,
             source,
             convert,
+            unread: None,
             failure: None,
             was_interrupted: false,
             is_over: false,
@@ -224,6 +248,7 @@ impl Machinery {
             machine,
             source: None,
             convert,
+            unread: None,
             failure: None,
             was_interrupted: false,
             is_over: false,
@@ -237,7 +262,9 @@ impl Machinery {
     /// Ends the input. `failed` if the source raised an exception.
     fn finish(&self, py: Python<'_>, failed: bool) -> PyResult<()> {
         let end = if failed { SourceEnd::Failed } else { SourceEnd::Clean };
-        self.0.lock(py)?.end(end);
+        let mut state = self.0.lock(py)?;
+        state.read_unread(py)?;
+        state.end(end);
         Ok(())
     }
 

@@ -152,6 +152,20 @@ def test_errors_name_the_argument(engine: Engine) -> None:
         engine(table, "output", tables="records")
 
 
+@engines
+def test_tables_may_come_from_an_iterator(engine: Engine) -> None:
+    table = pa.table({"output": ['{"a":1}']})
+    assert [found.num_rows for found in engine(table, "output", tables=["rejects"])] == [0]
+
+
+def test_a_polars_column_of_nulls() -> None:
+    pl = pytest.importorskip("polars")
+    from tokenline.polars import extract
+
+    frame = pl.DataFrame({"output": [None, None]})
+    assert [len(found) for found in extract(frame, "output", tables=iter(["records", "rejects"]))] == [0, 0]  # type: ignore[arg-type]
+
+
 def test_duckdb_uses_the_connection_of_the_relation() -> None:
     module = pytest.importorskip("duckdb")
     from tokenline.duckdb import extract
@@ -164,6 +178,9 @@ def test_duckdb_uses_the_connection_of_the_relation() -> None:
     def functions() -> Any:
         return connection.sql("FROM duckdb_functions() WHERE function_name LIKE 'tokenline%'").fetchall()
 
+    for wrong in ({"keep": "nope"}, {"keep": "nope", "cache": True}):
+        with pytest.raises(module.BinderException):
+            extract(relation, "output", connection=connection, **wrong)
     records, _ = extract(relation, "output", connection=connection, cache=True)
     assert functions() == []
     assert records.fetchall() == [(1, 0, 7, "end_of_input", '{"a":1}')]

@@ -6,16 +6,22 @@ import dataclasses
 import datetime
 import decimal
 import enum
+import json
+import signal
 import subprocess
 import sys
-from typing import Annotated, Any, Literal, Union
+import uuid
+import zoneinfo
+from collections.abc import Callable
+from typing import Annotated, Any, Literal, NewType, Union
 
 import pydantic
 import pytest
+from pydantic_core import PydanticCustomError
 from support import events
 
 import tokenline
-from tokenline import JsonlParser, Record, Reject, SchemaValidator, ToolSet, records
+from tokenline import JsonlParser, Live, Record, Reject, ResponseParser, SchemaValidator, ToolSet, records
 
 
 class Kind(enum.Enum):
@@ -155,6 +161,136 @@ def test_names_that_a_json_schema_cannot_express() -> None:
 
     (outer,) = records('{"default":[{"config":1},{"the-config":2}]}', model=Outer)
     assert [its.config for its in outer.default] == [1, 2]
+
+
+def test_a_choice_that_a_function_makes_is_pydantics() -> None:
+    class A(pydantic.BaseModel):
+        kind: str
+        x: int = 0
+
+    class B(pydantic.BaseModel):
+        kind: str
+        y: int = 0
+
+    tagged = Annotated[A, pydantic.Tag("a")] | Annotated[B, pydantic.Tag("b")]
+    either = Annotated[tagged, pydantic.Discriminator(lambda value: value["kind"])]
+    stream = records('{"kind":"b","y":1}\n{"kind":"secret"}', model=either)
+    assert list(stream) == [B(kind="b", y=1)]
+    assert [reject.message for reject in stream.report.rejects] == ["does not fit the model"]
+
+
+def test_messages_never_have_values() -> None:
+    def custom(value: str) -> str:
+        raise PydanticCustomError("oops", "bad {value}", {"value": value})
+
+    types = [zoneinfo.ZoneInfo, pydantic.ImportString, pydantic.ByteSize, uuid.UUID, Annotated[str, pydantic.AfterValidator(custom)]]
+    for of in types:
+        (rejected,) = events(['{"x":"hunter2.foo"}'], model=pydantic.create_model("M", x=(of, ...)))
+        assert isinstance(rejected, Reject)
+        assert rejected.code == "schema_violation"
+        assert not any(part in str(rejected) for part in ("hunter", "foo", "'h'")), rejected
+
+
+def test_a_model_without_a_schema_of_its_own() -> None:
+    class Look(pydantic.BaseModel):
+        model_config = pydantic.ConfigDict(regex_engine="python-re")
+        s: str = pydantic.Field(pattern="^(?!x).*$")
+        call: Callable[[], int] | None = None
+
+    with pytest.raises(TypeError, match="`model` has no JSON Schema"):
+        records("", model=Look)
+    assert list(records('{"s":"a"}\n{"s":"xa"}', schema=True, model=Look)) == [Look(s="a")]
+
+
+def test_new_types_are_types() -> None:
+    point = NewType("point", Point)
+    assert list(records('{"x":1}', model=point)) == [Point(1)]
+    assert SchemaValidator(point).is_valid('{"x":1}')
+
+
+def test_types_that_cannot_be_resolved() -> None:
+    class Undefined(pydantic.BaseModel):
+        x: "Nope"  # type: ignore[name-defined]  # noqa: F821
+
+    def tool(x: "Nope") -> None:  # type: ignore[name-defined]  # noqa: F821
+        pass
+
+    class Loop(pydantic.RootModel[Union[int, "Loop"]]):
+        pass
+
+    with pytest.raises(TypeError, match="`model`"):
+        records("", model=Undefined)
+    with pytest.raises(TypeError, match=r"`tools\[0\]` is not a function that pydantic reads"):
+        ToolSet([tool])
+    with pytest.raises(TypeError, match="`model` must be a type whose JSON is an object"):
+        records("", model=Loop)
+
+
+def test_an_interrupt_while_a_record_is_built_loses_nothing() -> None:
+    interrupts: list[int] = []
+
+    class Interrupted(pydantic.BaseModel):
+        a: int
+
+        @pydantic.field_validator("a")
+        @classmethod
+        def interrupt(cls, a: int) -> int:
+            if a == 2 and not interrupts:
+                interrupts.append(a)
+                signal.raise_signal(signal.SIGINT)
+            return a
+
+    text = '{"a":1}\n{"a":2}\n{"a":3}\n'
+
+    stream = records(text, model=Interrupted)
+    found = [next(stream).a]
+    with pytest.raises(KeyboardInterrupt):
+        next(stream)
+    assert found + [value.a for value in stream] == [1, 2, 3]
+    assert (stream.report.records, stream.report.complete) == (3, True)
+
+    body = json.dumps({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": "stop"}]})
+    parser: Any = ResponseParser("openai-chat", model=Interrupted)
+    parser.push(f"data: {body}\n\n")
+    interrupts.clear()
+    seen = []
+    for _ in range(2):
+        try:
+            seen += [event.value.a for event in parser if isinstance(event, Record)]
+        except KeyboardInterrupt:
+            seen.append(0)
+    assert seen in ([0, 2, 3], [1, 0, 2, 3], [0, 1, 2, 3])
+
+    live: Any = Live(model=Interrupted)
+    interrupts.clear()
+    with pytest.raises(KeyboardInterrupt):
+        live.push(text)
+    live.finish()
+    assert [event.value.a for event in live] == [1, 2, 3]
+
+
+def test_an_interrupt_while_an_event_is_read_loses_nothing() -> None:
+    class Event:
+        def __init__(self, number: int) -> None:
+            self.number, self.reads = number, 0
+
+        def model_dump_json(self, **_: Any) -> str:
+            self.reads += 1
+            if self.number == 1 and self.reads == 1:
+                signal.raise_signal(signal.SIGINT)
+            choice = {"index": 0, "delta": {"content": f'{{"a":{self.number}}}\n'}, "finish_reason": None}
+            return json.dumps({"choices": [choice]})
+
+    stream = tokenline.responses([Event(number) for number in range(3)], "openai-chat")
+    found = []
+    for _ in range(2):
+        try:
+            for event in stream:
+                if isinstance(event, Record):
+                    found.append(event.value["a"])
+        except KeyboardInterrupt:
+            found.append("interrupted")
+    assert found == [0, "interrupted", 1, 2]
 
 
 def test_the_schema_of_a_model_forbids_what_pydantic_would_convert_unless_it_is_replaced() -> None:

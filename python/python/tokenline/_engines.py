@@ -19,12 +19,12 @@ class Extraction:
     def __init__(self, schema: Any, keep: str | Iterable[str], tables: Sequence[str], options: dict[str, Any]) -> None:
         #: The columns of the input row in each table.
         self.keep = columns_kept(keep)
-        self._arguments = (schema, self.keep, tables, options)
         self.extractor = Extractor(schema, **options)
         #: The type of the extracted structs.
         self.type: pa.StructType = pa.field(self.extractor.output_type).type
         #: The other columns of each table.
         self.fields = columns_of(tables, self.extractor, self.keep)
+        self._arguments = (schema, self.keep, list(self.fields), options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         # Each worker compiles the schema once.

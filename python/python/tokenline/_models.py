@@ -26,8 +26,9 @@ def _adapter(argument: str, of: Any) -> Any:
 
 
 def _is_type(of: Any) -> bool:
-    # `A | B`, `list[A]` and `Annotated[...]` are no classes.
-    return isinstance(of, type) or hasattr(of, "__origin__") or hasattr(of, "__args__") or hasattr(of, "__value__")
+    # `A | B`, `list[A]`, `Annotated[...]` and `NewType` are no classes.
+    marks = ("__origin__", "__args__", "__value__", "__supertype__")
+    return isinstance(of, type) or of is Any or any(hasattr(of, mark) for mark in marks)
 
 
 def _name(of: Any) -> str:
@@ -35,11 +36,11 @@ def _name(of: Any) -> str:
 
 
 def _schema(argument: str, adapter: Any) -> Any:
-    from pydantic.errors import PydanticInvalidForJsonSchema
+    from pydantic import PydanticUserError
 
     try:
         return adapter.json_schema(mode="validation")
-    except PydanticInvalidForJsonSchema as error:
+    except PydanticUserError as error:
         raise TypeError(f"`{argument}` has no JSON Schema: {error}") from error
 
 
@@ -48,37 +49,44 @@ def schema_of(argument: str, of: Any) -> str:
     return json.dumps(_schema(argument, _adapter(argument, of)))
 
 
-def model_of(argument: str, of: Any) -> tuple[str, Callable[[bytes], Any]]:
-    """The JSON Schema of a type, as text, and what builds an instance of it from JSON."""
+def model_of(argument: str, of: Any, has_schema: bool) -> tuple[str, bool, Callable[[bytes], Any]]:
+    """The JSON Schema of a type, as text, whether records must fit it, and what builds an instance of it from JSON.
+
+    They need not if the user gave another schema, and if pydantic alone knows what fits.
+    """
     adapter = _adapter(argument, of)
-    schema = _schema(argument, adapter)
-    if not _may_be_object(schema, schema):
+    try:
+        schema = _schema(argument, adapter)
+    except TypeError:
+        if not has_schema:
+            raise
+        schema = {}
+    if not _may_be_object(schema, schema, frozenset()):
         raise TypeError(f"`{argument}` must be a type whose JSON is an object, as records are, not {of!r}")
-    if _has_more_names(adapter.core_schema):
-        schema = True
-    return json.dumps(schema), adapter.validator.validate_json
+    return json.dumps(schema), not (has_schema or _exceeds_schema(adapter)), adapter.validator.validate_json
 
 
-def _may_be_object(schema: Any, root: dict[str, Any]) -> bool:
+def _may_be_object(schema: Any, root: dict[str, Any], within: frozenset[str]) -> bool:
     if not isinstance(schema, dict):
         return schema is not False
     reference = schema.get("$ref")
     if isinstance(reference, str):
         name = reference.rpartition("/")[2]
-        return _may_be_object(root.get("$defs", {}).get(name, True), root)
+        followed = root.get("$defs", {}).get(name, True)
+        return name not in within and _may_be_object(followed, root, within | {name})
     for alternatives in ("anyOf", "oneOf"):
         if alternatives in schema:
-            return any(_may_be_object(alternative, root) for alternative in schema[alternatives])
+            return any(_may_be_object(alternative, root, within) for alternative in schema[alternatives])
     kind = schema.get("type", "object")
     if "const" in schema or "enum" in schema:
         return any(isinstance(value, dict) for value in schema.get("enum", [schema.get("const")]))
     return bool(kind == "object" or "object" in kind)
 
 
-def _has_more_names(core: Any) -> bool:
-    """Whether pydantic reads members by other names than the one that each has in the JSON Schema."""
-    naming = set(_naming(core))
-    return "path" in naming or naming == {"alias", "by_name"}
+def _exceeds_schema(adapter: Any) -> bool:
+    """Whether pydantic reads what the JSON Schema, with one name for each member, does not allow."""
+    naming = set(_naming(adapter.core_schema))
+    return "path" in naming or "choice" in naming or naming == {"alias", "by_name"}
 
 
 def _naming(core: Any) -> Iterator[str]:
@@ -92,6 +100,8 @@ def _naming(core: Any) -> Iterator[str]:
             alias, config = core.get("validation_alias"), core.get("config") or {}
             if alias is not None:
                 yield "alias" if isinstance(alias, str) else "path"
+            if callable(core.get("discriminator")):
+                yield "choice"
             if config.get("populate_by_name") or config.get("validate_by_name"):
                 yield "by_name"
         for name, part in core.items():
@@ -100,7 +110,9 @@ def _naming(core: Any) -> Iterator[str]:
 
 
 # Members of core schemas that hold the user's objects.
-_OPAQUE = frozenset({"cls", "config", "default", "expected", "function", "members", "metadata", "serialization"})
+_OPAQUE = frozenset(
+    {"cls", "config", "default", "discriminator", "expected", "function", "members", "metadata", "serialization"}
+)
 
 
 def tools_of(argument: str, tools: Any) -> str:
@@ -121,10 +133,14 @@ def _tool(argument: str, tool: Any) -> Any:
         raise TypeError(f"`{argument}` must be a dict, a model or a function, not {_name(tool)}")
     if inspect.isfunction(tool):
         try:
-            from pydantic import TypeAdapter
+            from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
         except ImportError:
             raise TypeError(f"`{argument}` is a function: this needs pydantic 2 (pip install pydantic)") from None
-        schema = _schema(argument, TypeAdapter(tool))
+        try:
+            adapter = TypeAdapter(tool)
+        except (NameError, PydanticSchemaGenerationError, PydanticUserError) as error:
+            raise TypeError(f"`{argument}` is not a function that pydantic reads: {error}") from error
+        schema = _schema(argument, adapter)
     else:
         schema = _schema(argument, _adapter(argument, tool))
     definition = {"name": tool.__name__, "parameters": schema}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from tokenline.arrow import Extractor
 
@@ -18,16 +18,16 @@ def columns_kept(keep: str | Iterable[str]) -> list[str]:
     return [keep] if isinstance(keep, str) else list(keep)
 
 
-def columns_of(tables: Sequence[str], extractor: Extractor, keep: list[str]) -> dict[str, list[str]]:
+def columns_of(tables: Iterable[str], extractor: Extractor, keep: list[str]) -> dict[str, list[str]]:
     """The other columns of each table."""
     if isinstance(tables, str):
         raise TypeError("`tables` must be a list of names, not str")
-    found = extractor.tables
-    for table in tables:
+    found, wanted = extractor.tables, list(tables)
+    for table in wanted:
         if table not in found:
             raise ValueError(f"`tables`: there is no {table!r} with these options, only {', '.join(found)}")
         for name in keep:
             if name in found[table]:
                 message = f"`keep`: the {table} have a column {name!r} of their own; rename it in the input"
                 raise ValueError(message)
-    return {table: found[table] for table in tables}
+    return {table: found[table] for table in wanted}

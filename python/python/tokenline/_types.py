@@ -79,7 +79,7 @@ class ResponseOptions(ParserOptions, total=False):
     """The keyword arguments of `responses` and `aresponses`."""
 
     schema: Optional[Schema]
-    """The schema of the records."""
+    """The schema of the records; with `tools` or a `call_format`, of the objects in the text that are calls."""
     items: Optional[str]
     """A JSON Pointer to the array whose elements are the records."""
     tools: Optional[Tools]

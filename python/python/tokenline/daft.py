@@ -51,5 +51,5 @@ def extract(
         extracted.select(*extraction.keep, daft.col(EXTRACTED).get(table).alias(EXTRACTED))
         .explode(EXTRACTED, ignore_empty_and_null=True)
         .select(*extraction.keep, daft.col(EXTRACTED).unnest())
-        for table in tables
+        for table in extraction.fields
     )

@@ -40,7 +40,7 @@ def extract(
     `tables` names others, such as `tool_calls`; `options` are those of `tokenline.arrow.extract`.
     """
     keep, extractor = columns_kept(keep), Extractor(schema, **options)
-    columns_of(tables, extractor, keep)
+    fields = columns_of(tables, extractor, keep)
     kind = pl.Struct(pl.Schema(extractor.output_type))
 
     def structs(texts: pl.Series) -> pl.Series:
@@ -53,6 +53,6 @@ def extract(
         extracted.select(*keep, pl.col(EXTRACTED).struct.field(table).alias(EXTRACTED))
         .explode(EXTRACTED, empty_as_null=False, keep_nulls=False)
         .unnest(EXTRACTED)
-        for table in tables
+        for table in fields
     ]
     return tuple(pl.collect_all(results) if isinstance(df, pl.DataFrame) else results)

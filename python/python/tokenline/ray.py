@@ -54,4 +54,4 @@ def extract(
     arrow = {"batch_format": "pyarrow", "batch_size": None}
     extracted = df.map_batches(structs, **arrow)
     extracted = extracted.materialize() if cache else extracted
-    return tuple(extracted.map_batches(rows, fn_args=[table], **arrow) for table in tables)
+    return tuple(extracted.map_batches(rows, fn_args=[table], **arrow) for table in extraction.fields)

@@ -55,4 +55,4 @@ def extract(
 
     extracted = inputs.mapInArrow(structs, output)
     extracted = extracted.persist() if cache else extracted
-    return tuple(extracted.selectExpr(*columns, f"inline({EXTRACTED}.{table})") for table in tables)
+    return tuple(extracted.selectExpr(*columns, f"inline({EXTRACTED}.{table})") for table in extraction.fields)

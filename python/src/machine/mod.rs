@@ -11,7 +11,7 @@ use tokenline_core::adapter::{SourceEnd, Tally};
 
 pub(crate) use calls::CallMachine;
 pub(crate) use response::ResponseMachine;
-pub(crate) use text::{Rules, TextMachine};
+pub(crate) use text::{Rules, TextMachine, with_value};
 
 use crate::shared::Traverse;
 

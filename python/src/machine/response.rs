@@ -7,7 +7,7 @@ use tokenline_core::json::Raw;
 use tokenline_core::{Diagnostic, Record};
 use tokenline_llm::{Provider, ResponseEvent, ResponseParser, TextMode};
 
-use super::{Emit, Machine, Rules, diagnostic};
+use super::{Emit, Machine, Rules, diagnostic, with_value};
 use crate::calls::{RejectedCall, ToolCall};
 use crate::events::{self, Finding};
 use crate::parts::{Finish, Reasoning, Refusal, Text, Usage};
@@ -23,6 +23,8 @@ pub(crate) struct ResponseMachine {
     rules: Rules,
     emit: Emit,
     tally: Tally,
+    /// The record that was being built when the user interrupted it.
+    interrupted: Option<ResponseEvent<Raw>>,
 }
 
 impl ResponseMachine {
@@ -46,7 +48,8 @@ impl ResponseMachine {
         if let Some(tools) = tools {
             parser = parser.with_tools(tools);
         }
-        Self { parser, rules: Rules { schema: None, model, builder: Builder::default() }, emit, tally }
+        let rules = Rules { schema: None, model, builder: Builder::default() };
+        Self { parser, rules, emit, tally, interrupted: None }
     }
 
     /// The record, or the reason why it is rejected.
@@ -55,19 +58,19 @@ impl ResponseMachine {
         py: Python<'_>,
         choice: u64,
         block: u64,
-        record: &Record<Raw>,
+        record: Record<Raw>,
     ) -> PyResult<Result<Py<PyAny>, Box<Diagnostic>>> {
-        let Record { value: ref raw, line, column, span, completion, recovered } = *record;
-        let place = Record { value: (), line, column, span, completion, recovered };
-        let rules = &mut self.rules;
-        match raw.with_value(|value| rules.read(py, &place.map(|()| value)))? {
+        let mut kept = None;
+        let built = with_value(record, |record| match self.rules.read_or_keep(py, record, &mut kept)? {
             Ok(value) => {
-                let record =
-                    events::Record::with_raw(&place, value.unbind(), raw.as_str().into(), choice, block);
+                let (place, raw) = (record.map(|_| ()), record.value.raw().into());
+                let record = events::Record::with_raw(&place, value.unbind(), raw, choice, block);
                 Ok(Ok(record.into_pyobject(py)?.into_any().unbind()))
             }
             Err(rejected) => Ok(Err(rejected)),
-        }
+        });
+        self.interrupted = kept.map(|record| ResponseEvent::Record { choice, block, record });
+        built
     }
 
     /// The object for an event, if there is one.
@@ -82,7 +85,7 @@ impl ResponseMachine {
         match event {
             ResponseEvent::Record { choice, block, record } => {
                 let recovered = record.recovered;
-                match self.record(py, choice, block, &record)? {
+                match self.record(py, choice, block, record)? {
                     Ok(object) => {
                         self.tally.count(CountAs::Record(recovered));
                         Ok(Some(object).filter(|_| !is_calls_only))
@@ -152,7 +155,7 @@ impl Machine for ResponseMachine {
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        while let Some(event) = self.parser.next_event() {
+        while let Some(event) = self.interrupted.take().or_else(|| self.parser.next_event()) {
             if let Some(object) = self.read(py, event)? {
                 return Ok(Some(object));
             }

@@ -1,9 +1,10 @@
 //! Records from text.
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{CountAs, SourceEnd, Tally};
-use tokenline_core::json::Value;
+use tokenline_core::json::{Raw, Value};
 use tokenline_core::{Diagnostic, Event, Limits, Record};
 use tokenline_schema::SchemaValidator;
 
@@ -34,6 +35,20 @@ impl Rules {
             return Ok(Err(rejected));
         }
         self.build(py, record)
+    }
+
+    /// Like [`read`](Self::read). Keeps the record if the user interrupts code of the model's, so that it is not lost.
+    pub(crate) fn read_or_keep<'py>(
+        &mut self,
+        py: Python<'py>,
+        record: &Record<Value<'_>>,
+        kept: &mut Option<Record<Raw>>,
+    ) -> PyResult<Result<Bound<'py, PyAny>, Box<Diagnostic>>> {
+        self.read(py, record).inspect_err(|error| {
+            if !error.is_instance_of::<PyException>(py) {
+                *kept = Some(record.map(Raw::from));
+            }
+        })
     }
 
     pub(crate) fn validate(&self, py: Python<'_>, record: &Record<Value<'_>>) -> Option<Box<Diagnostic>> {
@@ -71,6 +86,8 @@ pub(crate) struct TextMachine {
     emit: Emit,
     tally: Tally,
     limits: Limits,
+    /// The record that was being built when the user interrupted it.
+    interrupted: Option<Record<Raw>>,
 }
 
 impl TextMachine {
@@ -83,11 +100,13 @@ impl TextMachine {
             emit,
             tally: Tally::new(&limits),
             limits,
+            interrupted: None,
         }
     }
 
     pub(crate) fn reset(&mut self) {
         self.reader.reset();
+        self.interrupted = None;
         self.tally.reset(&self.limits);
     }
 }
@@ -96,6 +115,13 @@ impl Traverse for TextMachine {
     fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError> {
         self.rules.traverse(visit)
     }
+}
+
+/// Passes a record on as it was when it was parsed.
+pub(crate) fn with_value<R>(record: Record<Raw>, f: impl FnOnce(&Record<Value<'_>>) -> R) -> R {
+    let mut raw = None;
+    let place = record.map(|value| raw = Some(value));
+    raw.expect("a record has a value").with_value(|value| f(&place.map(|()| value)))
 }
 
 /// What became of an event.
@@ -118,23 +144,28 @@ impl Machine for TextMachine {
     }
 
     fn next(&mut self, py: Python<'_>) -> PyResult<Option<Py<PyAny>>> {
-        let Self { reader, rules, emit, tally, .. } = self;
+        let Self { reader, rules, emit, tally, interrupted, .. } = self;
         loop {
-            let outcome = reader.next(py, |event| match event {
-                Event::Record(record) => match rules.read(py, &record)? {
-                    Ok(value) => {
-                        tally.count(CountAs::Record(record.recovered));
-                        if *emit != Emit::Events {
-                            return Ok(Outcome::Record(value.unbind()));
-                        }
-                        let record = events::Record::new(&record, value.unbind());
-                        Ok(Outcome::Record(record.into_pyobject(py)?.into_any().unbind()))
+            let again = interrupted.take();
+            let mut build = |record: &Record<Value<'_>>| match rules.read_or_keep(py, record, interrupted)? {
+                Ok(value) => {
+                    tally.count(CountAs::Record(record.recovered));
+                    if *emit != Emit::Events {
+                        return Ok(Outcome::Record(value.unbind()));
                     }
-                    Err(rejected) => Ok(Outcome::Found(*rejected)),
-                },
-                Event::Rejected(found) | Event::Note(found) => Ok(Outcome::Found(found)),
-                _ => PyResult::Ok(Outcome::Nothing),
-            });
+                    let record = events::Record::new(record, value.unbind());
+                    Ok(Outcome::Record(record.into_pyobject(py)?.into_any().unbind()))
+                }
+                Err(rejected) => Ok(Outcome::Found(*rejected)),
+            };
+            let outcome = match again {
+                Some(record) => Some(with_value(record, build)),
+                None => reader.next(py, |event| match event {
+                    Event::Record(record) => build(&record),
+                    Event::Rejected(found) | Event::Note(found) => Ok(Outcome::Found(found)),
+                    _ => PyResult::Ok(Outcome::Nothing),
+                }),
+            };
             let Some(outcome) = outcome.transpose()? else { return Ok(None) };
             match outcome {
                 Outcome::Record(object) => return Ok(Some(object)),
