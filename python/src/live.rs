@@ -212,37 +212,38 @@ impl Building {
                 let record = events::Record::new(record, value.unbind());
                 events.push_back(record.into_pyobject(py)?.into_any().unbind());
             }
-            Err(rejected) => {
-                tally.count(CountAs::Diagnostic(&rejected));
-                events.push_back(finding(py, (*rejected).into())?);
-            }
+            Err(rejected) => self.reject(py, *rejected)?,
         }
         Ok(())
     }
 
-    fn apply(&mut self, py: Python<'_>, event: LentEvent<'_>) -> PyResult<()> {
-        let Self { rules, tally, open, events, .. } = self;
-        let rejected = match event {
-            Event::Partial(partial) => {
-                if open.start != Some(partial.start) {
-                    *open = Open { start: Some(partial.start), ..Open::default() };
-                }
-                return match open.apply(py, &partial.value, &mut rules.builder) {
-                    // It is a fault of the record, which is found again when it is complete.
-                    Ok(()) | Err(BuildError::Violation(_)) => Ok(()),
-                    Err(BuildError::Python(error)) => Err(error),
-                };
-            }
-            Event::Record(record) => return self.record(py, &record),
-            Event::Rejected(rejected) | Event::Note(rejected) => rejected,
-            _ => return Ok(()),
-        };
+    fn reject(&mut self, py: Python<'_>, rejected: Diagnostic) -> PyResult<()> {
+        let Self { tally, open, events, .. } = self;
         if open.start.is_some_and(|start| rejected.span.start <= start && start < rejected.span.end) {
             *open = Open::default();
         }
         tally.count(CountAs::Diagnostic(&rejected));
         events.push_back(finding(py, rejected.into())?);
         Ok(())
+    }
+
+    fn apply(&mut self, py: Python<'_>, event: LentEvent<'_>) -> PyResult<()> {
+        match event {
+            Event::Partial(partial) => {
+                let Self { rules, open, .. } = self;
+                if open.start != Some(partial.start) {
+                    *open = Open { start: Some(partial.start), ..Open::default() };
+                }
+                match open.apply(py, &partial.value, &mut rules.builder) {
+                    // It is a fault of the record, which is found again when it is complete.
+                    Ok(()) | Err(BuildError::Violation(_)) => Ok(()),
+                    Err(BuildError::Python(error)) => Err(error),
+                }
+            }
+            Event::Record(record) => self.record(py, &record),
+            Event::Rejected(rejected) | Event::Note(rejected) => self.reject(py, rejected),
+            _ => Ok(()),
+        }
     }
 }
 

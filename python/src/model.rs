@@ -29,8 +29,6 @@ const WITHOUT_VALUES: &[&str] = &[
 
 /// A type that pydantic builds from JSON.
 pub(crate) struct Model {
-    /// Taken once by the settings.
-    pub(crate) schema: Option<SchemaValidator>,
     /// pydantic's `validate_json`.
     pub(crate) validate_json: Py<PyAny>,
     /// The names of members in the schema. Others may be private data.
@@ -38,8 +36,12 @@ pub(crate) struct Model {
 }
 
 impl Model {
-    /// `has_schema`: records must fit another schema instead of the type's.
-    pub(crate) fn new(argument: &str, model: &Bound<'_, PyAny>, has_schema: bool) -> PyResult<Self> {
+    /// The model, and the schema that records must fit first. With `has_schema`, they must fit another one.
+    pub(crate) fn new(
+        argument: &str,
+        model: &Bound<'_, PyAny>,
+        has_schema: bool,
+    ) -> PyResult<(Self, Option<SchemaValidator>)> {
         let py = model.py();
         let models = py.import("tokenline._models")?;
         let found = models.call_method1("model_of", (argument, model, has_schema))?;
@@ -50,7 +52,7 @@ impl Model {
         // pydantic checks formats, and reads more of them than JSON Schema allows.
         let schema = must_fit.then(|| SchemaOptions::new().assert_formats(false).build_str(text)).transpose();
         let schema = schema.map_err(|error| errors::schema(py, argument, &error))?;
-        Ok(Self { schema, validate_json, names })
+        Ok((Self { validate_json, names }, schema))
     }
 
     /// Builds the instance of a valid record from its text, so that pydantic applies its rules for JSON.

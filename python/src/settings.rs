@@ -59,13 +59,12 @@ impl Settings {
             }
         }
         let has_schema = settings.schema.is_some();
-        settings.model = model.map(|model| Model::new("model", &model, has_schema)).transpose()?;
+        let model = model.map(|model| Model::new("model", &model, has_schema)).transpose()?;
+        let (model, schema) = model.unzip();
+        settings.model = model;
         settings.check()?;
-        if let Some(model) = &mut settings.model {
-            // The user's own schema comes before the model's.
-            let schema = model.schema.take();
-            settings.schema = settings.schema.or(schema);
-        }
+        // The user's own schema comes before the model's.
+        settings.schema = settings.schema.or(schema.flatten());
         Ok(settings)
     }
 

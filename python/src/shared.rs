@@ -34,7 +34,9 @@ pub(crate) struct Guard<'a, T> {
 
 /// What holds references to Python objects, for the garbage collector.
 pub(crate) trait Traverse {
-    fn traverse(&self, visit: &PyVisit<'_>) -> Result<(), PyTraverseError>;
+    fn traverse(&self, _: &PyVisit<'_>) -> Result<(), PyTraverseError> {
+        Ok(())
+    }
 
     /// Drops those references that may be part of a cycle whose other objects cannot drop theirs.
     fn clear(&mut self) {}

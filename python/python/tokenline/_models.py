@@ -9,20 +9,25 @@ from typing import Any
 
 
 def _adapter(argument: str, of: Any) -> Any:
+    if not _is_type(of) and not hasattr(of, "core_schema"):
+        expected = "a type; a JSON Schema is the `schema`" if argument == "model" else "a JSON Schema or a type"
+        raise TypeError(f"`{argument}` must be {expected}, not {_name(of)}")
+    return _type_adapter(argument, of)
+
+
+def _type_adapter(argument: str, of: Any) -> Any:
+    kind = "function" if inspect.isfunction(of) else "type"
     try:
         from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
     except ImportError:
-        message = f"`{argument}` is a type, {of!r}: this needs pydantic 2 (pip install pydantic)"
+        message = f"`{argument}` is a {kind}, {of!r}: this needs pydantic 2 (pip install pydantic)"
         raise TypeError(message) from None
     if isinstance(of, TypeAdapter):
         return of
-    if not _is_type(of):
-        expected = "a type; a JSON Schema is the `schema`" if argument == "model" else "a JSON Schema or a type"
-        raise TypeError(f"`{argument}` must be {expected}, not {_name(of)}")
     try:
         return TypeAdapter(of)
-    except (PydanticSchemaGenerationError, PydanticUserError) as error:
-        raise TypeError(f"`{argument}` is not a type that pydantic reads: {error}") from error
+    except (NameError, PydanticSchemaGenerationError, PydanticUserError) as error:
+        raise TypeError(f"`{argument}` is not a {kind} that pydantic reads: {error}") from error
 
 
 def _is_type(of: Any) -> bool:
@@ -131,18 +136,7 @@ def _tool(argument: str, tool: Any) -> Any:
         return tool
     if not isinstance(tool, type) and not inspect.isfunction(tool):
         raise TypeError(f"`{argument}` must be a dict, a model or a function, not {_name(tool)}")
-    if inspect.isfunction(tool):
-        try:
-            from pydantic import PydanticSchemaGenerationError, PydanticUserError, TypeAdapter
-        except ImportError:
-            raise TypeError(f"`{argument}` is a function: this needs pydantic 2 (pip install pydantic)") from None
-        try:
-            adapter = TypeAdapter(tool)
-        except (NameError, PydanticSchemaGenerationError, PydanticUserError) as error:
-            raise TypeError(f"`{argument}` is not a function that pydantic reads: {error}") from error
-        schema = _schema(argument, adapter)
-    else:
-        schema = _schema(argument, _adapter(argument, tool))
+    schema = _schema(argument, _type_adapter(argument, tool))
     definition = {"name": tool.__name__, "parameters": schema}
     # A model's schema has its description; that of a class without one would be inherited.
     description = inspect.getdoc(tool) if inspect.isfunction(tool) else schema.get("description")

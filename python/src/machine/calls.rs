@@ -1,7 +1,6 @@
 //! Tool calls from text.
 
 use pyo3::prelude::*;
-use pyo3::{PyTraverseError, PyVisit};
 use tokenline_core::adapter::{Driver, SourceEnd, StreamMachine as _, StreamStep, Tally};
 use tokenline_core::json::Raw;
 use tokenline_core::{Event, Record, ToolCall};
@@ -36,11 +35,7 @@ impl CallMachine {
     }
 }
 
-impl Traverse for CallMachine {
-    fn traverse(&self, _: &PyVisit<'_>) -> Result<(), PyTraverseError> {
-        Ok(())
-    }
-}
+impl Traverse for CallMachine {}
 
 impl Machine for CallMachine {
     fn push(&mut self, _: Python<'_>, chunk: &[u8]) {
