@@ -1,0 +1,205 @@
+//! Messages of one conversation to its line.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use siphasher::sip128::{Hasher128 as _, SipHasher13};
+use std::hash::Hasher as _;
+use tokenline_core::Limits;
+
+use crate::cell::write_string;
+use crate::entry::{Entry, Origin};
+use crate::plan::Plan;
+use crate::report::Totals;
+use crate::{ImportCode, SeveralUsers, time};
+
+/// Collects the messages of a conversation, and writes its line.
+#[derive(Debug)]
+pub(crate) struct Assembler {
+    /// The entries of the open conversation, one after another.
+    bytes: Vec<u8>,
+    entries: Vec<Range<usize>>,
+    is_rejected: bool,
+    is_too_long: bool,
+    /// Hashes of the ids so far, each 16 bytes.
+    seen: HashSet<u128>,
+    line: Vec<u8>,
+    pub(crate) totals: Totals,
+}
+
+/// A conversation that is not written.
+#[derive(Debug)]
+pub(crate) struct Refused {
+    pub(crate) code: ImportCode,
+    pub(crate) message: String,
+    pub(crate) origin: Origin,
+    pub(crate) conversation_id: String,
+}
+
+/// The length of a line that validators read by default.
+const MAX_LINE: usize = Limits::DEFAULT.line_bytes;
+
+impl Assembler {
+    pub(crate) fn new() -> Self {
+        Self {
+            bytes: Vec::new(),
+            entries: Vec::new(),
+            is_rejected: false,
+            is_too_long: false,
+            seen: HashSet::new(),
+            line: Vec::new(),
+            totals: Totals::default(),
+        }
+    }
+
+    /// Whether the entry belongs to the open conversation, or there is none.
+    pub(crate) fn continues(&self, entry: &[u8]) -> bool {
+        let open = self.entries.first().map(|first| Entry::new(&self.bytes[first.clone()]));
+        open.is_none_or(|open| open.id() == Entry::new(entry).id())
+    }
+
+    /// Adds a message to the open conversation.
+    pub(crate) fn push(&mut self, entry: &[u8]) {
+        self.is_rejected |= Entry::new(entry).is_rejected();
+        self.is_too_long |= self.bytes.len() > 2 * MAX_LINE;
+        if (self.is_rejected || self.is_too_long) && !self.entries.is_empty() {
+            // It will not be written: the first entry names it.
+            self.entries.truncate(1);
+            self.bytes.truncate(self.entries[0].end);
+            return;
+        }
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(entry);
+        self.entries.push(start..self.bytes.len());
+    }
+
+    /// Notes an id that an earlier output has.
+    pub(crate) fn note_written(&mut self, conversation_id: &str) {
+        self.seen.insert(hash(conversation_id.as_bytes()));
+    }
+
+    /// Ends the open conversation, and returns its line; `None` if there is no conversation, or one of its rows was
+    /// rejected.
+    pub(crate) fn finish(&mut self, plan: &Plan) -> Result<Option<&[u8]>, Box<Refused>> {
+        if self.entries.is_empty() {
+            return Ok(None);
+        }
+        let written = self.write(plan);
+        let (is_rejected, first) = (self.is_rejected, Entry::new(&self.bytes[self.entries[0].clone()]));
+        let refused = |(code, message)| {
+            Box::new(Refused { code, message, origin: first.origin, conversation_id: first.conversation_id() })
+        };
+        let outcome = match written {
+            _ if is_rejected => Ok(None),
+            Ok(facts) => Ok(Some(facts)),
+            Err(fault) => Err(refused(fault)),
+        };
+        self.bytes.clear();
+        self.entries.clear();
+        (self.is_rejected, self.is_too_long) = (false, false);
+        // The buffers of one long conversation are not kept.
+        self.bytes.shrink_to(1 << 20);
+        match outcome {
+            Ok(Some(facts)) => {
+                self.totals.add(&facts);
+                Ok(Some(&self.line))
+            }
+            Ok(None) => {
+                self.totals.rejected_conversation_count += 1;
+                Ok(None)
+            }
+            Err(refused) => {
+                self.totals.rejected_conversation_count += 1;
+                Err(refused)
+            }
+        }
+    }
+
+    fn write(&mut self, plan: &Plan) -> Result<Facts, (ImportCode, String)> {
+        let Self { bytes, entries, line, seen, .. } = self;
+        let at = |range: &Range<usize>| Entry::new(&bytes[range.clone()]);
+        entries.sort_by(|one, other| at(one).key().cmp(at(other).key()));
+        let first = at(&entries[0]);
+        if !seen.insert(hash(first.conversation_id().as_bytes())) {
+            let message = "an earlier conversation has this id".to_owned();
+            return Err((ImportCode::RepeatedConversation, message));
+        }
+        let too_long = || {
+            let message = format!("the conversation is longer than {MAX_LINE} bytes");
+            Err((ImportCode::TooLong, message))
+        };
+        if self.is_rejected {
+            return Ok(Facts::default());
+        }
+        if self.is_too_long {
+            return too_long();
+        }
+        let mut users = entries.iter().map(|entry| at(entry).user).filter(|user| !user.is_empty());
+        let user = users.next();
+        if plan.several_users == SeveralUsers::Reject && users.any(|other| Some(other) != user) {
+            let message = "the rows of the conversation name several users".to_owned();
+            return Err((ImportCode::SeveralUsers, message));
+        }
+        let Some(user) = user.or(plan.default_user_id.as_deref()) else {
+            return Err((ImportCode::MissingUserId, "no row of the conversation names its user".to_owned()));
+        };
+        let earliest = entries.iter().filter_map(|entry| at(entry).time()).min();
+        let Some(time) = earliest.or(plan.default_timestamp).and_then(time::format) else {
+            return Err((ImportCode::MissingTimestamp, "no row of the conversation has a time".to_owned()));
+        };
+        line.clear();
+        line.extend_from_slice(b"{\"conversation_id\":");
+        write_string(&first.conversation_id(), line);
+        line.extend_from_slice(b",\"user_id\":");
+        write_string(user, line);
+        line.extend_from_slice(b",\"timestamp\":\"");
+        line.extend_from_slice(time.as_bytes());
+        line.extend_from_slice(b"\",\"messages\":[");
+        let mut facts = Facts::default();
+        for entry in entries.iter().map(at) {
+            if let Some(message) = entry.message() {
+                if facts.messages > 0 {
+                    line.push(b',');
+                }
+                line.extend_from_slice(message);
+                facts.messages += 1;
+            }
+            facts.skipped += u64::from(entry.is_skipped());
+        }
+        if facts.messages == 0 {
+            return Err((ImportCode::NoMessages, "no message of the conversation has a text".to_owned()));
+        }
+        line.extend_from_slice(b"],\"metadata\":{");
+        let mut is_first = true;
+        for (at_member, name) in plan.metadata_names.iter().enumerate() {
+            let mut values = entries.iter().filter_map(|entry| at(entry).metadata().nth(at_member));
+            if let Some(value) = values.find(|value| !value.is_empty()) {
+                if !is_first {
+                    line.push(b',');
+                }
+                is_first = false;
+                line.extend_from_slice(name);
+                line.extend_from_slice(value);
+            }
+        }
+        line.extend_from_slice(b"}}");
+        if line.len() > MAX_LINE {
+            return too_long();
+        }
+        line.push(b'\n');
+        Ok(facts)
+    }
+}
+
+/// Counts of a written conversation.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) messages: u64,
+    pub(crate) skipped: u64,
+}
+
+fn hash(id: &[u8]) -> u128 {
+    let mut hasher = SipHasher13::new();
+    hasher.write(id);
+    hasher.finish128().as_u128()
+}

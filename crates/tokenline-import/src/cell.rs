@@ -1,0 +1,166 @@
+//! The values of rows.
+
+use std::borrow::Cow;
+
+use jiff::Timestamp;
+use tokenline_core::json::{Kind, Value};
+
+/// A value of a row.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Cell<'a> {
+    /// No value.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// An integer.
+    Integer(i64),
+    /// A number with a fraction.
+    Float(f64),
+    /// A text; a number whose type is a text, such as one of a CSV file.
+    Text(Cow<'a, str>),
+    /// A time: nanoseconds since 1970-01-01T00:00:00Z.
+    Time(i128),
+    /// A JSON value. Values of MongoDB's Extended JSON, such as `{"$oid": "..."}`, are read as what they mean.
+    Json(Value<'a>),
+}
+
+/// A row: its cells by the number of the column, as [`Columns::names`](crate::Columns::names) counts them.
+pub trait Row {
+    /// The value in a column; [`Cell::Null`] if the row does not have it.
+    fn cell(&self, column: usize) -> Cell<'_>;
+
+    /// Where the source continues after this row, for the checkpoint.
+    fn position(&self, position: &mut String) {
+        position.clear();
+    }
+
+    /// Distinguishes rows with the same order if the source does not yield them in a fixed order.
+    fn tie(&self) -> &str {
+        ""
+    }
+}
+
+impl<'a> Cell<'a> {
+    /// Reads Extended JSON and scalars as what they mean.
+    pub(crate) fn resolve(self) -> Self {
+        let Self::Json(value) = self else { return self };
+        match value.kind() {
+            Kind::Null => Self::Null,
+            Kind::Bool => Self::Bool(value.as_bool() == Some(true)),
+            Kind::Object => extended(value).unwrap_or(Self::Json(value)),
+            _ => Self::Json(value),
+        }
+    }
+
+    /// The text of an id or a role: a text or a number. `Err` for other types, `None` without a value.
+    pub(crate) fn into_text(self) -> Result<Option<Cow<'a, str>>, ()> {
+        Ok(match self.resolve() {
+            Self::Null => None,
+            Self::Integer(number) => Some(number.to_string().into()),
+            Self::Text(text) => Some(text),
+            Self::Json(value) => match value.kind() {
+                Kind::String => value.as_str(),
+                Kind::Number => Some(value.raw().into()),
+                _ => return Err(()),
+            },
+            Self::Bool(_) | Self::Float(_) | Self::Time(_) => return Err(()),
+        }
+        .filter(|text| !text.is_empty()))
+    }
+
+    /// Appends the value as JSON. Times are in RFC 3339, Extended JSON is resolved.
+    pub(crate) fn write_json(self, out: &mut Vec<u8>) {
+        match self.resolve() {
+            Self::Null => out.extend_from_slice(b"null"),
+            Self::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
+            Self::Integer(number) => write_value(&number, out),
+            Self::Float(number) => write_value(&number, out),
+            Self::Text(text) => write_string(&text, out),
+            Self::Time(nanoseconds) => match crate::time::format(nanoseconds) {
+                Some(text) => write_string(&text, out),
+                None => write_string(&nanoseconds.to_string(), out),
+            },
+            Self::Json(value) => write_resolved(value, out),
+        }
+    }
+}
+
+pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
+    write_value(text, out);
+}
+
+fn write_value(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
+    serde_json::to_writer(out, value).expect("scalars and texts are JSON, and a vector takes them");
+}
+
+/// Appends a JSON value on one line, with the Extended JSON in it resolved.
+fn write_resolved(value: Value<'_>, out: &mut Vec<u8>) {
+    let raw = value.raw();
+    if !raw.contains("\"$") {
+        out.extend_from_slice(value.to_single_line().as_bytes());
+        return;
+    }
+    match value.kind() {
+        Kind::Array => {
+            out.push(b'[');
+            for (at, element) in value.as_array().into_iter().flatten().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                Cell::Json(element).write_json(out);
+            }
+            out.push(b']');
+        }
+        Kind::Object => {
+            out.push(b'{');
+            for (at, (name, member)) in value.as_object().into_iter().flatten().enumerate() {
+                if at > 0 {
+                    out.push(b',');
+                }
+                write_string(name, out);
+                out.push(b':');
+                Cell::Json(member).write_json(out);
+            }
+            out.push(b'}');
+        }
+        _ => out.extend_from_slice(value.to_single_line().as_bytes()),
+    }
+}
+
+/// A value of MongoDB's Extended JSON, canonical or relaxed.
+fn extended(value: Value<'_>) -> Option<Cell<'_>> {
+    let object = value.as_object()?;
+    if object.len() != 1 {
+        return None;
+    }
+    let (name, member) = object.iter().next()?;
+    let text = || member.as_str();
+    Some(match name {
+        "$oid" | "$symbol" | "$uuid" => Cell::Text(text()?),
+        "$numberInt" | "$numberLong" => match text()?.parse() {
+            Ok(number) => Cell::Integer(number),
+            Err(_) => return None,
+        },
+        "$numberDouble" => match text()?.parse::<f64>() {
+            Ok(number) if number.is_finite() => Cell::Float(number),
+            // NaN and infinities have no JSON form.
+            _ => Cell::Text(text()?),
+        },
+        "$numberDecimal" => Cell::Text(text()?),
+        "$date" => match member.kind() {
+            Kind::String => Cell::Time(text()?.parse::<Timestamp>().ok()?.as_nanosecond()),
+            Kind::Number => Cell::Time(milliseconds(member.as_number()?.as_i64()?)),
+            Kind::Object => match extended(member)? {
+                Cell::Integer(number) => Cell::Time(milliseconds(number)),
+                _ => return None,
+            },
+            _ => return None,
+        },
+        _ => return None,
+    })
+}
+
+fn milliseconds(number: i64) -> i128 {
+    i128::from(number) * 1_000_000
+}

@@ -1,0 +1,161 @@
+//! What an import needs to go on after the program ended.
+
+use std::fs::{self, File};
+use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::rejects::RejectCounts;
+use crate::report::Totals;
+use crate::{ImportError, ImportedSource, Output};
+
+/// A checkpoint file, written about once a second.
+#[derive(Debug)]
+pub(crate) struct Checkpoint {
+    path: PathBuf,
+    /// What is imported, and how. A checkpoint of another import is refused.
+    import: String,
+    last_written: Option<Instant>,
+}
+
+/// The state of an import at a place from which it can go on.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct State {
+    version: u32,
+    import: String,
+    /// Whether all sources were read, and the rows only need to be sorted.
+    pub(crate) is_read: bool,
+    /// Where the last source goes on.
+    pub(crate) position: String,
+    pub(crate) sources: Vec<ImportedSource>,
+    pub(crate) rows: u64,
+    pub(crate) totals: Totals,
+    pub(crate) rejects: RejectCounts,
+    pub(crate) output_bytes: u64,
+    pub(crate) reject_bytes: u64,
+    pub(crate) spool_bytes: u64,
+}
+
+const VERSION: u32 = 1;
+const INTERVAL: Duration = Duration::from_secs(1);
+
+impl Checkpoint {
+    pub(crate) fn new(path: PathBuf, import: String) -> Self {
+        Self { path, import, last_written: None }
+    }
+
+    /// The file of the rows that are not sorted yet.
+    pub(crate) fn spool_path(&self) -> PathBuf {
+        let mut path = self.path.clone().into_os_string();
+        path.push(".rows");
+        path.into()
+    }
+
+    /// The state in the file; `None` if there is no file.
+    pub(crate) fn load(&self) -> Result<Option<State>, ImportError> {
+        let name = self.path.display();
+        let text = match fs::read(&self.path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(ImportError::unreadable(&name.to_string(), error)),
+        };
+        let state: State = serde_json::from_slice(&text)
+            .map_err(|_| ImportError::mapping(format!("{name} is not a checkpoint of an import")))?;
+        if state.version != VERSION || state.import != self.import {
+            return Err(ImportError::mapping(format!(
+                "{name} is the checkpoint of another import: use its mapping and options, or remove it"
+            )));
+        }
+        Ok(Some(state))
+    }
+
+    pub(crate) fn is_due(&self) -> bool {
+        self.last_written.is_none_or(|last| last.elapsed() >= INTERVAL)
+    }
+
+    pub(crate) fn state(&self) -> State {
+        State {
+            version: VERSION,
+            import: self.import.clone(),
+            is_read: false,
+            position: String::new(),
+            sources: Vec::new(),
+            rows: 0,
+            totals: Totals::default(),
+            rejects: RejectCounts::default(),
+            output_bytes: 0,
+            reject_bytes: 0,
+            spool_bytes: 0,
+        }
+    }
+
+    /// Replaces the file.
+    pub(crate) fn write(&mut self, state: &State) -> Result<(), ImportError> {
+        let written = || -> std::io::Result<()> {
+            let folder = self.path.parent().filter(|folder| !folder.as_os_str().is_empty());
+            let mut file = tempfile::NamedTempFile::new_in(folder.unwrap_or(Path::new(".")))?;
+            serde_json::to_writer(&mut file, state)?;
+            file.write_all(b"\n")?;
+            file.as_file().sync_data()?;
+            file.persist(&self.path).map_err(|error| error.error)?;
+            Ok(())
+        };
+        written().map_err(|error| ImportError::output("the checkpoint", error))?;
+        self.last_written = Some(Instant::now());
+        Ok(())
+    }
+
+    /// Removes the files: the import is complete.
+    pub(crate) fn remove(&self) {
+        let _ = fs::remove_file(self.spool_path());
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// Rows on disk, until all are there to be sorted.
+#[derive(Debug)]
+pub(crate) struct Spool {
+    file: BufWriter<File>,
+    pub(crate) len: u64,
+}
+
+impl Spool {
+    pub(crate) fn open(path: &Path, len: u64) -> std::io::Result<Self> {
+        let file = File::options().create(true).write(true).truncate(false).open(path)?;
+        if file.metadata()?.len() < len {
+            return Err(std::io::Error::other(format!("{} is shorter than its checkpoint", path.display())));
+        }
+        file.set_len(len)?;
+        let mut file = BufWriter::with_capacity(1 << 16, file);
+        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))?;
+        Ok(Self { file, len })
+    }
+
+    pub(crate) fn push(&mut self, entry: &[u8]) -> std::io::Result<()> {
+        self.len += 4 + entry.len() as u64;
+        crate::sort::write_entry(&mut self.file, entry)
+    }
+
+    pub(crate) fn sync(&mut self) -> std::io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_data()
+    }
+
+    /// The rows.
+    pub(crate) fn read(path: &Path) -> std::io::Result<impl Iterator<Item = std::io::Result<Box<[u8]>>>> {
+        let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
+        Ok(std::iter::from_fn(move || match file.fill_buf() {
+            Ok([]) => None,
+            Ok(_) => Some(crate::sort::read_entry(&mut file)),
+            Err(error) => Some(Err(error)),
+        }))
+    }
+}
+
+/// Makes everything that the state counts durable.
+pub(crate) fn sync(output: &mut Output<'_>, what: &str) -> Result<(), ImportError> {
+    output.sync().map_err(|error| ImportError::output(what, error))
+}

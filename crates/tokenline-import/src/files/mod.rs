@@ -1,0 +1,111 @@
+//! Files.
+
+mod csv;
+mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
+
+use std::fmt;
+use std::io::{self, Read};
+
+use crate::{Begin, ImportError, Importer};
+
+/// How a file holds rows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum FileKind {
+    /// A JSON object per line: a row, a document, or a hit with `_source`.
+    JsonLines,
+    /// A JSON array of objects, on one or several lines.
+    JsonArray,
+    /// Comma-separated values with a header, quoted as in RFC 4180.
+    Csv,
+    /// Tab-separated values with a header, else as CSV.
+    Tsv,
+    /// Responses of a search, each an object with `hits.hits`, as Elasticsearch and OpenSearch send them.
+    SearchPages,
+}
+
+impl FileKind {
+    /// All kinds.
+    pub const ALL: [Self; 5] = [Self::JsonLines, Self::JsonArray, Self::Csv, Self::Tsv, Self::SearchPages];
+
+    /// The name in options and reports, such as `jsonl`.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::JsonLines => "jsonl",
+            Self::JsonArray => "json-array",
+            Self::Csv => "csv",
+            Self::Tsv => "tsv",
+            Self::SearchPages => "search-pages",
+        }
+    }
+
+    /// The kind of a file that starts like this. `None` if it is none of these kinds.
+    #[must_use]
+    pub fn detect(start: &[u8]) -> Option<Self> {
+        let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start).trim_ascii_start();
+        match start.first()? {
+            b'[' => Some(Self::JsonArray),
+            b'{' => Some(if json::begins_as_page(start) { Self::SearchPages } else { Self::JsonLines }),
+            _ => {
+                let header = start.split(|byte| matches!(byte, b'\r' | b'\n')).next().unwrap_or_default();
+                let count = |separator| header.iter().filter(|byte| **byte == separator).count();
+                match (count(b','), count(b'\t')) {
+                    (0, 0) => None,
+                    (commas, tabs) if tabs > commas => Some(Self::Tsv),
+                    _ => Some(Self::Csv),
+                }
+            }
+        }
+    }
+}
+
+impl fmt::Display for FileKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What is read to detect the kind.
+const START: usize = 16 * 1024;
+
+impl Importer<'_> {
+    /// Reads a file to its end. Its kind is detected if it is not given. Returns the kind.
+    ///
+    /// # Errors
+    ///
+    /// If the source cannot be read, has no known kind, lacks a column of the mapping, or if something cannot be written.
+    pub fn read(
+        &mut self,
+        name: &str,
+        kind: Option<FileKind>,
+        mut source: impl Read,
+    ) -> Result<FileKind, ImportError> {
+        let mut start = Vec::new();
+        let read = source.by_ref().take(START as u64).read_to_end(&mut start);
+        read.map_err(|error| ImportError::unreadable(name, error))?;
+        let kind = match kind.or_else(|| FileKind::detect(&start)) {
+            Some(kind) => kind,
+            None if start.trim_ascii().is_empty() => FileKind::JsonLines,
+            None => {
+                return Err(ImportError::mapping(format!(
+                    "{name} is neither JSON nor CSV: give its kind"
+                )));
+            }
+        };
+        if self.begin(name, kind.as_str())? == Begin::Done {
+            return Ok(kind);
+        }
+        let source = io::Cursor::new(start).chain(source);
+        match kind {
+            FileKind::JsonLines | FileKind::JsonArray | FileKind::SearchPages => {
+                json::read(self, name, kind, source)?;
+            }
+            FileKind::Csv => csv::read(self, name, b',', source)?,
+            FileKind::Tsv => csv::read(self, name, b'\t', source)?,
+        }
+        Ok(kind)
+    }
+}

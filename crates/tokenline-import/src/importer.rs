@@ -1,0 +1,566 @@
+//! Rows to conversations.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::assemble::{Assembler, Refused};
+use crate::checkpoint::{Checkpoint, Spool, State, sync};
+use crate::entry::{EntryWriter, Origin};
+use crate::plan::{Fault, Plan};
+use crate::rejects::Rejects;
+use crate::sort::{SortOptions, Sorter};
+use crate::{
+    Columns, ImportCode, ImportError, ImportReject, ImportReport, ImportedSource, Mapping, Output, Place, Row,
+};
+
+/// Makes conversations, one per line, of rows.
+///
+/// Rows come from [files](Self::read), or are [pushed](Self::row). Conversations are written in the order of their ids,
+/// or, if the rows are [grouped](Self::grouped) or are whole conversations, in the order of the input.
+///
+/// ```
+/// use tokenline_import::{FileKind, Importer, Mapping, Output};
+///
+/// let mapping: Mapping = toml::from_str(r#"
+///     conversation-id = "thread"
+///     user-id = "customer"
+///     timestamp = "sent_at"
+///     role = "author"
+///     content = "text"
+/// "#)?;
+/// let rows = "thread,customer,sent_at,author,text\n\
+///     t1,u1,1770726897,bot,Hello!\n\
+///     t2,u2,1770726898,human,Bye.\n\
+///     t1,u1,1770726896,human,Hi.\n";
+/// let mut conversations = Vec::new();
+/// let mut importer = Importer::new(&mapping, Output::writer(&mut conversations))?;
+/// importer.read("rows.csv", Some(FileKind::Csv), rows.as_bytes())?;
+/// let report = importer.finish()?;
+/// assert_eq!((report.row_count, report.summary.conversation_count), (3, 2));
+/// let first = r#"{"conversation_id":"t1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Hello!"}],"metadata":{}}"#;
+/// assert!(conversations.starts_with(first.as_bytes()));
+/// # Ok::<_, Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+#[must_use = "call `finish` for the conversations and the report"]
+pub struct Importer<'o> {
+    plan: Plan,
+    mapping: Mapping,
+    is_grouped: bool,
+    sort: SortOptions,
+    grouping: Grouping,
+    assembler: Assembler,
+    writer: EntryWriter,
+    output: Output<'o>,
+    rejects: Rejects<'o>,
+    sources: Vec<ImportedSource>,
+    rows: u64,
+    is_interrupted: Option<Arc<AtomicBool>>,
+    checkpoint: Option<Checkpoint>,
+    /// Where an earlier run stopped.
+    resumed: Option<State>,
+    /// The number of sources before this run, and rows of the source that an earlier run has read.
+    begun_sources: usize,
+    skipped_rows: u64,
+    /// Where the source goes on after the last row.
+    position: String,
+}
+
+/// Where messages go.
+#[derive(Debug)]
+enum Grouping {
+    /// Before the first row.
+    NotStarted,
+    /// To the assembler.
+    Grouped,
+    Sorted(Sorter),
+    /// To a file, to be sorted later.
+    Spooled(Spool),
+}
+
+/// Where to begin to read a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Begin {
+    /// At its start.
+    Start,
+    /// After this position, which [`Row::position`] gave.
+    After(String),
+    /// Nowhere: an earlier run has read it.
+    Done,
+}
+
+/// The memory for rows that are sorted.
+const DEFAULT_MEMORY: usize = 256 << 20;
+
+impl<'o> Importer<'o> {
+    /// An importer before its first source.
+    ///
+    /// # Errors
+    ///
+    /// If the mapping is not valid.
+    pub fn new(mapping: &Mapping, output: Output<'o>) -> Result<Self, ImportError> {
+        Ok(Self {
+            plan: Plan::new(mapping)?,
+            mapping: mapping.clone(),
+            is_grouped: false,
+            sort: SortOptions { memory: DEFAULT_MEMORY, temporary_dir: None },
+            grouping: Grouping::NotStarted,
+            assembler: Assembler::new(),
+            writer: EntryWriter::default(),
+            output,
+            rejects: Rejects::new(),
+            sources: Vec::new(),
+            rows: 0,
+            is_interrupted: None,
+            checkpoint: None,
+            resumed: None,
+            begun_sources: 0,
+            skipped_rows: 0,
+            position: String::new(),
+        })
+    }
+
+    /// Sets whether the rows of each conversation follow each other. Default: they are sorted, on disk if need be.
+    ///
+    /// Memory then holds one conversation, and 16 bytes, plus table overhead, per conversation id.
+    pub fn grouped(self, is_grouped: bool) -> Self {
+        Self { is_grouped, ..self }
+    }
+
+    /// Sets the memory for rows that are sorted, in bytes; default: 256 MiB. Other rows are in temporary files.
+    pub fn memory(mut self, bytes: usize) -> Self {
+        self.sort.memory = bytes;
+        self
+    }
+
+    /// Sets the directory of the temporary files; default: that of the system. The files have no names, and vanish with
+    /// the process.
+    pub fn temporary_dir(mut self, dir: impl Into<PathBuf>) -> Self {
+        self.sort.temporary_dir = Some(dir.into());
+        self
+    }
+
+    /// Sets the number of rejects that the report lists; default: 100.
+    pub fn max_errors(mut self, max_errors: usize) -> Self {
+        self.rejects.max_listed = max_errors;
+        self
+    }
+
+    /// Calls a function for each reject.
+    pub fn on_reject(mut self, on_reject: impl FnMut(&ImportReject) + Send + 'o) -> Self {
+        self.rejects.on_reject = Some(Box::new(on_reject));
+        self
+    }
+
+    /// Writes each reject as a line of JSON.
+    pub fn rejects_to(mut self, output: Output<'o>) -> Self {
+        self.rejects.output = Some(output);
+        self
+    }
+
+    /// Sets whether rejects include the mapped columns of the row, or the id of the conversation. Default: they do not,
+    /// because these may be private.
+    pub fn reject_content(mut self, with_content: bool) -> Self {
+        self.rejects.with_content = with_content;
+        self
+    }
+
+    /// Ends the import with an error once the flag is set.
+    pub fn interrupted_by(mut self, is_interrupted: Arc<AtomicBool>) -> Self {
+        self.is_interrupted = Some(is_interrupted);
+        self
+    }
+
+    /// Writes to this file, about once a second, what is needed to go on after the process was killed, and goes on if the
+    /// file exists. Needs output files. At the end the file is removed.
+    ///
+    /// Rows that are to be sorted are kept in a file beside it until all are read. `identity` names what is imported:
+    /// the checkpoint of another import is refused.
+    ///
+    /// # Errors
+    ///
+    /// If an output is not a file, or the checkpoint is that of another import.
+    pub fn checkpoint(mut self, path: impl Into<PathBuf>, identity: &str) -> Result<Self, ImportError> {
+        if !self.output.is_file() || self.rejects.output.as_ref().is_some_and(|output| !output.is_file()) {
+            return Err(ImportError::mapping("a checkpoint needs an output that is a file"));
+        }
+        let mapping = serde_json::to_string(&self.mapping).expect("a mapping is JSON");
+        let checkpoint = Checkpoint::new(path.into(), format!("{identity} grouped={} {mapping}", self.is_grouped));
+        self.resumed = checkpoint.load()?;
+        self.checkpoint = Some(checkpoint);
+        Ok(self)
+    }
+
+    /// The columns that rows need.
+    pub fn columns(&self) -> &Columns {
+        &self.plan.columns
+    }
+
+    /// The rows read so far, and the conversations written.
+    #[must_use]
+    pub fn progress(&self) -> (u64, u64) {
+        (self.rows, self.assembler.totals.conversation_count)
+    }
+
+    /// Begins a source of this kind, and says where to begin to read it. Its name is that in rejects.
+    ///
+    /// # Errors
+    ///
+    /// If the checkpoint is that of other sources, or the output cannot be written.
+    pub fn begin(&mut self, name: &str, kind: &str) -> Result<Begin, ImportError> {
+        self.start()?;
+        let at = self.begun_sources;
+        self.begun_sources += 1;
+        self.position.clear();
+        self.skipped_rows = 0;
+        let Some(known) = self.sources.get(at) else {
+            self.sources.push(ImportedSource { name: name.to_owned(), kind: kind.to_owned(), row_count: 0 });
+            return Ok(Begin::Start);
+        };
+        if known.name != name {
+            let message = format!("the checkpoint is that of an import of {}, not of {name}", known.name);
+            return Err(ImportError::mapping(message));
+        }
+        let resumed = self.resumed.take_if(|_| at + 1 == self.sources.len());
+        Ok(match resumed {
+            Some(resumed) if resumed.is_read => {
+                self.resumed = Some(resumed);
+                Begin::Done
+            }
+            None => Begin::Done,
+            Some(resumed) if resumed.position.is_empty() => {
+                self.skipped_rows = known.row_count;
+                Begin::Start
+            }
+            Some(resumed) => {
+                self.position.clone_from(&resumed.position);
+                Begin::After(resumed.position)
+            }
+        })
+    }
+
+    /// Opens what rows are written to.
+    fn start(&mut self) -> Result<(), ImportError> {
+        if !matches!(self.grouping, Grouping::NotStarted) {
+            return Ok(());
+        }
+        let (mut output_bytes, mut reject_bytes, mut spool_bytes) = (0, 0, 0);
+        if let Some(state) = &self.resumed {
+            (output_bytes, reject_bytes, spool_bytes) =
+                (state.output_bytes, state.reject_bytes, state.spool_bytes);
+            self.sources.clone_from(&state.sources);
+            self.rows = state.rows;
+            self.assembler.totals = state.totals.clone();
+            self.rejects.counts = state.rejects.clone();
+        }
+        self.output.start(output_bytes).map_err(|error| ImportError::output("the output", error))?;
+        if output_bytes > 0 {
+            let ids = self.output.written_ids().map_err(|error| ImportError::unreadable("the output", error))?;
+            ids.iter().for_each(|id| self.assembler.note_written(id));
+        }
+        if let Some(rejects) = &mut self.rejects.output {
+            rejects.start(reject_bytes).map_err(|error| ImportError::output("the rejects", error))?;
+        }
+        self.grouping = match &self.checkpoint {
+            _ if self.is_grouped || self.plan.has_whole_conversations() => Grouping::Grouped,
+            None => Grouping::Sorted(Sorter::new(self.sort.clone())),
+            Some(checkpoint) => {
+                let spool = Spool::open(&checkpoint.spool_path(), spool_bytes);
+                Grouping::Spooled(spool.map_err(|error| ImportError::output("the rows", error))?)
+            }
+        };
+        Ok(())
+    }
+
+    /// Takes a row of the source.
+    ///
+    /// # Errors
+    ///
+    /// If the output, a reject or a temporary file cannot be written, or the import was interrupted.
+    pub fn row(&mut self, place: Place, row: &impl Row) -> Result<(), ImportError> {
+        if self.skips_row()? {
+            return Ok(());
+        }
+        if self.plan.has_whole_conversations() {
+            self.whole_conversation(place, row)?;
+        } else {
+            self.message(place, row)?;
+        }
+        Ok(())
+    }
+
+    /// Takes a row that cannot be read. The message must not quote it.
+    ///
+    /// # Errors
+    ///
+    /// As for [`row`](Self::row).
+    pub fn malformed(&mut self, place: Place, message: &str) -> Result<(), ImportError> {
+        if self.skips_row()? {
+            return Ok(());
+        }
+        let origin = self.count_row(place);
+        let reject = self.reject_at(origin, ImportCode::MalformedRow, message.to_owned());
+        self.rejects.counts.rows += 1;
+        self.rejects.add(reject)
+    }
+
+    fn skips_row(&mut self) -> Result<bool, ImportError> {
+        if self.skipped_rows > 0 {
+            self.skipped_rows -= 1;
+            return Ok(true);
+        }
+        match &self.is_interrupted {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(ImportError::interrupted()),
+            _ => Ok(false),
+        }
+    }
+
+    fn count_row(&mut self, place: Place) -> Origin {
+        self.rows += 1;
+        if let Some(source) = self.sources.get_mut(self.begun_sources - 1) {
+            source.row_count += 1;
+        }
+        Origin { source: (self.begun_sources - 1) as u32, row: place.row, line: place.line }
+    }
+
+    /// Takes a row that is one message.
+    fn message(&mut self, place: Place, row: &impl Row) -> Result<(), ImportError> {
+        let id = match self.plan.conversation_id(row) {
+            Ok(id) => id.unwrap_or_default(),
+            Err(fault) => {
+                let origin = self.count_row(place);
+                self.reject_row(origin, fault, None, row)?;
+                return self.note_position(row);
+            }
+        };
+        self.writer.begin(&id);
+        let encoded = self.plan.encode(row, &mut self.writer);
+        if encoded.is_err() {
+            self.writer.reject();
+        }
+        let origin = Origin { source: (self.begun_sources - 1) as u32, row: place.row, line: place.line };
+        let entry = self.writer.end(self.rows + 1, origin);
+        // A conversation ends before the row that begins another one is counted.
+        if matches!(self.grouping, Grouping::Grouped) && !self.assembler.continues(entry) {
+            self.end_conversation()?;
+            self.write_checkpoint_if_due()?;
+        }
+        let origin = self.count_row(place);
+        if let Err(fault) = encoded {
+            self.reject_row(origin, fault, None, row)?;
+        }
+        let entry = self.writer.last();
+        let failed = |error| ImportError::output("the rows", error);
+        match &mut self.grouping {
+            Grouping::NotStarted => unreachable!("`begin` starts it"),
+            Grouping::Grouped => self.assembler.push(entry),
+            Grouping::Sorted(sorter) => sorter.push(entry)?,
+            Grouping::Spooled(spool) => spool.push(entry).map_err(failed)?,
+        }
+        self.note_position(row)?;
+        if matches!(self.grouping, Grouping::Spooled(_)) { self.write_checkpoint_if_due() } else { Ok(()) }
+    }
+
+    fn note_position(&mut self, row: &impl Row) -> Result<(), ImportError> {
+        if self.checkpoint.is_some() {
+            row.position(&mut self.position);
+        }
+        Ok(())
+    }
+
+    /// Takes a row that is a whole conversation.
+    fn whole_conversation(&mut self, place: Place, row: &impl Row) -> Result<(), ImportError> {
+        let origin = self.count_row(place);
+        let id = self.plan.conversation_id(row);
+        let begun = id.and_then(|id| {
+            let id = id.unwrap_or_else(|| {
+                let name = &self.sources[self.begun_sources - 1].name;
+                format!("{name}:{}", place.row).into()
+            });
+            self.writer.begin(&id);
+            self.plan.encode_head(row, &mut self.writer)?;
+            self.plan.messages(row)
+        });
+        match begun {
+            Err(fault) => {
+                self.reject_row(origin, fault, None, row)?;
+                self.assembler.totals.rejected_conversation_count += 1;
+            }
+            Ok(messages) => {
+                let mut count = 0;
+                for message in messages {
+                    count += 1;
+                    self.writer.begin_next();
+                    if let Err(fault) = self.plan.encode_element(message, count, &mut self.writer) {
+                        self.writer.reject();
+                        self.reject_row(origin, fault, Some(count), row)?;
+                    }
+                    self.assembler.push(self.writer.end(count, origin));
+                }
+                if count == 0 {
+                    // The conversation is rejected as one without messages.
+                    self.assembler.push(self.writer.end(0, origin));
+                }
+                self.end_conversation()?;
+            }
+        }
+        self.note_position(row)?;
+        self.write_checkpoint_if_due()
+    }
+
+    fn end_conversation(&mut self) -> Result<(), ImportError> {
+        match self.assembler.finish(&self.plan) {
+            Ok(Some(line)) => self.output.write(line).map_err(|error| ImportError::output("the output", error)),
+            Ok(None) => Ok(()),
+            Err(refused) => {
+                let Refused { code, message, origin, conversation_id } = *refused;
+                let mut reject = self.reject_at(origin, code, message);
+                if self.rejects.with_content {
+                    let id = serde_json::json!({ "conversation_id": conversation_id });
+                    reject.content = Some(id.to_string());
+                }
+                self.rejects.add(reject)
+            }
+        }
+    }
+
+    fn reject_row(
+        &mut self,
+        origin: Origin,
+        fault: Fault,
+        message_number: Option<u64>,
+        row: &impl Row,
+    ) -> Result<(), ImportError> {
+        let mut reject = self.reject_at(origin, fault.code, fault.message.to_owned());
+        reject.column = fault.column;
+        reject.message_number = message_number;
+        if self.rejects.with_content {
+            reject.content = Some(self.plan.content_of(row));
+        }
+        self.rejects.counts.rows += 1;
+        self.rejects.add(reject)
+    }
+
+    fn reject_at(&self, origin: Origin, code: ImportCode, message: String) -> ImportReject {
+        ImportReject {
+            source: self.sources.get(origin.source as usize).map(|source| source.name.clone()).unwrap_or_default(),
+            row: origin.row,
+            line: (origin.line > 0).then_some(origin.line),
+            message_number: None,
+            code,
+            column: None,
+            message,
+            content: None,
+        }
+    }
+
+    fn write_checkpoint_if_due(&mut self) -> Result<(), ImportError> {
+        match &self.checkpoint {
+            Some(checkpoint) if checkpoint.is_due() => self.write_checkpoint(false),
+            _ => Ok(()),
+        }
+    }
+
+    fn write_checkpoint(&mut self, is_read: bool) -> Result<(), ImportError> {
+        let Some(checkpoint) = &mut self.checkpoint else { return Ok(()) };
+        sync(&mut self.output, "the output")?;
+        if let Some(rejects) = &mut self.rejects.output {
+            sync(rejects, "the rejects")?;
+        }
+        let mut state = checkpoint.state();
+        if let Grouping::Spooled(spool) = &mut self.grouping {
+            spool.sync().map_err(|error| ImportError::output("the rows", error))?;
+            state.spool_bytes = spool.len;
+        }
+        state.is_read = is_read;
+        state.position.clone_from(&self.position);
+        state.sources.clone_from(&self.sources);
+        state.rows = self.rows;
+        state.totals = self.assembler.totals.clone();
+        state.rejects = self.rejects.counts.clone();
+        state.output_bytes = self.output.len();
+        state.reject_bytes = self.rejects.output.as_ref().map_or(0, Output::len);
+        checkpoint.write(&state)
+    }
+
+    /// Writes what is complete, and leaves the checkpoint: the import goes on in another run. Without a checkpoint,
+    /// conversations whose rows had to be sorted are not written.
+    ///
+    /// # Errors
+    ///
+    /// If the output cannot be written.
+    pub fn suspend(mut self) -> Result<ImportReport, ImportError> {
+        self.flush()?;
+        Ok(self.report())
+    }
+
+    /// Ends the input, writes the conversations that are not written yet, and returns the report.
+    ///
+    /// # Errors
+    ///
+    /// If the output or a temporary file cannot be written, or the import was interrupted.
+    pub fn finish(mut self) -> Result<ImportReport, ImportError> {
+        self.start()?;
+        match std::mem::replace(&mut self.grouping, Grouping::NotStarted) {
+            Grouping::NotStarted => {}
+            Grouping::Grouped => self.end_conversation()?,
+            Grouping::Sorted(sorter) => self.write_sorted(sorter)?,
+            Grouping::Spooled(spool) => {
+                self.grouping = Grouping::Spooled(spool);
+                self.write_checkpoint(true)?;
+                let path = self.checkpoint.as_ref().map(Checkpoint::spool_path).unwrap_or_default();
+                let failed = |error| ImportError::unreadable(&path.display().to_string(), error);
+                let mut sorter = Sorter::new(self.sort.clone());
+                for entry in Spool::read(&path).map_err(failed)? {
+                    sorter.push(&entry.map_err(failed)?)?;
+                    self.skips_row()?;
+                }
+                self.write_sorted(sorter)?;
+            }
+        }
+        self.flush()?;
+        if let Some(checkpoint) = &self.checkpoint {
+            checkpoint.remove();
+        }
+        Ok(self.report())
+    }
+
+    fn write_sorted(&mut self, sorter: Sorter) -> Result<(), ImportError> {
+        for entry in sorter.finish()? {
+            let entry = entry.map_err(|error| ImportError::output("temporary files", error))?;
+            if !self.assembler.continues(&entry) {
+                self.end_conversation()?;
+                self.skips_row()?;
+            }
+            self.assembler.push(&entry);
+        }
+        self.end_conversation()
+    }
+
+    fn flush(&mut self) -> Result<(), ImportError> {
+        self.output.flush().map_err(|error| ImportError::output("the output", error))?;
+        match &mut self.rejects.output {
+            Some(rejects) => rejects.flush().map_err(|error| ImportError::output("the rejects", error)),
+            None => Ok(()),
+        }
+    }
+
+    fn report(self) -> ImportReport {
+        let error_count = self.rejects.total();
+        let counts = self.rejects.counts;
+        ImportReport {
+            schema_version: ImportReport::SCHEMA_VERSION.to_owned(),
+            sources: self.sources,
+            row_count: self.rows,
+            rejected_row_count: counts.rows,
+            rejected_conversation_count: self.assembler.totals.rejected_conversation_count,
+            error_count,
+            dropped_error_count: error_count - counts.listed.len() as u64,
+            is_valid: error_count == 0,
+            rejects_by_code: counts.by_code,
+            summary: self.assembler.totals.summary(),
+            errors: counts.listed,
+        }
+    }
+}

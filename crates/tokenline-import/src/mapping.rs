@@ -1,0 +1,173 @@
+//! Which column is what.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Which columns hold the parts of a message, and what to do with unusual rows.
+///
+/// A column is a name: of a column of a table, or of a member of a JSON document. In JSON documents it can also be a
+/// JSON Pointer such as `/author/name`.
+///
+/// ```
+/// use tokenline_import::Mapping;
+///
+/// let mapping: Mapping = toml::from_str(r#"
+///     conversation-id = "thread"
+///     user-id = "customer"
+///     timestamp = "sent_at"
+///     role = "author"
+///     content = ["title", "body"]
+///
+///     [roles]
+///     agent = "assistant"
+///
+///     [metadata]
+///     channel = "source_channel"
+/// "#)?;
+/// assert_eq!(mapping.content.len(), 2);
+/// # Ok::<_, toml::de::Error>(())
+/// ```
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Mapping {
+    /// The id of the conversation: a text or a number. Documents with [messages](Self::messages) without this column are
+    /// numbered: `export.json:12`.
+    pub conversation_id: Option<String>,
+    /// The id of the user. Rows in which it is empty belong to the user of the others.
+    pub user_id: Option<String>,
+    /// The time. That of a conversation is the earliest of its rows.
+    pub timestamp: Option<String>,
+    /// The role of the author.
+    pub role: Option<String>,
+    /// The text: one column, or several, whose texts are joined.
+    #[serde(deserialize_with = "one_or_several")]
+    pub content: Vec<String>,
+    /// The order of the messages in a conversation: numbers, times or texts. Default: the timestamp. Equal ones stay in
+    /// the order of the input.
+    pub order: Option<String>,
+    /// The array of messages in a document that is a whole conversation. `role`, `content` and `order` are then columns of
+    /// its elements, all others columns of the document.
+    pub messages: Option<String>,
+    /// The metadata of a conversation: the column of each member. The first row with a value that is not null counts.
+    pub metadata: BTreeMap<String, String>,
+    /// The user of conversations that name none.
+    pub default_user_id: Option<String>,
+    /// The time of conversations that have none, in RFC 3339.
+    pub default_timestamp: Option<String>,
+    /// Other names of roles, in addition to [`DEFAULT_ROLES`]. Upper and lower case are the same.
+    pub roles: BTreeMap<String, String>,
+    /// What to do with a role that is neither a usual one nor in [roles](Self::roles).
+    pub unknown_roles: UnknownRoles,
+    /// What to do with a message without text.
+    pub empty_messages: EmptyMessages,
+    /// What to do with a conversation whose rows name several users.
+    pub several_users: SeveralUsers,
+    /// How times are written: `auto`, `seconds` or `milliseconds` since 1970, or a pattern for [`strptime`] such as
+    /// `%d.%m.%Y %H:%M`. `auto`, the default, reads RFC 3339 and numbers: below 100,000,000,000 they are seconds, from
+    /// there on milliseconds.
+    ///
+    /// [`strptime`]: https://docs.rs/jiff/latest/jiff/fmt/strtime/index.html
+    pub time_format: Option<String>,
+    /// The time zone of times without an offset, such as `Europe/Berlin` or `UTC`. Without one they are invalid.
+    pub time_zone: Option<String>,
+    /// What to join the parts of a text with. Default: a line feed.
+    pub separator: Option<String>,
+}
+
+/// Names of roles that are understood without a mapping.
+pub const DEFAULT_ROLES: [(&str, &str); 14] = [
+    ("assistant", "assistant"),
+    ("developer", "developer"),
+    ("function", "function"),
+    ("system", "system"),
+    ("tool", "tool"),
+    ("user", "user"),
+    ("ai", "assistant"),
+    ("bot", "assistant"),
+    ("chatbot", "assistant"),
+    ("chatgpt", "assistant"),
+    ("gpt", "assistant"),
+    ("human", "user"),
+    ("model", "assistant"),
+    ("prompter", "user"),
+];
+
+/// What to do with an unknown role.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum UnknownRoles {
+    /// Reject the conversation.
+    #[default]
+    Reject,
+    /// Write the role as it is.
+    Keep,
+}
+
+/// What to do with a message without text: null, empty, or white space only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum EmptyMessages {
+    /// Leave it out, and count it.
+    #[default]
+    Skip,
+    /// Write it.
+    Keep,
+    /// Reject the conversation.
+    Reject,
+}
+
+/// What to do with a conversation whose rows name several users.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeveralUsers {
+    /// Reject the conversation.
+    #[default]
+    Reject,
+    /// Take the user of the first message.
+    First,
+}
+
+impl Mapping {
+    /// The mapping of ShareGPT files: documents with `conversations`, whose elements have `from` and `value`.
+    ///
+    /// They name neither users nor times: set [`default_user_id`](Self::default_user_id) and
+    /// [`default_timestamp`](Self::default_timestamp).
+    #[must_use]
+    pub fn sharegpt() -> Self {
+        Self {
+            messages: Some("conversations".to_owned()),
+            role: Some("from".to_owned()),
+            content: vec!["value".to_owned()],
+            ..Self::default()
+        }
+    }
+
+    /// The mapping of OpenAI's files for fine-tuning: documents with `messages`, whose elements have `role` and `content`.
+    ///
+    /// They name neither users nor times: set [`default_user_id`](Self::default_user_id) and
+    /// [`default_timestamp`](Self::default_timestamp).
+    #[must_use]
+    pub fn openai_fine_tuning() -> Self {
+        Self {
+            messages: Some("messages".to_owned()),
+            role: Some("role".to_owned()),
+            content: vec!["content".to_owned()],
+            ..Self::default()
+        }
+    }
+}
+
+/// A text, or an array of texts.
+fn one_or_several<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum OneOrSeveral {
+        One(String),
+        Several(Vec<String>),
+    }
+    Ok(match OneOrSeveral::deserialize(deserializer)? {
+        OneOrSeveral::One(column) => vec![column],
+        OneOrSeveral::Several(columns) => columns,
+    })
+}
