@@ -3,6 +3,7 @@
 mod chat_analysis;
 mod continuation;
 mod examples;
+mod import;
 mod validate;
 
 use std::num::NonZeroUsize;
@@ -19,6 +20,9 @@ pub(crate) use chat_analysis::{
     ChatAnalysisCommand, FromXmlArgs, InputArgs, RequestArgs, RunArgs, SchemaArgs, SystemArgs,
 };
 pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
+pub(crate) use import::{
+    EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, UnknownRolesArg,
+};
 pub(crate) use validate::{
     ConversationsCommand, ErrorFormat, ReportingArgs, SnapshotArgs, ValidateArgs, ValidateInputArgs,
 };
@@ -74,7 +78,7 @@ pub(crate) enum Command {
     /// Prints the position of each invalid line and the rule it breaks. Exits with 1 if any line is invalid.
     #[command(after_help = examples::VALIDATE)]
     Validate(ValidateArgs),
-    /// Validate files of conversations, or reduce them to their messages.
+    /// Validate files of conversations, reduce them to their messages, or import them from exports.
     #[command(subcommand)]
     Conversations(ConversationsCommand),
     /// The same as `conversations validate`.
@@ -83,6 +87,9 @@ pub(crate) enum Command {
     /// The same as `conversations snapshot`.
     #[command(hide = true)]
     Snapshot(SnapshotArgs),
+    /// The same as `conversations import`.
+    #[command(hide = true)]
+    Import(Box<ImportArgs>),
     /// Stream recorded responses from a local server; print records and tool calls as they complete.
     #[command(after_help = examples::DEMO)]
     Demo(DemoArgs),

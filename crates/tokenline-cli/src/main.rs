@@ -11,6 +11,7 @@ mod emit;
 mod explain;
 mod extract;
 mod failure;
+mod import;
 mod input;
 mod interrupt;
 mod interruptible;
@@ -58,6 +59,9 @@ fn main() -> ExitCode {
         }
         Command::Conversations(ConversationsCommand::Snapshot(args)) | Command::Snapshot(args) => {
             snapshot::run(&args)
+        }
+        Command::Conversations(ConversationsCommand::Import(args)) | Command::Import(args) => {
+            import::run(&args)
         }
         Command::Demo(args) => in_runtime(demo::run(args)),
         Command::Replay(args) => in_runtime(replay::run(args)),

@@ -87,7 +87,12 @@ impl Assembler {
         let written = self.write(plan);
         let (is_rejected, first) = (self.is_rejected, Entry::new(&self.bytes[self.entries[0].clone()]));
         let refused = |(code, message)| {
-            Box::new(Refused { code, message, origin: first.origin, conversation_id: first.conversation_id() })
+            Box::new(Refused {
+                code,
+                message,
+                origin: first.origin,
+                conversation_id: first.conversation_id(),
+            })
         };
         let outcome = match written {
             _ if is_rejected => Ok(None),

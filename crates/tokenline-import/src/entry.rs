@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn an_entry_keeps_its_facts() {
         let mut writer = EntryWriter::default();
-        writer.begin("c\01");
+        writer.begin("c\u{0}1");
         writer.user("u");
         writer.time(Some(-7));
         writer.metadata(|out| out.extend_from_slice(b"1"));
@@ -338,11 +338,17 @@ mod tests {
         let bytes = writer.end(9, origin).to_vec();
         let entry = Entry::new(&bytes);
         assert_eq!((entry.origin, entry.user, entry.time()), (origin, "u", Some(-7)));
-        assert_eq!((entry.message(), entry.is_rejected(), entry.is_skipped()), (Some(&b"{}"[..]), false, false));
+        assert_eq!(
+            (entry.message(), entry.is_rejected(), entry.is_skipped()),
+            (Some(&b"{}"[..]), false, false)
+        );
         assert_eq!(entry.metadata().collect::<Vec<_>>(), [&b"1"[..], b""]);
         writer.reject();
         let bytes = writer.end(9, origin).to_vec();
         let entry = Entry::new(&bytes);
-        assert_eq!((entry.conversation_id().as_str(), entry.is_rejected(), entry.time()), ("c\01", true, None));
+        assert_eq!(
+            (entry.conversation_id().as_str(), entry.is_rejected(), entry.time()),
+            ("c\u{0}1", true, None)
+        );
     }
 }

@@ -1,5 +1,6 @@
 //! Rows to conversations.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -42,7 +43,6 @@ use crate::{
 /// assert!(conversations.starts_with(first.as_bytes()));
 /// # Ok::<_, Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 #[must_use = "call `finish` for the conversations and the report"]
 pub struct Importer<'o> {
     plan: Plan,
@@ -57,6 +57,7 @@ pub struct Importer<'o> {
     sources: Vec<ImportedSource>,
     rows: u64,
     is_interrupted: Option<Arc<AtomicBool>>,
+    on_progress: Option<OnProgress<'o>>,
     checkpoint: Option<Checkpoint>,
     /// Where an earlier run stopped.
     resumed: Option<State>,
@@ -66,6 +67,21 @@ pub struct Importer<'o> {
     /// Where the source goes on after the last row.
     position: String,
 }
+
+type OnProgress<'o> = Box<dyn FnMut(Progress) + Send + 'o>;
+
+/// How far an import is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// Rows and documents that were read.
+    pub rows: u64,
+    /// Conversations that were written.
+    pub conversations: u64,
+}
+
+/// The number of rows between two calls of the function for progress.
+const PROGRESS_ROWS: u64 = 4096;
 
 /// Where messages go.
 #[derive(Debug)]
@@ -113,6 +129,7 @@ impl<'o> Importer<'o> {
             sources: Vec::new(),
             rows: 0,
             is_interrupted: None,
+            on_progress: None,
             checkpoint: None,
             resumed: None,
             begun_sources: 0,
@@ -166,6 +183,12 @@ impl<'o> Importer<'o> {
         self
     }
 
+    /// Calls a function now and then.
+    pub fn on_progress(mut self, on_progress: impl FnMut(Progress) + Send + 'o) -> Self {
+        self.on_progress = Some(Box::new(on_progress));
+        self
+    }
+
     /// Ends the import with an error once the flag is set.
     pub fn interrupted_by(mut self, is_interrupted: Arc<AtomicBool>) -> Self {
         self.is_interrupted = Some(is_interrupted);
@@ -186,7 +209,8 @@ impl<'o> Importer<'o> {
             return Err(ImportError::mapping("a checkpoint needs an output that is a file"));
         }
         let mapping = serde_json::to_string(&self.mapping).expect("a mapping is JSON");
-        let checkpoint = Checkpoint::new(path.into(), format!("{identity} grouped={} {mapping}", self.is_grouped));
+        let checkpoint =
+            Checkpoint::new(path.into(), format!("{identity} grouped={} {mapping}", self.is_grouped));
         self.resumed = checkpoint.load()?;
         self.checkpoint = Some(checkpoint);
         Ok(self)
@@ -197,10 +221,17 @@ impl<'o> Importer<'o> {
         &self.plan.columns
     }
 
-    /// The rows read so far, and the conversations written.
+    /// How far the import is.
     #[must_use]
-    pub fn progress(&self) -> (u64, u64) {
-        (self.rows, self.assembler.totals.conversation_count)
+    pub fn progress(&self) -> Progress {
+        Progress { rows: self.rows, conversations: self.assembler.totals.conversation_count }
+    }
+
+    fn report_progress(&mut self) {
+        let progress = self.progress();
+        if let Some(on_progress) = &mut self.on_progress {
+            on_progress(progress);
+        }
     }
 
     /// Begins a source of this kind, and says where to begin to read it. Its name is that in rejects.
@@ -256,7 +287,8 @@ impl<'o> Importer<'o> {
         }
         self.output.start(output_bytes).map_err(|error| ImportError::output("the output", error))?;
         if output_bytes > 0 {
-            let ids = self.output.written_ids().map_err(|error| ImportError::unreadable("the output", error))?;
+            let ids =
+                self.output.written_ids().map_err(|error| ImportError::unreadable("the output", error))?;
             ids.iter().for_each(|id| self.assembler.note_written(id));
         }
         if let Some(rejects) = &mut self.rejects.output {
@@ -318,6 +350,9 @@ impl<'o> Importer<'o> {
 
     fn count_row(&mut self, place: Place) -> Origin {
         self.rows += 1;
+        if self.rows.is_multiple_of(PROGRESS_ROWS) {
+            self.report_progress();
+        }
         if let Some(source) = self.sources.get_mut(self.begun_sources - 1) {
             source.row_count += 1;
         }
@@ -411,7 +446,9 @@ impl<'o> Importer<'o> {
 
     fn end_conversation(&mut self) -> Result<(), ImportError> {
         match self.assembler.finish(&self.plan) {
-            Ok(Some(line)) => self.output.write(line).map_err(|error| ImportError::output("the output", error)),
+            Ok(Some(line)) => {
+                self.output.write(line).map_err(|error| ImportError::output("the output", error))
+            }
             Ok(None) => Ok(()),
             Err(refused) => {
                 let Refused { code, message, origin, conversation_id } = *refused;
@@ -444,7 +481,11 @@ impl<'o> Importer<'o> {
 
     fn reject_at(&self, origin: Origin, code: ImportCode, message: String) -> ImportReject {
         ImportReject {
-            source: self.sources.get(origin.source as usize).map(|source| source.name.clone()).unwrap_or_default(),
+            source: self
+                .sources
+                .get(origin.source as usize)
+                .map(|source| source.name.clone())
+                .unwrap_or_default(),
             row: origin.row,
             line: (origin.line > 0).then_some(origin.line),
             message_number: None,
@@ -532,6 +573,9 @@ impl<'o> Importer<'o> {
             if !self.assembler.continues(&entry) {
                 self.end_conversation()?;
                 self.skips_row()?;
+                if self.assembler.totals.conversation_count.is_multiple_of(PROGRESS_ROWS) {
+                    self.report_progress();
+                }
             }
             self.assembler.push(&entry);
         }
@@ -562,5 +606,14 @@ impl<'o> Importer<'o> {
             summary: self.assembler.totals.summary(),
             errors: counts.listed,
         }
+    }
+}
+
+impl fmt::Debug for Importer<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Importer")
+            .field("sources", &self.sources)
+            .field("rows", &self.rows)
+            .finish_non_exhaustive()
     }
 }

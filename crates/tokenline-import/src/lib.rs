@@ -43,7 +43,7 @@ mod time;
 pub use cell::{Cell, Row};
 pub use error::{ErrorKind, ImportError};
 pub use files::FileKind;
-pub use importer::{Begin, Importer};
+pub use importer::{Begin, Importer, Progress};
 pub use mapping::{DEFAULT_ROLES, EmptyMessages, Mapping, SeveralUsers, UnknownRoles};
 pub use output::Output;
 pub use plan::Columns;

@@ -143,6 +143,26 @@ impl Mapping {
         }
     }
 
+    /// The mapping of a file that starts like this, if it is one of [ShareGPT](Self::sharegpt) or of
+    /// [OpenAI's for fine-tuning](Self::openai_fine_tuning).
+    #[must_use]
+    pub fn detect(start: &[u8]) -> Option<Self> {
+        let has = |names: [&str; 3]| {
+            let mut rest = start;
+            names[..1].iter().all(|name| skip_past(&mut rest, name)) && {
+                // The members of an element are in any order.
+                names[1..].iter().all(|name| skip_past(&mut &*rest, name))
+            }
+        };
+        if has(["conversations", "from", "value"]) {
+            Some(Self::sharegpt())
+        } else if has(["messages", "role", "content"]) {
+            Some(Self::openai_fine_tuning())
+        } else {
+            None
+        }
+    }
+
     /// The mapping of OpenAI's files for fine-tuning: documents with `messages`, whose elements have `role` and `content`.
     ///
     /// They name neither users nor times: set [`default_user_id`](Self::default_user_id) and
@@ -156,6 +176,16 @@ impl Mapping {
             ..Self::default()
         }
     }
+}
+
+/// Moves past the first member with this name.
+fn skip_past(text: &mut &[u8], name: &str) -> bool {
+    let name = format!("\"{name}\"");
+    let found = memchr::memmem::find(text, name.as_bytes());
+    if let Some(at) = found {
+        *text = &text[at + name.len()..];
+    }
+    found.is_some()
 }
 
 /// A text, or an array of texts.

@@ -109,7 +109,8 @@ impl Plan {
             })
         });
         let given = mapping.roles.iter().map(|(name, role)| (name.as_str(), role.as_str()));
-        let roles = DEFAULT_ROLES.into_iter().chain(given).map(|(name, role)| (name.to_lowercase(), json(role)));
+        let roles =
+            DEFAULT_ROLES.into_iter().chain(given).map(|(name, role)| (name.to_lowercase(), json(role)));
         Ok(Self {
             columns,
             conversation_id,
@@ -144,7 +145,9 @@ impl Plan {
         match row.cell(column).into_text() {
             Ok(Some(id)) => Ok(Some(id)),
             Ok(None) if self.has_whole_conversations() => Ok(None),
-            Ok(None) => Err(self.fault(ImportCode::MissingConversationId, "the conversation id is empty", column)),
+            Ok(None) => {
+                Err(self.fault(ImportCode::MissingConversationId, "the conversation id is empty", column))
+            }
             Err(()) => Err(self.fault(
                 ImportCode::InvalidConversationId,
                 "the conversation id is neither a text nor a number",
@@ -167,9 +170,7 @@ impl Plan {
         let missing = |message| self.fault(ImportCode::MissingMessages, message, column);
         match row.cell(column).resolve() {
             Cell::Null => Err(missing("the document has no messages")),
-            Cell::Json(value) => {
-                value.as_array().ok_or_else(|| missing("the messages are not an array"))
-            }
+            Cell::Json(value) => value.as_array().ok_or_else(|| missing("the messages are not an array")),
             _ => Err(missing("the messages are not an array")),
         }
     }
@@ -266,7 +267,12 @@ impl Plan {
     }
 
     /// Encodes one element of the messages of a document. `at` is its position.
-    pub(crate) fn encode_element(&self, message: Value<'_>, at: u64, entry: &mut EntryWriter) -> Result<(), Fault> {
+    pub(crate) fn encode_element(
+        &self,
+        message: Value<'_>,
+        at: u64,
+        entry: &mut EntryWriter,
+    ) -> Result<(), Fault> {
         let element = Document { value: message, columns: &self.message_columns };
         let order = match self.order {
             None => OrderKey::number(i128::from(at)),

@@ -12,9 +12,11 @@ pub(crate) struct Rejects<'o> {
     pub(crate) max_listed: usize,
     pub(crate) with_content: bool,
     pub(crate) output: Option<Output<'o>>,
-    pub(crate) on_reject: Option<Box<dyn FnMut(&ImportReject) + Send + 'o>>,
+    pub(crate) on_reject: Option<OnReject<'o>>,
     pub(crate) counts: RejectCounts,
 }
+
+type OnReject<'o> = Box<dyn FnMut(&ImportReject) + Send + 'o>;
 
 /// What a checkpoint keeps of the rejects.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

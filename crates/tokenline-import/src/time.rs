@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
+use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
-use jiff::Timestamp;
 use tokenline_core::json::Kind;
 
 use crate::{Cell, ImportError};

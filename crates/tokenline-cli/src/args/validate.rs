@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::{Subcommand, ValueEnum};
 use tokenline::conversations::Profile;
 
-use super::examples;
+use super::{ImportArgs, examples};
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum ConversationsCommand {
@@ -19,6 +19,13 @@ pub(crate) enum ConversationsCommand {
     /// Writes nothing and exits with 1 if a line is invalid.
     #[command(after_help = examples::CONVERSATIONS_SNAPSHOT)]
     Snapshot(SnapshotArgs),
+    /// Make conversations, one per line, of the rows or documents of an export.
+    ///
+    /// A row is a message: of a CSV file, a line of JSON, a document of MongoDB, a hit of Elasticsearch or OpenSearch.
+    /// Documents can also be whole conversations. Rejected rows reject their conversations: no conversation is written
+    /// with a gap. Every line that is written is valid.
+    #[command(after_help = examples::CONVERSATIONS_IMPORT)]
+    Import(Box<ImportArgs>),
 }
 
 #[derive(Debug, clap::Args)]

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use tokenline_core::json::{Kind, Value};
+use tokenline_core::json::{Array, Kind, Parser, Value};
 use tokenline_core::{Diagnostic, Event, LentEvent, Limits, Options, RecordDecoder, Violation};
 
 use super::FileKind;
@@ -13,7 +13,9 @@ use crate::{Cell, Columns, ImportError, Importer, Place, Row};
 pub(super) fn begins_as_page(start: &[u8]) -> bool {
     // Hits have `_source`, pages have `hits` around them.
     let at = |name: &[u8]| memchr::memmem::find(start, name);
-    let first_of = |one: Option<usize>, other: Option<usize>| one.is_some_and(|one| other.is_none_or(|other| one < other));
+    let first_of = |one: Option<usize>, other: Option<usize>| {
+        one.is_some_and(|one| other.is_none_or(|other| one < other))
+    };
     (at(b"\"took\"").is_some() || at(b"\"_scroll_id\"").is_some() || at(b"\"_shards\"").is_some())
         && first_of(at(b"\"hits\""), at(b"\"_source\""))
 }
@@ -49,21 +51,33 @@ pub(super) fn read(
             rest = &rest[decoded.consumed..];
             match decoded.event {
                 Some(Event::Text(span)) => {
-                    let is_blank = decoder.text(span).trim().is_empty();
-                    documents.text(is_blank, decoder.line())?;
+                    let is_empty = has_no_documents(decoder.text(span), kind);
+                    documents.text(is_empty, decoder.line())?;
                 }
                 Some(event) => documents.event(event)?,
                 None => break,
             }
         }
     }
-    while let Some(event) = decoder.finish() {
-        match event {
-            Event::Text(_) => documents.text(false, 0)?,
-            event => documents.event(event)?,
+    loop {
+        match decoder.finish() {
+            Some(Event::Text(span)) => {
+                let is_empty = has_no_documents(decoder.text(span), kind);
+                documents.text(is_empty, decoder.line())?;
+            }
+            Some(event) => documents.event(event)?,
+            None => return Ok(()),
         }
     }
-    Ok(())
+}
+
+/// Whether a text between documents is white space, an empty array, or a page without hits.
+fn has_no_documents(text: &str, kind: FileKind) -> bool {
+    let text = text.trim();
+    let pointer = if kind == FileKind::SearchPages { "/hits/hits" } else { "" };
+    let mut parser = Parser::new();
+    let array = |value: Value<'_>| value.pointer(pointer)?.as_array().map(Array::is_empty);
+    text.is_empty() || parser.parse(text).is_ok_and(|value| array(value) == Some(true))
 }
 
 struct Documents<'a, 'o> {
@@ -94,8 +108,8 @@ impl Documents<'_, '_> {
         self.importer.malformed(place, &format!("{}: {}", diagnostic.code, diagnostic.message))
     }
 
-    fn text(&mut self, is_blank: bool, line: u64) -> Result<(), ImportError> {
-        if is_blank {
+    fn text(&mut self, is_empty: bool, line: u64) -> Result<(), ImportError> {
+        if is_empty {
             return Ok(());
         }
         self.row += 1;

@@ -2,8 +2,6 @@
 
 mod csv;
 mod json;
-#[cfg(feature = "parquet")]
-mod parquet;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -84,21 +82,19 @@ impl Importer<'_> {
         mut source: impl Read,
     ) -> Result<FileKind, ImportError> {
         let mut start = Vec::new();
-        let read = source.by_ref().take(START as u64).read_to_end(&mut start);
-        read.map_err(|error| ImportError::unreadable(name, error))?;
+        // What is read before a failure is still imported.
+        let failure = source.by_ref().take(START as u64).read_to_end(&mut start).err();
         let kind = match kind.or_else(|| FileKind::detect(&start)) {
             Some(kind) => kind,
-            None if start.trim_ascii().is_empty() => FileKind::JsonLines,
+            None if start.trim_ascii().is_empty() || failure.is_some() => FileKind::JsonLines,
             None => {
-                return Err(ImportError::mapping(format!(
-                    "{name} is neither JSON nor CSV: give its kind"
-                )));
+                return Err(ImportError::mapping(format!("{name} is neither JSON nor CSV: give its kind")));
             }
         };
         if self.begin(name, kind.as_str())? == Begin::Done {
             return Ok(kind);
         }
-        let source = io::Cursor::new(start).chain(source);
+        let source = io::Cursor::new(start).chain(Failed(failure)).chain(source);
         match kind {
             FileKind::JsonLines | FileKind::JsonArray | FileKind::SearchPages => {
                 json::read(self, name, kind, source)?;
@@ -107,5 +103,14 @@ impl Importer<'_> {
             FileKind::Tsv => csv::read(self, name, b'\t', source)?,
         }
         Ok(kind)
+    }
+}
+
+/// Fails once, if there is a reason.
+struct Failed(Option<io::Error>);
+
+impl Read for Failed {
+    fn read(&mut self, _: &mut [u8]) -> io::Result<usize> {
+        self.0.take().map_or(Ok(0), Err)
     }
 }

@@ -1,0 +1,353 @@
+//! `tokenline conversations import`: rows and documents to conversations.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use indicatif::{ProgressBar, ProgressStyle};
+use tokenline_import::{
+    EmptyMessages, ErrorKind, FileKind, ImportError, ImportReport, Importer, Mapping, Output, SeveralUsers,
+    UnknownRoles,
+};
+
+use crate::args::{EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, UnknownRolesArg};
+use crate::emit::count;
+use crate::failure::{Failure, Verdict};
+use crate::interruptible::Interruptible;
+use crate::log::{log, printable};
+use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
+use crate::validate::progress_bar;
+use crate::{input, interrupt, load};
+
+pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
+    let files = input::expand(&args.files)?;
+    let read: Vec<&Path> = files.iter().chain(&args.mapping.map).map(PathBuf::as_path).collect();
+    let is_interrupted = interrupt::flag()?;
+    let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &read)?;
+    let bar = progress_bar(&files);
+    bar.set_style(style(&bar));
+    let mut sources =
+        Sources { args, files: &files, bar: &bar, is_interrupted: &is_interrupted, first: None };
+    let mapping = sources.mapping()?;
+    let outcome = match &args.checkpoint {
+        Some(checkpoint) => {
+            let output = open("--output", &args.output, &read)?;
+            let rejects =
+                args.reject_file.as_deref().map(|path| open("--reject-file", path, &read)).transpose()?;
+            let identity: Vec<_> = files.iter().map(|file| input::name(file)).collect();
+            let importer = sources.importer(&mapping, output, rejects)?;
+            let importer = importer.checkpoint(checkpoint, &identity.join(" ")).map_err(failure)?;
+            sources.import(importer)
+        }
+        None => {
+            let rejects = OutputFile::from_option("--reject-file", args.reject_file.as_deref(), &read)?;
+            reject_same(&[("--report-json", report_file.as_ref()), ("--reject-file", rejects.as_ref())])?;
+            to_new_files(&mut sources, &mapping, &read, rejects)
+        }
+    };
+    bar.finish_and_clear();
+    conclude(args, outcome?, report_file)
+}
+
+/// What an import came to.
+struct Outcome {
+    report: ImportReport,
+    /// Why it ended early.
+    failure: Option<Failure>,
+}
+
+/// Writes files that appear when they are complete, or to standard output.
+fn to_new_files(
+    sources: &mut Sources<'_>,
+    mapping: &Mapping,
+    read: &[&Path],
+    mut rejects: Option<OutputFile>,
+) -> Result<Outcome, Failure> {
+    let args = sources.args;
+    let mut output = match args.output.as_os_str() == "-" {
+        true => {
+            reject_as_stdout(read)?;
+            None
+        }
+        false => Some(OutputFile::create("--output", &args.output, read)?),
+    };
+    let target = match &mut output {
+        Some(file) => Output::writer(file),
+        None => Output::writer(io::BufWriter::with_capacity(1 << 16, io::stdout())),
+    };
+    let importer = sources.importer(mapping, target, rejects.as_mut().map(Output::writer))?;
+    let outcome = sources.import(importer)?;
+    // Without a conversation, an import that ended early leaves an earlier file as it is.
+    let has_output = outcome.failure.is_none() || outcome.report.summary.conversation_count > 0;
+    if has_output && let Some(output) = output {
+        output.complete()?;
+    }
+    rejects.map_or(Ok(()), OutputFile::complete)?;
+    Ok(outcome)
+}
+
+/// Opens a file that a checkpoint can continue.
+fn open(option: &str, path: &Path, read: &[&Path]) -> Result<Output<'static>, Failure> {
+    // Checks the path.
+    drop(OutputFile::create(option, path, read)?);
+    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+    let file = file.map_err(|error| Failure::io(format_args!("cannot write {}", path.display()), &error))?;
+    Ok(Output::file(file))
+}
+
+/// What is imported.
+struct Sources<'a> {
+    args: &'a ImportArgs,
+    files: &'a [PathBuf],
+    bar: &'a ProgressBar,
+    is_interrupted: &'a Arc<AtomicBool>,
+    /// The first file, once it is open.
+    first: Option<Box<dyn Read + Send>>,
+}
+
+/// What is read to detect the mapping.
+const START: u64 = 16 * 1024;
+
+impl Sources<'_> {
+    fn open(&self, file: &Path) -> Result<Box<dyn Read + Send>, Failure> {
+        Ok(Box::new(Interruptible::open(file, self.bar, self.is_interrupted)?))
+    }
+
+    /// The mapping of the file and the options. Without columns of messages, it is detected.
+    fn mapping(&mut self) -> Result<Mapping, Failure> {
+        let args = &self.args.mapping;
+        let mut mapping = match (&args.map, self.args.kind) {
+            (Some(path), _) => load_mapping(path)?,
+            (None, Some(KindArg::Sharegpt)) => Mapping::sharegpt(),
+            (None, Some(KindArg::OpenaiFineTuning)) => Mapping::openai_fine_tuning(),
+            (None, None) if args.role.is_none() && args.content.is_empty() && args.messages.is_none() => {
+                self.detect_mapping()?.unwrap_or_default()
+            }
+            (None, _) => Mapping::default(),
+        };
+        args.override_in(&mut mapping)?;
+        Ok(mapping)
+    }
+
+    fn detect_mapping(&mut self) -> Result<Option<Mapping>, Failure> {
+        let mut file = self.open(&self.files[0])?;
+        let mut start = Vec::new();
+        // A failure comes again when the rest is read.
+        let _ = file.by_ref().take(START).read_to_end(&mut start);
+        let mapping = Mapping::detect(&start);
+        if let Some(mapping) = &mapping {
+            let kind = if *mapping == Mapping::sharegpt() { "ShareGPT" } else { "OpenAI fine-tuning" };
+            log(format_args!("{}: read as documents of {kind}", input::name(&self.files[0])));
+        }
+        self.first = Some(Box::new(io::Cursor::new(start).chain(file)));
+        Ok(mapping)
+    }
+
+    fn importer<'o>(
+        &self,
+        mapping: &Mapping,
+        output: Output<'o>,
+        rejects: Option<Output<'o>>,
+    ) -> Result<Importer<'o>, Failure> {
+        let (args, bar) = (self.args, self.bar.clone());
+        let mut shown = 0;
+        let mut importer = Importer::new(mapping, output)
+            .map_err(failure)?
+            .grouped(args.grouped)
+            .memory((args.memory as usize) << 20)
+            .max_errors(args.max_errors)
+            .reject_content(args.reject_content)
+            .interrupted_by(Arc::clone(self.is_interrupted))
+            .on_progress(move |progress| {
+                let rows = count(progress.rows, "row");
+                bar.set_message(format!("{rows}, {}", count(progress.conversations, "conversation")));
+            });
+        if let Some(dir) = &args.temporary_dir {
+            importer = importer.temporary_dir(dir);
+        }
+        if let Some(rejects) = rejects {
+            importer = importer.rejects_to(rejects);
+        }
+        let max_errors = args.max_errors;
+        Ok(importer.on_reject(move |reject| {
+            if shown < max_errors {
+                shown += 1;
+                log(printable(&reject.to_string(), &[]));
+            }
+        }))
+    }
+
+    fn import(&mut self, mut importer: Importer<'_>) -> Result<Outcome, Failure> {
+        for file in self.files {
+            if let Err(error) = self.read(file, &mut importer) {
+                let is_usage = matches!(error, Failure::Usage(_));
+                let failure = match self.is_interrupted.load(Ordering::Acquire) {
+                    true => self.interrupted(),
+                    false => error,
+                };
+                // Nothing was read yet.
+                if is_usage && importer.progress().rows == 0 {
+                    return Err(failure);
+                }
+                return Ok(Outcome {
+                    report: importer.suspend().map_err(self::failure)?,
+                    failure: Some(failure),
+                });
+            }
+        }
+        self.bar.set_message("sorting");
+        match importer.finish() {
+            Ok(report) => Ok(Outcome { report, failure: None }),
+            Err(error) if error.kind() == ErrorKind::Interrupted => Err(self.interrupted()),
+            Err(error) => Err(failure(error)),
+        }
+    }
+
+    fn interrupted(&self) -> Failure {
+        let hint = match &self.args.checkpoint {
+            Some(_) => "interrupted: the same command goes on from the checkpoint",
+            None => "interrupted: the output is incomplete",
+        };
+        Failure::Source(hint.to_owned())
+    }
+
+    fn read(&mut self, file: &Path, importer: &mut Importer<'_>) -> Result<(), Failure> {
+        let source = match self.first.take() {
+            Some(first) => first,
+            None => self.open(file)?,
+        };
+        let kind = self.args.kind.and_then(KindArg::file_kind);
+        let name = input::name(file);
+        let before = importer.progress().rows;
+        let detected = importer.read(&name, kind, source).map_err(failure)?;
+        if kind.is_none() {
+            let rows = count(importer.progress().rows - before, row_noun(detected));
+            log(format_args!("{name}: read as {detected}, {rows}"));
+        }
+        Ok(())
+    }
+}
+
+fn row_noun(kind: FileKind) -> &'static str {
+    match kind {
+        FileKind::Csv | FileKind::Tsv => "row",
+        FileKind::SearchPages => "hit",
+        _ => "document",
+    }
+}
+
+fn style(bar: &ProgressBar) -> ProgressStyle {
+    let template = match bar.length() {
+        Some(_) => "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {msg}, {eta} left",
+        None => "{spinner} {bytes} {bytes_per_sec}, {msg} [{elapsed}]",
+    };
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_bar())
+}
+
+fn load_mapping(path: &Path) -> Result<Mapping, Failure> {
+    let text = load::text("mapping", path)?;
+    let invalid = |error: &dyn std::fmt::Display| {
+        Failure::Usage(format!("invalid mapping {}: {error}", path.display()))
+    };
+    match text.trim_start().starts_with('{') {
+        true => serde_json::from_str(&text).map_err(|error| invalid(&error)),
+        false => toml::from_str(&text).map_err(|error| invalid(&error)),
+    }
+}
+
+impl MappingArgs {
+    /// Overrides what options set.
+    fn override_in(&self, mapping: &mut Mapping) -> Result<(), Failure> {
+        let texts = [
+            (&self.conversation_id, &mut mapping.conversation_id),
+            (&self.user_id, &mut mapping.user_id),
+            (&self.default_user_id, &mut mapping.default_user_id),
+            (&self.timestamp, &mut mapping.timestamp),
+            (&self.default_timestamp, &mut mapping.default_timestamp),
+            (&self.time_format, &mut mapping.time_format),
+            (&self.time_zone, &mut mapping.time_zone),
+            (&self.role, &mut mapping.role),
+            (&self.order, &mut mapping.order),
+            (&self.messages, &mut mapping.messages),
+        ];
+        for (given, target) in texts {
+            if given.is_some() {
+                target.clone_from(given);
+            }
+        }
+        if !self.content.is_empty() {
+            mapping.content.clone_from(&self.content);
+        }
+        for pair in &self.metadata {
+            let (name, column) = pair
+                .split_once('=')
+                .ok_or_else(|| Failure::Usage(format!("--metadata {pair}: expected NAME=COLUMN")))?;
+            mapping.metadata.insert(name.to_owned(), column.to_owned());
+        }
+        if let Some(action) = self.unknown_roles {
+            mapping.unknown_roles = match action {
+                UnknownRolesArg::Reject => UnknownRoles::Reject,
+                UnknownRolesArg::Keep => UnknownRoles::Keep,
+            };
+        }
+        if let Some(action) = self.empty_messages {
+            mapping.empty_messages = match action {
+                EmptyMessagesArg::Skip => EmptyMessages::Skip,
+                EmptyMessagesArg::Keep => EmptyMessages::Keep,
+                EmptyMessagesArg::Reject => EmptyMessages::Reject,
+            };
+        }
+        if let Some(action) = self.several_users {
+            mapping.several_users = match action {
+                SeveralUsersArg::Reject => SeveralUsers::Reject,
+                SeveralUsersArg::First => SeveralUsers::First,
+            };
+        }
+        Ok(())
+    }
+}
+
+#[expect(clippy::needless_pass_by_value, reason = "made for map_err")]
+fn failure(error: ImportError) -> Failure {
+    match error.kind() {
+        ErrorKind::Mapping => Failure::Usage(error.to_string()),
+        ErrorKind::Output if is_closed(&error) => Failure::OutputClosed,
+        _ => Failure::Source(error.to_string()),
+    }
+}
+
+fn is_closed(error: &ImportError) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<io::Error>());
+    source.is_some_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+}
+
+fn conclude(
+    args: &ImportArgs,
+    outcome: Outcome,
+    report_file: Option<OutputFile>,
+) -> Result<Verdict, Failure> {
+    let Outcome { report, failure } = outcome;
+    if report.dropped_error_count > 0 {
+        log(format_args!("and {} more", count(report.dropped_error_count, "reject")));
+    }
+    report_file.map_or(Ok(()), |file| file.write_json(&report))?;
+    let rows = count(report.row_count, "row");
+    let conversations = count(report.summary.conversation_count, "conversation");
+    let messages = count(report.summary.message_count, "message");
+    let mut line = format!("{rows}: {conversations} with {messages}");
+    if report.summary.skipped_message_count > 0 {
+        line += &format!(", {} without text skipped", count(report.summary.skipped_message_count, "message"));
+    }
+    line += &format!(", {}", count(report.error_count, "reject"));
+    if report.rejected_conversation_count > 0 {
+        line += &format!(" ({} not written)", count(report.rejected_conversation_count, "conversation"));
+    }
+    log(line);
+    match failure {
+        Some(failure) => Err(failure),
+        None if args.deny && !report.is_valid => Ok(Verdict::Rejected),
+        None => Ok(Verdict::Success),
+    }
+}
