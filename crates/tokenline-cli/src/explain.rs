@@ -5,6 +5,7 @@ use std::io::Write as _;
 
 use tokenline::conversations::ErrorCode;
 use tokenline::{Code, Example};
+use tokenline_import::ImportCode;
 
 use crate::args::ExplainArgs;
 use crate::failure::{Failure, Verdict};
@@ -14,10 +15,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
         Some(name) => {
             let normalized = name.to_lowercase().replace('-', "_");
             let line_code = || ErrorCode::ALL.into_iter().find(|code| code.as_str() == normalized);
-            match Code::from_name(&normalized) {
-                Some(code) => explanation(code),
-                None => line_explanation(line_code().ok_or_else(|| unknown(name))?),
-            }
+            let import_code = || ImportCode::ALL.into_iter().find(|code| code.as_str() == normalized);
+            Code::from_name(&normalized)
+                .map(explanation)
+                .or_else(|| line_code().map(line_explanation))
+                .or_else(|| import_code().map(import_explanation))
+                .ok_or_else(|| unknown(name))?
         }
         None => listing(),
     };
@@ -27,7 +30,9 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Verdict, Failure> {
 
 fn unknown(name: &str) -> Failure {
     let line_codes = ErrorCode::ALL.iter().map(|code| code.as_str());
-    let names: Vec<&str> = Code::ALL.iter().map(|code| code.as_str()).chain(line_codes).collect();
+    let import_codes = ImportCode::ALL.iter().map(|code| code.as_str());
+    let codes = Code::ALL.iter().map(|code| code.as_str());
+    let names: Vec<&str> = codes.chain(line_codes).chain(import_codes).collect();
     Failure::Usage(format!("unknown diagnostic code `{name}`; the codes are {}", names.join(", ")))
 }
 
@@ -35,7 +40,8 @@ fn listing() -> String {
     let mut out = String::new();
     let codes = Code::ALL.iter().map(|code| (code.as_str(), code.explanation()));
     let line_codes = ErrorCode::ALL.iter().map(|code| (code.as_str(), code.explanation()));
-    for (name, explanation) in codes.chain(line_codes) {
+    let import_codes = ImportCode::ALL.iter().map(|code| (code.as_str(), code.explanation()));
+    for (name, explanation) in codes.chain(line_codes).chain(import_codes) {
         let first = explanation.split_once(". ").map_or(explanation, |(first, _)| first);
         let _ = writeln!(out, "{name:<27}{}", first.trim_end_matches('.'));
     }
@@ -49,6 +55,10 @@ fn line_explanation(code: ErrorCode) -> String {
         "" => head + "For example, an empty input.\n",
         example => format!("{head}For example, this input:\n\n    {}\n", example.replace('\n', "\n    ")),
     }
+}
+
+fn import_explanation(code: ImportCode) -> String {
+    format!("{} (reject of `conversations import`)\n\n{}\n", code.as_str(), code.explanation())
 }
 
 fn explanation(code: Code) -> String {

@@ -128,6 +128,9 @@ impl Sources<'_> {
             (None, _) => Mapping::default(),
         };
         args.override_in(&mut mapping)?;
+        if args.map.is_none() {
+            set_default_columns(&mut mapping);
+        }
         Ok(mapping)
     }
 
@@ -227,6 +230,26 @@ impl Sources<'_> {
             log(format_args!("{name}: read as {detected}, {rows}"));
         }
         Ok(())
+    }
+}
+
+/// Uses the names of the output for columns that are not given.
+fn set_default_columns(mapping: &mut Mapping) {
+    let set = |column: &mut Option<String>, name: &str| {
+        column.get_or_insert_with(|| name.to_owned());
+    };
+    if mapping.messages.is_none() {
+        set(&mut mapping.conversation_id, "conversation_id");
+    }
+    if mapping.default_user_id.is_none() {
+        set(&mut mapping.user_id, "user_id");
+    }
+    if mapping.default_timestamp.is_none() {
+        set(&mut mapping.timestamp, "timestamp");
+    }
+    set(&mut mapping.role, "role");
+    if mapping.content.is_empty() {
+        mapping.content.push("content".to_owned());
     }
 }
 

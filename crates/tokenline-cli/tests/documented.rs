@@ -23,6 +23,14 @@ const CALL: &str = r#"{"name":"weather","parameters":{"city":"Oslo"}}"#;
 const SCHEMA: &str = r#"{"type":"object","properties":{"entity":{"type":"string"}},"required":["entity"]}"#;
 /// Valid both as a conversation and as a fact.
 const CONVERSATION: &str = r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[{"role":"user","content":"Hi"}],"entity":"Po"}"#;
+/// The mapping of documents such as the conversation.
+const MAPPING: &str = r#"conversation-id = "conversation_id"
+user-id = "user_id"
+timestamp = "timestamp"
+messages = "messages"
+role = "role"
+content = "content"
+"#;
 const PROMPTS: &str = r#"[prompts.define]
 prompt = "Define what this is about, one JSON object per line: {{ text }}"
 response-type = "jsonl"
@@ -148,6 +156,9 @@ fn fill(folder: &Path) {
         ("records.jsonl", FACTS.to_owned()),
         ("log.jsonl", FACTS.to_owned()),
         ("conversations.jsonl", CONVERSATION.to_owned()),
+        ("messages.csv", "thread,customer,sent_at,author,text\nt1,u1,1770726896,human,Hi\n".to_owned()),
+        ("mapping.toml", MAPPING.to_owned()),
+        ("chats.json", r#"[{"conversations":[{"from":"human","value":"Hi"}]}]"#.to_owned()),
     ] {
         write(name, content.as_bytes());
     }

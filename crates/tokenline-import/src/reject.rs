@@ -37,7 +37,7 @@ macro_rules! codes {
 }
 
 codes! {
-    /// The row cannot be read: it is not JSON, not a document, not UTF-8, or has another number of fields than the header.
+    /// The row cannot be read. It is not JSON, not an object, not UTF-8, or has another number of fields than the header.
     MalformedRow = "malformed_row",
     /// The row does not name its conversation. Check the column of the mapping.
     MissingConversationId = "missing_conversation_id",
@@ -47,7 +47,7 @@ codes! {
     InvalidUserId = "invalid_user_id",
     /// The message has no role.
     MissingRole = "missing_role",
-    /// The role is not a usual one, and the mapping has no other name for it. Add it to `roles`, or keep unknown roles.
+    /// The role is not a usual one, and the mapping does not name it. Add it to `roles`, or keep unknown roles.
     UnknownRole = "unknown_role",
     /// The time cannot be read. Set the format or, for times without an offset, the time zone.
     InvalidTimestamp = "invalid_timestamp",
@@ -55,7 +55,7 @@ codes! {
     InvalidContent = "invalid_content",
     /// The message has no text, and the mapping rejects such messages.
     EmptyContent = "empty_content",
-    /// The message has no place in the order of its conversation: its order, or its time if no order is mapped, is empty.
+    /// The message has no place in its conversation. Its order is empty or, if no order is mapped, its time.
     MissingOrder = "missing_order",
     /// The order is neither a number, nor a time, nor a text.
     InvalidOrder = "invalid_order",
@@ -71,7 +71,7 @@ codes! {
     NoMessages = "no_messages",
     /// An earlier conversation has this id. Rows that are not grouped need to be sorted.
     RepeatedConversation = "repeated_conversation",
-    /// The conversation would be longer than the longest line that is read, 8 MiB.
+    /// The line of the conversation would be longer than 8 MiB, which is the limit of the validator.
     TooLong = "too_long",
 }
 

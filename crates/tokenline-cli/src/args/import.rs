@@ -60,16 +60,18 @@ pub(crate) struct MappingArgs {
     /// and `[roles]` with other names of roles. Options override it.
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
-    /// Column of the conversation id.
+    /// Column of the conversation id. Default without --map: conversation_id; whole conversations are numbered.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) conversation_id: Option<String>,
-    /// Column of the user id. Rows in which it is empty belong to the user of the others.
+    /// Column of the user id. Rows in which it is empty belong to the user of the others. Default without
+    /// --map and --default-user-id: user_id.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) user_id: Option<String>,
     /// User of the conversations that name none.
     #[arg(long, value_name = "ID")]
     pub(crate) default_user_id: Option<String>,
-    /// Column of the time. That of a conversation is the earliest of its rows.
+    /// Column of the time. That of a conversation is the earliest of its rows. Default without --map and
+    /// --default-timestamp: timestamp.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) timestamp: Option<String>,
     /// Time of the conversations that have none, in RFC 3339.
@@ -83,9 +85,10 @@ pub(crate) struct MappingArgs {
     #[arg(long, value_name = "ZONE")]
     pub(crate) time_zone: Option<String>,
     /// Column of the role. Usual names such as human, bot and gpt are understood; --map can name others.
+    /// Default without --map: role.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) role: Option<String>,
-    /// Column of the text. Repeatable: the texts are joined by line feeds.
+    /// Column of the text. Repeatable: the texts are joined by line feeds. Default without --map: content.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) content: Vec<String>,
     /// Column that orders the messages of a conversation: numbers, times or texts. Default: the time.

@@ -8,6 +8,7 @@ mod chat_analysis;
 mod common;
 mod compression;
 mod continuation;
+mod import;
 mod inputs;
 mod large;
 mod limits;

@@ -1,0 +1,268 @@
+//! Conversations out of exports.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io::Write as _;
+use std::process::{Command, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::common::{Run, file, folder, tokenline};
+
+const ROWS: &str = "conversation_id,user_id,timestamp,role,content\n\
+    c2,u2,2026-02-10T12:34:56Z,human,Hello.\n\
+    c1,u1,2026-02-10T12:34:58Z,bot,\"Two\n\"\"lines\"\"\"\n\
+    c1,u1,2026-02-10T12:34:57Z,human,Hi.\n";
+const CONVERSATIONS: &str = r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:57Z","messages":[{"role":"user","content":"Hi."},{"role":"assistant","content":"Two\n\"lines\""}],"metadata":{}}
+{"conversation_id":"c2","user_id":"u2","timestamp":"2026-02-10T12:34:56Z","messages":[{"role":"user","content":"Hello."}],"metadata":{}}
+"#;
+
+fn import(args: &[&str], input: impl AsRef<[u8]>) -> Run {
+    tokenline(&[&["conversations", "import"], args].concat(), input)
+}
+
+#[test]
+fn rows_of_every_kind_become_the_same_conversations() {
+    let row = |values: [&str; 5]| {
+        let names = ["conversation_id", "user_id", "timestamp", "role", "content"];
+        names
+            .iter()
+            .zip(values)
+            .map(|(name, value)| (name.to_string(), value.into()))
+            .collect::<serde_json::Map<String, Value>>()
+    };
+    let rows: Vec<Value> = [
+        row(["c2", "u2", "2026-02-10T12:34:56Z", "human", "Hello."]),
+        row(["c1", "u1", "2026-02-10T12:34:58Z", "bot", "Two\n\"lines\""]),
+        row(["c1", "u1", "2026-02-10T12:34:57Z", "human", "Hi."]),
+    ]
+    .map(Value::Object)
+    .into();
+    let lines = rows.iter().fold(String::new(), |lines, row| lines + &row.to_string() + "\r\n\n");
+    let hits = rows.iter().fold(String::new(), |lines, row| {
+        lines + &serde_json::json!({"_index": "chats", "_id": "1", "_source": row}).to_string() + "\n"
+    });
+    let hit = |row: &Value| serde_json::json!({"_id": "1", "_source": row});
+    let page = |rows: &[Value]| serde_json::json!({"_scroll_id": "x", "took": 1, "_shards": {}, "hits": {"total": {"value": 3}, "hits": rows.iter().map(hit).collect::<Vec<_>>()}});
+    let pages = format!("{}\n{:#}\n{}", page(&rows[..2]), page(&rows[2..]), page(&[]));
+    for (kind, input) in [
+        ("csv", ROWS.to_owned()),
+        ("csv", format!("\u{feff}{}", ROWS.replace('\n', "\r\n").replace("Two\r\n", "Two\n"))),
+        ("tsv", ROWS.replace(',', "\t")),
+        ("jsonl", lines),
+        ("json-array", Value::from(rows.clone()).to_string()),
+        ("json-array", format!("\u{feff}{:#}", Value::from(rows.clone()))),
+        ("jsonl", hits),
+        ("search-pages", pages),
+    ] {
+        let run = import(&[], &input);
+        assert_eq!((run.code, run.out.as_str()), (0, CONVERSATIONS), "{kind}: {}\n{input}", run.err);
+        assert!(run.err.starts_with(&format!("stdin: read as {kind}, 3 ")), "{}", run.err);
+        let run = import(&["--kind", kind], &input);
+        assert_eq!((run.code, run.out.as_str()), (0, CONVERSATIONS), "{kind}: {}", run.err);
+        assert_eq!(run.err, "3 rows: 2 conversations with 3 messages, 0 rejects\n");
+    }
+}
+
+#[test]
+fn several_files_patterns_and_compression() {
+    let folder = folder();
+    let (head, rest) = ROWS.split_at(ROWS.find("c1").unwrap());
+    file(&folder, "a.csv", head);
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(format!("{}{rest}", &ROWS[..ROWS.find("c2").unwrap()]).as_bytes()).unwrap();
+    file(&folder, "b.csv.gz", gzip.finish().unwrap());
+    let pattern = folder.path().join("*.csv*");
+    let output = folder.path().join("conversations.jsonl");
+    let run = import(&[pattern.to_str().unwrap(), "--output", output.to_str().unwrap()], "");
+    assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
+    assert_eq!(fs::read_to_string(&output).unwrap(), CONVERSATIONS);
+    let validation = tokenline(&["conversations", "validate", "--input", output.to_str().unwrap()], "");
+    assert_eq!(validation.code, 0, "{}", validation.err);
+}
+
+#[test]
+fn rejects_have_places_and_codes() {
+    let folder = folder();
+    let rows = format!("{ROWS}c3,u3,never,user,secret\nc4,u4,2026-02-10T12:34:57Z,wizard,secret\n");
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let (rejects, report) = (path("rejects.jsonl"), path("report.json"));
+    let args = ["--reject-file", &rejects, "--report-json", &report, "--max-errors", "1"];
+    let run = import(&args, &rows);
+    assert_eq!((run.code, run.out.as_str()), (0, CONVERSATIONS));
+    assert_eq!(
+        run.err,
+        "stdin:6: invalid_timestamp: the time cannot be read (column timestamp)\n\
+         stdin: read as csv, 5 rows\n\
+         and 1 reject more\n\
+         5 rows: 2 conversations with 3 messages, 2 rejects (2 conversations not written)\n"
+    );
+    let rejects = fs::read_to_string(&rejects).unwrap();
+    assert_eq!(rejects.lines().count(), 2);
+    assert!(!rejects.contains("secret"));
+    assert!(
+        rejects.contains(
+            r#"{"source":"stdin","row":5,"line":7,"code":"unknown_role","column":"role","message":"#
+        )
+    );
+    let report: Value = serde_json::from_slice(&fs::read(&report).unwrap()).unwrap();
+    assert_eq!(
+        (&report["error_count"], &report["dropped_error_count"], &report["summary"]["message_count"]),
+        (&2.into(), &1.into(), &3.into())
+    );
+    let run = import(&["--deny"], &rows);
+    assert_eq!((run.code, run.out.as_str()), (1, CONVERSATIONS));
+    let with_content = path("content.jsonl");
+    import(&["--reject-file", &with_content, "--reject-content"], &rows);
+    assert!(fs::read_to_string(&with_content).unwrap().contains("secret"));
+}
+
+#[test]
+fn mappings_and_presets() {
+    let folder = folder();
+    let map = file(
+        &folder,
+        "map.toml",
+        "conversation-id = '/thread/id'\nuser-id = 'user'\ntimestamp = 'at'\nrole = 'kind'\ncontent = ['a', 'b']\nseparator = ' '\n[roles]\nAgent = 'assistant'\n[metadata]\nlang = 'language'\n",
+    );
+    let row = r#"{"thread":{"id":{"$oid":"65c7ab1c0000000000000002"}},"user":7,"at":{"$date":"2026-02-10T12:34:56.789+01:00"},"kind":"agent","a":"one","b":[{"type":"text","text":"two"}],"language":"en"}"#;
+    let run = import(&["--map", &map, "--metadata", "source=kind"], row);
+    assert_eq!(
+        run.out,
+        "{\"conversation_id\":\"65c7ab1c0000000000000002\",\"user_id\":\"7\",\"timestamp\":\"2026-02-10T11:34:56.789Z\",\"messages\":[{\"role\":\"assistant\",\"content\":\"one two\"}],\"metadata\":{\"lang\":\"en\",\"source\":\"agent\"}}\n",
+        "{}",
+        run.err
+    );
+
+    let defaults = ["--default-user-id", "nobody", "--default-timestamp", "2026-01-01T00:00:00Z"];
+    for (input, kind, name) in [
+        (
+            r#"{"conversations":[{"from":"human","value":"Hi"},{"from":"gpt","value":"Ho"}]}"#,
+            "sharegpt",
+            "ShareGPT",
+        ),
+        (
+            r#"{"messages":[{"role":"user","content":"Hi"},{"role":"assistant","content":[{"type":"text","text":"Ho"}]}]}"#,
+            "openai-fine-tuning",
+            "OpenAI fine-tuning",
+        ),
+    ] {
+        let detected = import(&defaults, input);
+        assert_eq!(
+            detected.out,
+            "{\"conversation_id\":\"stdin:1\",\"user_id\":\"nobody\",\"timestamp\":\"2026-01-01T00:00:00Z\",\"messages\":[{\"role\":\"user\",\"content\":\"Hi\"},{\"role\":\"assistant\",\"content\":\"Ho\"}],\"metadata\":{}}\n"
+        );
+        assert!(
+            detected.err.starts_with(&format!("stdin: read as documents of {name}\n")),
+            "{}",
+            detected.err
+        );
+        let given = import(&[&defaults[..], &["--kind", kind]].concat(), format!("[{input}]"));
+        assert_eq!(given.out, detected.out, "{}", given.err);
+    }
+}
+
+#[test]
+fn bad_usage_is_said() {
+    let folder = folder();
+    let rows = file(&folder, "rows.csv", "thread,text\n");
+    for (args, input, message) in [
+        (&[&*rows][..], "", format!("{rows} has no column `conversation_id`; its columns are thread, text")),
+        (&["--time-zone", "Mars/Olympus"], ROWS, "unknown time zone `Mars/Olympus`".to_owned()),
+        (&["--time-format", "iso"], ROWS, "unknown format of times `iso`: use auto, seconds, milliseconds, or a pattern such as %Y-%m-%d %H:%M:%S".to_owned()),
+        (&["--metadata", "x"], ROWS, "--metadata x: expected NAME=COLUMN".to_owned()),
+        (&["--checkpoint", "x"], ROWS, "--output needs a file: standard output is for data".to_owned()),
+        (&[], "no structure", "stdin is neither JSON nor CSV: give its kind".to_owned()),
+    ] {
+        let run = import(args, input);
+        assert_eq!((run.code, run.out.as_str()), (2, ""), "{args:?}");
+        assert!(run.err.contains(&message), "{args:?}: {}", run.err);
+    }
+    let run = import(&["missing.csv"], "");
+    assert_eq!(run.code, 3, "{}", run.err);
+    // A quote that is never closed.
+    let endless = format!("{ROWS}c9,u,1,user,\"{}", "x\n".repeat(9 << 20));
+    let path = file(&folder, "endless.csv", endless);
+    let run = import(&[&path, "--grouped"], "");
+    assert_eq!((run.code, run.out.lines().count()), (3, 1), "{}", run.err);
+    assert!(
+        run.err.contains("endless.csv, line 6: a row is longer than 16 MiB; a closing quote may be missing"),
+        "{}",
+        run.err
+    );
+}
+
+fn many_rows(conversations: u32) -> String {
+    let mut rows = "conversation_id,user_id,timestamp,role,content\n".to_owned();
+    for number in 0..conversations * 4 {
+        let (conversation, role) = (number / 4, if number % 1999 == 7 { "wizard" } else { "user" });
+        writeln!(rows, "c{conversation:07},u,{number},{role},Some text that is not too short {number}")
+            .unwrap();
+    }
+    rows
+}
+
+/// Ends the program at some moment, and lets it go on.
+#[test]
+#[cfg(unix)]
+fn killed_and_interrupted_imports_go_on() {
+    let folder = folder();
+    let rows = file(&folder, "rows.csv", many_rows(40_000));
+    for grouping in [&["--grouped"][..], &[]] {
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+        let (whole, whole_rejects) = (path("whole.jsonl"), path("whole-rejects.jsonl"));
+        let run =
+            import(&[&[&*rows, "--output", &whole, "--reject-file", &whole_rejects], grouping].concat(), "");
+        assert_eq!(run.code, 0, "{}", run.err);
+        let (output, rejects, checkpoint) = (path("output.jsonl"), path("rejects.jsonl"), path("checkpoint"));
+        let args =
+            ["import", &*rows, "--output", &output, "--reject-file", &rejects, "--checkpoint", &checkpoint];
+        let args = [&args[..], grouping].concat();
+        let mut ended_early = 0;
+        for moment in 0..8 {
+            let mut child = Command::new(env!("CARGO_BIN_EXE_tokenline"))
+                .args(&args)
+                .stderr(Stdio::null())
+                .spawn()
+                .expect("it starts");
+            thread::sleep(Duration::from_millis(60 + 90 * moment));
+            let signal = if moment % 2 == 0 { "-KILL" } else { "-INT" };
+            Command::new("kill")
+                .args([signal, &child.id().to_string()])
+                .stderr(Stdio::null())
+                .status()
+                .expect("kill");
+            let status = child.wait().expect("it ends");
+            ended_early += u32::from(!status.success());
+            if status.success() {
+                break;
+            }
+        }
+        assert!(ended_early > 0);
+        if fs::exists(&checkpoint).unwrap() || fs::read(&output).unwrap() != fs::read(&whole).unwrap() {
+            let run = tokenline(&args, "");
+            assert_eq!(run.code, 0, "{}", run.err);
+        }
+        assert!(fs::read(&output).unwrap() == fs::read(&whole).unwrap(), "{grouping:?}");
+        assert!(fs::read(&rejects).unwrap() == fs::read(&whole_rejects).unwrap(), "{grouping:?}");
+        assert!(!fs::exists(&checkpoint).unwrap() && !fs::exists(path("checkpoint.rows")).unwrap());
+    }
+}
+
+/// The peak of the resident memory does not grow with the input.
+#[test]
+#[cfg(target_os = "linux")]
+fn memory_is_bounded() {
+    let folder = folder();
+    let rows = file(&folder, "rows.csv", many_rows(100_000));
+    for grouping in ["--grouped", "--memory=8"] {
+        let output = Command::new("bash")
+            .args(["-c", "ulimit -v 400000; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_tokenline")])
+            .args(["import", &rows, grouping, "--output", "/dev/null"])
+            .output()
+            .expect("it starts");
+        assert!(output.status.success(), "{grouping}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+}
