@@ -128,8 +128,8 @@ pub(super) const CONVERSATIONS_IMPORT: &str = "\
 Examples:
   tokenline conversations import messages.csv --conversation-id thread --user-id customer \\
     --timestamp sent_at --role author --content text --output conversations.jsonl
-  tokenline conversations import 'export/*.jsonl.gz' --map mapping.toml --output conversations.jsonl \\
-    --reject-file rejects.jsonl
+  tokenline conversations import 'export/*.jsonl.gz' --map mapping.toml \\
+    --output conversations.jsonl --reject-file rejects.jsonl
   tokenline conversations import chats.json --kind sharegpt --default-user-id nobody \\
     --default-timestamp 2026-01-01T00:00:00Z > conversations.jsonl";
 

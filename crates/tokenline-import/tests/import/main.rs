@@ -357,3 +357,31 @@ proptest! {
         prop_assert_eq!(String::from_utf8(output).unwrap(), import(COLUMNS, true, grouped.as_bytes()).0);
     }
 }
+
+/// Exports in the shapes that tools and APIs document. `UPDATE=1` writes what is expected.
+#[test]
+fn exports_become_conversations() {
+    let fixtures = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures");
+    let mut count = 0;
+    for folder in std::fs::read_dir(fixtures).unwrap() {
+        let folder = folder.unwrap().path();
+        let files: Vec<_> = std::fs::read_dir(&folder).unwrap().map(|file| file.unwrap().path()).collect();
+        let export = files.iter().find(|file| file.file_stem().unwrap() == "export").unwrap();
+        let toml = std::fs::read_to_string(folder.join("mapping.toml")).unwrap();
+        let (output, report) = import(&toml, false, &std::fs::read(export).unwrap());
+        let summary = format!(
+            "{output}{}: {} rows, {} messages skipped\n{}",
+            report.sources[0].kind,
+            report.row_count,
+            report.summary.skipped_message_count,
+            codes(&report).join("\n")
+        );
+        let expected = folder.join("expected.txt");
+        if std::env::var_os("UPDATE").is_some() {
+            std::fs::write(&expected, &summary).unwrap();
+        }
+        assert_eq!(summary, std::fs::read_to_string(&expected).unwrap(), "{}", folder.display());
+        count += 1;
+    }
+    assert_eq!(count, 10);
+}
