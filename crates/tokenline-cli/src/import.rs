@@ -255,7 +255,7 @@ fn set_default_columns(mapping: &mut Mapping) {
 
 fn row_noun(kind: FileKind) -> &'static str {
     match kind {
-        FileKind::Csv | FileKind::Tsv => "row",
+        FileKind::Csv | FileKind::Tsv | FileKind::Parquet => "row",
         FileKind::SearchPages => "hit",
         _ => "document",
     }

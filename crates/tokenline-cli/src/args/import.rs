@@ -123,6 +123,8 @@ pub(crate) enum KindArg {
     Csv,
     /// Tab-separated values with a header.
     Tsv,
+    /// Apache Parquet; needs a build with the feature `parquet`.
+    Parquet,
     /// Responses of a search in Elasticsearch or OpenSearch.
     SearchPages,
     /// JSON Lines or an array of documents with `conversations` of `from` and `value`.
@@ -139,6 +141,7 @@ impl KindArg {
             Self::JsonArray => FileKind::JsonArray,
             Self::Csv => FileKind::Csv,
             Self::Tsv => FileKind::Tsv,
+            Self::Parquet => FileKind::Parquet,
             Self::SearchPages => FileKind::SearchPages,
             Self::Sharegpt | Self::OpenaiFineTuning => return None,
         })

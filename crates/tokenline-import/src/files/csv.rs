@@ -51,11 +51,18 @@ pub(super) fn read(
         let place = Place { row, line: record.position().map_or(0, csv::Position::line) };
         if record.len() != expected {
             importer.malformed(place, "the row has another number of fields than the header")?;
-        } else if fields.iter().any(|field| std::str::from_utf8(&record[*field]).is_err()) {
-            importer.malformed(place, "the row is not UTF-8")?;
-        } else {
-            importer.row(place, &CsvRow { record: &record, fields: &fields })?;
+            continue;
         }
+        record = match StringRecord::from_byte_record(record) {
+            Ok(record) => {
+                importer.row(place, &CsvRow { record: &record, fields: &fields })?;
+                record.into_byte_record()
+            }
+            Err(error) => {
+                importer.malformed(place, "the row is not UTF-8")?;
+                error.into_byte_record()
+            }
+        };
     }
     Ok(())
 }
@@ -88,16 +95,16 @@ impl<R: Read> Read for Bounded<R> {
 }
 
 struct CsvRow<'a> {
-    record: &'a ByteRecord,
+    record: &'a StringRecord,
     /// The field of each column.
     fields: &'a [usize],
 }
 
 impl Row for CsvRow<'_> {
     fn cell(&self, column: usize) -> Cell<'_> {
-        match std::str::from_utf8(&self.record[self.fields[column]]) {
-            Ok("") | Err(_) => Cell::Null,
-            Ok(text) => Cell::Text(Cow::Borrowed(text)),
+        match &self.record[self.fields[column]] {
+            "" => Cell::Null,
+            text => Cell::Text(Cow::Borrowed(text)),
         }
     }
 }

@@ -2,6 +2,8 @@
 
 mod csv;
 mod json;
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use std::fmt;
 use std::io::{self, Read};
@@ -20,13 +22,16 @@ pub enum FileKind {
     Csv,
     /// Tab-separated values with a header, else as CSV.
     Tsv,
+    /// Apache Parquet. Reading it needs the feature `parquet`.
+    Parquet,
     /// Responses of a search, each an object with `hits.hits`, as Elasticsearch and OpenSearch send them.
     SearchPages,
 }
 
 impl FileKind {
     /// All kinds.
-    pub const ALL: [Self; 5] = [Self::JsonLines, Self::JsonArray, Self::Csv, Self::Tsv, Self::SearchPages];
+    pub const ALL: [Self; 6] =
+        [Self::JsonLines, Self::JsonArray, Self::Csv, Self::Tsv, Self::Parquet, Self::SearchPages];
 
     /// The name in options and reports, such as `jsonl`.
     #[must_use]
@@ -36,6 +41,7 @@ impl FileKind {
             Self::JsonArray => "json-array",
             Self::Csv => "csv",
             Self::Tsv => "tsv",
+            Self::Parquet => "parquet",
             Self::SearchPages => "search-pages",
         }
     }
@@ -43,6 +49,9 @@ impl FileKind {
     /// The kind of a file that starts like this. `None` if it is none of these kinds.
     #[must_use]
     pub fn detect(start: &[u8]) -> Option<Self> {
+        if start.starts_with(b"PAR1") {
+            return Some(Self::Parquet);
+        }
         let start = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start).trim_ascii_start();
         match start.first()? {
             b'[' => Some(Self::JsonArray),
@@ -100,6 +109,14 @@ impl Importer<'_> {
                 json::read(self, name, kind, source)?;
             }
             FileKind::Csv => csv::read(self, name, b',', source)?,
+            #[cfg(feature = "parquet")]
+            FileKind::Parquet => parquet::read(self, name, source)?,
+            #[cfg(not(feature = "parquet"))]
+            FileKind::Parquet => {
+                return Err(ImportError::mapping(format!(
+                    "{name} is a Parquet file, which only a build with the feature `parquet` reads"
+                )));
+            }
             FileKind::Tsv => csv::read(self, name, b'\t', source)?,
         }
         Ok(kind)
