@@ -49,3 +49,8 @@ pub use output::Output;
 pub use plan::Columns;
 pub use reject::{ImportCode, ImportReject, Place};
 pub use report::{ImportReport, ImportSummary, ImportedSource};
+
+/// Runs the README's example as a test.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
