@@ -21,7 +21,7 @@ pub(crate) use chat_analysis::{
 };
 pub(crate) use continuation::{ContextsArgs, ContinuationCommand, ContinuationRunArgs, MergeArgs, SizeArgs};
 pub(crate) use import::{
-    EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, UnknownRolesArg,
+    EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, StoreArgs, UnknownRolesArg,
 };
 pub(crate) use validate::{
     ConversationsCommand, ErrorFormat, ReportingArgs, SnapshotArgs, ValidateArgs, ValidateInputArgs,

@@ -1,8 +1,12 @@
 //! `tokenline conversations import`: rows and documents to conversations.
 
+mod stores;
+
 use std::fs::File;
 use std::io::{self, Read};
+use std::mem;
 use std::path::{Path, PathBuf};
+use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -12,31 +16,37 @@ use tokenline_import::{
     UnknownRoles,
 };
 
-use crate::args::{EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, UnknownRolesArg};
+use crate::args::{
+    EmptyMessagesArg, ImportArgs, KindArg, MappingArgs, SeveralUsersArg, StoreArgs, UnknownRolesArg,
+};
 use crate::emit::count;
 use crate::failure::{Failure, Verdict};
 use crate::interruptible::Interruptible;
-use crate::log::{log, printable};
+use crate::log::{self, log, printable};
 use crate::output_file::{OutputFile, reject_as_stdout, reject_same};
 use crate::validate::progress_bar;
 use crate::{input, interrupt, load};
+use stores::Store;
 
 pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
-    let files = input::expand(&args.files)?;
+    let inputs = Input::all(args)?;
+    let files: Vec<_> = inputs.iter().filter_map(Input::file).cloned().collect();
     let read: Vec<&Path> = files.iter().chain(&args.mapping.map).map(PathBuf::as_path).collect();
     let is_interrupted = interrupt::flag()?;
     let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &read)?;
-    let bar = progress_bar(&files);
-    bar.set_style(style(&bar));
+    let is_of_files = files.len() == inputs.len();
+    let bar = if is_of_files { progress_bar(&files) } else { log::progress(ProgressBar::no_length()) };
+    bar.set_style(style(&bar, is_of_files));
+    let first = None;
     let mut sources =
-        Sources { args, files: &files, bar: &bar, is_interrupted: &is_interrupted, first: None };
+        Sources { args, inputs, is_of_files, bar: &bar, is_interrupted: &is_interrupted, first };
     let mapping = sources.mapping()?;
     let outcome = match &args.checkpoint {
         Some(checkpoint) => {
             let output = open("--output", &args.output, &read)?;
             let rejects =
                 args.reject_file.as_deref().map(|path| open("--reject-file", path, &read)).transpose()?;
-            let identity: Vec<_> = files.iter().map(|file| input::name(file)).collect();
+            let identity: Vec<_> = sources.inputs.iter().map(Input::name).collect();
             let importer = sources.importer(&mapping, output, rejects)?;
             let importer = importer.checkpoint(checkpoint, &identity.join(" ")).map_err(failure)?;
             sources.import(importer)
@@ -97,10 +107,56 @@ fn open(option: &str, path: &Path, read: &[&Path]) -> Result<Output<'static>, Fa
     Ok(Output::file(file))
 }
 
+/// A file or a store.
+enum Input {
+    File(PathBuf),
+    Store(Store),
+}
+
+impl Input {
+    fn all(args: &ImportArgs) -> Result<Vec<Self>, Failure> {
+        let mut inputs = Vec::new();
+        for argument in &args.files {
+            match argument.to_str().filter(|address| stores::is_store(address)) {
+                Some(address) => inputs.push(Self::Store(Store::new(address, args)?)),
+                None => inputs.extend(input::expand(slice::from_ref(argument))?.into_iter().map(Self::File)),
+            }
+        }
+        let StoreArgs { query, key, collection, slices } = &args.store;
+        let options = [
+            ("--query", query.is_some()),
+            ("--key", key.is_some()),
+            ("--collection", collection.is_some()),
+            ("--slices", slices.is_some()),
+        ];
+        let has_store = inputs.iter().any(|input| matches!(input, Self::Store(_)));
+        match options.iter().find(|(_, is_given)| *is_given && !has_store) {
+            Some((option, _)) => Err(Failure::Usage(format!("{option} has no effect on files"))),
+            None => Ok(inputs),
+        }
+    }
+
+    fn file(&self) -> Option<&PathBuf> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Store(_) => None,
+        }
+    }
+
+    fn name(&self) -> String {
+        match self {
+            Self::File(file) => input::name(file),
+            Self::Store(store) => store.name(),
+        }
+    }
+}
+
 /// What is imported.
 struct Sources<'a> {
     args: &'a ImportArgs,
-    files: &'a [PathBuf],
+    inputs: Vec<Input>,
+    /// Whether the bar counts bytes; else it counts rows.
+    is_of_files: bool,
     bar: &'a ProgressBar,
     is_interrupted: &'a Arc<AtomicBool>,
     /// The first file, once it is open.
@@ -135,14 +191,15 @@ impl Sources<'_> {
     }
 
     fn detect_mapping(&mut self) -> Result<Option<Mapping>, Failure> {
-        let mut file = self.open(&self.files[0])?;
+        let Some(path) = self.inputs[0].file() else { return Ok(None) };
+        let mut file = self.open(path)?;
         let mut start = Vec::new();
         // A failure comes again when the rest is read.
         let _ = file.by_ref().take(START).read_to_end(&mut start);
         let mapping = Mapping::detect(&start);
         if let Some(mapping) = &mapping {
             let kind = if *mapping == Mapping::sharegpt() { "ShareGPT" } else { "OpenAI fine-tuning" };
-            log(format_args!("{}: read as documents of {kind}", input::name(&self.files[0])));
+            log(format_args!("{}: read as documents of {kind}", input::name(path)));
         }
         self.first = Some(Box::new(io::Cursor::new(start).chain(file)));
         Ok(mapping)
@@ -154,7 +211,7 @@ impl Sources<'_> {
         output: Output<'o>,
         rejects: Option<Output<'o>>,
     ) -> Result<Importer<'o>, Failure> {
-        let (args, bar) = (self.args, self.bar.clone());
+        let (args, bar, is_of_files) = (self.args, self.bar.clone(), self.is_of_files);
         let mut shown = 0;
         let mut importer = Importer::new(mapping, output)
             .map_err(failure)?
@@ -164,8 +221,13 @@ impl Sources<'_> {
             .reject_content(args.reject_content)
             .interrupted_by(Arc::clone(self.is_interrupted))
             .on_progress(move |progress| {
-                let rows = count(progress.rows, "row");
-                bar.set_message(format!("{rows}, {}", count(progress.conversations, "conversation")));
+                let conversations = count(progress.conversations, "conversation");
+                if is_of_files {
+                    bar.set_message(format!("{}, {conversations}", count(progress.rows, "row")));
+                } else {
+                    bar.set_position(progress.rows);
+                    bar.set_message(conversations);
+                }
             });
         if let Some(dir) = &args.temporary_dir {
             importer = importer.temporary_dir(dir);
@@ -183,8 +245,8 @@ impl Sources<'_> {
     }
 
     fn import(&mut self, mut importer: Importer<'_>) -> Result<Outcome, Failure> {
-        for file in self.files {
-            if let Err(error) = self.read(file, &mut importer) {
+        for input in mem::take(&mut self.inputs) {
+            if let Err(error) = self.read(input, &mut importer) {
                 let is_usage = matches!(error, Failure::Usage(_));
                 let failure = match self.is_interrupted.load(Ordering::Acquire) {
                     true => self.interrupted(),
@@ -216,13 +278,17 @@ impl Sources<'_> {
         Failure::Source(hint.to_owned())
     }
 
-    fn read(&mut self, file: &Path, importer: &mut Importer<'_>) -> Result<(), Failure> {
+    fn read(&mut self, input: Input, importer: &mut Importer<'_>) -> Result<(), Failure> {
+        let name = input.name();
+        let file = match input {
+            Input::Store(store) => return store.read(importer, self.bar),
+            Input::File(file) => file,
+        };
         let source = match self.first.take() {
             Some(first) => first,
-            None => self.open(file)?,
+            None => self.open(&file)?,
         };
         let kind = self.args.kind.and_then(KindArg::file_kind);
-        let name = input::name(file);
         let before = importer.progress().rows;
         let detected = importer.read(&name, kind, source).map_err(failure)?;
         if kind.is_none() {
@@ -261,8 +327,10 @@ fn row_noun(kind: FileKind) -> &'static str {
     }
 }
 
-fn style(bar: &ProgressBar) -> ProgressStyle {
+fn style(bar: &ProgressBar, is_of_files: bool) -> ProgressStyle {
     let template = match bar.length() {
+        // The number of rows comes later.
+        _ if !is_of_files => "{bar:30} {human_pos}/{human_len} rows, {per_sec}, {msg}, {eta} left",
         Some(_) => "{bar:30} {bytes}/{total_bytes} {bytes_per_sec}, {msg}, {eta} left",
         None => "{spinner} {bytes} {bytes_per_sec}, {msg} [{elapsed}]",
     };

@@ -9,6 +9,11 @@ use tokenline_import::FileKind;
 pub(crate) struct ImportArgs {
     /// Files with rows or documents, glob patterns such as 'export/*.csv.gz', or `-` for standard input. Input compressed
     /// with gzip, zstd or xz is decompressed.
+    ///
+    /// Stores are addresses: postgres://HOST/DATABASE, mongodb://HOST/DATABASE, https://HOST/INDEX (OpenSearch,
+    /// Elasticsearch), sqlite:FILE. Each needs a build with its feature: postgres, mongodb, opensearch, sqlite; Parquet files
+    /// need parquet. For example, `cargo install tokenline-cli --features postgres,parquet`. Users and passwords are taken
+    /// from the address or the environment variables that the store's own tools use, and never shown.
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
     /// Kind of the files. Default: detected from the start of each file, and said.
@@ -16,8 +21,10 @@ pub(crate) struct ImportArgs {
     pub(crate) kind: Option<KindArg>,
     #[command(flatten)]
     pub(crate) mapping: MappingArgs,
-    /// The rows of each conversation follow each other: write each conversation as soon as the next one begins. Default:
-    /// rows are sorted by conversation, on disk if need be.
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// The rows of each conversation follow each other: write each conversation as soon as the next one begins. A store
+    /// is asked for that order. Default: rows are sorted by conversation, on disk if need be.
     #[arg(long)]
     pub(crate) grouped: bool,
     /// Memory for rows that are sorted, in MiB; the rest is in temporary files.
@@ -110,6 +117,26 @@ pub(crate) struct MappingArgs {
     /// What to do with a conversation whose rows name several users. Default: reject it.
     #[arg(long, value_enum, value_name = "ACTION")]
     pub(crate) several_users: Option<SeveralUsersArg>,
+}
+
+/// What to read from a store.
+#[derive(Debug, clap::Args)]
+#[command(next_help_heading = "Stores")]
+pub(crate) struct StoreArgs {
+    /// What to read: SQL such as 'SELECT * FROM messages', a filter of MongoDB or a query of OpenSearch as JSON. Required
+    /// for PostgreSQL and SQLite.
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) query: Option<String>,
+    /// Column that is unique and never empty, such as the primary key. Rows are read in its order, so that reading goes
+    /// on after a broken connection, and from a checkpoint. MongoDB always uses _id.
+    #[arg(long, value_name = "COLUMN")]
+    pub(crate) key: Option<String>,
+    /// Collection of MongoDB.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) collection: Option<String>,
+    /// Number of slices of OpenSearch or Elasticsearch that are read in parallel, 1 to 64. Default: 1.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) slices: Option<u16>,
 }
 
 /// The kind of a file.

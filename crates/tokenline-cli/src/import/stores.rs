@@ -1,0 +1,161 @@
+//! Databases and search stores, each behind a feature of the build.
+
+use indicatif::ProgressBar;
+#[cfg(feature = "mongodb")]
+use tokenline_import::MongoSource;
+#[cfg(feature = "opensearch")]
+use tokenline_import::OpenSearchSource;
+#[cfg(feature = "postgres")]
+use tokenline_import::PostgresSource;
+#[cfg(feature = "sqlite")]
+use tokenline_import::SqliteSource;
+use tokenline_import::{ImportError, Importer};
+
+use crate::args::ImportArgs;
+use crate::failure::Failure;
+
+/// A store that is imported.
+pub(super) enum Store {
+    #[cfg(feature = "postgres")]
+    Postgres(PostgresSource),
+    #[cfg(feature = "mongodb")]
+    Mongo(MongoSource),
+    #[cfg(feature = "opensearch")]
+    OpenSearch(OpenSearchSource),
+    #[cfg(feature = "sqlite")]
+    Sqlite(SqliteSource),
+}
+
+/// The start of addresses, the name of the store, and the feature that it needs.
+const STORES: [(&str, &str, &str); 7] = [
+    ("postgres://", "PostgreSQL", "postgres"),
+    ("postgresql://", "PostgreSQL", "postgres"),
+    ("mongodb://", "MongoDB", "mongodb"),
+    ("mongodb+srv://", "MongoDB", "mongodb"),
+    ("http://", "OpenSearch or Elasticsearch", "opensearch"),
+    ("https://", "OpenSearch or Elasticsearch", "opensearch"),
+    ("sqlite:", "SQLite", "sqlite"),
+];
+
+/// Whether an argument is the address of a store.
+pub(super) fn is_store(argument: &str) -> bool {
+    STORES.iter().any(|(start, ..)| argument.starts_with(start))
+}
+
+impl Store {
+    /// The store with this address.
+    pub(super) fn new(address: &str, args: &ImportArgs) -> Result<Self, Failure> {
+        let store = STORES.iter().find(|(start, ..)| address.starts_with(start));
+        let (start, name, feature) = *store.unwrap_or(&STORES[0]);
+        let is_unused = [
+            ("--collection", feature != "mongodb" && args.store.collection.is_some()),
+            ("--slices", feature != "opensearch" && args.store.slices.is_some()),
+            ("--key", feature == "mongodb" && args.store.key.is_some()),
+        ];
+        if let Some((option, _)) = is_unused.iter().find(|(_, is_unused)| *is_unused) {
+            return Err(Failure::Usage(format!("{option} has no effect on {name}")));
+        }
+        let path = address.strip_prefix(start).unwrap_or_default();
+        match Self::of(feature, address, path, args) {
+            Ok(store) => store.ok_or_else(|| {
+                Failure::Usage(format!(
+                    "this build does not read {name}: `cargo install tokenline-cli --features {feature}` installs one that does"
+                ))
+            }),
+            Err(error) => Err(super::failure(error)),
+        }
+    }
+
+    /// `None` if the build lacks the feature.
+    #[cfg_attr(not(feature = "stores"), expect(unused_variables, reason = "there is no store"))]
+    fn of(feature: &str, address: &str, path: &str, args: &ImportArgs) -> Result<Option<Self>, ImportError> {
+        let (query, key) = (args.store.query.as_deref(), args.store.key.as_deref());
+        let required = |option: &str| ImportError::mapping(format!("{option} is needed for this store"));
+        Ok(match feature {
+            #[cfg(feature = "postgres")]
+            "postgres" => {
+                let source = PostgresSource::new(address, query.ok_or_else(|| required("--query"))?)?;
+                let source = source.ordered_by_conversation(args.grouped);
+                Some(Self::Postgres(match key {
+                    Some(key) => source.key(key),
+                    None => source,
+                }))
+            }
+            #[cfg(feature = "mongodb")]
+            "mongodb" => {
+                let collection = args.store.collection.as_deref();
+                let source = MongoSource::new(address)?
+                    .collection(collection.ok_or_else(|| required("--collection"))?);
+                Some(Self::Mongo(match query {
+                    Some(filter) => source.filter(filter)?,
+                    None => source,
+                }))
+            }
+            #[cfg(feature = "opensearch")]
+            "opensearch" => {
+                let mut source =
+                    OpenSearchSource::new(address)?.slices(args.store.slices.map_or(1, usize::from));
+                if let Some(query) = query {
+                    source = source.query(query)?;
+                }
+                Some(Self::OpenSearch(match key {
+                    Some(key) => source.key(key),
+                    None => source,
+                }))
+            }
+            #[cfg(feature = "sqlite")]
+            "sqlite" => {
+                let source = SqliteSource::new(path, query.ok_or_else(|| required("--query"))?);
+                let source =
+                    source.ordered_by_conversation(args.grouped).json_columns(&args.mapping.messages);
+                Some(Self::Sqlite(match key {
+                    Some(key) => source.key(key),
+                    None => source,
+                }))
+            }
+            _ => None,
+        })
+    }
+
+    /// The name in messages, without credentials.
+    pub(super) fn name(&self) -> String {
+        match *self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(ref source) => source.name().to_owned(),
+            #[cfg(feature = "mongodb")]
+            Self::Mongo(ref source) => source.name().to_owned(),
+            #[cfg(feature = "opensearch")]
+            Self::OpenSearch(ref source) => source.name().to_owned(),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(ref source) => source.name().to_owned(),
+        }
+    }
+
+    /// Reads the store. The bar has the number of rows, once the store says it.
+    #[cfg_attr(not(feature = "stores"), expect(unused_variables, reason = "there is no store"))]
+    pub(super) fn read(self, importer: &mut Importer<'_>, bar: &ProgressBar) -> Result<(), Failure> {
+        #[cfg(feature = "stores")]
+        let known = {
+            let bar = bar.clone();
+            move |rows| bar.set_length(rows)
+        };
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres(source) => wait(source.on_estimate(known).read(importer)),
+            #[cfg(feature = "mongodb")]
+            Self::Mongo(source) => wait(source.on_total(known).read(importer)),
+            #[cfg(feature = "opensearch")]
+            Self::OpenSearch(source) => wait(source.on_total(known).read(importer)),
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite(source) => source.read(importer).map_err(super::failure),
+        }
+    }
+}
+
+/// Runs a read to its end.
+#[cfg(any(feature = "postgres", feature = "mongodb", feature = "opensearch"))]
+fn wait(read: impl Future<Output = Result<(), ImportError>>) -> Result<(), Failure> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Failure::io("cannot start", &error))?;
+    runtime.block_on(read).map_err(super::failure)
+}
