@@ -27,8 +27,9 @@ pub(crate) struct ImportArgs {
     /// is asked for that order. Default: rows are sorted by conversation, on disk if need be.
     #[arg(long)]
     pub(crate) grouped: bool,
-    /// Memory for rows that are sorted, in MiB; the rest is in temporary files.
-    #[arg(long, value_name = "MIB", default_value = "256", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
+    /// Memory for rows that are sorted, in MiB. The rest is in temporary files, one each time the memory is full: with a
+    /// usual limit of 1,024 open files, a thousand times as much can be sorted.
+    #[arg(long, value_name = "MIB", default_value = "128", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) memory: u32,
     /// Directory of the temporary files. Default: that of the system.
     #[arg(long, value_name = "DIR")]
