@@ -7,6 +7,8 @@
 Exits with 1 after it printed the first differences, each as a small case.
 """
 import argparse
+import collections
+import contextlib
 import itertools
 import json
 import random
@@ -24,23 +26,23 @@ COUNTS = ("row_count", "rejected_row_count", "rejected_conversation_count", "rej
 def results(program, cases):
     """What the program makes of each case."""
     process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, encoding="utf-8")
-    queue, fed = cases, []
+    fed = collections.deque()
 
     def feed():
-        with process.stdin:
-            for case in queue:
+        # The pipe breaks if the program fails.
+        with contextlib.suppress(BrokenPipeError), process.stdin:
+            for case in cases:
                 fed.append(case)
                 process.stdin.write(json.dumps(case.json()) + "\n")
 
     feeder = threading.Thread(target=feed)
     feeder.start()
     with process.stdout:
-        for at, line in enumerate(process.stdout):
-            case, fed[at] = fed[at], None
-            yield case, reduced(json.loads(line))
+        for line in process.stdout:
+            yield fed.popleft(), reduced(json.loads(line))
     feeder.join()
     if process.wait() != 0:
-        sys.exit(f"{program} failed")
+        sys.exit(f"{program} failed" + (f" with {json.dumps(fed[0].json())}" if fed else ""))
 
 
 def reduced(result):
@@ -64,10 +66,10 @@ def differs(case, result):
 def shrunk(program, case):
     """A smaller case that differs as well."""
     while True:
-        smaller = next((less for less, result in list(results(program, case.without_row())) if differs(less, result)), None)
-        if smaller is None:
+        smaller = [less for less, result in results(program, case.smaller()) if differs(less, result)]
+        if not smaller:
             return case
-        case = smaller
+        case = smaller[0]
 
 
 def describe(program, case):
@@ -87,7 +89,7 @@ def main():
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--program", required=True, help="the example `cases`")
     parser.add_argument("--show", type=int, default=3, help="differences to print")
-    parser.add_argument("--known", action="store_true", help="make stores with known differences, too")
+    parser.add_argument("--known", nargs="*", choices=stores.KNOWN, default=[], help="known differences to show, too")
     options = parser.parse_args()
     generator = stores.Generator(random.Random(options.seed), options.known)
     cases = (generator.case() for _ in range(options.cases))

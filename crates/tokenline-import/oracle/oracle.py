@@ -1,4 +1,7 @@
-"""What tokenline-import does according to its documentation, written a second time: plainly, in memory, slowly."""
+"""What tokenline-import does according to its documentation, written a second time: plainly, in memory, slowly.
+
+It only reads sources such as `stores` makes: arrays and pages of a search are not cut off, for example.
+"""
 import collections
 import datetime
 import decimal
@@ -16,11 +19,11 @@ DEFAULT_ROLES = {
 WHITE_SPACE = "\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000" + "".join(map(chr, range(0x2000, 0x200B)))
 SECOND = 1_000_000_000
 # The years 0 to 9999, less the last 26 hours.
-FIRST_TIME, LAST_TIME = -62_167_219_200 * SECOND, 253_402_207_201 * SECOND
+FIRST_TIME, LAST_TIME = -62_167_219_200 * SECOND, 253_402_207_200 * SECOND
 
 
 class MappingError(Exception):
-    """The mapping is not valid, or does not fit the source."""
+    """The mapping is not valid, or does not fit a source."""
 
 
 class Rejected(Exception):
@@ -56,24 +59,18 @@ def no_constant(name):
 DECODER = json.JSONDecoder(
     object_pairs_hook=unique_members, parse_int=Number, parse_float=Number, parse_constant=no_constant
 )
-
-
 # Finds the end of a value, whatever is in it.
 SCANNER = json.JSONDecoder()
 
 
 def read_json(text):
-    """The value of a JSON text; None if it is none that the library reads."""
+    """The value of a JSON text; None if it is invalid, null, or has a member twice."""
     try:
-        return strict_json(text)
+        value = DECODER.decode(text)
+        # A surrogate without its other half is no character.
+        json.dumps(value, ensure_ascii=False).encode()
     except ValueError:
         return None
-
-
-def strict_json(text):
-    value = DECODER.decode(text)
-    # A surrogate without its other half is no character.
-    json.dumps(value, ensure_ascii=False).encode()
     return value
 
 
@@ -129,7 +126,7 @@ def time_zone(name):
 
 
 def local(year, month, day, hour, minute, second, nanoseconds, offset, zone):
-    """A time from its parts. None if it does not exist, or has neither an offset nor a zone."""
+    """Nanoseconds since 1970 of a time in parts. None if it does not exist, or has neither an offset nor a zone."""
     try:
         days = day_number(year, month, day)
     except ValueError:
@@ -146,22 +143,28 @@ def local(year, month, day, hour, minute, second, nanoseconds, offset, zone):
     return seconds * SECOND + nanoseconds
 
 
-def offset_seconds(text, most=23):
+OFFSET = r"[Zz]|[+-]\d\d(?::?\d\d(?::\d\d)?)?"
+
+
+def offset_seconds(text, most):
+    """The seconds of an offset with at most that many hours."""
     if text is None or text in "Zz":
         return None if text is None else 0
-    hours, minutes = int(text[1:3]), int(text[-2:])
-    if hours > most or minutes > 59:
+    digits = text[1:].replace(":", "").ljust(6, "0")
+    hours, minutes, seconds = int(digits[:2]), int(digits[2:4]), int(digits[4:])
+    if hours > most or minutes > 59 or seconds > 59:
         raise ValueError(text)
-    return (hours * 3600 + minutes * 60) * (-1 if text[0] == "-" else 1)
+    return (hours * 3600 + minutes * 60 + seconds) * (-1 if text[0] == "-" else 1)
 
 
+# Also with a space for the T, a comma in the fraction, and without the smaller parts of the time.
 RFC3339 = re.compile(
-    r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d{1,9}))?)?([Zz]|[+-]\d\d:?\d\d)?)?", re.ASCII
+    r"(\d{4})-(\d\d)-(\d\d)(?:[Tt ](\d\d)(?::(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?(" + OFFSET + ")?)?", re.ASCII
 )
 
 
 def rfc3339(text, zone):
-    match = RFC3339.fullmatch(text)
+    match = RFC3339.fullmatch(text.strip(WHITE_SPACE))
     if not match:
         return None
     *parts, fraction, offset = match.groups()
@@ -169,7 +172,10 @@ def rfc3339(text, zone):
         offset = offset_seconds(offset, 25)
     except ValueError:
         return None
-    return local(*(int(part or 0) for part in parts), int((fraction or "").ljust(9, "0")), offset, zone)
+    year, month, day, hour, minute, second = (int(part or 0) for part in parts)
+    # A leap second is the second before it.
+    second = 59 if second == 60 else second
+    return local(year, month, day, hour, minute, second, int((fraction or "").ljust(9, "0")), offset, zone)
 
 
 def written_time(time):
@@ -189,8 +195,10 @@ TEXT_NUMBER = re.compile(r"-?\d{1,20}(\.\d+)?", re.ASCII)
 
 def number(value):
     """The number that a value is, or that a text names."""
-    if isinstance(value, Number) or type(value) is str and TEXT_NUMBER.fullmatch(value):
+    if isinstance(value, Number):
         return decimal.Decimal(value)
+    if type(value) is str and TEXT_NUMBER.fullmatch(value.strip(WHITE_SPACE)):
+        return decimal.Decimal(value.strip(WHITE_SPACE))
     return None
 
 
@@ -212,12 +220,12 @@ def pattern(text):
 
 
 def by_pattern(text, time_format, zone):
-    match = pattern(time_format).fullmatch(text)
+    match = pattern(time_format).fullmatch(text.strip(WHITE_SPACE))
     if not match:
         return None
     parts = match.groupdict()
     try:
-        offset = offset_seconds(parts.pop("offset", None))
+        offset = offset_seconds(parts.pop("offset", None), 23)
     except ValueError:
         return None
     names = ("year", "month", "day", "hour", "minute", "second")
@@ -237,8 +245,8 @@ def read_time(value, time_format, zone):
     elif time_format in ("auto", "seconds", "milliseconds"):
         count = number(value)
         if count is not None:
-            in_seconds = time_format == "seconds" or (time_format == "auto" and count < 100_000_000_000)
-            time = int((count * (SECOND if in_seconds else 1_000_000)).to_integral_value(decimal.ROUND_FLOOR))
+            in_seconds = time_format == "seconds" or (time_format == "auto" and abs(count) < 100_000_000_000)
+            time = int((count * (SECOND if in_seconds else 1_000_000)).to_integral_value(decimal.ROUND_DOWN))
         elif time_format == "auto":
             time = rfc3339(value, zone)
         else:
@@ -254,8 +262,8 @@ def read_time(value, time_format, zone):
 class Row:
     """A row and its place. Without a document it cannot be read."""
 
-    def __init__(self, source, number, line, document, hit=None):
-        self.source, self.number, self.line = source, number, line
+    def __init__(self, source, count, line, document, hit=None):
+        self.source, self.count, self.line = source, count, line
         self.document, self.hit = document, hit
 
     def cell(self, column):
@@ -266,6 +274,8 @@ class Row:
 
 
 class TableRow(Row):
+    """A row of a table. Its empty fields have no value."""
+
     def cell(self, column):
         return self.document[column] or None
 
@@ -274,6 +284,7 @@ ABSENT = object()
 
 
 def member(document, column):
+    """The member with this name, or that to which the JSON Pointer leads."""
     if not column.startswith("/"):
         return document.get(column, ABSENT)
     for token in column[1:].split("/"):
@@ -287,12 +298,12 @@ def member(document, column):
     return document
 
 
-def document_row(source, number, line, value):
+def document_row(source, count, line, value):
     if not isinstance(value, dict):
-        return Row(source, number, line, None)
+        return Row(source, count, line, None)
     if isinstance(value.get("_source"), dict):
-        return Row(source, number, line, value["_source"], value)
-    return Row(source, number, line, value)
+        return Row(source, count, line, value["_source"], value)
+    return Row(source, count, line, value)
 
 
 def detected_kind(text):
@@ -343,15 +354,20 @@ def elements(text):
         at = SPACE.match(text, end).end()
 
 
+HITS = re.compile(r'"hits":\{.*?"hits":\[', re.DOTALL)
+
+
 def hits(text):
-    """The hits on the pages of a search, and where they begin."""
+    """The hits on the pages of a search, and where they begin. None is a page without an array of them."""
     at = SPACE.match(text).end()
     while at < len(text):
         _, end = SCANNER.raw_decode(text, at)
-        # "hits" is a member's name in the pages of this generator, and no text.
-        array = re.compile(r'"hits"\s*:\s*\[').search(text, at, end)
-        for begin, value in elements(text[: end] if array is None else text[array.end() - 1 : end]):
-            yield array.end() - 1 + begin, value
+        array = HITS.search(text, at, end)
+        if array is None:
+            yield at, None
+        else:
+            for begin, value in elements(text[array.end() - 1 : end]):
+                yield array.end() - 1 + begin, value
         at = SPACE.match(text, end).end()
 
 
@@ -362,41 +378,41 @@ def table_rows(source, separator, text, columns):
         if column not in header:
             raise MappingError(f"no column {column}")
     for count, (line, fields) in enumerate(records, 1):
-        document = dict(zip(header, fields)) if len(fields) == len(header) else None
+        # Of columns with the same name, the first one counts.
+        document = dict(zip(reversed(header), reversed(fields))) if len(fields) == len(header) else None
         yield TableRow(source, count, line, document)
 
 
 def csv_records(separator, text):
     """The records and the lines on which they begin. Empty lines are no records."""
-    at, line = 0, 1
+    quoted, bare = re.compile(r'"((?:[^"]|"")*)"?'), re.compile(rf"[^{separator}\r\n]*")
+    end_of_line = re.compile(r"\r\n|\r|\n|$")
+    at = 0
     while at < len(text):
-        begin, fields = line, []
+        line, begin, fields = text.count("\n", 0, at) + 1, at, []
         while True:
-            if text.startswith('"', at):
-                end = at + 1
-                while text.startswith('""', end) or text[end] != '"':
-                    end += 2 if text.startswith('""', end) else 1
-                field, at = text[at + 1 : end].replace('""', '"'), end + 1
-                line += field.count("\n")
-            else:
-                end = at
-                while end < len(text) and text[end] not in (separator, "\r", "\n"):
-                    end += 1
-                field, at = text[at:end], end
-            fields.append(field)
+            field = ""
+            if match := quoted.match(text, at):
+                field, at = match[1].replace('""', '"'), match.end()
+            # What follows the quotes belongs to the field.
+            match = bare.match(text, at)
+            fields.append(field + match[0])
+            at = match.end()
             if not text.startswith(separator, at):
                 break
             at += 1
-        at += 2 if text.startswith("\r\n", at) else 1
-        line += 1
-        if fields != [""]:
-            yield begin, fields
+        is_empty = at == begin
+        at = end_of_line.match(text, at).end()
+        if not is_empty:
+            yield line, fields
 
 
 # Messages
 
 
 class Message:
+    """A message, and what its row says about the conversation."""
+
     def __init__(self, row):
         self.row = row
         self.user = self.time = self.role = self.text = self.order = None
@@ -437,6 +453,8 @@ def texts(value, is_part=False):
 
 
 class Import:
+    """An import with a mapping."""
+
     def __init__(self, mapping, is_grouped):
         content = mapping.get("content", [])
         self.content = [content] if isinstance(content, str) else content
@@ -472,7 +490,7 @@ class Import:
 
     def reject(self, row, code, column=None, message_number=None):
         self.rejects.append({
-            "source": row.source, "row": row.number, "line": row.line,
+            "source": row.source, "row": row.count, "line": row.line,
             "message_number": message_number, "code": code, "column": column,
         })
 
@@ -490,7 +508,7 @@ class Import:
         column = self.map("conversation-id")
         name = text_id(row.cell(column)) if column else None
         if name is None and self.map("messages"):
-            return f"{row.source}:{row.number}"
+            return f"{row.source}:{row.count}"
         if not name:
             raise Rejected("missing_conversation_id" if name is None else "invalid_conversation_id", column)
         return name
@@ -529,7 +547,7 @@ class Import:
             except ValueError:
                 raise Rejected("invalid_content", column) from None
         message.text = self.map("separator", "\n").join(filter(None, found))
-        if not message.text.strip(WHITE_SPACE) and self.map("empty-messages") == "reject":
+        if is_blank(message.text) and self.map("empty-messages") == "reject":
             raise Rejected("empty_content", self.content[0])
 
     def read_order(self, message, row):
@@ -555,25 +573,24 @@ class Import:
         elif (time := read_time(value, self.time_format, self.zone)) is not None:
             message.order = (1, time)
         else:
-            message.order = (2, value)
+            message.order = (2, value.strip(WHITE_SPACE))
 
     # Conversations
 
-    def assemble(self, name, messages, facts=()):
+    def assemble(self, name, messages, document=None):
         """Writes a conversation, or rejects it. None is a message that is rejected."""
         is_repeated = name in self.names
         self.names.add(name)
         if None in messages:
             self.rejected_conversations += 1
             return
-        facts = facts or messages
         messages = sorted(messages, key=lambda message: message.order)
-        facts = messages if len(facts) > 1 or not self.map("messages") else facts
-        first = facts[0].row
+        facts = [document] if document else messages
         users = [fact.user for fact in facts if fact.user] or [self.map("default-user-id")]
         times = [fact.time for fact in facts if fact.time is not None]
         time = min(times) if times else self.default_time
-        written = [m for m in messages if m.text.strip(WHITE_SPACE) or self.map("empty-messages") == "keep"]
+        keeps_empty = self.map("empty-messages") == "keep"
+        written = [message for message in messages if keeps_empty or not is_blank(message.text)]
         code = None
         if is_repeated:
             code = "repeated_conversation"
@@ -586,7 +603,7 @@ class Import:
         elif not written:
             code = "no_messages"
         if code:
-            self.reject_conversation(first, code)
+            self.reject_conversation(facts[0].row, code)
             return
         self.skipped += len(messages) - len(written)
         metadata = {}
@@ -658,7 +675,7 @@ class Import:
                 continue
             for count, element in enumerate(array, 1):
                 try:
-                    part = Row(row.source, row.number, row.line, element if isinstance(element, dict) else {})
+                    part = Row(row.source, row.count, row.line, element if isinstance(element, dict) else {})
                     message = Message(row)
                     self.read_order(message, part)
                     self.read_role(message, part)
@@ -667,7 +684,7 @@ class Import:
                 except Rejected as rejected:
                     self.reject_row(row, rejected, count)
                     messages.append(None)
-            self.assemble(name, messages, [facts])
+            self.assemble(name, messages, facts)
 
     def result(self):
         turns = [len(conversation["messages"]) for conversation in self.conversations]
