@@ -379,21 +379,23 @@ def table_rows(source, separator, text, columns):
             raise MappingError(f"no column {column}")
     for count, (line, fields) in enumerate(records, 1):
         # Of columns with the same name, the first one counts.
-        document = dict(zip(reversed(header), reversed(fields))) if len(fields) == len(header) else None
+        is_whole = fields is not None and len(fields) == len(header)
+        document = dict(zip(reversed(header), reversed(fields))) if is_whole else None
         yield TableRow(source, count, line, document)
 
 
 def csv_records(separator, text):
-    """The records and the lines on which they begin. Empty lines are no records."""
-    quoted, bare = re.compile(r'"((?:[^"]|"")*)"?'), re.compile(rf"[^{separator}\r\n]*")
+    """The records and the lines on which they begin. Empty lines are no records, and None is not quoted to its end."""
+    quoted, bare = re.compile(r'"((?:[^"]|"")*)("?)'), re.compile(rf"[^{separator}\r\n]*")
     end_of_line = re.compile(r"\r\n|\r|\n|$")
     at = 0
     while at < len(text):
-        line, begin, fields = text.count("\n", 0, at) + 1, at, []
+        line, begin, fields, is_open = text.count("\n", 0, at) + 1, at, [], False
         while True:
             field = ""
             if match := quoted.match(text, at):
                 field, at = match[1].replace('""', '"'), match.end()
+                is_open = not match[2]
             # What follows the quotes belongs to the field.
             match = bare.match(text, at)
             fields.append(field + match[0])
@@ -404,7 +406,7 @@ def csv_records(separator, text):
         is_empty = at == begin
         at = end_of_line.match(text, at).end()
         if not is_empty:
-            yield line, fields
+            yield line, None if is_open else fields
 
 
 # Messages

@@ -12,7 +12,8 @@ KNOWN = {
     "bare-pages": "the kind of pages that begin with their hits is not detected",
     "doubles": "$numberDouble is no id",
     "exponents": "JSON numbers with an exponent are no times, and as an order they are texts",
-    "strays": "values between documents that are no objects are one row, at the line on which they end",
+    "open-quotes": "a quoted field that does not end has the rest of the file",
+    "strays": "values that are no objects, at the ends of an array or between pages, are one row where they end",
     "table-lines": "lines of tables are too small after CRLF and after empty lines",
     "untyped-parts": "parts with neither text nor type, such as Gemini's inlineData, are invalid",
     "zone-names": "the zone in a time such as 2026-02-10T12:34:56[Europe/Berlin] is ignored",
@@ -397,7 +398,7 @@ class Generator:
                 rows[-1] = rows[-1].rstrip("\r\n")
             return Source(rows, mark)
         if self.kind == "json-array":
-            rows = [self.element(row) for row in rows]
+            rows = [self.element(row, 0 < at < len(rows) - 1) for at, row in enumerate(rows)]
             return Source(rows, f"{mark}[{space}", f",{space}", f"{space}]" + self.pick(("", "\n")))
         starts = ['"took":1,', '"_scroll_id":"s","took":1,"timed_out":false,', '"_shards":{"total":1},']
         start = "" if "bare-pages" in self.known and self.chance(0.2) else self.pick(starts)
@@ -407,8 +408,10 @@ class Generator:
             pages.append('{%s"hits":{"total":{"value":9},%s"hits":[%s%s%s]}}' % (start, space, space, row, more))
         if self.chance(0.3):
             pages.append('{"took":1,"hits":{"hits":[]}}')
-        if "strays" in self.known and pages and self.odd():
-            odd = ("{}", '{"error":{"type":"x"},"status":400}', '{"hits":[]}', '{"hits":{"hits":{}}}', "null", "[]")
+        if pages and self.odd():
+            odd = ['{"error":{"type":"x"},"status":400}', '{"hits":[]}', '{"hits":{"hits":{}}}']
+            if "strays" in self.known:
+                odd += ["{}", "null", "[]"]
             pages.insert(self.random.randint(1, len(pages)), self.pick(odd))
         return Source(pages, mark, self.pick(("\n", "", "\n\n")), self.pick(("", "\n")))
 
@@ -426,9 +429,9 @@ class Generator:
             " ", "\t" + row + " ", "  " + row,
         ))
 
-    def element(self, row):
-        odd = ["[1]", "null", "5", '"text"'] if "strays" in self.known else ['{"a":1,"a":2}']
-        return self.pick(odd) if self.odd() else row
+    def element(self, row, is_within):
+        strays = ["[1]", "null", "5", '"text"'] if is_within or "strays" in self.known else []
+        return self.pick(['{"a":1,"a":2}', *strays]) if self.odd() else row
 
     def hit(self, document):
         if not (self.kind == "search-pages" or self.chance(0.1)):
@@ -484,6 +487,8 @@ class Generator:
             rows.append(separator.join(fields) + self.pick(ends) + blank)
         if rows and self.chance(0.2):
             rows[-1] = rows[-1].rstrip("\r\n") if not rows[-1].rstrip("\r\n").endswith(separator) else rows[-1]
+        if "open-quotes" in self.known and rows and self.chance(0.1):
+            rows[-1] = rows[-1].rpartition(separator)[0] + separator + '"open'
         head = separator.join(self.field(name, separator) for name in header) + self.pick(ends)
         return Source(rows, ("\ufeff" if self.chance(0.2) else "") + head)
 
