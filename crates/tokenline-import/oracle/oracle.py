@@ -375,7 +375,7 @@ def table_rows(source, separator, text, columns):
     records = csv_records(separator, text)
     _, header = next(records, (1, []))
     for column in columns:
-        if column not in header:
+        if header is None or column not in header:
             raise MappingError(f"no column {column}")
     for count, (line, fields) in enumerate(records, 1):
         # Of columns with the same name, the first one counts.
