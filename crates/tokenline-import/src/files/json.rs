@@ -73,7 +73,7 @@ pub(super) fn read(
 
 /// Whether a text between documents is white space, an empty array, or a page without hits.
 fn has_no_documents(text: &str, kind: FileKind) -> bool {
-    let text = text.trim();
+    let text = text.trim_start_matches('\u{feff}').trim();
     let pointer = if kind == FileKind::SearchPages { "/hits/hits" } else { "" };
     let mut parser = Parser::new();
     let array = |value: Value<'_>| value.pointer(pointer)?.as_array().map(Array::is_empty);

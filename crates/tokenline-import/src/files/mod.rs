@@ -95,7 +95,11 @@ impl Importer<'_> {
         let failure = source.by_ref().take(START as u64).read_to_end(&mut start).err();
         let kind = match kind.or_else(|| FileKind::detect(&start)) {
             Some(kind) => kind,
-            None if start.trim_ascii().is_empty() || failure.is_some() => FileKind::JsonLines,
+            None if start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(&start).trim_ascii().is_empty()
+                || failure.is_some() =>
+            {
+                FileKind::JsonLines
+            }
             None => {
                 return Err(ImportError::mapping(format!("{name} is neither JSON nor CSV: give its kind")));
             }

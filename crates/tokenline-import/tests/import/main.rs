@@ -199,8 +199,10 @@ fn kinds_are_detected() {
     let (output, report) = import(COLUMNS, false, pages.as_bytes());
     assert!(report.is_valid && output.contains("one") && output.contains("two"), "{:?}", codes(&report));
     assert_eq!((report.row_count, report.sources[0].kind.as_str()), (2, "search-pages"));
-    let (output, report) = import(COLUMNS, false, b" [\n]\n");
-    assert!(report.is_valid && output.is_empty(), "{:?}", codes(&report));
+    for empty in [" [\n]\n", "", "\u{feff}", "\u{feff}\n", "\u{feff}[]"] {
+        let (output, report) = import(COLUMNS, false, empty.as_bytes());
+        assert!(report.is_valid && output.is_empty(), "{:?}", codes(&report));
+    }
 }
 
 #[test]
