@@ -164,7 +164,10 @@ RFC3339 = re.compile(
 
 
 def rfc3339(text, zone):
-    match = RFC3339.fullmatch(text.strip(WHITE_SPACE))
+    text = text.strip(WHITE_SPACE)
+    if named := re.fullmatch(r"(.*)\[([A-Za-z/_]+)\]", text):
+        text, zone = named.groups()
+    match = RFC3339.fullmatch(text)
     if not match:
         return None
     *parts, fraction, offset = match.groups()
@@ -425,6 +428,10 @@ def text_id(value):
     """The text of an id or a role: None without one, False if it is neither a text nor a number."""
     if value is None or value == "":
         return None
+    if isinstance(value, Number) and re.search("[.eE]", value):
+        # 7, 7.0 and 7e0 are the same number.
+        double = float(value)
+        return str(int(double)) if double.is_integer() and abs(double) <= 2**53 else str(value)
     return str(value) if isinstance(value, str) else False
 
 
@@ -673,7 +680,7 @@ class Import:
                     raise Rejected("missing_messages", self.map("messages"))
             except Rejected as rejected:
                 self.reject_row(row, rejected)
-                self.rejected_conversations += 1
+                self.assemble(name, [None])
                 continue
             for count, element in enumerate(array, 1):
                 try:

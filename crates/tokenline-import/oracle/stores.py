@@ -9,14 +9,7 @@ ZONES = ("UTC", "Europe/Berlin", "America/New_York", "Asia/Kolkata")
 
 # What the library is known to do differently. Stores have it only on request.
 KNOWN = {
-    "bare-pages": "the kind of pages that begin with their hits is not detected",
-    "doubles": "$numberDouble is no id",
-    "exponents": "JSON numbers with an exponent are no times, and as an order they are texts",
-    "open-quotes": "a quoted field that does not end has the rest of the file",
     "strays": "values that are no objects, at the ends of an array or between pages, are one row where they end",
-    "table-lines": "lines of tables are too small after CRLF and after empty lines",
-    "untyped-parts": "parts with neither text nor type, such as Gemini's inlineData, are invalid",
-    "zone-names": "the zone in a time such as 2026-02-10T12:34:56[Europe/Berlin] is ignored",
 }
 
 
@@ -233,7 +226,7 @@ class Generator:
     def conversation(self):
         if self.chance(self.oddity / 2):
             return self.no_value() if self.chance(0.5) else self.no_scalar()
-        if "doubles" in self.known and not self.is_table and self.chance(0.05):
+        if not self.is_table and self.chance(0.05):
             return {"$numberDouble": "7.5"}
         return self.extended_id(self.pick(self.ids))
 
@@ -255,9 +248,9 @@ class Generator:
     def time(self):
         if self.odd():
             return self.pick((self.no_value(), self.no_value(), self.no_scalar(), *ODD_TIMES))
-        if "exponents" in self.known and self.chance(0.05):
+        if self.chance(0.05):
             return Raw("1.77e9")
-        if "zone-names" in self.known and self.chance(0.05):
+        if self.chance(0.05):
             return "2026-02-10T12:34:56[Europe/Berlin]"
         seconds = self.pick(SECONDS) + self.pick(LATER)
         if not self.is_table and self.chance(0.1):
@@ -305,8 +298,6 @@ class Generator:
             digits = self.pick(("65c7ab1c00000000000000", "651234567890123456789e", "6512345678901234567890"))
             return {"$oid": digits + self.pick(("01", "02", "0a", "10"))}
         number = self.pick(NUMBERS)
-        if number == "1e1" and "exponents" not in self.known:
-            return number
         return self.pick((Raw(number), Raw(number), number))
 
     def sentence(self):
@@ -324,9 +315,8 @@ class Generator:
         images = [
             {"type": "image_url", "image_url": {"url": "x"}},
             {"type": "input_audio", "input_audio": {"data": "AA==", "format": "wav"}},
+            {"inlineData": {"mimeType": "image/png", "data": "AA=="}},
         ]
-        if "untyped-parts" in self.known:
-            images.append({"inlineData": {"mimeType": "image/png", "data": "AA=="}})
         image = self.pick(images)
         return self.pick((
             [{"type": "text", "text": text()}],
@@ -401,7 +391,7 @@ class Generator:
             rows = [self.element(row, 0 < at < len(rows) - 1) for at, row in enumerate(rows)]
             return Source(rows, f"{mark}[{space}", f",{space}", f"{space}]" + self.pick(("", "\n")))
         starts = ['"took":1,', '"_scroll_id":"s","took":1,"timed_out":false,', '"_shards":{"total":1},']
-        start = "" if "bare-pages" in self.known and self.chance(0.2) else self.pick(starts)
+        start = "" if self.chance(0.2) else self.pick(starts)
         pages = []
         for row in rows:
             more = self.pick(("", "", f",{space}{row}"))
@@ -474,7 +464,7 @@ class Generator:
         if self.chance(0.01):
             header.pop(0)
         self.random.shuffle(header)
-        ends = self.pick((["\n"], ["\r\n"], ["\n", "\r\n"])) if "table-lines" in self.known else ["\n"]
+        ends = self.pick((["\n"], ["\r\n"], ["\n", "\r\n"]))
         rows = []
         for document in documents:
             fields = [self.field(document.get(name), separator) for name in header]
@@ -483,11 +473,11 @@ class Generator:
                 moved = [field if "\n" in field else before + field + after for field in fields]
                 fewer, more = fields[:-1], fields + [self.pick(("more", ""))]
                 fields = self.pick((fewer, more, ["", ""], ['""'], ["{}"], moved, moved, moved))
-            blank = self.pick(ends) if "table-lines" in self.known and self.chance(0.05) else ""
+            blank = self.pick(ends) if self.chance(0.05) else ""
             rows.append(separator.join(fields) + self.pick(ends) + blank)
         if rows and self.chance(0.2):
             rows[-1] = rows[-1].rstrip("\r\n") if not rows[-1].rstrip("\r\n").endswith(separator) else rows[-1]
-        if "open-quotes" in self.known and rows and self.chance(0.1):
+        if rows and self.chance(0.1):
             rows[-1] = rows[-1].rpartition(separator)[0] + separator + '"open'
         head = separator.join(self.field(name, separator) for name in header) + self.pick(ends)
         return Source(rows, ("\ufeff" if self.chance(0.2) else "") + head)

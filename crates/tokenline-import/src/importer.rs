@@ -409,19 +409,26 @@ impl<'o> Importer<'o> {
     fn whole_conversation(&mut self, place: Place, row: &impl Row) -> Result<(), ImportError> {
         let origin = self.count_row(place);
         let id = self.plan.conversation_id(row);
-        let begun = id.and_then(|id| {
-            let id = id.unwrap_or_else(|| {
+        let id = match id {
+            Ok(id) => id.unwrap_or_else(|| {
                 let name = &self.sources[self.begun_sources - 1].name;
                 format!("{name}:{}", place.row).into()
-            });
-            self.writer.begin(&id);
-            self.plan.encode_head(row, &mut self.writer)?;
-            self.plan.messages(row)
-        });
-        match begun {
+            }),
             Err(fault) => {
-                self.reject_row(origin, fault, None, row)?;
                 self.assembler.totals.rejected_conversation_count += 1;
+                self.reject_row(origin, fault, None, row)?;
+                self.note_position(row)?;
+                return self.write_checkpoint_if_due();
+            }
+        };
+        self.writer.begin(&id);
+        let head = self.plan.encode_head(row, &mut self.writer);
+        match head.and_then(|_| self.plan.messages(row)) {
+            Err(fault) => {
+                self.writer.reject();
+                self.assembler.push(self.writer.end(0, origin));
+                self.end_conversation()?;
+                self.reject_row(origin, fault, None, row)?;
             }
             Ok(messages) => {
                 let mut count = 0;

@@ -31,31 +31,35 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mapping {
-    /// The id of the conversation: a text or a number. Documents with [messages](Self::messages) without this column are
-    /// numbered: `export.json:12`.
+    /// The id of the conversation: a text, taken as it is, or a number; 7 and 7.0 are the same. Documents with
+    /// [messages](Self::messages) in which it is missing, empty or not mapped are numbered: `export.json:12`.
     pub conversation_id: Option<String>,
     /// The id of the user. Rows in which it is empty belong to the user of the others.
     pub user_id: Option<String>,
     /// The time. That of a conversation is the earliest of its rows.
     pub timestamp: Option<String>,
-    /// The role of the author.
+    /// The role of the author. White space around it does not count.
     pub role: Option<String>,
-    /// The text: one column, or several, whose texts are joined.
+    /// The text: one column, or several, whose texts are joined. A text can also be a number, or have parts as in the
+    /// APIs of providers: `["..."]`, `[{"type":"text","text":"..."}]`, `{"parts":[...]}`. Parts without text, such as
+    /// images, are left out.
     #[serde(deserialize_with = "one_or_several")]
     pub content: Vec<String>,
-    /// The order of the messages in a conversation: numbers, times or texts. Default: the timestamp. Equal ones stay in
-    /// the order of the input.
+    /// The order of the messages in a conversation: numbers, then times, then texts. A text of up to 20 digits, with or
+    /// without a fraction, is a number. Default: the timestamp; if none is mapped, and in documents with
+    /// [messages](Self::messages), the order of the input. Equal ones stay in the order of the input.
     pub order: Option<String>,
     /// The array of messages in a document that is a whole conversation. `role`, `content` and `order` are then columns of
     /// its elements, all others columns of the document.
     pub messages: Option<String>,
-    /// The metadata of a conversation: the column of each member. The first row with a value that is not null counts.
+    /// The metadata of a conversation: the column of each member. The first message with a value counts; null and an empty
+    /// field of a table are none.
     pub metadata: BTreeMap<String, String>,
     /// The user of conversations that name none.
     pub default_user_id: Option<String>,
     /// The time of conversations that have none, in RFC 3339.
     pub default_timestamp: Option<String>,
-    /// Other names of roles, in addition to [`DEFAULT_ROLES`]. Upper and lower case are the same.
+    /// Other names of roles, which override [`DEFAULT_ROLES`]. Upper and lower case are the same.
     pub roles: BTreeMap<String, String>,
     /// What to do with a role that is neither a usual one nor in [roles](Self::roles).
     pub unknown_roles: UnknownRoles,
@@ -65,11 +69,14 @@ pub struct Mapping {
     pub several_users: SeveralUsers,
     /// How times are written: `auto`, `seconds` or `milliseconds` since 1970, or a pattern for [`strptime`] such as
     /// `%d.%m.%Y %H:%M`. `auto`, the default, reads RFC 3339 and numbers: below 100,000,000,000 they are seconds, from
-    /// there on milliseconds.
+    /// there on milliseconds. Of RFC 3339, the `T` may be a space, and the offset, the seconds, the minutes or the whole
+    /// time may be missing; a zone in brackets may follow, and a leap second is the second before it. Times lie in the
+    /// years 0 to 9999.
     ///
     /// [`strptime`]: https://docs.rs/jiff/latest/jiff/fmt/strtime/index.html
     pub time_format: Option<String>,
-    /// The time zone of times without an offset, such as `Europe/Berlin` or `UTC`. Without one they are invalid.
+    /// The time zone of times without an offset, such as `Europe/Berlin` or `UTC`. Without one they are invalid. A time that
+    /// a change of the clocks skips or repeats has the offset before the change.
     pub time_zone: Option<String>,
     /// What to join the parts of a text with. Default: a line feed.
     pub separator: Option<String>,
@@ -124,7 +131,7 @@ pub enum SeveralUsers {
     /// Reject the conversation.
     #[default]
     Reject,
-    /// Take the user of the first message.
+    /// Take the first user in the order of the messages, also of those that are left out.
     First,
 }
 

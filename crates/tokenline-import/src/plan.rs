@@ -8,7 +8,7 @@ use tokenline_core::json::{Array, Kind, Value};
 use crate::cell::write_string;
 use crate::entry::{EntryWriter, OrderKey};
 use crate::mapping::DEFAULT_ROLES;
-use crate::time::{NoTime, TimeReader, decimal};
+use crate::time::{NoTime, TimeReader, decimal, json_decimal};
 use crate::{Cell, EmptyMessages, ImportCode, ImportError, Mapping, Row, SeveralUsers, UnknownRoles};
 
 /// The columns of a mapping, numbered.
@@ -235,11 +235,11 @@ impl Plan {
             Cell::Null => return Err(ImportCode::MissingOrder),
             Cell::Integer(number) => return Ok(OrderKey::number(i128::from(number))),
             Cell::Time(time) => return Ok(OrderKey::Time(time)),
-            Cell::Float(number) => number.to_string().into(),
+            Cell::Float(number) => return json_order(&number.to_string()),
             Cell::Text(text) => text,
             Cell::Json(value) => match value.kind() {
                 Kind::String => value.as_str().unwrap_or_default(),
-                Kind::Number => value.raw().into(),
+                Kind::Number => return json_order(value.raw()),
                 _ => return Err(ImportCode::InvalidOrder),
             },
             Cell::Bool(_) => return Err(ImportCode::InvalidOrder),
@@ -399,6 +399,11 @@ impl Plan {
     }
 }
 
+/// The place of a message whose order is a number.
+fn json_order(number: &str) -> Result<OrderKey, ImportCode> {
+    json_decimal(number, OrderKey::UNIT).map(OrderKey::Number).ok_or(ImportCode::InvalidOrder)
+}
+
 fn json(text: &str) -> Vec<u8> {
     let mut out = Vec::new();
     write_string(text, &mut out);
@@ -418,7 +423,11 @@ fn parts<'a>(value: Value<'a>, texts: &mut Vec<Cow<'a, str>>) -> Result<(), ()> 
             texts.push(value.raw().into());
             Ok(())
         }
-        Kind::Array => value.as_array().into_iter().flatten().try_for_each(|part| parts(part, texts)),
+        Kind::Array => value.as_array().into_iter().flatten().try_for_each(|part| match part.kind() {
+            // A part of another type, such as Gemini's `inlineData`.
+            Kind::Object if part.get("text").is_none() && part.get("parts").is_none() => Ok(()),
+            _ => parts(part, texts),
+        }),
         Kind::Object => match (value.get("text"), value.get("parts")) {
             (Some(text), _) if text.kind() == Kind::Object => match text.get("value") {
                 Some(text) if text.kind() == Kind::String => parts(text, texts),

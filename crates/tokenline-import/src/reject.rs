@@ -69,7 +69,7 @@ codes! {
     SeveralUsers = "several_users",
     /// No message of the conversation has a text.
     NoMessages = "no_messages",
-    /// An earlier conversation has this id. Rows that are not grouped need to be sorted.
+    /// An earlier conversation has this id, whether or not it was written. Rows that are not grouped need to be sorted.
     RepeatedConversation = "repeated_conversation",
     /// The line of the conversation would be longer than 8 MiB, which is the limit of the validator.
     TooLong = "too_long",
@@ -104,13 +104,14 @@ pub struct Place {
     pub line: u64,
 }
 
-/// A row or a conversation that was not written. Without the content, unless the importer was asked for it.
+/// A row or a conversation that was not written. A row has one reject, the first of conversation id, user id, time, order,
+/// role and text; in a document, each message has one. Without the content, unless the importer was asked for it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ImportReject {
     /// The name of the source.
     pub source: String,
-    /// The row or document, counted from 1; for a conversation, its first one.
+    /// The row or document, counted from 1; for a conversation, that of its first message, in their order.
     pub row: u64,
     /// The line on which it begins, counted from 1.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -2,10 +2,10 @@
 
 use std::borrow::Cow;
 
-use jiff::Timestamp;
 use jiff::civil::DateTime;
 use jiff::fmt::strtime::BrokenDownTime;
 use jiff::tz::TimeZone;
+use jiff::{Timestamp, ZonedDateTime};
 use tokenline_core::json::Kind;
 
 use crate::{Cell, ImportError};
@@ -71,12 +71,12 @@ impl TimeReader {
         let time = match cell.resolve() {
             Cell::Null => return Err(NoTime::Missing),
             Cell::Time(time) => time,
-            Cell::Integer(number) => self.number(&number.to_string())?,
-            Cell::Float(number) => self.number(&number.to_string())?,
+            Cell::Integer(number) => self.json_number(&number.to_string())?,
+            Cell::Float(number) => self.json_number(&number.to_string())?,
             Cell::Text(text) => self.text(&text)?,
             Cell::Json(value) => match value.kind() {
                 Kind::String => self.text(&value.as_str().unwrap_or(Cow::Borrowed("")))?,
-                Kind::Number => self.number(value.raw())?,
+                Kind::Number => self.json_number(value.raw())?,
                 _ => return Err(NoTime::Invalid),
             },
             Cell::Bool(_) => return Err(NoTime::Invalid),
@@ -84,16 +84,27 @@ impl TimeReader {
         if WRITABLE.contains(&time) { Ok(time) } else { Err(NoTime::Invalid) }
     }
 
-    fn number(&self, text: &str) -> Result<i128, NoTime> {
-        let unit = match &self.format {
-            Format::Number(unit) => *unit,
-            Format::Auto => {
-                let whole = decimal(text, 1).ok_or(NoTime::Invalid)?;
-                if whole.abs() < FIRST_MILLISECONDS { SECOND } else { MILLISECOND }
+    fn json_number(&self, text: &str) -> Result<i128, NoTime> {
+        match self.format {
+            Format::Pattern(_) => self.text(text),
+            _ => self.number(|unit| json_decimal(text, unit)),
+        }
+    }
+
+    /// The time of a number, given in units.
+    fn number(&self, in_units: impl Fn(i128) -> Option<i128>) -> Result<i128, NoTime> {
+        let unit = match self.format {
+            Format::Number(unit) => unit,
+            _ => {
+                let whole = in_units(1).ok_or(NoTime::Invalid)?;
+                if whole.checked_abs().is_some_and(|whole| whole < FIRST_MILLISECONDS) {
+                    SECOND
+                } else {
+                    MILLISECOND
+                }
             }
-            Format::Pattern(_) => return self.text(text),
         };
-        decimal(text, unit).ok_or(NoTime::Invalid)
+        in_units(unit).ok_or(NoTime::Invalid)
     }
 
     fn text(&self, text: &str) -> Result<i128, NoTime> {
@@ -103,9 +114,16 @@ impl TimeReader {
         }
         match &self.format {
             Format::Number(unit) => decimal(text, *unit).ok_or(NoTime::Invalid),
-            Format::Auto if !text.trim_start_matches('-').contains([':', '-']) => self.number(text),
+            Format::Auto if !text.trim_start_matches('-').contains([':', '-']) => {
+                self.number(|unit| decimal(text, unit))
+            }
             Format::Auto => match text.parse::<Timestamp>() {
                 Ok(time) => Ok(time.as_nanosecond()),
+                // A time that names its zone.
+                Err(_) if text.contains('[') => {
+                    let time = text.parse::<ZonedDateTime>().map_err(|_| NoTime::Invalid)?;
+                    Ok(time.timestamp().as_nanosecond())
+                }
                 Err(_) => self.local(text.parse().map_err(|_| NoTime::Invalid)?),
             },
             Format::Pattern(pattern) => {
@@ -127,26 +145,44 @@ impl TimeReader {
     }
 }
 
-/// A decimal number of units, in nanoseconds if a unit has that many; digits below that are cut off.
+/// The number that a text names, in units; digits below one are cut off. Up to 20 digits before the point, and no exponent:
+/// `12e4` is more likely the id of something.
 pub(crate) fn decimal(text: &str, unit: i128) -> Option<i128> {
-    let (is_negative, digits) = match text.strip_prefix('-') {
+    let whole = text.trim_start_matches('-').split('.').next()?;
+    if whole.len() > 20 || text.contains(['e', 'E']) { None } else { json_decimal(text, unit) }
+}
+
+/// The same for a JSON number. One that is too large is the largest one.
+pub(crate) fn json_decimal(text: &str, unit: i128) -> Option<i128> {
+    let (mantissa, exponent) = match text.split_once(['e', 'E']) {
+        Some((mantissa, exponent)) => (
+            mantissa,
+            exponent.parse().unwrap_or(if exponent.starts_with('-') { i32::MIN } else { i32::MAX }),
+        ),
+        None => (text, 0),
+    };
+    let (is_negative, digits) = match mantissa.strip_prefix('-') {
         Some(digits) => (true, digits),
-        None => (false, text),
+        None => (false, mantissa),
     };
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
-    // Enough for every time, and no overflow.
-    if whole.is_empty() || whole.len() > 20 || digits.ends_with('.') {
-        return None;
-    }
     let all_digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if !all_digits(whole) || !all_digits(fraction) {
+    if whole.is_empty() || digits.ends_with('.') || !all_digits(whole) || !all_digits(fraction) {
         return None;
     }
-    let mut value = whole.parse::<i128>().ok()? * unit;
-    let mut rest = unit;
-    for digit in fraction.bytes() {
-        rest /= 10;
-        value += i128::from(digit - b'0') * rest;
+    let before = i64::try_from(whole.len()).ok()? + i64::from(exponent);
+    let mut value: i128 = 0;
+    for (at, digit) in (0_i64..).zip([whole, fraction].concat().bytes()) {
+        // What the digit is worth: `unit * 10^power`.
+        let (digit, power) = (i128::from(digit - b'0'), before - 1 - at);
+        let scale = u32::try_from(power.unsigned_abs()).ok().and_then(|power| 10_i128.checked_pow(power));
+        let worth = match scale {
+            Some(scale) if power >= 0 => unit.saturating_mul(scale),
+            Some(scale) => unit / scale,
+            None if power >= 0 => i128::MAX,
+            None => 0,
+        };
+        value = value.saturating_add(digit.saturating_mul(worth));
     }
     Some(if is_negative { -value } else { value })
 }
@@ -180,6 +216,8 @@ mod tests {
             (None, None, "1707568496123", "2024-02-10T12:34:56.123Z"),
             (None, None, "99999999999", "5138-11-16T09:46:39Z"),
             (None, None, "-1", "1969-12-31T23:59:59Z"),
+            (None, None, "2026-07-10T12:34:56[Europe/Berlin]", "2026-07-10T10:34:56Z"),
+            (None, Some("Asia/Kolkata"), "2026-07-10T12:34:56[Europe/Berlin]", "2026-07-10T10:34:56Z"),
             (None, Some("Europe/Berlin"), "2026-07-10 12:34", "2026-07-10T10:34:00Z"),
             (None, Some("Europe/Berlin"), "2026-03-29T02:30:00", "2026-03-29T01:30:00Z"),
             (None, Some("Europe/Berlin"), "2026-10-25T02:30:00", "2026-10-25T00:30:00Z"),
@@ -194,6 +232,25 @@ mod tests {
                 true => assert_eq!(read, Err(NoTime::Invalid), "{text}"),
                 false => assert_eq!(read.as_deref(), Ok(expected), "{text}"),
             }
+        }
+    }
+
+    #[test]
+    fn json_numbers_may_have_an_exponent() {
+        for (text, expected) in [
+            ("1.5", Some(1_500)),
+            ("-1.5e3", Some(-1_500_000)),
+            ("15e-1", Some(1_500)),
+            ("0.00015E4", Some(1_500)),
+            ("1e-9", Some(0)),
+            ("12345e-4", Some(1_234)),
+            ("0e999999999999", Some(0)),
+            ("1e60", Some(i128::MAX)),
+            ("-1e999999999999", Some(-i128::MAX)),
+            ("1e-99999999999", Some(0)),
+            ("e9", None),
+        ] {
+            assert_eq!(json_decimal(text, 1_000), expected, "{text}");
         }
     }
 

@@ -9,15 +9,20 @@ use super::FileKind;
 use crate::plan::{Document, find};
 use crate::{Cell, Columns, ImportError, Importer, Place, Row};
 
-/// Whether a search's response starts like this.
+/// Whether a search's response starts like this: an object with `hits`, which has `hits`.
 pub(super) fn begins_as_page(start: &[u8]) -> bool {
-    // Hits have `_source`, pages have `hits` around them.
     let at = |name: &[u8]| memchr::memmem::find(start, name);
-    let first_of = |one: Option<usize>, other: Option<usize>| {
-        one.is_some_and(|one| other.is_none_or(|other| one < other))
+    let is_response = [&b"\"took\""[..], b"\"_scroll_id\"", b"\"pit_id\"", b"\"_shards\""]
+        .iter()
+        .any(|name| at(name).is_some());
+    // Without them, as with `filter_path`, the response has nothing else.
+    let is_bare = || {
+        let compact = start.iter().copied().filter(|byte| !byte.is_ascii_whitespace()).take(9);
+        compact.eq(*b"{\"hits\":{")
     };
-    (at(b"\"took\"").is_some() || at(b"\"_scroll_id\"").is_some() || at(b"\"_shards\"").is_some())
-        && first_of(at(b"\"hits\""), at(b"\"_source\""))
+    // Hits have `_source`, pages have `hits` around them.
+    (is_response || is_bare())
+        && at(b"\"hits\"").is_some_and(|hits| at(b"\"_source\"").is_none_or(|source| hits < source))
 }
 
 /// Reads documents.
@@ -51,8 +56,7 @@ pub(super) fn read(
             rest = &rest[decoded.consumed..];
             match decoded.event {
                 Some(Event::Text(span)) => {
-                    let is_empty = has_no_documents(decoder.text(span), kind);
-                    documents.text(is_empty, decoder.line())?;
+                    documents.text(decoder.text(span), kind, decoder.line())?;
                 }
                 Some(event) => documents.event(event)?,
                 None => break,
@@ -62,8 +66,7 @@ pub(super) fn read(
     loop {
         match decoder.finish() {
             Some(Event::Text(span)) => {
-                let is_empty = has_no_documents(decoder.text(span), kind);
-                documents.text(is_empty, decoder.line())?;
+                documents.text(decoder.text(span), kind, decoder.line())?;
             }
             Some(event) => documents.event(event)?,
             None => return Ok(()),
@@ -108,11 +111,14 @@ impl Documents<'_, '_> {
         self.importer.malformed(place, &format!("{}: {}", diagnostic.code, diagnostic.message))
     }
 
-    fn text(&mut self, is_empty: bool, line: u64) -> Result<(), ImportError> {
-        if is_empty {
+    /// Takes the text before the position, which is on this line.
+    fn text(&mut self, text: &str, kind: FileKind, line: u64) -> Result<(), ImportError> {
+        if has_no_documents(text, kind) {
             return Ok(());
         }
         self.row += 1;
+        let after_start = text.trim_start().bytes().filter(|byte| *byte == b'\n').count() as u64;
+        let line = line.saturating_sub(after_start).max(1);
         self.importer.malformed(Place { row: self.row, line }, "there is text between the documents")
     }
 }

@@ -14,11 +14,13 @@ use crate::{Begin, ImportError, Importer};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum FileKind {
-    /// A JSON object per line: a row, a document, or a hit with `_source`.
+    /// A JSON object per line: a row, a document, or a hit with `_source`. Columns of a hit are those of its `_source`, then
+    /// its own, such as `_id`.
     JsonLines,
     /// A JSON array of objects, on one or several lines.
     JsonArray,
-    /// Comma-separated values with a header, quoted as in RFC 4180.
+    /// Comma-separated values with a header, quoted as in RFC 4180. Empty lines are no rows. Of columns with the same name,
+    /// the first one counts.
     Csv,
     /// Tab-separated values with a header, else as CSV.
     Tsv,
