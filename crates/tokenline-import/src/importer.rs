@@ -234,6 +234,18 @@ impl<'o> Importer<'o> {
         }
     }
 
+    /// The number of the column with the id of the conversation.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn conversation_column(&self) -> Option<usize> {
+        self.plan.conversation_id
+    }
+
+    /// The rows of the last source so far, including those of an earlier run.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn source_row_count(&self) -> u64 {
+        self.sources.last().map_or(0, |source| source.row_count)
+    }
+
     /// Begins a source of this kind, and says where to begin to read it. Its name is that in rejects.
     ///
     /// # Errors
@@ -342,9 +354,13 @@ impl<'o> Importer<'o> {
             self.skipped_rows -= 1;
             return Ok(true);
         }
+        self.check_interrupted().map(|()| false)
+    }
+
+    pub(crate) fn check_interrupted(&self) -> Result<(), ImportError> {
         match &self.is_interrupted {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(ImportError::interrupted()),
-            _ => Ok(false),
+            _ => Ok(()),
         }
     }
 
