@@ -240,6 +240,12 @@ impl<'o> Importer<'o> {
         self.plan.conversation_id
     }
 
+    /// The flag that interrupts the import, for a source that waits.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
+        self.is_interrupted.clone()
+    }
+
     /// The rows of the last source so far, including those of an earlier run.
     #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn source_row_count(&self) -> u64 {
@@ -354,13 +360,9 @@ impl<'o> Importer<'o> {
             self.skipped_rows -= 1;
             return Ok(true);
         }
-        self.check_interrupted().map(|()| false)
-    }
-
-    pub(crate) fn check_interrupted(&self) -> Result<(), ImportError> {
         match &self.is_interrupted {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(ImportError::interrupted()),
-            _ => Ok(()),
+            _ => Ok(false),
         }
     }
 

@@ -121,7 +121,9 @@ fn other_position() -> ImportError {
 /// The error for a checkpoint without a key.
 #[cold]
 fn no_key(source: &str) -> ImportError {
-    ImportError::mapping(format!("{source} cannot be read on: that needs a key, a unique column that orders the rows"))
+    ImportError::mapping(format!(
+        "{source} cannot be read on: that needs a key, a unique column that orders the rows"
+    ))
 }
 
 /// The error for a row without a key.
@@ -141,7 +143,11 @@ fn repeated_key(source: &str, key: &str, row: u64) -> ImportError {
 }
 
 /// The column that names the conversation, of which the order needs the column itself.
-fn conversation_column(source: &str, column: Option<usize>, located: &[Located]) -> Result<usize, ImportError> {
+fn conversation_column(
+    source: &str,
+    column: Option<usize>,
+    located: &[Located],
+) -> Result<usize, ImportError> {
     match column.map(|column| &located[column]) {
         Some(Located { column, pointer: None }) => Ok(*column),
         Some(_) => Err(ImportError::mapping(format!(

@@ -9,6 +9,8 @@ mod value;
 use std::fmt;
 use std::future::Future;
 use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
 use std::time::{Duration, Instant};
 
@@ -182,7 +184,7 @@ impl PostgresSource {
                 retry = Retry::default();
             }
             let Some(delay) = retry.next(self.retry_for) else { return Err(self.failed(&error)) };
-            wait(importer, delay).await?;
+            wait(&Interrupt(importer.interrupt_flag()), delay).await?;
         }
     }
 
@@ -205,19 +207,19 @@ impl PostgresSource {
 
     /// Reads over one connection.
     async fn attempt(&self, importer: &mut Importer<'_>, progress: &mut Progress) -> Result<(), Stop> {
-        let mut wire = Wire::new();
+        let mut wire = Wire::new(Interrupt(importer.interrupt_flag()));
         let connecting = self.server.config.connect(self.server.tls.clone());
-        let (client, connection) = wire.run(importer, connecting).await?;
+        let (client, connection) = wire.run(connecting).await?;
         wire.connection = Some(connection);
         progress.is_connected = true;
-        wire.run(importer, client.batch_execute(BEGIN)).await?;
+        wire.run(client.batch_execute(BEGIN)).await?;
         let plan = self.plan(importer, &client, &mut wire).await?;
         let parts = plan.parts(&self.query, progress.after.as_ref());
         if let Some(on_estimate) = &self.on_estimate {
             let mut estimate = progress.row_count;
             for part in parts.iter().filter(|part| !part.finds_null_keys) {
                 let explain = format!("EXPLAIN (FORMAT JSON) {}", part.sql);
-                let explained = wire.run(importer, client.simple_query(&explain)).await?;
+                let explained = wire.run(client.simple_query(&explain)).await?;
                 estimate += estimated_rows(&explained).unwrap_or(0);
             }
             on_estimate(estimate);
@@ -226,7 +228,7 @@ impl PostgresSource {
         progress.note(&plan);
         read?;
         // Everything is read: it does not matter whether the server still hears of it.
-        let _ = wire.run(importer, client.batch_execute("COMMIT")).await;
+        let _ = wire.run(client.batch_execute("COMMIT")).await;
         Ok(())
     }
 
@@ -237,13 +239,13 @@ impl PostgresSource {
         wire: &mut Wire,
     ) -> Result<QueryPlan, Stop> {
         let all = format!("SELECT * FROM (\n{}\n) AS q", subquery(&self.query));
-        let statement = wire.run(importer, client.prepare(&all)).await?;
+        let statement = wire.run(client.prepare(&all)).await?;
         let columns = statement.columns();
         let mut type_names = vec![String::new(); columns.len()];
         if !columns.is_empty() {
             let types = columns.iter().map(|column| format!("format_type({}, -1)", column.type_().oid()));
             let named = format!("SELECT {}", types.collect::<Vec<_>>().join(", "));
-            for message in wire.run(importer, client.simple_query(&named)).await? {
+            for message in wire.run(client.simple_query(&named)).await? {
                 if let SimpleQueryMessage::Row(row) = message {
                     for (at, name) in type_names.iter_mut().enumerate() {
                         *name = row.try_get(at)?.unwrap_or_default().to_owned();
@@ -277,17 +279,20 @@ impl PostgresSource {
         };
         for part in parts {
             let copy = format!("COPY ({}) TO STDOUT (FORMAT BINARY)", part.sql);
-            let mut stream = pin!(wire.run(importer, client.copy_out(&copy)).await?);
+            let mut stream = pin!(wire.run(client.copy_out(&copy)).await?);
             let mut reader = CopyReader::default();
             loop {
-                let next = std::future::poll_fn(|context| stream.as_mut().poll_next(context).map(Option::transpose));
-                let Some(chunk) = wire.run(importer, next).await? else { break };
+                let next =
+                    std::future::poll_fn(|context| stream.as_mut().poll_next(context).map(Option::transpose));
+                let Some(chunk) = wire.run(next).await? else { break };
                 reader.push(chunk).map_err(malformed)?;
                 while let Some(bytes) = reader.next(plan.fields.len(), &mut fields).map_err(malformed)? {
                     let number = progress.row_count + 1;
                     for (document, field) in documents.iter_mut().zip(&plan.documents) {
                         let format = plan.fields[*field].format;
-                        let text = fields.get(&bytes, *field).map(|bytes| format.document(bytes).unwrap_or_default());
+                        let text = fields
+                            .get(&bytes, *field)
+                            .map(|bytes| format.document(bytes).unwrap_or_default());
                         document.read(text);
                     }
                     let row = CopyRow { plan, bytes: &bytes, fields: &fields, documents: &documents };
@@ -445,25 +450,34 @@ impl From<Error> for Stop {
     }
 }
 
+/// What interrupts the import.
+struct Interrupt(Option<Arc<AtomicBool>>);
+
+impl Interrupt {
+    fn check(&self) -> Result<(), ImportError> {
+        match &self.0 {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(ImportError::interrupted()),
+            _ => Ok(()),
+        }
+    }
+}
+
 /// A connection, which makes progress while something waits for it.
 struct Wire {
     connection: Option<Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>>,
+    interrupt: Interrupt,
     tick: Interval,
 }
 
 impl Wire {
-    fn new() -> Self {
+    fn new(interrupt: Interrupt) -> Self {
         let mut tick = tokio::time::interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
-        Self { connection: None, tick }
+        Self { connection: None, interrupt, tick }
     }
 
     /// Waits for a response, or an interrupt of the import.
-    async fn run<T>(
-        &mut self,
-        importer: &mut Importer<'_>,
-        response: impl Future<Output = Result<T, Error>>,
-    ) -> Result<T, Stop> {
+    async fn run<T>(&mut self, response: impl Future<Output = Result<T, Error>>) -> Result<T, Stop> {
         let mut response = pin!(response);
         std::future::poll_fn(|context| {
             if let Poll::Ready(response) = response.as_mut().poll(context) {
@@ -483,7 +497,7 @@ impl Wire {
                 }
             }
             while self.tick.poll_tick(context).is_ready() {
-                importer.check_interrupted()?;
+                self.interrupt.check()?;
             }
             Poll::Pending
         })
@@ -492,10 +506,10 @@ impl Wire {
 }
 
 /// Waits, unless the import is interrupted.
-async fn wait(importer: &mut Importer<'_>, delay: Duration) -> Result<(), ImportError> {
+async fn wait(interrupt: &Interrupt, delay: Duration) -> Result<(), ImportError> {
     let end = Instant::now() + delay;
     loop {
-        importer.check_interrupted()?;
+        interrupt.check()?;
         let left = end.saturating_duration_since(Instant::now());
         if left.is_zero() {
             return Ok(());

@@ -8,8 +8,8 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, OpenFlags, params_from_iter};
 
 use super::{
-    Document, Located, conversation_column, identifier, locate, no_key, null_key, other_position, repeated_key,
-    subquery, write_position,
+    Document, Located, conversation_column, identifier, locate, no_key, null_key, other_position,
+    repeated_key, subquery, write_position,
 };
 use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 
@@ -133,7 +133,9 @@ impl SqliteSource {
                 if let (Some(name), Some(at)) = (&self.key, plan.key) {
                     let conversation = plan.conversation.map_or(ValueRef::Null, |at| values[at]);
                     match &mut last {
-                        _ if values[at] == ValueRef::Null => return Err(null_key(&self.name, name, row_count)),
+                        _ if values[at] == ValueRef::Null => {
+                            return Err(null_key(&self.name, name, row_count));
+                        }
                         Some((key, of)) if values[at] == (&*key).into() && conversation == (&*of).into() => {
                             return Err(repeated_key(&self.name, name, row_count));
                         }
@@ -153,7 +155,8 @@ impl SqliteSource {
 
     fn position(&self, position: &str) -> Result<Vec<Value>, ImportError> {
         let values: Vec<serde_json::Value> = serde_json::from_str(position).map_err(|_| other_position())?;
-        let values: Vec<_> = values.iter().map(from_json).collect::<Option<_>>().ok_or_else(other_position)?;
+        let values: Vec<_> =
+            values.iter().map(from_json).collect::<Option<_>>().ok_or_else(other_position)?;
         let expected = if self.is_ordered_by_conversation { 2 } else { 1 };
         match (values.len(), &self.key) {
             (0, _) => Err(no_key(&self.name)),
@@ -254,7 +257,10 @@ impl Plan {
         };
         if values[0] == Value::Null {
             return vec![
-                (format!("{select} WHERE {conversation} IS NULL AND {key} > ?1 ORDER BY {key}"), values[1..].to_vec()),
+                (
+                    format!("{select} WHERE {conversation} IS NULL AND {key} > ?1 ORDER BY {key}"),
+                    values[1..].to_vec(),
+                ),
                 (format!("{select} WHERE {conversation} IS NOT NULL{order}"), Vec::new()),
             ];
         }
@@ -273,7 +279,8 @@ impl Row for SqliteRow<'_> {
         let cell = &self.plan.cells[column];
         let value = self.values[cell.field];
         if let Some(document) = cell.document {
-            return self.documents[document].cell(json_text(value).unwrap_or_default(), cell.pointer.as_deref());
+            return self.documents[document]
+                .cell(json_text(value).unwrap_or_default(), cell.pointer.as_deref());
         }
         match value {
             ValueRef::Null => Cell::Null,

@@ -163,7 +163,9 @@ mod tests {
         bytes
     }
 
-    fn read(chunks: &[&[u8]], count: usize) -> Result<(Vec<Vec<Option<String>>>, bool), Malformed> {
+    type Rows = Vec<Vec<Option<String>>>;
+
+    fn read(chunks: &[&[u8]], count: usize) -> Result<(Rows, bool), Malformed> {
         let (mut reader, mut fields, mut rows) = (CopyReader::default(), Fields::default(), Vec::new());
         for chunk in chunks {
             reader.push(Bytes::copy_from_slice(chunk))?;

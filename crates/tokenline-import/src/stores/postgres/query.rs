@@ -69,11 +69,20 @@ pub(super) struct Wanted<'a> {
 
 impl QueryPlan {
     /// Plans to read a query with these columns. `type_names` are those of their types.
-    pub(super) fn new(wanted: &Wanted<'_>, known: &[Column], type_names: &[String]) -> Result<Self, ImportError> {
+    pub(super) fn new(
+        wanted: &Wanted<'_>,
+        known: &[Column],
+        type_names: &[String],
+    ) -> Result<Self, ImportError> {
         let names: Vec<_> = known.iter().map(Column::name).collect();
         let located = locate(wanted.source, wanted.columns, &names)?;
-        let mut plan =
-            Self { fields: Vec::new(), cells: Vec::new(), documents: Vec::new(), key: None, conversation: None };
+        let mut plan = Self {
+            fields: Vec::new(),
+            cells: Vec::new(),
+            documents: Vec::new(),
+            key: None,
+            conversation: None,
+        };
         for (Located { column, pointer }, name) in located.iter().zip(wanted.columns) {
             let (format, conversion) = Format::of(known[*column].type_());
             if pointer.is_some() && !format.is_json() {
@@ -166,7 +175,9 @@ impl QueryPlan {
                     Some(last) => {
                         let last = conversation.literal(last);
                         vec![
-                            null_keys(format!(" WHERE {conversation_column} = {last} AND {key_column} IS NULL")),
+                            null_keys(format!(
+                                " WHERE {conversation_column} = {last} AND {key_column} IS NULL"
+                            )),
                             part(format!(
                                 " WHERE ({conversation_column}, {key_column}) > ({last}, {last_key}) \
                                  ORDER BY {conversation_column}, {key_column}"

@@ -36,7 +36,8 @@ impl Server {
         let (url, mut ssl_mode, mut root_cert) = tls_options(url)?;
         ssl_mode = ssl_mode.or_else(|| variable("PGSSLMODE"));
         root_cert = root_cert.or_else(|| variable("PGSSLROOTCERT"));
-        let mut config: Config = if url.is_empty() { Config::new() } else { url.parse().map_err(|_| invalid_url())? };
+        let mut config: Config =
+            if url.is_empty() { Config::new() } else { url.parse().map_err(|_| invalid_url())? };
 
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
             let hosts = variable("PGHOST").unwrap_or_else(|| {
@@ -208,7 +209,10 @@ mod tests {
         for (url, expected) in [
             ("postgres://ada:s3cret@db.example/shop", "db.example/shop"),
             ("postgresql://ada:s3cret@db.example:5432/shop?sslmode=require", "db.example/shop"),
-            ("postgres://ada@db.example:5433/shop?sslmode=verify-full&connect_timeout=3", "db.example:5433/shop"),
+            (
+                "postgres://ada@db.example:5433/shop?sslmode=verify-full&connect_timeout=3",
+                "db.example:5433/shop",
+            ),
             ("postgres://ada:s3cret@one,two:5433/shop", "one,two:5433/shop"),
             ("postgres://ada:s3/cret@one/shop", "one/shop"),
             ("host=/run/postgresql user=ada password='s3 cret' dbname=shop", "/run/postgresql/shop"),

@@ -7,9 +7,7 @@ use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, Server
 use rustls::crypto::{CryptoProvider, ring, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::pem::PemObject as _;
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
-use rustls::{
-    CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-};
+use rustls::{CertificateError, ClientConfig, DigitallySignedStruct, Error, RootCertStore, SignatureScheme};
 use tokio_postgres_rustls::MakeRustlsConnect;
 
 use crate::ImportError;
@@ -36,7 +34,10 @@ pub(super) fn connector(
         _ => {
             let roots = Arc::new(roots(root_cert)?);
             let verifier = WebPkiServerVerifier::builder_with_provider(roots, Arc::clone(&provider)).build();
-            Some(verifier.map_err(|error| ImportError::source(format!("cannot verify certificates: {error}")))?)
+            Some(
+                verifier
+                    .map_err(|error| ImportError::source(format!("cannot verify certificates: {error}")))?,
+            )
         }
     };
     let verifier = Verifier { provider: Arc::clone(&provider), roots, verification };
@@ -54,10 +55,13 @@ fn roots(root_cert: Option<&str>) -> Result<RootCertStore, ImportError> {
     let name = root_cert.filter(|path| *path != "system");
     match name {
         Some(path) => {
-            let failed = |error| ImportError::source(format!("cannot read the certificates in {path}: {error:?}"));
+            let failed =
+                |error| ImportError::source(format!("cannot read the certificates in {path}: {error:?}"));
             for certificate in CertificateDer::pem_file_iter(path).map_err(failed)? {
                 let added = roots.add(certificate.map_err(failed)?);
-                added.map_err(|error| ImportError::source(format!("cannot use a certificate in {path}: {error}")))?;
+                added.map_err(|error| {
+                    ImportError::source(format!("cannot use a certificate in {path}: {error}"))
+                })?;
             }
         }
         None => {
@@ -66,7 +70,9 @@ fn roots(root_cert: Option<&str>) -> Result<RootCertStore, ImportError> {
     }
     if roots.is_empty() {
         let name = name.unwrap_or("the system");
-        return Err(ImportError::source(format!("there are no root certificates in {name}: set sslrootcert")));
+        return Err(ImportError::source(format!(
+            "there are no root certificates in {name}: set sslrootcert"
+        )));
     }
     Ok(roots)
 }

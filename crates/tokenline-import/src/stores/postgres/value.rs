@@ -254,7 +254,10 @@ mod tests {
 
     #[test]
     fn times_count_from_2000() {
-        assert!(matches!(Format::TimestampWithZone.cell(&0_i64.to_be_bytes()), Cell::Time(946_684_800_000_000_000)));
+        assert!(matches!(
+            Format::TimestampWithZone.cell(&0_i64.to_be_bytes()),
+            Cell::Time(946_684_800_000_000_000)
+        ));
         let clock = |value: i64| match Format::Timestamp.cell(&value.to_be_bytes()) {
             Cell::Text(text) => text.into_owned(),
             other => format!("{other:?}"),
@@ -262,6 +265,8 @@ mod tests {
         assert_eq!(clock(1_500_000), "2000-01-01T00:00:01.5");
         assert_eq!(clock(i64::MIN), "-infinity");
         assert_eq!(clock(i64::MAX - 1), "Invalid");
-        assert!(matches!(Format::Date.cell(&(-1_i32).to_be_bytes()), Cell::Text(text) if text == "1999-12-31"));
+        assert!(
+            matches!(Format::Date.cell(&(-1_i32).to_be_bytes()), Cell::Text(text) if text == "1999-12-31")
+        );
     }
 }
