@@ -150,7 +150,12 @@ impl SqliteSource {
     }
 
     fn failed(&self, error: &Error) -> ImportError {
-        ImportError::source(format!("cannot read {}: {error}", self.name))
+        let message = match error {
+            // Without the statement.
+            Error::SqlInputError { msg, .. } => msg.clone(),
+            error => error.to_string(),
+        };
+        ImportError::source(format!("cannot read {}: {message}", self.name))
     }
 
     fn position(&self, position: &str) -> Result<Vec<Value>, ImportError> {

@@ -343,7 +343,7 @@ async fn import_with_breaks(
                 let terminated = std::thread::spawn(move || {
                     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
                     let sql = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
-                        WHERE application_name = 'tokenline'";
+                        WHERE application_name = 'tokenline' AND backend_type = 'client backend'";
                     runtime.block_on(breaker.rows(sql))
                 });
                 assert_eq!(terminated.join().unwrap().len(), 1);
