@@ -39,7 +39,7 @@ SELECT i, 'thread-' || (i * 7919 % {conversations}), 'user-' || (i * 7919 % {con
     '2026-01-01T00:00:00Z'::timestamptz + i * interval '1.5 s',
     CASE WHEN i / {conversations} % 2 = 0 THEN 'human' ELSE 'bot' END,
     repeat('Message ' || i || E': \\"some text\\" and more. ', 1 + (i % 7)::int), 'web'
-FROM generate_series(0, {rows} - 1) AS i;
+FROM generate_series(0, {rows}::bigint - 1) AS i;
 CREATE INDEX ON messages (thread, id);
 """
 
@@ -99,10 +99,10 @@ def main():
     arguments = parser.parse_args()
     importer = arguments.importer
     if importer is None:
-        build = ["cargo", "build", "--release", "-p", "tokenline-import", "--features", "postgres", "--example", "postgres"]
+        build = ["cargo", "build", "--profile", "dist", "-p", "tokenline-import", "--features", "postgres", "--example", "postgres"]
         subprocess.run(build, check=True, cwd=HERE)
         target = os.environ.get("CARGO_TARGET_DIR", HERE.parents[2] / "target")
-        importer = Path(target) / "release/examples/postgres"
+        importer = Path(target) / "dist/examples/postgres"
     with tempfile.TemporaryDirectory(prefix="tokenline-measure") as work, tempfile.TemporaryDirectory() as folder:
         server, url = start_server(folder)
         try:

@@ -290,12 +290,11 @@ impl PostgresSource {
                     let number = progress.row_count + 1;
                     for (document, field) in documents.iter_mut().zip(&plan.documents) {
                         let format = plan.fields[*field].format;
-                        let text = fields
-                            .get(&bytes, *field)
-                            .map(|bytes| format.document(bytes).unwrap_or_default());
+                        let text =
+                            fields.get(bytes, *field).map(|bytes| format.document(bytes).unwrap_or_default());
                         document.read(text);
                     }
-                    let row = CopyRow { plan, bytes: &bytes, fields: &fields, documents: &documents };
+                    let row = CopyRow { plan, bytes, fields: &fields, documents: &documents };
                     if let Some(key) = &self.key {
                         self.check_key(&row, key, number, progress)?;
                     }

@@ -10,8 +10,9 @@ const HEADER: usize = SIGNATURE.len() + 8;
 /// Splits the chunks of a `COPY` into rows.
 #[derive(Debug, Default)]
 pub(super) struct CopyReader {
-    /// What is not read yet. A server sends a row per chunk, but need not.
     chunk: Bytes,
+    /// What of the chunk was read. A server sends a row per chunk, but need not.
+    at: usize,
     /// The start of a row whose rest is in later chunks.
     partial: Vec<u8>,
     has_header: bool,
@@ -42,62 +43,64 @@ enum Scan {
 impl CopyReader {
     /// Adds the next chunk. All rows of the one before must have been read.
     pub(super) fn push(&mut self, chunk: Bytes) -> Result<(), Malformed> {
-        self.chunk = chunk;
-        if self.has_header {
+        self.at = 0;
+        if self.has_header && self.partial.is_empty() {
+            self.chunk = chunk;
             return Ok(());
         }
-        self.partial.extend_from_slice(&self.chunk);
+        self.partial.extend_from_slice(&chunk);
         self.chunk = Bytes::new();
-        if self.partial.len() < HEADER {
-            return Ok(());
-        }
-        if !self.partial.starts_with(SIGNATURE) {
-            return Err(Malformed);
-        }
-        let extension = int32(&self.partial[HEADER - 4..]).and_then(|len| usize::try_from(len).ok());
-        let start = HEADER + extension.ok_or(Malformed)?;
-        if self.partial.len() >= start {
-            self.chunk = Bytes::copy_from_slice(&self.partial[start..]);
-            self.partial.clear();
+        if !self.has_header {
+            if self.partial.len() < HEADER {
+                return Ok(());
+            }
+            if !self.partial.starts_with(SIGNATURE) {
+                return Err(Malformed);
+            }
+            let extension = int32(&self.partial[HEADER - 4..]).and_then(|len| usize::try_from(len).ok());
+            let start = HEADER + extension.ok_or(Malformed)?;
+            if self.partial.len() < start {
+                return Ok(());
+            }
             self.has_header = true;
+            self.at = start;
         }
+        self.chunk = std::mem::take(&mut self.partial).into();
         Ok(())
     }
 
-    /// The bytes of the next row, which has this many fields.
-    pub(super) fn next(&mut self, count: usize, fields: &mut Fields) -> Result<Option<Bytes>, Malformed> {
-        if !self.has_header {
+    /// The bytes of the next row, which has this many fields. `None`: the next chunk is needed.
+    pub(super) fn next(&mut self, count: usize, fields: &mut Fields) -> Result<Option<&[u8]>, Malformed> {
+        let rest = &self.chunk[self.at..];
+        if rest.is_empty() {
             return Ok(None);
         }
         if self.is_complete {
-            return if self.chunk.is_empty() { Ok(None) } else { Err(Malformed) };
+            return Err(Malformed);
         }
-        if !self.partial.is_empty() {
-            self.partial.extend_from_slice(&self.chunk);
-            self.chunk = Bytes::new();
-            if let Scan::Incomplete = fields.scan(&self.partial, count)? {
-                return Ok(None);
+        match fields.scan(rest, count)? {
+            Scan::Row(len) => {
+                self.at += len;
+                return Ok(Some(&self.chunk[self.at - len..self.at]));
             }
-            self.chunk = std::mem::take(&mut self.partial).into();
-        }
-        match fields.scan(&self.chunk, count)? {
-            Scan::Row(len) => Ok(Some(self.chunk.split_to(len))),
             Scan::Incomplete => {
-                self.partial.extend_from_slice(&self.chunk);
-                self.chunk = Bytes::new();
-                Ok(None)
+                self.partial.extend_from_slice(rest);
+                self.at = self.chunk.len();
             }
             Scan::End => {
+                self.at += 2;
                 self.is_complete = true;
-                self.chunk = self.chunk.slice(2..);
-                self.next(count, fields)
+                if self.at < self.chunk.len() {
+                    return Err(Malformed);
+                }
             }
         }
+        Ok(None)
     }
 
     /// Whether the server has marked the end of the rows.
     pub(super) fn is_complete(&self) -> bool {
-        self.is_complete && self.chunk.is_empty()
+        self.is_complete && self.at == self.chunk.len()
     }
 }
 
@@ -170,7 +173,7 @@ mod tests {
         for chunk in chunks {
             reader.push(Bytes::copy_from_slice(chunk))?;
             while let Some(row) = reader.next(count, &mut fields)? {
-                let text = |at| fields.get(&row, at).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
+                let text = |at| fields.get(row, at).map(|bytes| String::from_utf8(bytes.to_vec()).unwrap());
                 rows.push((0..count).map(text).collect());
             }
         }

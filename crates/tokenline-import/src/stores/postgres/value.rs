@@ -90,7 +90,8 @@ impl Format {
     #[inline]
     pub(super) fn cell(self, bytes: &[u8]) -> Cell<'_> {
         if self == Self::Text {
-            return std::str::from_utf8(bytes).map_or(Cell::Invalid, |text| Cell::Text(Cow::Borrowed(text)));
+            return simdutf8::basic::from_utf8(bytes)
+                .map_or(Cell::Invalid, |text| Cell::Text(Cow::Borrowed(text)));
         }
         self.read(bytes).unwrap_or(Cell::Invalid)
     }
