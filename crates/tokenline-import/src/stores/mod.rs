@@ -51,6 +51,17 @@ fn identifier(name: &str) -> String {
     format!("\"{}\"", name.replace('"', "\"\""))
 }
 
+/// What a checkpoint is of.
+fn identity(
+    kind: &str,
+    name: &str,
+    query: &str,
+    key: Option<&str>,
+    is_ordered_by_conversation: bool,
+) -> String {
+    serde_json::json!([kind, name, query, key, is_ordered_by_conversation]).to_string()
+}
+
 /// The query as it can stand in parentheses.
 fn subquery(query: &str) -> &str {
     query.trim_end_matches(|c: char| c.is_whitespace() || c == ';')

@@ -23,7 +23,7 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use self::copy::{CopyReader, Fields, Malformed};
 use self::query::{Part, Position, QueryPlan, Wanted};
 use self::server::Server;
-use super::{Document, no_key, null_key, other_position, repeated_key, subquery, write_position};
+use super::{Document, identity, no_key, null_key, other_position, repeated_key, subquery, write_position};
 use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 
 /// Rows of a query in PostgreSQL.
@@ -50,7 +50,7 @@ use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 ///     .key("id")
 ///     .ordered_by_conversation(true);
 /// let importer = Importer::new(mapping, Output::file(file))?.grouped(true);
-/// let mut importer = importer.checkpoint("messages.checkpoint", source.name())?;
+/// let mut importer = importer.checkpoint("messages.checkpoint", &source.identity())?;
 /// source.read(&mut importer).await?;
 /// println!("{} conversations", importer.finish()?.summary.conversation_count);
 /// # Ok(())
@@ -136,6 +136,12 @@ impl PostgresSource {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.server.name
+    }
+
+    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query, the key and the order, without credentials.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        identity(KIND, self.name(), &self.query, self.key.as_deref(), self.is_ordered_by_conversation)
     }
 
     /// Reads all rows. Needs a Tokio runtime with I/O and time. The importer writes files in between, which blocks.

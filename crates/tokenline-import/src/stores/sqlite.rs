@@ -8,7 +8,7 @@ use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, OpenFlags, params_from_iter};
 
 use super::{
-    Document, Located, conversation_column, identifier, locate, no_key, null_key, other_position,
+    Document, Located, conversation_column, identifier, identity, locate, no_key, null_key, other_position,
     repeated_key, subquery, write_position,
 };
 use crate::{Begin, Cell, ImportError, Importer, Place, Row};
@@ -99,6 +99,18 @@ impl SqliteSource {
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query, the key and the order, without credentials.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        identity(
+            KIND,
+            &self.path.display().to_string(),
+            &self.query,
+            self.key.as_deref(),
+            self.is_ordered_by_conversation,
+        )
     }
 
     /// Reads all rows.

@@ -513,6 +513,71 @@ async fn a_checkpoint_of_other_options_is_refused() {
     }
 }
 
+/// A row for each position that a checkpoint can have.
+const ROWS: &str = r#"
+    (1, 'a'), (2, E'quote '' \\ " é'), (3, NULL), (4, 'a'), (5, NULL), (6, '10'), (7, ''), (8, 'B')
+"#;
+
+#[tokio::test]
+async fn reading_goes_on_after_every_row() {
+    let server = Server::start();
+    let keys = [
+        ("smallint", "i::smallint"),
+        ("uuid", "md5(i::text)::uuid"),
+        ("text", r#"chr(96 + i % 5) || E' \\ '' " ' || i"#),
+        ("varchar(20)", "repeat('é', i)"),
+        ("char(9)", "'k ' || i"),
+        ("timestamptz", "'2026-01-01 00:00:00.000001+05'::timestamptz - i * interval '1 year 1 us'"),
+        ("timestamp", "'0044-03-15 BC'::timestamp + i * interval '1 us'"),
+        ("numeric", "i * 1e-20 - 3e-20"),
+        ("float8", "sqrt(i::float8)"),
+        ("inet", "'10.0.0.0'::inet + (20 - i)"),
+        ("bytea", r"decode(lpad(to_hex(i * 20), 2, '0') || '00', 'hex')"),
+        ("mood", "('{m0,m1,m2,m3,m4,m5,m6,m7,m8,m9}'::text[])[i]::mood"),
+    ];
+    server
+        .execute("CREATE TYPE mood AS ENUM ('m9', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7', 'm8', 'm0')")
+        .await;
+    for (r#type, key) in keys {
+        let folder = tempfile::tempdir().unwrap();
+        let table = format!(
+            "DROP TABLE IF EXISTS messages;
+             CREATE TABLE messages (id {type} PRIMARY KEY, thread text, customer text, sent_at timestamptz, author text,
+                 body text, extra jsonb);
+             INSERT INTO messages SELECT {key}, t, 'u', now(), 'user', 'x', NULL FROM (VALUES {ROWS}) AS v (i, t)"
+        );
+        server.execute(&table).await;
+        for is_grouped in [false, true] {
+            let order = if is_grouped { "thread, m.id" } else { "m.id" };
+            let rows =
+                server.rows(&format!("SELECT thread, id::text FROM messages AS m ORDER BY {order}")).await;
+            for (at, row) in rows.iter().enumerate() {
+                let _ = fs::remove_file(folder.path().join("checkpoint"));
+                let begin = || {
+                    let mut options = File::options();
+                    let options = options.read(true).write(true).create(true).truncate(false);
+                    let output = Output::file(options.open(folder.path().join("conversations")).unwrap());
+                    let importer = Importer::new(&mapping(MAPPING), output).unwrap().grouped(is_grouped);
+                    importer.checkpoint(folder.path().join("checkpoint"), "test").unwrap()
+                };
+                let mut first = begin();
+                source(&server, is_grouped).read(&mut first).await.unwrap();
+                drop(first);
+                let path = folder.path().join("checkpoint");
+                let mut state: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+                let position = if is_grouped { json!([row[0], row[1]]) } else { json!([row[1]]) };
+                state["position"] = json!(position.to_string());
+                state["rows"] = json!(0);
+                fs::write(&path, state.to_string()).unwrap();
+                let mut second = begin();
+                source(&server, is_grouped).read(&mut second).await.unwrap();
+                let read = second.finish().unwrap().row_count;
+                assert_eq!(read, (rows.len() - at - 1) as u64, "{type} {is_grouped} {row:?}");
+            }
+        }
+    }
+}
+
 /// The future can run on any thread.
 #[test]
 fn reading_can_move_between_threads() {
