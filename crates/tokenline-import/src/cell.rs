@@ -23,6 +23,8 @@ pub enum Cell<'a> {
     Time(i128),
     /// A JSON value. Values of MongoDB's Extended JSON, such as `{"$oid": "..."}`, are read as what they mean.
     Json(Value<'a>),
+    /// A value that cannot be read, such as bytes that are not text. It rejects the row and its conversation.
+    Invalid,
 }
 
 /// A row: its cells by the number of the column, as [`Columns::names`](crate::Columns::names) counts them.
@@ -75,7 +77,7 @@ impl<'a> Cell<'a> {
                 Some(number) => number.to_string().into(),
                 None => number.to_string().into(),
             }),
-            Self::Bool(_) | Self::Time(_) => return Err(()),
+            Self::Bool(_) | Self::Time(_) | Self::Invalid => return Err(()),
         }
         .filter(|text| !text.is_empty()))
     }
@@ -83,7 +85,7 @@ impl<'a> Cell<'a> {
     /// Appends the value as JSON. Times are in RFC 3339, Extended JSON is resolved.
     pub(crate) fn write_json(self, out: &mut Vec<u8>) {
         match self.resolve() {
-            Self::Null => out.extend_from_slice(b"null"),
+            Self::Null | Self::Invalid => out.extend_from_slice(b"null"),
             Self::Bool(value) => out.extend_from_slice(if value { b"true" } else { b"false" }),
             Self::Integer(number) => write_value(&number, out),
             Self::Float(number) => write_value(&number, out),

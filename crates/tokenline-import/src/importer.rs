@@ -235,6 +235,24 @@ impl<'o> Importer<'o> {
         }
     }
 
+    /// The number of the column with the id of the conversation.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn conversation_column(&self) -> Option<usize> {
+        self.plan.conversation_id
+    }
+
+    /// The flag that interrupts the import, for a source that waits.
+    #[cfg(feature = "postgres")]
+    pub(crate) fn interrupt_flag(&self) -> Option<Arc<AtomicBool>> {
+        self.is_interrupted.clone()
+    }
+
+    /// The rows of the last source so far, including those of an earlier run.
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
+    pub(crate) fn source_row_count(&self) -> u64 {
+        self.sources.last().map_or(0, |source| source.row_count)
+    }
+
     /// Begins a source of this kind, and says where to begin to read it. Its name is that in rejects.
     ///
     /// # Errors

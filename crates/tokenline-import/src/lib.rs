@@ -38,6 +38,8 @@ mod reject;
 mod rejects;
 mod report;
 mod sort;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod stores;
 mod time;
 
 pub use cell::{Cell, Row};
@@ -49,6 +51,10 @@ pub use output::Output;
 pub use plan::Columns;
 pub use reject::{ImportCode, ImportReject, Place};
 pub use report::{ImportReport, ImportSummary, ImportedSource};
+#[cfg(feature = "postgres")]
+pub use stores::PostgresSource;
+#[cfg(feature = "sqlite")]
+pub use stores::SqliteSource;
 
 /// Runs the README's example as a test.
 #[cfg(doctest)]

@@ -206,8 +206,11 @@ impl Plan {
         }
         entry.time(time);
         for column in &self.metadata {
+            let cell = row.cell(*column).resolve();
+            if matches!(cell, Cell::Invalid) {
+                return Err(self.fault(ImportCode::MalformedRow, "the value cannot be read", *column));
+            }
             entry.metadata(|out| {
-                let cell = row.cell(*column).resolve();
                 if !matches!(cell, Cell::Null) {
                     cell.write_json(out);
                 }
@@ -242,7 +245,7 @@ impl Plan {
                 Kind::Number => return json_order(value.raw()),
                 _ => return Err(ImportCode::InvalidOrder),
             },
-            Cell::Bool(_) => return Err(ImportCode::InvalidOrder),
+            Cell::Bool(_) | Cell::Invalid => return Err(ImportCode::InvalidOrder),
         };
         let text = text.trim();
         if text.is_empty() {
@@ -360,7 +363,7 @@ impl Plan {
                     Ok(())
                 }
                 Cell::Json(value) => parts(value, &mut texts),
-                Cell::Bool(_) | Cell::Time(_) => Err(()),
+                Cell::Bool(_) | Cell::Time(_) | Cell::Invalid => Err(()),
             };
             read.map_err(|()| {
                 let message = "the content is neither a text nor parts of one";

@@ -79,7 +79,7 @@ impl TimeReader {
                 Kind::Number => self.json_number(value.raw())?,
                 _ => return Err(NoTime::Invalid),
             },
-            Cell::Bool(_) => return Err(NoTime::Invalid),
+            Cell::Bool(_) | Cell::Invalid => return Err(NoTime::Invalid),
         };
         if WRITABLE.contains(&time) { Ok(time) } else { Err(NoTime::Invalid) }
     }

@@ -1,0 +1,579 @@
+//! PostgreSQL.
+
+mod copy;
+mod query;
+mod server;
+mod tls;
+mod value;
+
+use std::fmt;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::task::Poll;
+use std::time::{Duration, Instant};
+
+use futures_core::Stream as _;
+use tokio::time::{Interval, MissedTickBehavior};
+use tokio_postgres::tls::MakeTlsConnect;
+use tokio_postgres::{Client, Connection, Error, SimpleQueryMessage, Socket};
+use tokio_postgres_rustls::MakeRustlsConnect;
+
+use self::copy::{CopyReader, Fields, Malformed};
+use self::query::{Part, Position, QueryPlan, Wanted};
+use self::server::Server;
+use super::{Document, identity, no_key, null_key, other_position, repeated_key, subquery, write_position};
+use crate::{Begin, Cell, ImportError, Importer, Place, Row};
+
+/// Rows of a query in PostgreSQL.
+///
+/// They are read in one read-only transaction that sees a single state of the database, in `COPY`'s binary format. With a
+/// [key](Self::key), reading goes on after the last row if the connection breaks, and after a
+/// [checkpoint](Importer::checkpoint) if the program ended; it then sees the state of the database at that time.
+///
+/// | type | read as |
+/// |---|---|
+/// | `smallint`, `integer`, `bigint`, `real`, `double precision`, `boolean` | what they are |
+/// | `numeric` | text with all digits |
+/// | `text`, `varchar`, `char`, enumerations, `uuid` | text; `char` without trailing spaces |
+/// | `timestamptz` | time |
+/// | `timestamp`, `date` | text without an offset: the mapping has the time zone |
+/// | `json`, `jsonb`, arrays and composites | JSON; a column such as `/extra/user` is a JSON Pointer into `extra` |
+/// | others | PostgreSQL's text |
+///
+/// ```no_run
+/// use tokenline_import::{Importer, Mapping, Output, PostgresSource};
+///
+/// # async fn import(mapping: &Mapping, file: std::fs::File) -> Result<(), Box<dyn std::error::Error>> {
+/// let source = PostgresSource::new("postgres://reader@db.example/shop", "SELECT * FROM messages")?
+///     .key("id")
+///     .ordered_by_conversation(true);
+/// let importer = Importer::new(mapping, Output::file(file))?.grouped(true);
+/// let mut importer = importer.checkpoint("messages.checkpoint", &source.identity())?;
+/// source.read(&mut importer).await?;
+/// println!("{} conversations", importer.finish()?.summary.conversation_count);
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "call `read` for the rows"]
+pub struct PostgresSource {
+    server: Server,
+    query: String,
+    key: Option<String>,
+    is_ordered_by_conversation: bool,
+    retry_for: Duration,
+    on_estimate: Option<Box<dyn Fn(u64) + Send + Sync>>,
+}
+
+const KIND: &str = "postgres";
+const DEFAULT_RETRY_FOR: Duration = Duration::from_secs(30);
+const FIRST_RETRY: Duration = Duration::from_millis(100);
+const LAST_RETRY: Duration = Duration::from_secs(5);
+/// How often a flag is read that interrupts the import.
+const TICK: Duration = Duration::from_millis(200);
+
+/// One state of the database, however long it takes. The text of values does not depend on the server's settings.
+const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY;\
+    SET LOCAL statement_timeout = 0;\
+    SET LOCAL lock_timeout = 0;\
+    SET LOCAL idle_in_transaction_session_timeout = 0;\
+    SET LOCAL DateStyle = 'ISO, YMD';\
+    SET LOCAL IntervalStyle = 'postgres';\
+    SET LOCAL extra_float_digits = 3;\
+    SET LOCAL bytea_output = 'hex'";
+
+impl PostgresSource {
+    /// The rows of a query, such as `SELECT * FROM messages` or `TABLE messages`.
+    ///
+    /// The URL is that of libpq, `postgres://user:password@host:port/database`, or its `host=... dbname=...`. What it
+    /// lacks is taken from `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`, `PGSSLMODE` and `PGSSLROOTCERT`: it
+    /// can be empty. `sslmode` is as in libpq: `prefer`, the default, and `require` encrypt, `verify-full` also verifies
+    /// the server, with the certificates in `sslrootcert` or those of the system.
+    ///
+    /// # Errors
+    ///
+    /// If the URL is not valid, or the root certificates cannot be read.
+    pub fn new(url: &str, query: &str) -> Result<Self, ImportError> {
+        Ok(Self {
+            server: Server::new(url, |name| std::env::var(name).ok())?,
+            query: query.to_owned(),
+            key: None,
+            is_ordered_by_conversation: false,
+            retry_for: DEFAULT_RETRY_FOR,
+            on_estimate: None,
+        })
+    }
+
+    /// Sets a column of the query that is unique and never null, such as the primary key. The rows are then read in its
+    /// order. An index makes that fast.
+    pub fn key(mut self, column: impl Into<String>) -> Self {
+        self.key = Some(column.into());
+        self
+    }
+
+    /// Sets whether the server orders the rows by conversation, and by the key in a conversation, for an importer of
+    /// [grouped](Importer::grouped) rows. Without it, grouped rows must be so in the order of the query or of the key.
+    pub fn ordered_by_conversation(mut self, is_ordered: bool) -> Self {
+        self.is_ordered_by_conversation = is_ordered;
+        self
+    }
+
+    /// Sets how long to try to connect again after the connection broke; default: 30 seconds.
+    pub fn retry_for(mut self, duration: Duration) -> Self {
+        self.retry_for = duration;
+        self
+    }
+
+    /// Calls a function, before the first row over each connection, with the number of rows, including those that were
+    /// read before. It is the server's estimate, which can be far off.
+    pub fn on_estimate(mut self, on_estimate: impl Fn(u64) + Send + Sync + 'static) -> Self {
+        self.on_estimate = Some(Box::new(on_estimate));
+        self
+    }
+
+    /// The name in rejects and reports: host and database, without credentials.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.server.name
+    }
+
+    /// What a [checkpoint](Importer::checkpoint) is of: the source, the query, the key and the order, without credentials.
+    #[must_use]
+    pub fn identity(&self) -> String {
+        identity(KIND, self.name(), &self.query, self.key.as_deref(), self.is_ordered_by_conversation)
+    }
+
+    /// Reads all rows. Needs a Tokio runtime with I/O and time. The importer writes files in between, which blocks.
+    ///
+    /// # Errors
+    ///
+    /// If the server cannot be reached, refuses the query, or lacks a column of the mapping; if the connection broke and
+    /// cannot be restored, or there is no key to go on after; if the key is not unique; and the errors of
+    /// [`Importer::row`].
+    pub async fn read(&self, importer: &mut Importer<'_>) -> Result<(), ImportError> {
+        let (after, row_count) = match importer.begin(self.name(), KIND)? {
+            Begin::Done => return Ok(()),
+            Begin::Start => (None, 0),
+            Begin::After(position) => (Some(self.position(&position)?), importer.source_row_count()),
+        };
+        let mut progress = Progress {
+            after,
+            row_count,
+            is_connected: false,
+            has_last: false,
+            last_key: Vec::new(),
+            last_conversation: Vec::new(),
+            last_has_conversation: false,
+        };
+        let mut retry = Retry::default();
+        loop {
+            let before = progress.row_count;
+            let error = match self.attempt(importer, &mut progress).await {
+                Ok(()) => return Ok(()),
+                Err(Stop::Import(error)) => return Err(error),
+                Err(Stop::Server(error)) => error,
+            };
+            if !is_broken(&error, progress.is_connected) {
+                return Err(self.failed(&error));
+            }
+            if progress.row_count > 0 && progress.after.is_none() {
+                let message = format!(
+                    "the connection to {} broke after row {}: {}; a key is needed to go on",
+                    self.name(),
+                    progress.row_count,
+                    self.server.describe(&error)
+                );
+                return Err(ImportError::source(message));
+            }
+            if progress.row_count > before {
+                retry = Retry::default();
+            }
+            let Some(delay) = retry.next(self.retry_for) else { return Err(self.failed(&error)) };
+            wait(&Interrupt(importer.interrupt_flag()), delay).await?;
+        }
+    }
+
+    fn failed(&self, error: &Error) -> ImportError {
+        ImportError::source(format!("cannot read {}: {}", self.name(), self.server.describe(error)))
+    }
+
+    /// Reads what [`Row::position`] wrote.
+    fn position(&self, position: &str) -> Result<Position, ImportError> {
+        let values: Vec<Option<String>> = serde_json::from_str(position).map_err(|_| other_position())?;
+        match (&values[..], &self.key, self.is_ordered_by_conversation) {
+            ([], _, _) => Err(no_key(self.name())),
+            ([Some(key)], Some(_), false) => Ok(Position { conversation: None, key: key.clone() }),
+            ([conversation, Some(key)], Some(_), true) => {
+                Ok(Position { conversation: Some(conversation.clone()), key: key.clone() })
+            }
+            _ => Err(other_position()),
+        }
+    }
+
+    /// Reads over one connection.
+    async fn attempt(&self, importer: &mut Importer<'_>, progress: &mut Progress) -> Result<(), Stop> {
+        let mut wire = Wire::new(Interrupt(importer.interrupt_flag()));
+        let connecting = self.server.config.connect(self.server.tls.clone());
+        let (client, connection) = wire.run(connecting).await?;
+        wire.connection = Some(connection);
+        progress.is_connected = true;
+        wire.run(client.batch_execute(BEGIN)).await?;
+        let plan = self.plan(importer, &client, &mut wire).await?;
+        let parts = plan.parts(&self.query, progress.after.as_ref());
+        if let Some(on_estimate) = &self.on_estimate {
+            let mut estimate = progress.row_count;
+            for part in parts.iter().filter(|part| !part.finds_null_keys) {
+                let explain = format!("EXPLAIN (FORMAT JSON) {}", part.sql);
+                let explained = wire.run(client.simple_query(&explain)).await?;
+                estimate += estimated_rows(&explained).unwrap_or(0);
+            }
+            on_estimate(estimate);
+        }
+        let read = self.read_parts(importer, progress, &plan, &parts, &client, &mut wire).await;
+        progress.note(&plan);
+        read?;
+        // Everything is read: it does not matter whether the server still hears of it.
+        let _ = wire.run(client.batch_execute("COMMIT")).await;
+        Ok(())
+    }
+
+    async fn plan(
+        &self,
+        importer: &mut Importer<'_>,
+        client: &Client,
+        wire: &mut Wire,
+    ) -> Result<QueryPlan, Stop> {
+        let all = format!("SELECT * FROM (\n{}\n) AS q", subquery(&self.query));
+        let statement = wire.run(client.prepare(&all)).await?;
+        let columns = statement.columns();
+        let mut type_names = vec![String::new(); columns.len()];
+        if !columns.is_empty() {
+            let types = columns.iter().map(|column| format!("format_type({}, -1)", column.type_().oid()));
+            let named = format!("SELECT {}", types.collect::<Vec<_>>().join(", "));
+            for message in wire.run(client.simple_query(&named)).await? {
+                if let SimpleQueryMessage::Row(row) = message {
+                    for (at, name) in type_names.iter_mut().enumerate() {
+                        *name = row.try_get(at)?.unwrap_or_default().to_owned();
+                    }
+                }
+            }
+        }
+        let wanted = Wanted {
+            source: self.name(),
+            columns: importer.columns().names(),
+            conversation: importer.conversation_column(),
+            key: self.key.as_deref(),
+            is_ordered_by_conversation: self.is_ordered_by_conversation,
+        };
+        Ok(QueryPlan::new(&wanted, columns, &type_names)?)
+    }
+
+    async fn read_parts(
+        &self,
+        importer: &mut Importer<'_>,
+        progress: &mut Progress,
+        plan: &QueryPlan,
+        parts: &[Part],
+        client: &Client,
+        wire: &mut Wire,
+    ) -> Result<(), Stop> {
+        let mut documents = plan.new_documents();
+        let mut fields = Fields::default();
+        let malformed = |_: Malformed| {
+            ImportError::source(format!("{} sent rows that are not in the format of COPY", self.name()))
+        };
+        for part in parts {
+            let copy = format!("COPY ({}) TO STDOUT (FORMAT BINARY)", part.sql);
+            let mut stream = pin!(wire.run(client.copy_out(&copy)).await?);
+            let mut reader = CopyReader::default();
+            loop {
+                let next =
+                    std::future::poll_fn(|context| stream.as_mut().poll_next(context).map(Option::transpose));
+                let Some(chunk) = wire.run(next).await? else { break };
+                reader.push(chunk).map_err(malformed)?;
+                while let Some(bytes) = reader.next(plan.fields.len(), &mut fields).map_err(malformed)? {
+                    let number = progress.row_count + 1;
+                    for (document, field) in documents.iter_mut().zip(&plan.documents) {
+                        let format = plan.fields[*field].format;
+                        let text =
+                            fields.get(bytes, *field).map(|bytes| format.document(bytes).unwrap_or_default());
+                        document.read(text);
+                    }
+                    let row = CopyRow { plan, bytes, fields: &fields, documents: &documents };
+                    if let Some(key) = &self.key {
+                        self.check_key(&row, key, number, progress)?;
+                    }
+                    importer.row(Place { row: number, line: 0 }, &row)?;
+                    progress.passed(&row);
+                }
+            }
+            if !reader.is_complete() {
+                return Err(malformed(Malformed).into());
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether reading could go on after this row.
+    fn check_key(
+        &self,
+        row: &CopyRow<'_>,
+        key: &str,
+        number: u64,
+        progress: &Progress,
+    ) -> Result<(), ImportError> {
+        match row.key() {
+            None => Err(null_key(self.name(), key, number)),
+            Some(bytes) if progress.is_last(bytes, row.conversation()) => {
+                Err(repeated_key(self.name(), key, number))
+            }
+            Some(_) => Ok(()),
+        }
+    }
+}
+
+impl fmt::Debug for PostgresSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("PostgresSource")
+            .field("name", &self.server.name)
+            .field("key", &self.key)
+            .field("is_ordered_by_conversation", &self.is_ordered_by_conversation)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far the rows were read.
+struct Progress {
+    /// Where a new connection goes on.
+    after: Option<Position>,
+    row_count: u64,
+    is_connected: bool,
+    /// The values of the last row over this connection.
+    has_last: bool,
+    last_key: Vec<u8>,
+    last_conversation: Vec<u8>,
+    last_has_conversation: bool,
+}
+
+impl Progress {
+    fn passed(&mut self, row: &CopyRow<'_>) {
+        self.row_count += 1;
+        let Some(key) = row.key() else { return };
+        self.has_last = true;
+        self.last_key.clear();
+        self.last_key.extend_from_slice(key);
+        let conversation = row.conversation();
+        self.last_has_conversation = conversation.is_some();
+        if conversation != Some(&self.last_conversation) {
+            self.last_conversation.clear();
+            self.last_conversation.extend_from_slice(conversation.unwrap_or_default());
+        }
+    }
+
+    fn is_last(&self, key: &[u8], conversation: Option<&[u8]>) -> bool {
+        let last_conversation = self.last_has_conversation.then_some(&self.last_conversation[..]);
+        self.has_last && self.last_key == key && last_conversation == conversation
+    }
+
+    /// Keeps the position of the last row for the next connection.
+    fn note(&mut self, plan: &QueryPlan) {
+        if let (true, Some(key)) = (self.has_last, &plan.key) {
+            let conversation = |column: &query::OrderColumn| {
+                self.last_has_conversation.then(|| column.text(&self.last_conversation))
+            };
+            self.after = Some(Position {
+                conversation: plan.conversation.as_ref().map(conversation),
+                key: key.text(&self.last_key),
+            });
+        }
+        self.has_last = false;
+    }
+}
+
+/// A row as the server sends it.
+struct CopyRow<'a> {
+    plan: &'a QueryPlan,
+    bytes: &'a [u8],
+    fields: &'a Fields,
+    documents: &'a [Document],
+}
+
+impl<'a> CopyRow<'a> {
+    fn key(&self) -> Option<&'a [u8]> {
+        self.plan.key.as_ref().and_then(|column| self.fields.get(self.bytes, column.field))
+    }
+
+    fn conversation(&self) -> Option<&'a [u8]> {
+        self.plan.conversation.as_ref().and_then(|column| self.fields.get(self.bytes, column.field))
+    }
+}
+
+impl Row for CopyRow<'_> {
+    fn cell(&self, column: usize) -> Cell<'_> {
+        let cell = &self.plan.cells[column];
+        let Some(bytes) = self.fields.get(self.bytes, cell.field) else { return Cell::Null };
+        let format = self.plan.fields[cell.field].format;
+        match cell.document {
+            None => format.cell(bytes),
+            Some(document) => {
+                let text = format.document(bytes).unwrap_or_default();
+                self.documents[document].cell(text, cell.pointer.as_deref())
+            }
+        }
+    }
+
+    fn position(&self, position: &mut String) {
+        let key = self.plan.key.as_ref().zip(self.key()).map(|(column, bytes)| column.text(bytes));
+        match (key, &self.plan.conversation) {
+            // A position that no source begins after: without a key, the order of rows can change.
+            (None, _) => write_position(&[(); 0], position),
+            (Some(key), None) => write_position(&[key], position),
+            (Some(key), Some(column)) => {
+                let conversation = self.conversation().map(|bytes| column.text(bytes));
+                write_position(&(conversation, key), position);
+            }
+        }
+    }
+}
+
+/// Why an attempt ended.
+enum Stop {
+    Import(ImportError),
+    Server(Error),
+}
+
+impl From<ImportError> for Stop {
+    fn from(error: ImportError) -> Self {
+        Self::Import(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Server(error)
+    }
+}
+
+/// What interrupts the import.
+struct Interrupt(Option<Arc<AtomicBool>>);
+
+impl Interrupt {
+    fn check(&self) -> Result<(), ImportError> {
+        match &self.0 {
+            Some(flag) if flag.load(Ordering::Relaxed) => Err(ImportError::interrupted()),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// A connection, which makes progress while something waits for it.
+struct Wire {
+    connection: Option<Connection<Socket, <MakeRustlsConnect as MakeTlsConnect<Socket>>::Stream>>,
+    interrupt: Interrupt,
+    tick: Interval,
+}
+
+impl Wire {
+    fn new(interrupt: Interrupt) -> Self {
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        Self { connection: None, interrupt, tick }
+    }
+
+    /// Waits for a response, or an interrupt of the import.
+    async fn run<T>(&mut self, response: impl Future<Output = Result<T, Error>>) -> Result<T, Stop> {
+        let mut response = pin!(response);
+        std::future::poll_fn(|context| {
+            if let Poll::Ready(response) = response.as_mut().poll(context) {
+                return Poll::Ready(response.map_err(Stop::Server));
+            }
+            if let Some(connection) = &mut self.connection {
+                match Pin::new(connection).poll(context) {
+                    Poll::Pending => {}
+                    Poll::Ready(Ok(())) => self.connection = None,
+                    Poll::Ready(Err(error)) => {
+                        self.connection = None;
+                        return Poll::Ready(Err(Stop::Server(error)));
+                    }
+                }
+                if let Poll::Ready(response) = response.as_mut().poll(context) {
+                    return Poll::Ready(response.map_err(Stop::Server));
+                }
+            }
+            while self.tick.poll_tick(context).is_ready() {
+                self.interrupt.check()?;
+            }
+            Poll::Pending
+        })
+        .await
+    }
+}
+
+/// Waits, unless the import is interrupted.
+async fn wait(interrupt: &Interrupt, delay: Duration) -> Result<(), ImportError> {
+    let end = Instant::now() + delay;
+    loop {
+        interrupt.check()?;
+        let left = end.saturating_duration_since(Instant::now());
+        if left.is_zero() {
+            return Ok(());
+        }
+        tokio::time::sleep(left.min(TICK)).await;
+    }
+}
+
+/// The delays between attempts to connect.
+#[derive(Debug, Default)]
+struct Retry {
+    began: Option<Instant>,
+    attempts: u32,
+}
+
+impl Retry {
+    /// The delay before the next attempt; `None` if there is none.
+    fn next(&mut self, retry_for: Duration) -> Option<Duration> {
+        let began = *self.began.get_or_insert_with(Instant::now);
+        let left = retry_for.checked_sub(began.elapsed()).filter(|left| !left.is_zero())?;
+        let delay = FIRST_RETRY.saturating_mul(1 << self.attempts.min(10)).min(LAST_RETRY).min(left);
+        self.attempts += 1;
+        Some(delay)
+    }
+}
+
+/// Whether another connection can help.
+fn is_broken(error: &Error, was_connected: bool) -> bool {
+    if let Some(error) = error.as_db_error() {
+        let code = error.code().code();
+        // It starts or shuts down, was killed, lost the state that is read, or has no connections left.
+        return match code {
+            "57P03" => true,
+            "53300" | "40001" | "57P01" | "57P02" | "57P05" => was_connected,
+            _ => was_connected && code.starts_with("08"),
+        };
+    }
+    let mut source = std::error::Error::source(error);
+    let mut is_io = false;
+    while let Some(error) = source {
+        if let Some(error) = error.downcast_ref::<std::io::Error>() {
+            use std::io::ErrorKind::{InvalidData, InvalidInput, PermissionDenied, Unsupported};
+            is_io = !matches!(error.kind(), InvalidData | InvalidInput | PermissionDenied | Unsupported);
+            break;
+        }
+        source = error.source();
+    }
+    was_connected && (error.is_closed() || is_io)
+}
+
+/// The number of rows that the server expects of a statement.
+fn estimated_rows(explained: &[SimpleQueryMessage]) -> Option<u64> {
+    let text: String = explained
+        .iter()
+        .filter_map(|message| match message {
+            SimpleQueryMessage::Row(row) => row.try_get(0).ok().flatten(),
+            _ => None,
+        })
+        .collect();
+    let plans: serde_json::Value = serde_json::from_str(&text).ok()?;
+    plans.get(0)?.get("Plan")?.get("Plan Rows")?.as_f64().map(|rows| rows as u64)
+}

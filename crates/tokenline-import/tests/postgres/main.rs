@@ -1,0 +1,588 @@
+//! Rows of a real PostgreSQL server.
+
+mod server;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokenline_conversations::{ConversationValidator, Profile};
+use tokenline_import::{ErrorKind, ImportReport, Importer, Mapping, Output, PostgresSource};
+
+use server::{PASSWORD, Server};
+
+const MAPPING: &str = "
+    conversation-id = 'thread'
+    user-id = 'customer'
+    timestamp = 'sent_at'
+    role = 'author'
+    content = 'body'
+
+    [metadata]
+    score = '/extra/score'
+";
+
+fn mapping(toml: &str) -> Mapping {
+    toml::from_str(toml).unwrap()
+}
+
+/// Messages in interleaved conversations, some of which have odd rows.
+async fn fill(server: &Server, rows: u64, conversations: u64, body_len: u64) {
+    let sql = format!(
+        "CREATE TABLE messages (id bigint PRIMARY KEY, thread text, customer text, sent_at timestamptz, author text,
+             body text, extra jsonb);
+         INSERT INTO messages
+         SELECT i * 3, CASE WHEN i % 5003 = 7 THEN NULL ELSE 'thread ' || (i * 7919 % {conversations}) END,
+             'user ' || (i * 7919 % {conversations}) % 97,
+             CASE WHEN i % 7001 = 11 THEN 'infinity' ELSE '2026-01-01T00:00:00Z'::timestamptz + i * interval '1.5 ms' END,
+             CASE WHEN i % 9001 = 13 THEN 'nobody' WHEN i % 2 = 0 THEN 'human' ELSE 'bot' END,
+             repeat('Text \"' || i || E'\"\\n', {body_len}),
+             CASE WHEN i % 3 = 0 THEN jsonb_build_object('score', i) END
+         FROM generate_series(1, {rows}) AS i;
+         ANALYZE messages"
+    );
+    server.execute(&sql).await;
+}
+
+/// What the importer should write, computed from text rows.
+async fn expected(server: &Server) -> String {
+    let sql = "SELECT thread, customer, extract(epoch FROM sent_at), to_char(sent_at AT TIME ZONE 'UTC',
+        'YYYY-MM-DD\"T\"HH24:MI:SS.US'), author, body, extra ->> 'score' FROM messages ORDER BY id";
+    let mut conversations: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+    for row in server.rows(sql).await {
+        if row[0].is_some() {
+            let row: Vec<_> = row.into_iter().map(Option::unwrap_or_default).collect();
+            conversations.entry(row[0].clone()).or_default().push(row);
+        }
+    }
+    let mut lines = String::new();
+    for (id, mut rows) in conversations {
+        if rows.iter().any(|row| row[2] == "Infinity" || row[4] == "nobody") {
+            continue;
+        }
+        rows.sort_by_key(|row| row[2].replace('.', "").parse::<u64>().unwrap());
+        let time = rows[0][3].trim_end_matches('0').trim_end_matches('.');
+        let message = |row: &Vec<String>| {
+            let role = if row[4] == "human" { "user" } else { "assistant" };
+            format!(r#"{{"role":"{role}","content":{}}}"#, json!(row[5]))
+        };
+        let messages: Vec<_> = rows.iter().map(message).collect();
+        let score = rows.iter().find(|row| !row[6].is_empty());
+        let metadata = score.map_or("{}".to_owned(), |row| format!(r#"{{"score":{}}}"#, row[6]));
+        lines += &format!(
+            "{{\"conversation_id\":{},\"user_id\":{},\"timestamp\":\"{time}Z\",\"messages\":[{}],\"metadata\":{metadata}}}\n",
+            json!(id),
+            json!(rows[0][1]),
+            messages.join(",")
+        );
+    }
+    lines
+}
+
+fn source(server: &Server, is_grouped: bool) -> PostgresSource {
+    let source = PostgresSource::new(&server.url(), "SELECT * FROM messages").unwrap();
+    source.key("id").ordered_by_conversation(is_grouped)
+}
+
+async fn import(source: &PostgresSource, toml: &str, is_grouped: bool) -> (String, ImportReport) {
+    let mut output = Vec::new();
+    let importer = Importer::new(&mapping(toml), Output::writer(&mut output)).unwrap();
+    let mut importer = importer.grouped(is_grouped);
+    source.read(&mut importer).await.unwrap();
+    let report = importer.finish().unwrap();
+    validate(&output);
+    (String::from_utf8(output).unwrap(), report)
+}
+
+fn validate(output: &[u8]) {
+    let mut validator = ConversationValidator::new(Profile::Strict);
+    validator.push(output);
+    let validation = validator.finish().unwrap();
+    assert!(validation.is_valid || output.is_empty(), "{:?}", validation.errors);
+}
+
+/// The error of an import into nowhere.
+async fn error(source: &PostgresSource, toml: &str) -> tokenline_import::ImportError {
+    let mut importer = Importer::new(&mapping(toml), Output::writer(std::io::sink())).unwrap();
+    let error = source.read(&mut importer).await.unwrap_err();
+    assert!(!format!("{error} {error:?} {source:?}").contains(PASSWORD), "{error}");
+    error
+}
+
+#[tokio::test]
+async fn values_of_all_types_are_read() {
+    let server = Server::start();
+    server
+        .execute(
+            "CREATE TYPE mood AS ENUM ('fine', 'bad');
+             CREATE TYPE pair AS (a int, b text);
+             CREATE DOMAIN score AS numeric(6, 2);
+             CREATE TABLE v (
+                 id uuid, i2 int2, i4 int4, i8 int8, f4 float4, f8 float8, nan float8, num numeric, big numeric,
+                 points score, t text, vc varchar(9), c char(9), n name, flag boolean, mood mood, tz timestamptz,
+                 ts timestamp, d date, far date, j json, jb jsonb, texts text[], ints int[][], pair pair, ip inet,
+                 span interval, raw bytea, nothing text);
+             INSERT INTO v VALUES (
+                 '123e4567-e89b-12d3-a456-426614174000', -32768, 2147483647, -9223372036854775808, 0.1, 1e300, 'NaN',
+                 -12345.6700, 123456789012345678901234567890.000001, 7.5, 'é\"\u{1f600}', 'vc', 'c', 'n', true, 'bad',
+                 '2026-02-10 12:34:56.789+02', '2026-02-10 12:34:56.5', '2026-02-10', 'infinity', '{\"b\": [1.50, null]}',
+                 '{\"x\": {\"y/z\": [1, \"two\"]}}', '{a,NULL,\"b,c\"}', '{{1,2},{3,4}}', ROW(1, 'x'), '10.0.0.1',
+                 '1 day 02:03', '\\xdead', NULL)",
+        )
+        .await;
+    let columns = [
+        ("i2", json!(-32768)),
+        ("i4", json!(2147483647)),
+        ("i8", json!(-9223372036854775808_i64)),
+        ("f4", json!(0.1)),
+        ("f8", json!(1e300)),
+        ("nan", json!("NaN")),
+        ("num", json!("-12345.6700")),
+        ("big", json!("123456789012345678901234567890.000001")),
+        ("points", json!("7.50")),
+        ("t", json!("é\"\u{1f600}")),
+        ("vc", json!("vc")),
+        ("c", json!("c")),
+        ("n", json!("n")),
+        ("flag", json!(true)),
+        ("mood", json!("bad")),
+        ("tz", json!("2026-02-10T10:34:56.789Z")),
+        ("ts", json!("2026-02-10T12:34:56.5")),
+        ("d", json!("2026-02-10")),
+        ("far", json!("infinity")),
+        ("j", json!({ "b": [1.5, null] })),
+        ("jb", json!({ "x": { "y/z": [1, "two"] } })),
+        ("/jb/x/y~1z/1", json!("two")),
+        ("texts", json!(["a", null, "b,c"])),
+        ("ints", json!([[1, 2], [3, 4]])),
+        ("pair", json!({ "a": 1, "b": "x" })),
+        ("ip", json!("10.0.0.1/32")),
+        ("span", json!("1 day 02:03:00")),
+        ("raw", json!("\\xdead")),
+    ];
+    let metadata: String = columns.iter().map(|(name, _)| format!("'{name}' = '{name}'\n")).collect();
+    let toml = format!(
+        "conversation-id = 'id'\nuser-id = 'mood'\ntimestamp = 'd'\ntime-zone = 'Europe/Berlin'\nrole = '/jb/role'\n\
+         content = 't'\n[metadata]\nnothing = 'nothing'\nmissing = '/j/missing'\n{metadata}"
+    );
+    // The role is missing.
+    let source = PostgresSource::new(&server.url(), "TABLE v; ").unwrap();
+    let (output, report) = import(&source, &toml, false).await;
+    assert_eq!(
+        (output.as_str(), report.errors[0].to_string().split(": ").nth(2)),
+        ("", Some("missing_role"))
+    );
+    assert_eq!(report.errors[0].column.as_deref(), Some("/jb/role"));
+
+    let toml = toml.replace("'/jb/role'", "'role'");
+    let query = "SELECT *, 'user' AS role FROM v -- a comment";
+    let (output, _) = import(&PostgresSource::new(&server.url(), query).unwrap(), &toml, false).await;
+    let line: Value = serde_json::from_str(&output).unwrap();
+    assert_eq!(line["conversation_id"], "123e4567-e89b-12d3-a456-426614174000");
+    assert_eq!(line["timestamp"], "2026-02-09T23:00:00Z");
+    assert_eq!(line["metadata"].as_object().unwrap().len(), columns.len());
+    for (name, expected) in columns {
+        assert_eq!(line["metadata"][name], expected, "{name}");
+    }
+    assert!(output.contains(r#"{"b": [1.50, null]}"#), "numbers keep their digits: {output}");
+}
+
+#[tokio::test]
+async fn what_does_not_fit_is_an_error_or_a_reject() {
+    let server = Server::start();
+    server
+        .execute(
+            "CREATE TABLE m (id int, thread text, customer text, sent_at timestamptz, author text, body text, extra json);
+             INSERT INTO m VALUES (1, 'a', 'u', 'infinity', 'user', 'x', NULL), (2, 'b', 'u', now(), 'user', 'x',
+                 '{\"score\":1,\"score\":2}'), (3, 'c', 'u', now(), 'user', 'x', '{\"score\":1}'),
+                 (3, 'd', 'u', now(), 'user', 'x', '{}'), (NULL, 'e', 'u', now(), 'user', 'x', '{}')",
+        )
+        .await;
+    let query = "SELECT * FROM m";
+    let new = |url: &str, query: &str| PostgresSource::new(url, query).unwrap();
+    let name = new(&server.url(), query).name().to_owned();
+
+    let (output, report) = import(&new(&server.url(), query), MAPPING, false).await;
+    assert_eq!(output.lines().count(), 3);
+    let rejects: Vec<_> = report.errors.iter().map(ToString::to_string).collect();
+    assert_eq!(
+        rejects,
+        [
+            format!("{name}: row 1: invalid_timestamp: the time cannot be read (column sent_at)"),
+            format!("{name}: row 2: malformed_row: the value cannot be read (column /extra/score)"),
+        ]
+    );
+    assert_eq!(report.rejected_conversation_count, 2);
+
+    let columns = "its columns are id, thread, customer, sent_at, author, body, extra";
+    for (query, toml, expected) in [
+        (
+            query,
+            MAPPING.replace("author", "autor"),
+            format!("the query of {name} has no column `autor`; {columns}"),
+        ),
+        (
+            query,
+            MAPPING.replace("/extra", "/other"),
+            format!("the query of {name} has no column `/other/score`; {columns}"),
+        ),
+        (
+            query,
+            MAPPING.replace("/extra", "/body"),
+            format!("the column `/body/score` points into `body` of {name}, which is not JSON but text"),
+        ),
+    ] {
+        let error = error(&new(&server.url(), query), &toml).await;
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mapping, expected));
+    }
+    for (key, expected) in [
+        ("number", format!("the query of {name} has no column `number`; {columns}")),
+        (
+            "id",
+            format!(
+                "row 4 of {name} has the same value in the key `id` as the row before: use a column that is unique"
+            ),
+        ),
+    ] {
+        let error = error(&new(&server.url(), query).key(key), MAPPING).await;
+        assert_eq!((error.kind(), error.to_string()), (ErrorKind::Mapping, expected));
+    }
+    let null = new(&server.url(), "SELECT * FROM m WHERE thread <> 'd'").key("id");
+    assert!(error(&null, MAPPING).await.to_string().contains("row 4 of"), "null keys come last");
+
+    let wrong = server.url_with("wr0ng");
+    for (url, query, expected) in [
+        (&server.url(), "SELECT * FROM missing", "relation \"missing\" does not exist"),
+        (&server.url(), "DELETE FROM m RETURNING *", "syntax error"),
+        (&wrong, query, "password authentication failed for user \"reader\""),
+    ] {
+        let error = error(&new(url, query), MAPPING).await;
+        assert!(error.to_string().starts_with(&format!("cannot read {name}: ")), "{error}");
+        assert!(error.to_string().contains(expected) && !error.to_string().contains("wr0ng"), "{error}");
+    }
+    server.execute("CREATE FUNCTION f() RETURNS SETOF m LANGUAGE sql AS 'DELETE FROM m RETURNING *'").await;
+    let error = error(&new(&server.url(), "SELECT * FROM f()"), MAPPING).await;
+    assert!(error.to_string().contains("in a read-only transaction"), "{error}");
+
+    let (folder, port) = server.socket();
+    let socket =
+        format!("host={} port={port} user=reader password='{PASSWORD}' dbname=postgres", folder.display());
+    assert_eq!(import(&new(&socket, query), MAPPING, false).await.0, output);
+    server.end("QUIT");
+    let gone = new(&server.url(), query).retry_for(Duration::from_secs(60));
+    let error = self::error(&gone, MAPPING).await;
+    assert!(
+        error.to_string().contains("Connection refused"),
+        "the first connection is not tried again: {error}"
+    );
+}
+
+#[tokio::test]
+async fn conversations_are_those_of_the_rows() {
+    let server = Server::start();
+    fill(&server, 30_000, 1000, 2).await;
+    let expected = expected(&server).await;
+    assert!(expected.lines().count() > 900);
+    let estimate = Arc::new(AtomicU64::new(0));
+    let noted = Arc::clone(&estimate);
+    let source_with_estimate =
+        source(&server, false).on_estimate(move |rows| noted.store(rows, Ordering::Relaxed));
+    let (ungrouped, report) = import(&source_with_estimate, MAPPING, false).await;
+    assert_eq!(ungrouped, expected);
+    assert_eq!(estimate.load(Ordering::Relaxed), 30_000);
+    assert_eq!((report.row_count, report.rejects_by_code.len()), (30_000, 3));
+    let (grouped, grouped_report) = import(&source(&server, true), MAPPING, true).await;
+    assert_eq!(grouped, expected);
+    assert_eq!(grouped_report.rejects_by_code, report.rejects_by_code);
+    // Without a key, and in the order of the query itself.
+    let url = server.url();
+    let ordered = PostgresSource::new(&url, "SELECT * FROM messages").unwrap().ordered_by_conversation(true);
+    assert_eq!(import(&ordered, MAPPING, true).await.0, expected);
+    let ordered = PostgresSource::new(&url, "SELECT * FROM messages ORDER BY thread, sent_at").unwrap();
+    assert_eq!(import(&ordered, MAPPING, true).await.0, expected);
+
+    // Interrupted while the server has no rows yet.
+    let flag = Arc::new(AtomicBool::new(false));
+    let mut importer = Importer::new(&mapping(MAPPING), Output::writer(std::io::sink())).unwrap();
+    importer = importer.interrupted_by(Arc::clone(&flag));
+    let slow = PostgresSource::new(&url, "SELECT * FROM messages, pg_sleep(60)").unwrap();
+    std::thread::spawn(move || {
+        std::thread::sleep(Duration::from_millis(300));
+        flag.store(true, Ordering::Relaxed);
+    });
+    let error =
+        tokio::time::timeout(Duration::from_secs(20), slow.read(&mut importer)).await.unwrap().unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::Interrupted);
+}
+
+/// Reads all rows, and ends the server in the meantime, in every way.
+async fn import_with_breaks(
+    server: &Arc<Server>,
+    source: &PostgresSource,
+    is_grouped: bool,
+) -> Result<String, String> {
+    let mut output = Vec::new();
+    let (breaker, mut breaks) = (Arc::clone(server), 0);
+    let importer = Importer::new(&mapping(MAPPING), Output::writer(&mut output)).unwrap();
+    let mut importer = importer.grouped(is_grouped).on_progress(move |progress| {
+        let due = 30_000 * (breaks + 1);
+        if progress.rows < due || breaks == 4 {
+            return;
+        }
+        breaks += 1;
+        match breaks {
+            1 | 4 => breaker.end("QUIT"),
+            2 => breaker.end("KILL"),
+            _ => {
+                let breaker = Arc::clone(&breaker);
+                let terminated = std::thread::spawn(move || {
+                    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+                    let sql = "SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+                        WHERE application_name = 'tokenline' AND backend_type = 'client backend'";
+                    runtime.block_on(breaker.rows(sql))
+                });
+                assert_eq!(terminated.join().unwrap().len(), 1);
+                return;
+            }
+        }
+        let breaker = Arc::clone(&breaker);
+        std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(300));
+            breaker.restart();
+        });
+    });
+    source.read(&mut importer).await.map_err(|error| error.to_string())?;
+    let report = importer.finish().unwrap();
+    assert_eq!(report.row_count, 150_000);
+    validate(&output);
+    Ok(String::from_utf8(output).unwrap())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn reading_goes_on_after_the_connection_broke() {
+    let server = Arc::new(Server::start());
+    fill(&server, 150_000, 5000, 30).await;
+    for is_grouped in [true, false] {
+        let source = source(&server, is_grouped);
+        let undisturbed = import(&source, MAPPING, is_grouped).await.0;
+        assert!(undisturbed.len() > 30_000_000, "more than fits into buffers");
+        let broken = import_with_breaks(&server, &source, is_grouped).await.unwrap();
+        assert!(broken == undisturbed, "grouped: {is_grouped}");
+    }
+    let without_key = PostgresSource::new(&server.url(), "SELECT * FROM messages").unwrap();
+    let error = import_with_breaks(&server, &without_key, false).await.unwrap_err();
+    assert!(error.contains("broke after row") && error.ends_with("a key is needed to go on"), "{error}");
+    assert!(!error.contains(PASSWORD));
+    // The server may still be starting again.
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    let impatient = source(&server, false).retry_for(Duration::ZERO);
+    let error = import_with_breaks(&server, &impatient, false).await.unwrap_err();
+    assert!(error.starts_with("cannot read "), "{error}");
+    tokio::time::sleep(Duration::from_secs(3)).await;
+}
+
+const CHILD_URL: &str = "TOKENLINE_TEST_URL";
+const CHILD_FOLDER: &str = "TOKENLINE_TEST_FOLDER";
+const CHILD_GROUPED: &str = "TOKENLINE_TEST_GROUPED";
+
+/// The process that is killed: an import with a checkpoint.
+#[tokio::test]
+#[ignore = "run by another test, in a process of its own"]
+async fn child() {
+    let variable = |name| std::env::var(name).unwrap();
+    let (folder, is_grouped) = (variable(CHILD_FOLDER), variable(CHILD_GROUPED) == "true");
+    let folder = Path::new(&folder);
+    let file = |name| {
+        let mut options = File::options();
+        Output::file(
+            options.read(true).write(true).create(true).truncate(false).open(folder.join(name)).unwrap(),
+        )
+    };
+    let importer = Importer::new(&mapping(MAPPING), file("conversations")).unwrap();
+    let importer = importer.grouped(is_grouped).rejects_to(file("rejects"));
+    // Slow enough for several checkpoints.
+    let importer = importer.on_progress(|_| std::thread::sleep(Duration::from_millis(100)));
+    let mut importer = importer.checkpoint(folder.join("checkpoint"), "test").unwrap();
+    let source = PostgresSource::new(&variable(CHILD_URL), "SELECT * FROM messages").unwrap();
+    let source = source.key("id").ordered_by_conversation(is_grouped);
+    source.read(&mut importer).await.unwrap();
+    let report = importer.finish().unwrap();
+    fs::write(folder.join("report"), serde_json::to_string(&report).unwrap()).unwrap();
+}
+
+/// Runs the child to its end; returns how often it was killed.
+fn run_child(
+    server: &Server,
+    folder: &Path,
+    is_grouped: bool,
+    mut lives: impl Iterator<Item = Duration>,
+) -> u32 {
+    let mut kills = 0;
+    loop {
+        let mut child = Command::new(std::env::current_exe().unwrap())
+            .args(["child", "--exact", "--ignored", "--nocapture"])
+            .env(CHILD_URL, server.url())
+            .env(CHILD_FOLDER, folder)
+            .env(CHILD_GROUPED, is_grouped.to_string())
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .unwrap();
+        let Some(life) = lives.next() else {
+            assert!(child.wait().unwrap().success());
+            return kills;
+        };
+        std::thread::sleep(life);
+        match child.try_wait().unwrap() {
+            Some(status) => {
+                assert!(status.success());
+                return kills;
+            }
+            None => {
+                child.kill().unwrap();
+                child.wait().unwrap();
+                kills += 1;
+            }
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_import_goes_on_after_the_process_was_killed() {
+    let server = Server::start();
+    fill(&server, 150_000, 4000, 2).await;
+    for is_grouped in [true, false] {
+        let (undisturbed, killed) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        run_child(&server, undisturbed.path(), is_grouped, std::iter::empty());
+        // Different in each run of the test.
+        let mut random = std::process::id();
+        let lives = std::iter::repeat_with(|| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            Duration::from_millis(1100 + u64::from(random >> 16) % 1300)
+        });
+        let kills = run_child(&server, killed.path(), is_grouped, lives.take(5));
+        assert!(kills >= 2, "{kills}");
+        for name in ["conversations", "rejects", "report"] {
+            let read = |folder: &tempfile::TempDir| fs::read(folder.path().join(name)).unwrap();
+            assert!(read(&killed) == read(&undisturbed), "{name}, grouped: {is_grouped}");
+        }
+        let conversations = fs::read(killed.path().join("conversations")).unwrap();
+        assert!(conversations == expected(&server).await.as_bytes());
+        assert!(!fs::read_to_string(killed.path().join("report")).unwrap().contains(PASSWORD));
+        assert!(!killed.path().join("checkpoint").exists());
+    }
+}
+
+#[tokio::test]
+async fn a_checkpoint_of_other_options_is_refused() {
+    let server = Server::start();
+    fill(&server, 5000, 100, 1).await;
+    let folder = tempfile::tempdir().unwrap();
+    let begin = |is_grouped| {
+        let options = File::options().read(true).write(true).create(true).truncate(false).clone();
+        let output = Output::file(options.open(folder.path().join("conversations")).unwrap());
+        let importer = Importer::new(&mapping(MAPPING), output).unwrap().grouped(is_grouped);
+        importer.checkpoint(folder.path().join("checkpoint"), "test").unwrap()
+    };
+    let source = |key: Option<&str>, is_ordered| {
+        let source = PostgresSource::new(&server.url(), "SELECT * FROM messages").unwrap();
+        let source = source.ordered_by_conversation(is_ordered);
+        match key {
+            Some(key) => source.key(key),
+            None => source,
+        }
+    };
+    for (first, second, expected) in [
+        (None, Some("id"), "that needs a key"),
+        (None, None, "that needs a key"),
+        (Some("id"), None, "that of another import"),
+    ] {
+        let _ = fs::remove_file(folder.path().join("checkpoint"));
+        let _ = fs::remove_file(folder.path().join("checkpoint.rows"));
+        let mut importer = begin(true);
+        source(first, true).read(&mut importer).await.unwrap();
+        drop(importer);
+        let mut importer = begin(true);
+        let error = source(second, true).read(&mut importer).await.unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Mapping);
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
+/// A row for each position that a checkpoint can have.
+const ROWS: &str = r#"
+    (1, 'a'), (2, E'quote '' \\ " é'), (3, NULL), (4, 'a'), (5, NULL), (6, '10'), (7, ''), (8, 'B')
+"#;
+
+#[tokio::test]
+async fn reading_goes_on_after_every_row() {
+    let server = Server::start();
+    let keys = [
+        ("smallint", "i::smallint"),
+        ("uuid", "md5(i::text)::uuid"),
+        ("text", r#"chr(96 + i % 5) || E' \\ '' " ' || i"#),
+        ("varchar(20)", "repeat('é', i)"),
+        ("char(9)", "'k ' || i"),
+        ("timestamptz", "'2026-01-01 00:00:00.000001+05'::timestamptz - i * interval '1 year 1 us'"),
+        ("timestamp", "'0044-03-15 BC'::timestamp + i * interval '1 us'"),
+        ("numeric", "i * 1e-20 - 3e-20"),
+        ("float8", "sqrt(i::float8)"),
+        ("inet", "'10.0.0.0'::inet + (20 - i)"),
+        ("bytea", r"decode(lpad(to_hex(i * 20), 2, '0') || '00', 'hex')"),
+        ("mood", "('{m0,m1,m2,m3,m4,m5,m6,m7,m8,m9}'::text[])[i]::mood"),
+    ];
+    server
+        .execute("CREATE TYPE mood AS ENUM ('m9', 'm1', 'm2', 'm3', 'm4', 'm5', 'm6', 'm7', 'm8', 'm0')")
+        .await;
+    for (r#type, key) in keys {
+        let folder = tempfile::tempdir().unwrap();
+        let table = format!(
+            "DROP TABLE IF EXISTS messages;
+             CREATE TABLE messages (id {type} PRIMARY KEY, thread text, customer text, sent_at timestamptz, author text,
+                 body text, extra jsonb);
+             INSERT INTO messages SELECT {key}, t, 'u', now(), 'user', 'x', NULL FROM (VALUES {ROWS}) AS v (i, t)"
+        );
+        server.execute(&table).await;
+        for is_grouped in [false, true] {
+            let order = if is_grouped { "thread, m.id" } else { "m.id" };
+            let rows =
+                server.rows(&format!("SELECT thread, id::text FROM messages AS m ORDER BY {order}")).await;
+            for (at, row) in rows.iter().enumerate() {
+                let _ = fs::remove_file(folder.path().join("checkpoint"));
+                let begin = || {
+                    let mut options = File::options();
+                    let options = options.read(true).write(true).create(true).truncate(false);
+                    let output = Output::file(options.open(folder.path().join("conversations")).unwrap());
+                    let importer = Importer::new(&mapping(MAPPING), output).unwrap().grouped(is_grouped);
+                    importer.checkpoint(folder.path().join("checkpoint"), "test").unwrap()
+                };
+                let mut first = begin();
+                source(&server, is_grouped).read(&mut first).await.unwrap();
+                drop(first);
+                let path = folder.path().join("checkpoint");
+                let mut state: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+                let position = if is_grouped { json!([row[0], row[1]]) } else { json!([row[1]]) };
+                state["position"] = json!(position.to_string());
+                state["rows"] = json!(0);
+                fs::write(&path, state.to_string()).unwrap();
+                let mut second = begin();
+                source(&server, is_grouped).read(&mut second).await.unwrap();
+                let read = second.finish().unwrap().row_count;
+                assert_eq!(read, (rows.len() - at - 1) as u64, "{type} {is_grouped} {row:?}");
+            }
+        }
+    }
+}
+
+/// The future can run on any thread.
+#[test]
+fn reading_can_move_between_threads() {
+    fn is_send(_: &impl Send) {}
+    let source = PostgresSource::new("postgres://nobody@localhost/none", "SELECT 1").unwrap();
+    let mut importer = Importer::new(&mapping(MAPPING), Output::writer(std::io::sink())).unwrap();
+    is_send(&source.read(&mut importer));
+}
