@@ -38,6 +38,7 @@ mod reject;
 mod rejects;
 mod report;
 mod sort;
+mod stores;
 mod time;
 
 pub use cell::{Cell, Row};
@@ -49,3 +50,5 @@ pub use output::Output;
 pub use plan::Columns;
 pub use reject::{ImportCode, ImportReject, Place};
 pub use report::{ImportReport, ImportSummary, ImportedSource};
+#[cfg(feature = "opensearch")]
+pub use stores::opensearch::OpenSearchSource;

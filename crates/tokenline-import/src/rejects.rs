@@ -7,12 +7,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ImportCode, ImportError, ImportReject, Output};
 
+pub(crate) type OnReject<'o> = Box<dyn FnMut(&ImportReject) + Send + 'o>;
+
 /// Counts, lists and writes rejects.
 pub(crate) struct Rejects<'o> {
     pub(crate) max_listed: usize,
     pub(crate) with_content: bool,
     pub(crate) output: Option<Output<'o>>,
-    pub(crate) on_reject: Option<Box<dyn FnMut(&ImportReject) + Send + 'o>>,
+    pub(crate) on_reject: Option<OnReject<'o>>,
     pub(crate) counts: RejectCounts,
 }
 

@@ -1,0 +1,173 @@
+//! A page of hits.
+
+use tokenline_core::Limits;
+use tokenline_core::Violation;
+use tokenline_core::json::{Array, Kind, Parser, Value};
+
+use crate::files::json::Hit;
+use crate::{Cell, Columns, ImportError, Importer, Place, Row};
+
+use super::Position;
+
+/// A response with hits, parsed.
+pub(super) struct Page {
+    text: String,
+    parser: Parser,
+    /// Whether a document may be malformed, so that each is parsed on its own.
+    is_irregular: bool,
+}
+
+/// The line that is written has the metadata one level deeper.
+const DOCUMENT_DEPTH: usize = Limits::DEFAULT.depth - 1;
+/// `{"hits":{"hits":[{"_source":`
+const LEVELS_ABOVE: usize = 4;
+
+/// A page that is not complete.
+pub(super) enum Fault {
+    /// The point in time is gone on a shard.
+    LostContext,
+    /// Shards failed, or the search timed out.
+    Partial,
+    NotAPage,
+}
+
+impl Page {
+    pub(super) fn parse(text: String) -> Result<Self, Fault> {
+        let depth = DOCUMENT_DEPTH + LEVELS_ABOVE;
+        let mut parser = Parser::new().with_limits(&Limits { depth, ..Limits::DEFAULT });
+        let mut is_irregular = match parser.parse(&text) {
+            Ok(page) => page.repeated_name().is_some(),
+            Err(_) => true,
+        };
+        if is_irregular {
+            parser = Parser::new().with_limits(&Limits { depth: Limits::MAX_DEPTH, ..Limits::DEFAULT });
+            if parser.parse_lossy(&text).is_err() {
+                return Err(Fault::NotAPage);
+            }
+            is_irregular = true;
+        }
+        let page = Self { text, parser, is_irregular };
+        let value = page.value();
+        if value.get("hits").and_then(|hits| hits.get("hits")).and_then(Value::as_array).is_none() {
+            return Err(Fault::NotAPage);
+        }
+        let failed = value.pointer("/_shards/failed").is_some_and(|failed| failed.raw() != "0");
+        if failed
+            && value
+                .pointer("/_shards/failures")
+                .is_some_and(|all| all.raw().contains("search_context_missing"))
+        {
+            return Err(Fault::LostContext);
+        }
+        if failed || value.get("timed_out").and_then(Value::as_bool) == Some(true) {
+            return Err(Fault::Partial);
+        }
+        Ok(page)
+    }
+
+    fn value(&self) -> Value<'_> {
+        self.parser.value(&self.text)
+    }
+
+    fn hits(&self) -> Array<'_> {
+        let hits = self.value().get("hits").and_then(|hits| hits.get("hits"));
+        hits.and_then(Value::as_array).expect("`parse` found them")
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.hits().len()
+    }
+
+    /// The id of the point in time for the next request.
+    pub(super) fn pit_id(&self) -> Option<String> {
+        self.value().get("pit_id").and_then(Value::as_str).map(std::borrow::Cow::into_owned)
+    }
+
+    pub(super) fn total(&self) -> Option<u64> {
+        self.value().pointer("/hits/total/value")?.as_number()?.as_u64()
+    }
+
+    /// The sort values of the last hit, as a JSON array.
+    pub(super) fn last_sort(&self) -> Option<&str> {
+        Some(self.hits().iter().last()?.get("sort")?.raw())
+    }
+
+    /// Gives the hits to the importer.
+    pub(super) fn import(
+        &self,
+        importer: &mut Importer<'_>,
+        columns: &Columns,
+        position: &mut Position,
+    ) -> Result<(), ImportError> {
+        let depth = DOCUMENT_DEPTH + 1;
+        let mut parser = Parser::new().with_limits(&Limits { depth, ..Limits::DEFAULT });
+        let mut tie = String::new();
+        for hit in self.hits() {
+            position.advance(hit.get("sort"))?;
+            let place = Place { row: position.rows, line: 0 };
+            tie.clear();
+            for name in ["_id", "_index"] {
+                tie.push_str(&hit.get(name).and_then(Value::as_str).unwrap_or_default());
+                tie.push('\0');
+            }
+            let position = &*position;
+            if !self.is_irregular {
+                importer.row(place, &SearchRow { hit: Hit::new(hit, columns), tie: &tie, position })?;
+                continue;
+            }
+            let fault = match parser.parse(hit.raw()) {
+                Ok(hit) if Violation::duplicate_key(hit).is_some() => {
+                    "the document has a member twice".to_owned()
+                }
+                Ok(hit) => {
+                    importer.row(place, &SearchRow { hit: Hit::new(hit, columns), tie: &tie, position })?;
+                    continue;
+                }
+                Err(error) => format!("the document cannot be read: {error}"),
+            };
+            importer.malformed(place, &fault)?;
+            importer.note_position(&SearchRow { hit: Hit::new(hit, columns), tie: &tie, position })?;
+        }
+        Ok(())
+    }
+}
+
+struct SearchRow<'a> {
+    hit: Hit<'a>,
+    /// The id and the index.
+    tie: &'a str,
+    position: &'a Position,
+}
+
+impl Row for SearchRow<'_> {
+    fn cell(&self, column: usize) -> Cell<'_> {
+        self.hit.cell(column)
+    }
+
+    fn position(&self, position: &mut String) {
+        self.position.write(position);
+    }
+
+    fn tie(&self) -> &str {
+        self.tie
+    }
+}
+
+/// The first `keys` of the sort values of a hit, as a JSON array.
+pub(super) fn write_keys(sort: Value<'_>, keys: usize, out: &mut String) {
+    out.clear();
+    out.push('[');
+    for (at, value) in sort.as_array().into_iter().flatten().take(keys).enumerate() {
+        if at > 0 {
+            out.push(',');
+        }
+        // A lone surrogate cannot be parsed again, but the server can read it.
+        out.push_str(value.raw());
+    }
+    out.push(']');
+}
+
+/// Whether a sort value is missing.
+pub(super) fn is_missing(sort: Value<'_>, at: usize) -> bool {
+    sort.as_array().and_then(|values| values.iter().nth(at)).is_none_or(|value| value.kind() == Kind::Null)
+}
