@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn an_entry_keeps_its_facts() {
         let mut writer = EntryWriter::default();
-        writer.begin("c\01");
+        writer.begin("c\x001");
         writer.user("u");
         writer.time(Some(-7));
         writer.metadata(|out| out.extend_from_slice(b"1"));
@@ -343,6 +343,6 @@ mod tests {
         writer.reject();
         let bytes = writer.end(9, origin).to_vec();
         let entry = Entry::new(&bytes);
-        assert_eq!((entry.conversation_id().as_str(), entry.is_rejected(), entry.time()), ("c\01", true, None));
+        assert_eq!((entry.conversation_id().as_str(), entry.is_rejected(), entry.time()), ("c\x001", true, None));
     }
 }

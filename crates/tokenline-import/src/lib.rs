@@ -50,5 +50,7 @@ pub use output::Output;
 pub use plan::Columns;
 pub use reject::{ImportCode, ImportReject, Place};
 pub use report::{ImportReport, ImportSummary, ImportedSource};
+#[cfg(feature = "mongodb")]
+pub use stores::mongodb::MongoSource;
 #[cfg(feature = "opensearch")]
 pub use stores::opensearch::OpenSearchSource;

@@ -1,6 +1,10 @@
 //! Stores.
 
+#[cfg(feature = "mongodb")]
+pub(crate) mod mongodb;
 #[cfg(feature = "opensearch")]
 pub(crate) mod opensearch;
-#[cfg(any(feature = "mongodb", feature = "opensearch"))]
+#[cfg(feature = "opensearch")]
 mod tls;
+#[cfg(any(feature = "mongodb", feature = "opensearch"))]
+mod url;

@@ -11,23 +11,23 @@ use serde_json::json;
 use tokenline_import::{Importer, Mapping, Output};
 
 #[derive(Clone, Debug)]
-pub struct Message {
-    pub id: String,
-    pub number: u64,
-    pub thread: String,
-    pub user: String,
+pub(crate) struct Message {
+    pub(crate) id: String,
+    pub(crate) number: u64,
+    pub(crate) thread: String,
+    pub(crate) user: String,
     /// Milliseconds since 1970. Some messages of a thread have the same.
-    pub time: i64,
-    pub role: &'static str,
-    pub text: String,
-    pub channel: Option<&'static str>,
+    pub(crate) time: i64,
+    pub(crate) role: &'static str,
+    pub(crate) text: String,
+    pub(crate) channel: Option<&'static str>,
 }
 
 /// Numbers that look random, the same in each run.
-pub struct Numbers(pub u64);
+pub(crate) struct Numbers(pub u64);
 
 impl Numbers {
-    pub fn next(&mut self, below: u64) -> u64 {
+    pub(crate) fn next(&mut self, below: u64) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
@@ -35,7 +35,7 @@ impl Numbers {
     }
 }
 
-pub fn messages(count: u64) -> Vec<Message> {
+pub(crate) fn messages(count: u64) -> Vec<Message> {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let threads = count / 8 + 1;
     (0..count)
@@ -58,7 +58,7 @@ pub fn messages(count: u64) -> Vec<Message> {
         .collect()
 }
 
-pub fn mapping() -> Mapping {
+pub(crate) fn mapping() -> Mapping {
     let column = |name: &str| Some(name.to_owned());
     Mapping {
         conversation_id: column("thread"),
@@ -72,7 +72,7 @@ pub fn mapping() -> Mapping {
 }
 
 /// The conversations, made without the importer: a line for each thread, sorted.
-pub fn expected(messages: &[Message]) -> String {
+pub(crate) fn expected(messages: &[Message]) -> String {
     let mut threads = BTreeMap::<&str, Vec<&Message>>::new();
     for message in messages {
         threads.entry(&message.thread).or_default().push(message);
@@ -100,18 +100,18 @@ pub fn expected(messages: &[Message]) -> String {
 }
 
 /// Lines in an order that does not depend on the source's.
-pub fn sorted(lines: &str) -> String {
+pub(crate) fn sorted(lines: &str) -> String {
     let mut lines: Vec<_> = lines.split_inclusive('\n').collect();
     lines.sort_unstable();
     lines.concat()
 }
 
-pub fn importer(output: &mut Vec<u8>) -> Importer<'_> {
+pub(crate) fn importer(output: &mut Vec<u8>) -> Importer<'_> {
     Importer::new(&mapping(), Output::writer(output)).unwrap()
 }
 
 /// The virtual environment with the stand-ins. Without one, the tests are skipped, unless `TOKENLINE_STORES` demands it.
-pub fn stores() -> Option<PathBuf> {
+pub(crate) fn stores() -> Option<PathBuf> {
     let given = std::env::var_os("TOKENLINE_STORES").map(PathBuf::from);
     let default =
         || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache/tokenline/stores");
@@ -124,36 +124,38 @@ pub fn stores() -> Option<PathBuf> {
     None
 }
 
-/// A server that ends with the test.
-pub struct Server {
-    pub child: Child,
-    pub url: String,
+/// A process that is killed when it is dropped.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) url: String,
 }
 
 impl Server {
     /// OSMem, which stands in for OpenSearch.
-    pub fn opensearch() -> Option<Self> {
+    pub(crate) fn opensearch() -> Option<Self> {
         let libraries = std::fs::read_dir(stores()?.join("lib")).unwrap();
         let programs = libraries
             .map(|library| library.unwrap().path().join("site-packages/osmem_server/bin/osmem-server"));
         let program =
             programs.into_iter().find(|program| program.exists()).expect("osmem-server is installed");
         // It ends when its input does.
-        let mut child = Command::new(program)
+        let child = Command::new(program)
             .args(["-addr", "127.0.0.1:0", "-no-ja"])
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        let mut server = Self { child, url: String::new() };
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        BufReader::new(server.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
         let started: serde_json::Value = serde_json::from_str(&line).expect("it says where it listens");
-        Some(Self { child, url: started["url"].as_str().unwrap().to_owned() })
+        server.url = started["url"].as_str().unwrap().to_owned();
+        Some(server)
     }
 
     /// SecantusDB, which stands in for MongoDB. It keeps its data in the folder.
-    pub fn mongodb(data: &Path, port: Option<u16>) -> Option<Self> {
+    pub(crate) fn mongodb(data: &Path, port: Option<u16>) -> Option<Self> {
         let python = stores()?.join("bin/secantusd-py");
         let port = port.unwrap_or_else(|| {
             std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
@@ -175,9 +177,10 @@ impl Server {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
+        let server = Self { child, url: format!("mongodb://127.0.0.1:{port}") };
         for _ in 0..300 {
             if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
-                return Some(Self { child, url: format!("mongodb://127.0.0.1:{port}") });
+                return Some(server);
             }
             std::thread::sleep(Duration::from_millis(100));
         }
@@ -193,7 +196,7 @@ impl Drop for Server {
 }
 
 /// Builds an example, and returns its program.
-pub fn example(name: &str, features: &str) -> PathBuf {
+pub(crate) fn example(name: &str, features: &str) -> PathBuf {
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--quiet", "-p", "tokenline-import", "--features", features, "--example", name]);
     if !cfg!(debug_assertions) {
@@ -207,7 +210,7 @@ pub fn example(name: &str, features: &str) -> PathBuf {
 
 /// Runs an import again and again, kills it at random moments, and lets the last run end. `command` gets the paths of
 /// the output and the checkpoint. Returns the output.
-pub fn killed(
+pub(crate) fn killed(
     kills: usize,
     seed: u64,
     longest: Duration,
@@ -218,17 +221,17 @@ pub fn killed(
     let mut numbers = Numbers(seed);
     let mut done = 0;
     while done < kills {
-        let mut child = command(&output, &checkpoint).spawn().unwrap();
+        let child = command(&output, &checkpoint).spawn().unwrap();
+        let mut run = Server { child, url: String::new() };
         std::thread::sleep(Duration::from_millis(numbers.next(longest.as_millis() as u64)));
         // A run that has ended already was not killed. The next begins again.
-        if let Some(status) = child.try_wait().unwrap() {
-            assert!(status.success(), "{status}");
-            std::fs::remove_file(&output).unwrap();
-            continue;
+        match run.child.try_wait().unwrap() {
+            Some(status) => {
+                assert!(status.success(), "{status}");
+                std::fs::remove_file(&output).unwrap();
+            }
+            None => done += 1,
         }
-        child.kill().unwrap();
-        child.wait().unwrap();
-        done += 1;
     }
     let status = command(&output, &checkpoint).status().unwrap();
     assert!(status.success(), "{status}");

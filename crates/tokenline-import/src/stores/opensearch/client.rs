@@ -11,6 +11,7 @@ use tokenline_core::json::{Parser, Value};
 
 use crate::ImportError;
 use crate::stores::tls;
+use crate::stores::url::decoded;
 
 /// An index of a server.
 #[derive(Clone)]
@@ -277,25 +278,6 @@ impl Credentials {
         }
         Self::None
     }
-}
-
-/// Decodes the percent escapes in a part of a URL.
-fn decoded(text: &str) -> String {
-    let mut pieces = text.split('%');
-    let mut bytes = pieces.next().unwrap_or_default().as_bytes().to_vec();
-    for piece in pieces {
-        match piece.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                bytes.extend_from_slice(&piece.as_bytes()[2..]);
-            }
-            None => {
-                bytes.push(b'%');
-                bytes.extend_from_slice(piece.as_bytes());
-            }
-        }
-    }
-    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 impl fmt::Debug for Client {
