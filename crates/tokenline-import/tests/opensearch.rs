@@ -245,8 +245,6 @@ async fn peer(upstream: Option<&str>, answer: Answer) -> Peer {
                 (Some(answer), _) => stream.write_all(answer.as_bytes()).await.unwrap(),
                 (None, Some(upstream)) => {
                     let answer = forward(upstream, &head, &body).await;
-                    let answer =
-                        if head.contains("/_pit?") { answer.replace("\"pit_id\"", "\"id\"") } else { answer };
                     stream.write_all(answer.as_bytes()).await.unwrap();
                 }
                 (None, None) => {}
@@ -293,7 +291,10 @@ async fn forward(upstream: &str, head: &str, body: &str) -> String {
     stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).await.unwrap();
-    answer
+    let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+    let status = head.lines().next().unwrap().split_once(' ').unwrap().1;
+    let is_pit = line.starts_with("POST") && line.contains("/point_in_time");
+    response(status, "", &if is_pit { body.replace("\"pit_id\"", "\"id\"") } else { body.to_owned() })
 }
 
 fn response(status: &str, headers: &str, body: &str) -> String {

@@ -73,13 +73,18 @@ pub(crate) fn mapping() -> Mapping {
 
 /// The conversations, made without the importer: a line for each thread, sorted.
 pub(crate) fn expected(messages: &[Message]) -> String {
+    expected_by(messages, |message| message.id.clone())
+}
+
+/// The same, with messages of the same time in the order of a key.
+pub(crate) fn expected_by<K: Ord>(messages: &[Message], key: impl Fn(&Message) -> K) -> String {
     let mut threads = BTreeMap::<&str, Vec<&Message>>::new();
     for message in messages {
         threads.entry(&message.thread).or_default().push(message);
     }
     let mut lines = String::new();
     for (thread, mut messages) in threads {
-        messages.sort_by_key(|message| (message.time, &message.id));
+        messages.sort_by_key(|message| (message.time, key(message)));
         let time = jiff::Timestamp::from_millisecond(messages[0].time).unwrap();
         let turns: Vec<_> = messages
             .iter()
@@ -97,13 +102,6 @@ pub(crate) fn expected(messages: &[Message]) -> String {
         ));
     }
     lines
-}
-
-/// Lines in an order that does not depend on the source's.
-pub(crate) fn sorted(lines: &str) -> String {
-    let mut lines: Vec<_> = lines.split_inclusive('\n').collect();
-    lines.sort_unstable();
-    lines.concat()
 }
 
 pub(crate) fn importer(output: &mut Vec<u8>) -> Importer<'_> {
