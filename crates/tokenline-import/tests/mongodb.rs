@@ -114,7 +114,7 @@ async fn proxy(upstream: &str, nth: usize) -> (String, Arc<AtomicUsize>) {
                         let request = requests.fetch_add(1, Ordering::Relaxed) + 1;
                         if request % nth == 0 {
                             count.fetch_add(1, Ordering::Relaxed);
-                            if request / nth % 2 == 0 {
+                            if (request / nth).is_multiple_of(2) {
                                 break;
                             }
                             // Another cursor.

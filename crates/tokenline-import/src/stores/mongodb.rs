@@ -487,3 +487,52 @@ fn secrets(url: &str) -> Vec<String> {
     let raw = options.chain([password]).filter(|secret| !secret.is_empty());
     raw.flat_map(|secret| [secret.to_owned(), super::url::decoded(secret)]).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_keeps_the_types() {
+        for id in [
+            Bson::Int64(7),
+            Bson::Int32(7),
+            Bson::Double(0.1),
+            Bson::Double(7.0),
+            Bson::Null,
+            Bson::String("$oid".to_owned()),
+            Bson::Boolean(true),
+            bson::oid::ObjectId::from_bytes([1; 12]).into(),
+            bson::DateTime::from_millis(-5).into(),
+            bson::Uuid::from_bytes([3; 16]).into(),
+            "1.50".parse::<bson::Decimal128>().unwrap().into(),
+            doc! { "a": [1_i64, { "b": null }] }.into(),
+        ] {
+            let position = Position { group: Some(id.clone()), id: Some(id.clone()), rows: 3 };
+            let mut written = String::new();
+            position.write(&mut written);
+            let read = Position::parse(&written, true).ok().unwrap();
+            assert_eq!((read.id, read.group, read.rows), (Some(id.clone()), Some(id), 3), "{written}");
+            assert!(Position::parse(&written, false).is_err());
+        }
+        assert!(Position::parse("", false).is_err());
+    }
+
+    #[test]
+    fn columns_are_projected() {
+        let names = |columns: &[&str]| {
+            let columns: Vec<_> = columns.iter().map(|&column| column.to_owned()).collect();
+            projection(&columns).map(|projection| projection.keys().cloned().collect::<Vec<_>>())
+        };
+        assert_eq!(names(&["a", "/b~1c/d"]).unwrap(), ["a", "b/c", "/b~1c/d"]);
+        assert_eq!((names(&["a.b"]), names(&["$a"]), names(&["/"])), (None, None, None));
+    }
+
+    #[test]
+    fn a_name_has_no_credentials() {
+        let url = "mongodb+srv://me:hunter2@a.example,b.example:27018/support?appName=x&tlsCertificateKeyFilePassword=y%20z";
+        let source = MongoSource::new(url).ok().unwrap().collection("messages");
+        assert_eq!(source.name(), "mongodb+srv://a.example,b.example:27018/support.messages");
+        assert_eq!(secrets(url), ["y%20z", "y z", "hunter2", "hunter2"]);
+    }
+}

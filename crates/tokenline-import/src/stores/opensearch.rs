@@ -99,7 +99,8 @@ impl OpenSearchSource {
         Ok(Self { query: Some(value.to_single_line().into_owned()), ..self })
     }
 
-    /// Sets the field to sort by: unique, in all documents, and sortable, such as a `keyword` or a number.
+    /// Sets the field to sort by: unique, in all documents, and sortable, such as a `keyword` or a number. In OpenSearch,
+    /// `_id` is one.
     ///
     /// Without it, the import cannot continue after the point in time has expired, or in another run. In Elasticsearch,
     /// several [slices](Self::slices) need a number.
@@ -524,12 +525,14 @@ impl Position {
             return Ok(());
         }
         let Some(sort) = sort.filter(|sort| !page::is_missing(*sort, keys - 1)) else {
-            return Err(ImportError::mapping("a document does not have the key"));
+            return Err(ImportError::mapping("a document does not have the key: set a field that all have"));
         };
         page::write_keys(sort, keys, &mut self.keys);
         let after = self.after[self.turn].get_or_insert_default();
         if *after == self.keys {
-            return Err(ImportError::mapping("the key is not unique: several documents have the same"));
+            return Err(ImportError::mapping(
+                "the key is not unique: several documents have the same, or none",
+            ));
         }
         std::mem::swap(after, &mut self.keys);
         Ok(())
@@ -583,4 +586,31 @@ fn source_filter(columns: &[String]) -> String {
     names.sort();
     names.dedup();
     format!("[{}]", names.join(","))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_read_as_it_was_written() {
+        let text = r#"{"after":[["a\ud83d",1.10],null,[18446744073709551615]],"turn":2,"taken":7,"rows":12}"#;
+        let mut written = String::new();
+        Position::parse(text, 1, 10).ok().unwrap().write(&mut written);
+        assert_eq!(written, text);
+        // The page was complete: the next slice has its turn.
+        Position::parse(text, 1, 7).ok().unwrap().write(&mut written);
+        assert_eq!(written, text.replace(r#""turn":2,"taken":7"#, r#""turn":0,"taken":0"#));
+        for bad in ["", "none", "{}", r#"{"after":[],"turn":0,"taken":0,"rows":0}"#] {
+            assert!(Position::parse(bad, 1, 10).is_err());
+        }
+    }
+
+    #[test]
+    fn columns_are_looked_up_in_the_source() {
+        let columns = ["text", "/author/name", "/_source/a~1b/c", "/x", "_id"].map(str::to_owned);
+        let expected = r#"["/_source/a~1b/c","/author/name","/x","_id","a/b","author","text","x"]"#;
+        assert_eq!(source_filter(&columns), expected);
+        assert_eq!((field_of("/a~1b/c").as_str(), field_of("a.b").as_str()), ("a/b.c", "a.b"));
+    }
 }

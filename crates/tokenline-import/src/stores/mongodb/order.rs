@@ -60,3 +60,21 @@ pub(super) fn after(field: &str, value: &Bson) -> Document {
     };
     doc! { "$or": same.into_iter().chain(later).map(Bson::Document).collect::<Vec<_>>() }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_of_later_types_follow() {
+        let filter = after("_id", &Bson::ObjectId(bson::oid::ObjectId::from_bytes([7; 12])));
+        let filters = filter.get_array("$or").unwrap();
+        assert_eq!(filters.len(), 1 + 6);
+        assert_eq!(filters[0].as_document().unwrap().keys().collect::<Vec<_>>(), ["_id"]);
+        let later = |value: &Bson| after("_id", value).get_array("$or").unwrap().len();
+        assert_eq!(later(&Bson::Null), 12);
+        assert_eq!(later(&Bson::MaxKey), 1);
+        let nan = after("_id", &Bson::Double(f64::NAN)).to_string();
+        assert!(nan.contains("\"$ne\": NaN"), "{nan}");
+    }
+}

@@ -171,3 +171,89 @@ pub(super) fn write_keys(sort: Value<'_>, keys: usize, out: &mut String) {
 pub(super) fn is_missing(sort: Value<'_>, at: usize) -> bool {
     sort.as_array().and_then(|values| values.iter().nth(at)).is_none_or(|value| value.kind() == Kind::Null)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ImportCode, Mapping, Output};
+
+    fn page(documents: &[&str]) -> String {
+        let hits = documents.iter().enumerate().map(|(at, document)| {
+            format!(
+                r#"{{"_index":"i","_id":"id{at}","_score":null,"_source":{document},"sort":["k{at}",{at}]}}"#
+            )
+        });
+        let hits = hits.collect::<Vec<_>>().join(",");
+        format!(
+            r#"{{"took":1,"timed_out":false,"_shards":{{"total":1,"failed":0}},"hits":{{"hits":[{hits}]}},"pit_id":"p"}}"#
+        )
+    }
+
+    fn import(text: String) -> (Vec<(u64, ImportCode)>, String, String) {
+        let column = |name: &str| Some(name.to_owned());
+        let mapping = Mapping {
+            conversation_id: column("_id"),
+            role: column("role"),
+            content: vec!["text".to_owned()],
+            metadata: [("more".to_owned(), "more".to_owned())].into(),
+            default_user_id: column("u"),
+            default_timestamp: column("2026-02-10T12:34:56Z"),
+            ..Mapping::default()
+        };
+        let mut output = Vec::new();
+        let mut importer = Importer::new(&mapping, Output::writer(&mut output)).unwrap();
+        importer.begin("source", "opensearch").unwrap();
+        let columns = importer.columns().clone();
+        let page = Page::parse(text).ok().unwrap();
+        let mut position = Position::start(2, 1);
+        page.import(&mut importer, &columns, &mut position).unwrap();
+        let report = importer.finish().unwrap();
+        let rejects = report.errors.iter().map(|reject| (reject.row, reject.code)).collect();
+        let mut written = String::new();
+        position.write(&mut written);
+        (rejects, String::from_utf8(output).unwrap(), written)
+    }
+
+    #[test]
+    fn a_malformed_document_harms_only_itself() {
+        let nested = |depth: usize| {
+            let inner = depth - 1;
+            format!(r#"{{"role":"user","text":"d","more":{}{}}}"#, "[".repeat(inner), "]".repeat(inner))
+        };
+        let (deepest, too_deep) = (nested(DOCUMENT_DEPTH), nested(DOCUMENT_DEPTH + 1));
+        let good = r#"{"role":"user","text":"a"}"#;
+        let (rejects, output, position) = import(page(&[good, &deepest, good]));
+        assert_eq!((rejects.len(), output.lines().count()), (0, 3));
+        assert_eq!(position, r#"{"after":[["k2"],null],"turn":0,"taken":3,"rows":3}"#);
+        let bad =
+            [&too_deep, r#"{"role":"user","text":"a","text":"b"}"#, r#"{"role":"user","text":"\ud83d"}"#];
+        for bad in bad {
+            let (rejects, output, position) = import(page(&[good, bad, good, bad]));
+            assert_eq!(rejects, [(2, ImportCode::MalformedRow), (4, ImportCode::MalformedRow)], "{bad}");
+            assert_eq!(output.lines().count(), 2);
+            assert_eq!(position, r#"{"after":[["k3"],null],"turn":0,"taken":4,"rows":4}"#);
+        }
+    }
+
+    #[test]
+    fn what_is_not_complete_is_not_a_page() {
+        for (text, is_lost, is_partial) in [
+            (page(&["{}"]).replace(r#""failed":0"#, r#""failed":1"#), false, true),
+            (page(&["{}"]).replace(r#""timed_out":false"#, r#""timed_out":true"#), false, true),
+            (
+                page(&["{}"]).replace(
+                    r#""failed":0"#,
+                    r#""failed":1,"failures":[{"reason":{"type":"search_context_missing_exception"}}]"#,
+                ),
+                true,
+                false,
+            ),
+            ("{}".to_owned(), false, false),
+            ("<html>".to_owned(), false, false),
+        ] {
+            let fault = Page::parse(text).err().unwrap();
+            assert_eq!(matches!(fault, Fault::LostContext), is_lost);
+            assert_eq!(matches!(fault, Fault::Partial), is_partial);
+        }
+    }
+}
