@@ -222,6 +222,14 @@ impl<'o> Importer<'o> {
         &self.plan.columns
     }
 
+    /// The column by which a source must sort its rows, because they are said to be grouped.
+    #[cfg(any(feature = "mongodb", feature = "opensearch"))]
+    pub(crate) fn grouping_column(&self) -> Option<&str> {
+        let is_sorted_by_source = self.is_grouped && !self.plan.has_whole_conversations();
+        let column = self.plan.conversation_id.filter(|_| is_sorted_by_source)?;
+        Some(&self.plan.columns.names()[column])
+    }
+
     /// How far the import is.
     #[must_use]
     pub fn progress(&self) -> Progress {
@@ -416,7 +424,8 @@ impl<'o> Importer<'o> {
         if matches!(self.grouping, Grouping::Spooled(_)) { self.write_checkpoint_if_due() } else { Ok(()) }
     }
 
-    fn note_position(&mut self, row: &impl Row) -> Result<(), ImportError> {
+    /// Notes that the source continues after this row. For rows that were [malformed](Self::malformed).
+    pub(crate) fn note_position(&mut self, row: &impl Row) -> Result<(), ImportError> {
         if self.checkpoint.is_some() {
             row.position(&mut self.position);
         }

@@ -38,7 +38,7 @@ mod reject;
 mod rejects;
 mod report;
 mod sort;
-#[cfg(any(feature = "postgres", feature = "sqlite"))]
+#[cfg(any(feature = "mongodb", feature = "opensearch", feature = "postgres", feature = "sqlite"))]
 mod stores;
 mod time;
 
@@ -51,6 +51,10 @@ pub use output::Output;
 pub use plan::Columns;
 pub use reject::{ImportCode, ImportReject, Place};
 pub use report::{ImportReport, ImportSummary, ImportedSource};
+#[cfg(feature = "mongodb")]
+pub use stores::MongoSource;
+#[cfg(feature = "opensearch")]
+pub use stores::OpenSearchSource;
 #[cfg(feature = "postgres")]
 pub use stores::PostgresSource;
 #[cfg(feature = "sqlite")]

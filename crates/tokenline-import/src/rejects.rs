@@ -7,6 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{ImportCode, ImportError, ImportReject, Output};
 
+pub(crate) type OnReject<'o> = Box<dyn FnMut(&ImportReject) + Send + 'o>;
+
 /// Counts, lists and writes rejects.
 pub(crate) struct Rejects<'o> {
     pub(crate) max_listed: usize,
@@ -15,8 +17,6 @@ pub(crate) struct Rejects<'o> {
     pub(crate) on_reject: Option<OnReject<'o>>,
     pub(crate) counts: RejectCounts,
 }
-
-type OnReject<'o> = Box<dyn FnMut(&ImportReject) + Send + 'o>;
 
 /// What a checkpoint keeps of the rejects.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

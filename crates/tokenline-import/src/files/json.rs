@@ -124,13 +124,13 @@ impl Documents<'_, '_> {
 }
 
 /// A document, or a hit of a search: its `_source`, and its own members such as `_id`.
-struct Hit<'a> {
+pub(crate) struct Hit<'a> {
     document: Document<'a>,
     hit: Option<Value<'a>>,
 }
 
 impl<'a> Hit<'a> {
-    fn new(value: Value<'a>, columns: &'a Columns) -> Self {
+    pub(crate) fn new(value: Value<'a>, columns: &'a Columns) -> Self {
         match value.get("_source").filter(|source| source.kind() == Kind::Object) {
             Some(source) => Self { document: Document { value: source, columns }, hit: Some(value) },
             None => Self { document: Document { value, columns }, hit: None },

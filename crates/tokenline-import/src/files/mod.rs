@@ -1,7 +1,7 @@
 //! Files.
 
 mod csv;
-mod json;
+pub(crate) mod json;
 #[cfg(feature = "parquet")]
 mod parquet;
 

@@ -164,7 +164,7 @@ impl Row for ParquetRow<'_> {
             // Strings of writers that do not mark them.
             Field::Bytes(bytes) => {
                 return std::str::from_utf8(bytes.data())
-                    .map_or(Cell::Bool(false), |text| Cell::Text(text.into()));
+                    .map_or(Cell::Invalid, |text| Cell::Text(text.into()));
             }
             Field::Byte(value) => i64::from(*value),
             Field::Short(value) => i64::from(*value),

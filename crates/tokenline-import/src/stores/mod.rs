@@ -1,171 +1,25 @@
-//! Databases.
+//! Databases and search stores.
 
+#[cfg(feature = "mongodb")]
+mod mongodb;
+#[cfg(feature = "opensearch")]
+mod opensearch;
 #[cfg(feature = "postgres")]
 mod postgres;
+#[cfg(any(feature = "postgres", feature = "sqlite"))]
+mod sql;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+#[cfg(feature = "opensearch")]
+mod tls;
+#[cfg(any(feature = "mongodb", feature = "opensearch"))]
+mod url;
 
-use tokenline_core::Limits;
-use tokenline_core::json::Parser;
-
-use crate::{Cell, ImportError};
-
+#[cfg(feature = "mongodb")]
+pub use mongodb::MongoSource;
+#[cfg(feature = "opensearch")]
+pub use opensearch::OpenSearchSource;
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresSource;
 #[cfg(feature = "sqlite")]
 pub use sqlite::SqliteSource;
-
-/// Where a column of the mapping is found.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Located {
-    /// The number of the query's column.
-    column: usize,
-    /// The JSON Pointer in the column's document. `None`: the column itself.
-    pointer: Option<String>,
-}
-
-/// Finds the columns of the mapping among those of a query. `/column/rest` is a JSON Pointer in a column.
-fn locate(source: &str, wanted: &[String], known: &[&str]) -> Result<Vec<Located>, ImportError> {
-    wanted.iter().map(|name| locate_one(source, name, known)).collect()
-}
-
-fn locate_one(source: &str, name: &str, known: &[&str]) -> Result<Located, ImportError> {
-    let at = |name: &str| known.iter().position(|known| *known == name);
-    if let Some(column) = at(name) {
-        return Ok(Located { column, pointer: None });
-    }
-    let in_document = name.strip_prefix('/').and_then(|path| {
-        let end = path.find('/').unwrap_or(path.len());
-        let column = at(&path[..end].replace("~1", "/").replace("~0", "~"))?;
-        Some(Located { column, pointer: Some(path[end..].to_owned()) })
-    });
-    in_document.ok_or_else(|| {
-        let message =
-            format!("the query of {source} has no column `{name}`; its columns are {}", known.join(", "));
-        ImportError::mapping(message)
-    })
-}
-
-/// A name in SQL.
-fn identifier(name: &str) -> String {
-    format!("\"{}\"", name.replace('"', "\"\""))
-}
-
-/// What a checkpoint is of.
-fn identity(
-    kind: &str,
-    name: &str,
-    query: &str,
-    key: Option<&str>,
-    is_ordered_by_conversation: bool,
-) -> String {
-    serde_json::json!([kind, name, query, key, is_ordered_by_conversation]).to_string()
-}
-
-/// The query as it can stand in parentheses.
-fn subquery(query: &str) -> &str {
-    query.trim_end_matches(|c: char| c.is_whitespace() || c == ';')
-}
-
-/// The document in a JSON column of a row.
-#[derive(Debug)]
-struct Document {
-    parser: Parser,
-    state: DocumentState,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DocumentState {
-    Null,
-    Valid,
-    Invalid,
-}
-
-impl Document {
-    fn new() -> Self {
-        // The line that is written has the document one level deeper.
-        let limits = Limits { depth: Limits::DEFAULT.depth - 1, ..Limits::DEFAULT };
-        Self { parser: Parser::new().with_limits(&limits), state: DocumentState::Null }
-    }
-
-    /// Parses the document of a row.
-    fn read(&mut self, text: Option<&str>) {
-        self.state = match text {
-            None => DocumentState::Null,
-            Some(text) => match self.parser.parse(text) {
-                Ok(value) if value.repeated_name().is_none() => DocumentState::Valid,
-                _ => DocumentState::Invalid,
-            },
-        };
-    }
-
-    /// The value at a pointer. `text` is the text that was parsed.
-    fn cell<'a>(&'a self, text: &'a str, pointer: Option<&str>) -> Cell<'a> {
-        match self.state {
-            DocumentState::Null => Cell::Null,
-            DocumentState::Invalid => Cell::Invalid,
-            DocumentState::Valid => {
-                let value = self.parser.value(text);
-                match pointer {
-                    None => Cell::Json(value),
-                    Some(pointer) => value.pointer(pointer).map_or(Cell::Null, Cell::Json),
-                }
-            }
-        }
-    }
-}
-
-/// Replaces a position by the values of a row as JSON.
-fn write_position(values: &impl serde::Serialize, position: &mut String) {
-    let mut bytes = std::mem::take(position).into_bytes();
-    bytes.clear();
-    serde_json::to_writer(&mut bytes, values).expect("the values are JSON, and a vector takes them");
-    *position = String::from_utf8(bytes).expect("JSON is UTF-8");
-}
-
-/// The error for a position that this source did not give.
-#[cold]
-fn other_position() -> ImportError {
-    ImportError::mapping("the checkpoint is that of another import: use its key and order, or remove it")
-}
-
-/// The error for a checkpoint without a key.
-#[cold]
-fn no_key(source: &str) -> ImportError {
-    ImportError::mapping(format!(
-        "{source} cannot be read on: that needs a key, a unique column that orders the rows"
-    ))
-}
-
-/// The error for a row without a key.
-#[cold]
-fn null_key(source: &str, key: &str, row: u64) -> ImportError {
-    ImportError::mapping(format!(
-        "row {row} of {source} has no value in the key `{key}`: use a column that is unique and never null"
-    ))
-}
-
-/// The error for a key that two rows have.
-#[cold]
-fn repeated_key(source: &str, key: &str, row: u64) -> ImportError {
-    ImportError::mapping(format!(
-        "row {row} of {source} has the same value in the key `{key}` as the row before: use a column that is unique"
-    ))
-}
-
-/// The column that names the conversation, of which the order needs the column itself.
-fn conversation_column(
-    source: &str,
-    column: Option<usize>,
-    located: &[Located],
-) -> Result<usize, ImportError> {
-    match column.map(|column| &located[column]) {
-        Some(Located { column, pointer: None }) => Ok(*column),
-        Some(_) => Err(ImportError::mapping(format!(
-            "the rows of {source} cannot be ordered by a JSON Pointer: select the id of the conversation as a column"
-        ))),
-        None => Err(ImportError::mapping(format!(
-            "the rows of {source} cannot be ordered by conversation: the mapping has no column for it"
-        ))),
-    }
-}

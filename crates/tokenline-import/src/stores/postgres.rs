@@ -23,7 +23,9 @@ use tokio_postgres_rustls::MakeRustlsConnect;
 use self::copy::{CopyReader, Fields, Malformed};
 use self::query::{Part, Position, QueryPlan, Wanted};
 use self::server::Server;
-use super::{Document, identity, no_key, null_key, other_position, repeated_key, subquery, write_position};
+use super::sql::{
+    Document, identity, no_key, null_key, other_position, repeated_key, subquery, write_position,
+};
 use crate::{Begin, Cell, ImportError, Importer, Place, Row};
 
 /// Rows of a query in PostgreSQL.

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, OpenFlags, params_from_iter};
 
-use super::{
+use super::sql::{
     Document, Located, conversation_column, identifier, identity, locate, no_key, null_key, other_position,
     repeated_key, subquery, write_position,
 };

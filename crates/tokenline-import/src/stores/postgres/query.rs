@@ -3,7 +3,7 @@
 use tokio_postgres::Column;
 
 use super::value::{Conversion, Format};
-use crate::stores::{Document, Located, conversation_column, identifier, locate, subquery};
+use crate::stores::sql::{Document, Located, conversation_column, identifier, locate, subquery};
 use crate::{Cell, ImportError};
 
 /// What is read of the query's columns.

@@ -1,0 +1,238 @@
+//! Documents for the tests of stores, the conversations they make, and servers that stand in for the real ones.
+#![allow(dead_code, reason = "each test uses a part of it")]
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use serde_json::json;
+use tokenline_import::{Importer, Mapping, Output};
+
+#[derive(Clone, Debug)]
+pub(crate) struct Message {
+    pub(crate) id: String,
+    pub(crate) number: u64,
+    pub(crate) thread: String,
+    pub(crate) user: String,
+    /// Milliseconds since 1970. Some messages of a thread have the same.
+    pub(crate) time: i64,
+    pub(crate) role: &'static str,
+    pub(crate) text: String,
+    pub(crate) channel: Option<&'static str>,
+}
+
+/// Numbers that look random, the same in each run.
+pub(crate) struct Numbers(pub u64);
+
+impl Numbers {
+    pub(crate) fn next(&mut self, below: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % below
+    }
+}
+
+pub(crate) fn messages(count: u64) -> Vec<Message> {
+    let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
+    let threads = count / 8 + 1;
+    (0..count)
+        .map(|number| {
+            let thread = numbers.next(threads);
+            Message {
+                id: format!("{:016x}{number:06x}", numbers.next(u64::MAX)),
+                number,
+                thread: format!("thread-{thread:05}"),
+                user: format!("user-{}", thread % 97),
+                time: 1_770_000_000_000 + (numbers.next(50) * 60_000) as i64,
+                role: if numbers.next(2) == 0 { "user" } else { "assistant" },
+                text: format!(
+                    "Message {number}: \"größer\", {}",
+                    "lorem ipsum ".repeat(numbers.next(12) as usize)
+                ),
+                channel: (numbers.next(3) > 0).then_some("web"),
+            }
+        })
+        .collect()
+}
+
+pub(crate) fn mapping() -> Mapping {
+    let column = |name: &str| Some(name.to_owned());
+    Mapping {
+        conversation_id: column("thread"),
+        user_id: column("user"),
+        timestamp: column("sent_at"),
+        role: column("role"),
+        content: vec!["text".to_owned()],
+        metadata: BTreeMap::from([("channel".to_owned(), "channel".to_owned())]),
+        ..Mapping::default()
+    }
+}
+
+/// The conversations, made without the importer: a line for each thread, sorted.
+pub(crate) fn expected(messages: &[Message]) -> String {
+    expected_by(messages, |message| message.id.clone())
+}
+
+/// The same, with messages of the same time in the order of a key.
+pub(crate) fn expected_by<K: Ord>(messages: &[Message], key: impl Fn(&Message) -> K) -> String {
+    let mut threads = BTreeMap::<&str, Vec<&Message>>::new();
+    for message in messages {
+        threads.entry(&message.thread).or_default().push(message);
+    }
+    let mut lines = String::new();
+    for (thread, mut messages) in threads {
+        messages.sort_by_key(|message| (message.time, key(message)));
+        let time = jiff::Timestamp::from_millisecond(messages[0].time).unwrap();
+        let turns: Vec<_> = messages
+            .iter()
+            .map(|message| {
+                let content = serde_json::to_string(&message.text).unwrap();
+                format!("{{\"role\":\"{}\",\"content\":{content}}}", message.role)
+            })
+            .collect();
+        let channel = messages.iter().find_map(|message| message.channel);
+        lines.push_str(&format!(
+            "{{\"conversation_id\":\"{thread}\",\"user_id\":\"{}\",\"timestamp\":\"{time}\",\"messages\":[{}],\"metadata\":{}}}\n",
+            messages[0].user,
+            turns.join(","),
+            channel.map_or(json!({}), |channel| json!({ "channel": channel })),
+        ));
+    }
+    lines
+}
+
+pub(crate) fn importer(output: &mut Vec<u8>) -> Importer<'_> {
+    Importer::new(&mapping(), Output::writer(output)).unwrap()
+}
+
+/// The virtual environment with the stand-ins. Without one, the tests are skipped, unless `TOKENLINE_STORES` demands it.
+pub(crate) fn stores() -> Option<PathBuf> {
+    let given = std::env::var_os("TOKENLINE_STORES").map(PathBuf::from);
+    let default =
+        || PathBuf::from(std::env::var_os("HOME").unwrap_or_default()).join(".cache/tokenline/stores");
+    let path = given.clone().unwrap_or_else(default);
+    if path.join("bin/python").exists() {
+        return Some(path);
+    }
+    assert!(given.is_none(), "{} is not a virtual environment", path.display());
+    eprintln!("skipped: {} has no stand-ins for stores", path.display());
+    None
+}
+
+/// A process that is killed when it is dropped.
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) url: String,
+}
+
+impl Server {
+    /// OSMem, which stands in for OpenSearch.
+    pub(crate) fn opensearch() -> Option<Self> {
+        let libraries = std::fs::read_dir(stores()?.join("lib")).unwrap();
+        let programs = libraries
+            .map(|library| library.unwrap().path().join("site-packages/osmem_server/bin/osmem-server"));
+        let program =
+            programs.into_iter().find(|program| program.exists()).expect("osmem-server is installed");
+        // It ends when its input does.
+        let child = Command::new(program)
+            .args(["-addr", "127.0.0.1:0", "-no-ja"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let mut server = Self { child, url: String::new() };
+        let mut line = String::new();
+        BufReader::new(server.child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let started: serde_json::Value = serde_json::from_str(&line).expect("it says where it listens");
+        server.url = started["url"].as_str().unwrap().to_owned();
+        Some(server)
+    }
+
+    /// SecantusDB, which stands in for MongoDB. It keeps its data in the folder.
+    pub(crate) fn mongodb(data: &Path, port: Option<u16>) -> Option<Self> {
+        let python = stores()?.join("bin/secantusd-py");
+        let port = port.unwrap_or_else(|| {
+            std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+        });
+        let child = Command::new(python)
+            .args([
+                "--host",
+                "127.0.0.1",
+                "--port",
+                &port.to_string(),
+                "--log-level",
+                "ERROR",
+                "--storage-path",
+            ])
+            .arg(data)
+            .current_dir(data)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Self { child, url: format!("mongodb://127.0.0.1:{port}") };
+        for _ in 0..300 {
+            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+                return Some(server);
+            }
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        panic!("SecantusDB does not start");
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// Builds an example, and returns its program.
+pub(crate) fn example(name: &str, features: &str) -> PathBuf {
+    let mut build = Command::new(env!("CARGO"));
+    build.args(["build", "--quiet", "-p", "tokenline-import", "--features", features, "--example", name]);
+    if !cfg!(debug_assertions) {
+        build.arg("--release");
+    }
+    assert!(build.status().unwrap().success());
+    // The tests are in `deps`, beside `examples`.
+    let tests = std::env::current_exe().unwrap();
+    tests.ancestors().nth(2).unwrap().join("examples").join(name)
+}
+
+/// Runs an import again and again, kills it at random moments, and lets the last run end. `command` gets the paths of
+/// the output and the checkpoint. Returns the output.
+pub(crate) fn killed(
+    kills: usize,
+    seed: u64,
+    longest: Duration,
+    command: impl Fn(&Path, &Path) -> Command,
+) -> String {
+    let dir = tempfile::tempdir().unwrap();
+    let (output, checkpoint) = (dir.path().join("out.jsonl"), dir.path().join("checkpoint"));
+    let mut numbers = Numbers(seed);
+    let mut done = 0;
+    while done < kills {
+        let child = command(&output, &checkpoint).spawn().unwrap();
+        let mut run = Server { child, url: String::new() };
+        std::thread::sleep(Duration::from_millis(numbers.next(longest.as_millis() as u64)));
+        // A run that has ended already was not killed. The next begins again.
+        match run.child.try_wait().unwrap() {
+            Some(status) => {
+                assert!(status.success(), "{status}");
+                std::fs::remove_file(&output).unwrap();
+            }
+            None => done += 1,
+        }
+    }
+    let status = command(&output, &checkpoint).status().unwrap();
+    assert!(status.success(), "{status}");
+    assert!(!checkpoint.exists());
+    std::fs::read_to_string(output).unwrap()
+}
