@@ -8,7 +8,7 @@ use std::hash::Hasher as _;
 use tokenline_core::Limits;
 
 use crate::cell::write_string;
-use crate::entry::{Entry, Origin};
+use crate::entry::{self, Entry, Origin};
 use crate::plan::Plan;
 use crate::report::Totals;
 use crate::{ImportCode, SeveralUsers, time};
@@ -54,13 +54,13 @@ impl Assembler {
 
     /// Whether the entry belongs to the open conversation, or there is none.
     pub(crate) fn continues(&self, entry: &[u8]) -> bool {
-        let open = self.entries.first().map(|first| Entry::new(&self.bytes[first.clone()]));
-        open.is_none_or(|open| open.id() == Entry::new(entry).id())
+        let open = self.entries.first().map(|first| entry::id(&self.bytes[first.clone()]));
+        open.is_none_or(|open| open == entry::id(entry))
     }
 
     /// Adds a message to the open conversation.
     pub(crate) fn push(&mut self, entry: &[u8]) {
-        self.is_rejected |= Entry::new(entry).is_rejected();
+        self.is_rejected |= entry::is_rejected(entry);
         self.is_too_long |= self.bytes.len() > 2 * MAX_LINE;
         if (self.is_rejected || self.is_too_long) && !self.entries.is_empty() {
             // It will not be written: the first entry names it.
@@ -122,9 +122,11 @@ impl Assembler {
 
     fn write(&mut self, plan: &Plan) -> Result<Facts, (ImportCode, String)> {
         let Self { bytes, entries, line, seen, .. } = self;
-        let at = |range: &Range<usize>| Entry::new(&bytes[range.clone()]);
-        entries.sort_by(|one, other| at(one).key().cmp(at(other).key()));
-        let first = at(&entries[0]);
+        let mut entries: Vec<_> = entries.iter().map(|entry| Entry::new(&bytes[entry.clone()])).collect();
+        if !entries.is_sorted_by_key(Entry::key) {
+            entries.sort_by(|one, other| one.key().cmp(other.key()));
+        }
+        let first = entries[0];
         if !seen.insert(hash(first.conversation_id().as_bytes())) {
             let message = "an earlier conversation has this id".to_owned();
             return Err((ImportCode::RepeatedConversation, message));
@@ -139,16 +141,17 @@ impl Assembler {
         if self.is_too_long {
             return too_long();
         }
-        let mut users = entries.iter().map(|entry| at(entry).user).filter(|user| !user.is_empty());
+        let mut users = entries.iter().map(|entry| entry.user).filter(|user| !user.is_empty());
         let user = users.next();
         if plan.several_users == SeveralUsers::Reject && users.any(|other| Some(other) != user) {
             let message = "the rows of the conversation name several users".to_owned();
             return Err((ImportCode::SeveralUsers, message));
         }
+        let user = user.map(|user| str::from_utf8(user).expect("it was written as a text"));
         let Some(user) = user.or(plan.default_user_id.as_deref()) else {
             return Err((ImportCode::MissingUserId, "no row of the conversation names its user".to_owned()));
         };
-        let earliest = entries.iter().filter_map(|entry| at(entry).time()).min();
+        let earliest = entries.iter().filter_map(Entry::time).min();
         let Some(time) = earliest.or(plan.default_timestamp).and_then(time::format) else {
             return Err((ImportCode::MissingTimestamp, "no row of the conversation has a time".to_owned()));
         };
@@ -161,7 +164,7 @@ impl Assembler {
         line.extend_from_slice(time.as_bytes());
         line.extend_from_slice(b"\",\"messages\":[");
         let mut facts = Facts::default();
-        for entry in entries.iter().map(at) {
+        for entry in &entries {
             if let Some(message) = entry.message() {
                 if facts.messages > 0 {
                     line.push(b',');
@@ -177,7 +180,7 @@ impl Assembler {
         line.extend_from_slice(b"],\"metadata\":{");
         let mut is_first = true;
         for (at_member, name) in plan.metadata_names.iter().enumerate() {
-            let mut values = entries.iter().filter_map(|entry| at(entry).metadata().nth(at_member));
+            let mut values = entries.iter().filter_map(|entry| entry.metadata().nth(at_member));
             if let Some(value) = values.find(|value| !value.is_empty()) {
                 if !is_first {
                     line.push(b',');

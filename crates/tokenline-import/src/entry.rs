@@ -207,7 +207,7 @@ pub(crate) struct Entry<'a> {
     flags: u8,
     pub(crate) origin: Origin,
     time: i128,
-    pub(crate) user: &'a str,
+    pub(crate) user: &'a [u8],
     message: &'a [u8],
     metadata: &'a [u8],
 }
@@ -229,13 +229,7 @@ impl<'a> Entry<'a> {
         let message_len = u32::from_le_bytes(take(&mut rest)) as usize;
         let (user, rest) = rest.split_at(user_len);
         let (message, metadata) = rest.split_at(message_len);
-        let user = std::str::from_utf8(user).expect("it was written as a text");
         Self { id: &key[..id_len], key, flags, origin, time, user, message, metadata }
-    }
-
-    /// The id of the conversation, as it is compared.
-    pub(crate) fn id(&self) -> &'a [u8] {
-        self.id
     }
 
     pub(crate) fn conversation_id(&self) -> String {
@@ -244,10 +238,6 @@ impl<'a> Entry<'a> {
 
     pub(crate) fn key(&self) -> &'a [u8] {
         self.key
-    }
-
-    pub(crate) fn is_rejected(&self) -> bool {
-        self.flags & IS_REJECTED != 0
     }
 
     /// Whether the message was left out because it has no text.
@@ -276,6 +266,18 @@ impl<'a> Entry<'a> {
             Some(value)
         })
     }
+}
+
+/// The id of an entry's conversation, as it is compared.
+pub(crate) fn id(mut entry: &[u8]) -> &[u8] {
+    let id_len = u32::from_le_bytes(take(&mut entry)) as usize;
+    &entry[4..4 + id_len]
+}
+
+/// Whether an entry is that of a rejected row.
+pub(crate) fn is_rejected(entry: &[u8]) -> bool {
+    let key_len = u32::from_le_bytes(take(&mut &entry[4..])) as usize;
+    entry[HEADER + key_len] & IS_REJECTED != 0
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {
@@ -337,9 +339,9 @@ mod tests {
         let origin = Origin { source: 2, row: 3, line: 4 };
         let bytes = writer.end(9, origin).to_vec();
         let entry = Entry::new(&bytes);
-        assert_eq!((entry.origin, entry.user, entry.time()), (origin, "u", Some(-7)));
+        assert_eq!((entry.origin, entry.user, entry.time()), (origin, &b"u"[..], Some(-7)));
         assert_eq!(
-            (entry.message(), entry.is_rejected(), entry.is_skipped()),
+            (entry.message(), is_rejected(&bytes), entry.is_skipped()),
             (Some(&b"{}"[..]), false, false)
         );
         assert_eq!(entry.metadata().collect::<Vec<_>>(), [&b"1"[..], b""]);
@@ -347,7 +349,7 @@ mod tests {
         let bytes = writer.end(9, origin).to_vec();
         let entry = Entry::new(&bytes);
         assert_eq!(
-            (entry.conversation_id().as_str(), entry.is_rejected(), entry.time()),
+            (entry.conversation_id().as_str(), is_rejected(&bytes), entry.time()),
             ("c\u{0}1", true, None)
         );
     }

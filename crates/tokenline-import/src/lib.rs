@@ -20,7 +20,8 @@
 //! Times are written in UTC. What is rejected is named in the [`ImportReport`] by its place and an [`ImportCode`], without
 //! its content. Every line that is written is valid.
 //!
-//! Rows come from [files](Importer::read) or from any other source that [pushes](Importer::row) them.
+//! Rows come from [files](Importer::read), from PostgreSQL (`PostgresSource`, feature `postgres`), from SQLite files
+//! (`SqliteSource`, feature `sqlite`), or from any other source that [pushes](Importer::row) them.
 #![forbid(unsafe_code)]
 #![cfg_attr(docsrs, feature(doc_cfg))]
 

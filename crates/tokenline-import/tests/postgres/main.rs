@@ -578,6 +578,42 @@ async fn reading_goes_on_after_every_row() {
     }
 }
 
+#[tokio::test]
+async fn connections_are_encrypted_as_the_url_says() {
+    let server = Server::start();
+    let query =
+        "SELECT ssl::text AS thread, 'u' AS customer, now() AS sent_at, 'user' AS author, 'x' AS body,
+        '{}'::jsonb AS extra FROM pg_stat_ssl WHERE pid = pg_backend_pid()";
+    let source = |url: &str| PostgresSource::new(url, query);
+    let is_encrypted = async |url: &str| {
+        let output = import(&source(url).unwrap(), MAPPING, false).await.0;
+        output.starts_with("{\"conversation_id\":\"true\"")
+    };
+    let url = server.url();
+    let by_name = url.replace("127.0.0.1", "localhost");
+    assert!(!is_encrypted(&url).await);
+    let refused = error(&source(&format!("{url}?sslmode=require")).unwrap(), MAPPING).await;
+    assert!(refused.to_string().contains("server does not support TLS"), "{refused}");
+    let certificate = server.encrypt().display().to_string().replace('/', "%2F");
+    assert!(is_encrypted(&url).await);
+    assert!(!is_encrypted(&format!("{url}?sslmode=disable")).await);
+    assert!(is_encrypted(&format!("{url}?sslmode=require")).await);
+    assert!(is_encrypted(&format!("{url}?sslmode=verify-ca&sslrootcert={certificate}")).await);
+    assert!(is_encrypted(&format!("{by_name}?sslmode=verify-full&sslrootcert={certificate}")).await);
+    for options in
+        [format!("verify-full&sslrootcert={certificate}"), "verify-full".to_owned(), "verify-ca".to_owned()]
+    {
+        // The certificate is not that of the address, or not one that the system trusts.
+        match source(&format!("{url}?sslmode={options}")) {
+            Ok(source) => {
+                let refused = error(&source, MAPPING).await;
+                assert!(refused.to_string().contains("invalid peer certificate"), "{options}: {refused}");
+            }
+            Err(error) => assert!(error.to_string().contains("no root certificates"), "{error}"),
+        }
+    }
+}
+
 /// The future can run on any thread.
 #[test]
 fn reading_can_move_between_threads() {

@@ -99,6 +99,27 @@ impl Server {
         (self.folder.path(), self.port)
     }
 
+    /// Makes the server encrypt connections with a certificate for `localhost`. Returns the path of the certificate.
+    pub(crate) fn encrypt(&self) -> PathBuf {
+        let certified = rcgen::generate_simple_self_signed(["localhost".to_owned()]).unwrap();
+        let path = |name: &str| self.folder.path().join(name);
+        fs::write(path("cert.pem"), certified.cert.pem()).unwrap();
+        fs::write(path("key.pem"), certified.signing_key.serialize_pem()).unwrap();
+        run(Command::new("chmod").arg("600").arg(path("key.pem")));
+        if is_root() {
+            run(Command::new("chown").arg("postgres:").args([path("cert.pem"), path("key.pem")]));
+        }
+        let settings = format!(
+            "ssl = on\nssl_cert_file = '{}'\nssl_key_file = '{}'\n",
+            path("cert.pem").display(),
+            path("key.pem").display()
+        );
+        fs::write(path("data").join("postgresql.auto.conf"), settings).unwrap();
+        self.end("QUIT");
+        self.restart();
+        path("cert.pem")
+    }
+
     pub(crate) async fn client(&self) -> Client {
         let (client, connection) = tokio_postgres::connect(&self.url(), NoTls).await.unwrap();
         tokio::spawn(connection);
