@@ -3,8 +3,7 @@
 mod documents;
 
 use std::collections::BTreeMap;
-use std::path::Path;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -15,7 +14,7 @@ use tokenline_import::{ErrorKind, ImportError, Importer, Mapping, MongoSource, O
 use tokio::io::{AsyncReadExt, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use documents::{Message, Server, example, expected, expected_by, killed, messages};
+use documents::{Message, Server, example, expected, expected_by, killed, messages, slow};
 
 fn document(id: impl Into<Bson>, message: &Message) -> Document {
     let Message { number, thread, user, time, role, text, channel, .. } = message;
@@ -184,28 +183,17 @@ async fn a_server_that_starts_again_is_read_on() {
 async fn an_import_that_is_killed_goes_on() {
     let data = tempfile::tempdir().unwrap();
     let Some(server) = Server::mongodb(data.path(), None) else { return };
-    let messages = messages(2_500);
+    let messages = messages(360);
     fill(&server.url, messages.iter().map(|message| document(mixed_id(message).0, message))).await;
     let expected = expected_by(&messages, |message| mixed_id(message).1);
     let features = if cfg!(feature = "opensearch") { "opensearch,mongodb" } else { "mongodb" };
     let program = &example("import_mongodb", features);
-    let url = &format!("{}/support", server.url);
-    // Ten imports, each killed five times.
-    let outputs: Vec<_> = std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..10)
-            .map(|run| {
-                scope.spawn(move || {
-                    let command = |output: &Path, checkpoint: &Path| {
-                        let mut command = std::process::Command::new(program);
-                        command.args([url, "messages"]).args([output, checkpoint]);
-                        command.arg("2").args((run % 3 == 2).then_some("grouped")).stderr(Stdio::null());
-                        command
-                    };
-                    killed(5, 99 + run, Duration::from_millis(3_000), command)
-                })
-            })
-            .collect();
-        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    let url = &format!("mongodb://{}/support?directConnection=true", slow(&server.url));
+    let outputs = killed(|import, output, checkpoint| {
+        let mut command = Command::new(program);
+        command.args([url, "messages"]).args([output, checkpoint]);
+        command.arg("2").args((import % 3 == 2).then_some("grouped")).stderr(Stdio::null());
+        command
     });
     assert!(outputs.iter().all(|output| *output == expected));
 }

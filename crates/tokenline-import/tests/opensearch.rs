@@ -2,6 +2,7 @@
 
 mod documents;
 
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,7 +13,7 @@ use tokenline_import::{ErrorKind, ImportError, Importer, OpenSearchSource, Outpu
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use documents::{Message, Server, example, expected, importer, killed, mapping, messages};
+use documents::{Message, Server, example, expected, importer, killed, mapping, messages, slow};
 
 fn client() -> Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -173,29 +174,20 @@ impl std::io::Write for SlowWriter {
 #[tokio::test(flavor = "multi_thread")]
 async fn an_import_that_is_killed_goes_on() {
     let Some(server) = Server::opensearch() else { return };
-    let messages = messages(3_000);
+    let messages = messages(360);
     let expected = expected(&messages);
     let url = index(&server.url, &messages).await;
     let features = if cfg!(feature = "mongodb") { "opensearch,mongodb" } else { "opensearch" };
     let program = &example("import_opensearch", features);
-    let url = &url;
-    // Ten imports, each killed five times.
-    let outputs: Vec<_> = std::thread::scope(|scope| {
-        let runs: Vec<_> = (0..10)
-            .map(|run| {
-                scope.spawn(move || {
-                    let command = |output: &std::path::Path, checkpoint: &std::path::Path| {
-                        let mut command = std::process::Command::new(program);
-                        command.args([url, "key"]).args([output, checkpoint]);
-                        command.args([["1", "3"][run % 2], "2"]).args((run % 5 == 4).then_some("grouped"));
-                        command.stderr(std::process::Stdio::null());
-                        command
-                    };
-                    killed(5, 77 + run as u64, Duration::from_millis(3_000), command)
-                })
-            })
-            .collect();
-        runs.into_iter().map(|run| run.join().unwrap()).collect()
+    let url = &url.replace(&server.url, &format!("http://{}", slow(&server.url)));
+    let outputs = killed(|import, output, checkpoint| {
+        let mut command = Command::new(program);
+        command.args([url, "key"]).args([output, checkpoint]);
+        command
+            .args([["1", "3"][import % 2], "2"])
+            .args((import % 5 == 4).then_some("grouped"))
+            .stderr(Stdio::null());
+        command
     });
     assert!(outputs.iter().all(|output| *output == expected));
 }

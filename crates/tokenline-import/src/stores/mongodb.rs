@@ -144,7 +144,8 @@ impl MongoSource {
         format!("{hosts}/{database}.{collection}")
     }
 
-    /// Reads all documents. Needs a tokio runtime with time and I/O.
+    /// Reads all documents. Needs a tokio runtime with time and I/O. The thread that reads is blocked while conversations
+    /// are written.
     ///
     /// # Errors
     ///

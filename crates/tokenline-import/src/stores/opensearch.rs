@@ -59,6 +59,9 @@ const KIND: &str = "opensearch";
 const DEFAULT_PAGE_SIZE: usize = 1_000;
 const DEFAULT_KEEP_ALIVE: Duration = Duration::from_secs(300);
 
+/// Retries of the first request.
+const FIRST_RETRIES: u32 = 2;
+
 /// New points in time without a page in between, before the import gives up.
 const MAX_RENEWALS: u32 = 10;
 
@@ -148,6 +151,7 @@ impl OpenSearchSource {
     }
 
     /// Reads all documents. Needs a tokio runtime with time and I/O; with several threads, slices are parsed in parallel.
+    /// The thread that reads is blocked while conversations are written.
     ///
     /// # Errors
     ///
@@ -225,7 +229,10 @@ impl OpenSearchSource {
     }
 
     async fn is_elasticsearch(&self) -> Result<bool, ImportError> {
-        match self.client.send(Method::GET, "/", None).await {
+        // A wrong address is an error soon.
+        let mut client = self.client.clone();
+        client.retries = client.retries.min(FIRST_RETRIES);
+        match client.send(Method::GET, "/", None).await {
             Ok(body) => {
                 let mut parser = Parser::new();
                 let Ok(info) = parser.parse(&body) else {

@@ -2,9 +2,11 @@
 #![allow(dead_code, reason = "each test uses a part of it")]
 
 use std::collections::BTreeMap;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
@@ -155,9 +157,8 @@ impl Server {
     /// SecantusDB, which stands in for MongoDB. It keeps its data in the folder.
     pub(crate) fn mongodb(data: &Path, port: Option<u16>) -> Option<Self> {
         let python = stores()?.join("bin/secantusd-py");
-        let port = port.unwrap_or_else(|| {
-            std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
-        });
+        let port =
+            port.unwrap_or_else(|| TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port());
         let child = Command::new(python)
             .args([
                 "--host",
@@ -177,7 +178,7 @@ impl Server {
             .unwrap();
         let server = Self { child, url: format!("mongodb://127.0.0.1:{port}") };
         for _ in 0..300 {
-            if std::net::TcpStream::connect(("127.0.0.1", port)).is_ok() {
+            if TcpStream::connect(("127.0.0.1", port)).is_ok() {
                 return Some(server);
             }
             std::thread::sleep(Duration::from_millis(100));
@@ -200,38 +201,92 @@ pub(crate) fn example(name: &str, features: &str) -> PathBuf {
     if !cfg!(debug_assertions) {
         build.arg("--release");
     }
+    // With the variables of the tests' own build, dependencies would be compiled again.
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if name.starts_with("CARGO_") && name != "CARGO_HOME" && name != "CARGO_TARGET_DIR" {
+            build.env_remove(&*name);
+        }
+    }
     assert!(build.status().unwrap().success());
     // The tests are in `deps`, beside `examples`.
     let tests = std::env::current_exe().unwrap();
     tests.ancestors().nth(2).unwrap().join("examples").join(name)
 }
 
-/// Runs an import again and again, kills it at random moments, and lets the last run end. `command` gets the paths of
-/// the output and the checkpoint. Returns the output.
-pub(crate) fn killed(
-    kills: usize,
-    seed: u64,
-    longest: Duration,
-    command: impl Fn(&Path, &Path) -> Command,
+/// A proxy that forwards each request 20 ms late, so that imports take as long on every machine. Returns its address.
+pub(crate) fn slow(upstream: &str) -> String {
+    let (_, upstream) = upstream.split_once("://").unwrap();
+    let upstream = upstream.to_owned();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || {
+        for client in listener.incoming() {
+            let (Ok(client), Ok(server)) = (client, TcpStream::connect(&upstream)) else { continue };
+            let _ = (client.set_nodelay(true), server.set_nodelay(true));
+            let forward = |mut from: TcpStream, mut to: TcpStream, delay| {
+                std::thread::spawn(move || {
+                    let mut buffer = [0; 1 << 16];
+                    while let Ok(1..) = from.read(&mut buffer).and_then(|read| {
+                        std::thread::sleep(delay);
+                        to.write_all(&buffer[..read]).map(|()| read)
+                    }) {}
+                    let _ = (to.shutdown(Shutdown::Both), from.shutdown(Shutdown::Both));
+                });
+            };
+            forward(client.try_clone().unwrap(), server.try_clone().unwrap(), Duration::from_millis(20));
+            forward(server, client, Duration::ZERO);
+        }
+    });
+    address
+}
+
+/// Runs ten imports at once, kills each five times at random moments, and lets the last run end. `command` gets the
+/// number of the import, and the paths of the output and the checkpoint. Returns the outputs.
+pub(crate) fn killed(command: impl Fn(usize, &Path, &Path) -> Command + Sync) -> Vec<String> {
+    let resumed = AtomicUsize::new(0);
+    let outputs = std::thread::scope(|scope| {
+        let (command, resumed) = (&command, &resumed);
+        let imports = (0..10).map(|import| scope.spawn(move || killed_import(import, command, resumed)));
+        let imports: Vec<_> = imports.collect();
+        imports.into_iter().map(|import| import.join().unwrap()).collect()
+    });
+    let resumed = resumed.into_inner();
+    println!("of 50 runs that were killed, {resumed} left a place to go on from");
+    assert!(resumed >= 10, "only {resumed} runs left a place to go on from");
+    outputs
+}
+
+fn killed_import(
+    import: usize,
+    command: &impl Fn(usize, &Path, &Path) -> Command,
+    resumed: &AtomicUsize,
 ) -> String {
     let dir = tempfile::tempdir().unwrap();
     let (output, checkpoint) = (dir.path().join("out.jsonl"), dir.path().join("checkpoint"));
-    let mut numbers = Numbers(seed);
+    let mut numbers = Numbers(99 + import as u64);
     let mut done = 0;
-    while done < kills {
-        let child = command(&output, &checkpoint).spawn().unwrap();
+    while done < 5 {
+        let child = command(import, &output, &checkpoint).spawn().unwrap();
         let mut run = Server { child, url: String::new() };
-        std::thread::sleep(Duration::from_millis(numbers.next(longest.as_millis() as u64)));
+        std::thread::sleep(Duration::from_millis(numbers.next(2_500)));
         // A run that has ended already was not killed. The next begins again.
         match run.child.try_wait().unwrap() {
             Some(status) => {
                 assert!(status.success(), "{status}");
                 std::fs::remove_file(&output).unwrap();
             }
-            None => done += 1,
+            None => {
+                drop(run);
+                done += 1;
+                let state = std::fs::read(&checkpoint).unwrap_or_default();
+                let state: serde_json::Value = serde_json::from_slice(&state).unwrap_or_default();
+                // The first checkpoint is written with the first row.
+                resumed.fetch_add(usize::from(state["rows"].as_u64() > Some(1)), Ordering::Relaxed);
+            }
         }
     }
-    let status = command(&output, &checkpoint).status().unwrap();
+    let status = command(import, &output, &checkpoint).status().unwrap();
     assert!(status.success(), "{status}");
     assert!(!checkpoint.exists());
     std::fs::read_to_string(output).unwrap()

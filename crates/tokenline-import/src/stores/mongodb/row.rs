@@ -15,7 +15,6 @@ use crate::{Cell, Columns, Row, time};
 pub(super) struct RowReader {
     /// The JSON of the columns with documents and arrays, as one array.
     json: Vec<u8>,
-    text: String,
     parser: Parser,
 }
 
@@ -32,7 +31,7 @@ impl RowReader {
     pub(super) fn new() -> Self {
         // The array around the columns takes the place of the document.
         let limits = Limits { depth: Limits::DEFAULT.depth - 1, ..Limits::DEFAULT };
-        Self { json: Vec::new(), text: String::new(), parser: Parser::new().with_limits(&limits) }
+        Self { json: Vec::new(), parser: Parser::new().with_limits(&limits) }
     }
 
     pub(super) fn read<'a>(
@@ -57,9 +56,8 @@ impl RowReader {
         let mut parsed = None;
         if self.json.len() > 1 {
             self.json.push(b']');
-            self.text.clear();
-            self.text.push_str(std::str::from_utf8(&self.json).expect("JSON is UTF-8"));
-            let value = self.parser.parse(&self.text);
+            let json = std::str::from_utf8(&self.json).expect("JSON is UTF-8");
+            let value = self.parser.parse(json);
             let value = value.map_err(|error| format!("the document cannot be read: {error}"))?;
             if value.repeated_name().is_some() {
                 return Err("the document has a member twice".into());
