@@ -108,17 +108,57 @@ fn integer(number: f64) -> Option<i64> {
 
 /// Appends a text as a JSON string.
 pub(crate) fn write_string(text: &str, out: &mut Vec<u8>) {
-    // Without branches, so that it is vectorized.
-    let needs_escapes =
-        text.bytes().fold(false, |needs, byte| needs | (byte < b' ') | (byte == b'"') | (byte == b'\\'));
-    if needs_escapes {
-        write_value(text, out);
-    } else {
-        out.reserve(text.len() + 2);
-        out.push(b'"');
-        out.extend_from_slice(text.as_bytes());
-        out.push(b'"');
+    out.reserve(text.len() + 2);
+    out.push(b'"');
+    let mut rest = text.as_bytes();
+    while let Some(at) = first_escape(rest) {
+        out.extend_from_slice(&rest[..at]);
+        write_escaped(rest[at], out);
+        rest = &rest[at + 1..];
     }
+    out.extend_from_slice(rest);
+    out.push(b'"');
+}
+
+/// The first byte that JSON needs to escape. Looks at eight bytes at a time.
+fn first_escape(text: &[u8]) -> Option<usize> {
+    const ONES: u64 = u64::from_le_bytes([1; 8]);
+    const HIGH: u64 = ONES << 7;
+    // The high bit of each byte that is zero; bytes after the first may be wrong.
+    let zeros = |word: u64| word.wrapping_sub(ONES) & !word;
+    let (words, rest) = text.as_chunks();
+    for (number, word) in words.iter().enumerate() {
+        let word = u64::from_le_bytes(*word);
+        let controls = word.wrapping_sub(ONES * 0x20) & !word;
+        let found = (controls | zeros(word ^ ONES * 0x22) | zeros(word ^ ONES * 0x5c)) & HIGH;
+        if found != 0 {
+            return Some(number * 8 + found.trailing_zeros() as usize / 8);
+        }
+    }
+    let in_rest = rest.iter().position(|byte| *byte < b' ' || matches!(byte, b'"' | b'\\'));
+    in_rest.map(|at| words.len() * 8 + at)
+}
+
+fn write_escaped(byte: u8, out: &mut Vec<u8>) {
+    const HEX: &[u8; 16] = b"0123456789abcdef";
+    let letter = match byte {
+        b'"' | b'\\' => byte,
+        b'\n' => b'n',
+        b'\r' => b'r',
+        b'\t' => b't',
+        0x08 => b'b',
+        0x0c => b'f',
+        ..b' ' => {
+            out.extend_from_slice(b"\\u00");
+            out.extend([HEX[usize::from(byte >> 4)], HEX[usize::from(byte & 15)]]);
+            return;
+        }
+        _ => {
+            out.push(byte);
+            return;
+        }
+    };
+    out.extend([b'\\', letter]);
 }
 
 fn write_value(value: &(impl serde::Serialize + ?Sized), out: &mut Vec<u8>) {
@@ -194,4 +234,19 @@ fn extended(value: Value<'_>) -> Option<Cell<'_>> {
 
 fn milliseconds(number: i64) -> i128 {
     i128::from(number) * 1_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn strings_are_written_as_serde_json_does() {
+        let all: String = (0..0x180).filter_map(char::from_u32).collect();
+        for start in (0..all.len()).filter(|at| all.is_char_boundary(*at)) {
+            let mut out = Vec::new();
+            write_string(&all[start..], &mut out);
+            assert_eq!(String::from_utf8(out).unwrap(), serde_json::to_string(&all[start..]).unwrap());
+        }
+    }
 }

@@ -12,6 +12,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Poll;
+use std::thread;
 use std::time::{Duration, Instant};
 
 use futures_core::Stream as _;
@@ -72,6 +73,8 @@ const KIND: &str = "postgres";
 const DEFAULT_RETRY_FOR: Duration = Duration::from_secs(30);
 const FIRST_RETRY: Duration = Duration::from_millis(100);
 const LAST_RETRY: Duration = Duration::from_secs(5);
+/// How long the server may go on sending before what it sent is read.
+const GATHER: Duration = Duration::from_micros(500);
 /// How often a flag is read that interrupts the import.
 const TICK: Duration = Duration::from_millis(200);
 
@@ -290,8 +293,19 @@ impl PostgresSource {
             let mut stream = pin!(wire.run(client.copy_out(&copy)).await?);
             let mut reader = CopyReader::default();
             loop {
-                let next =
-                    std::future::poll_fn(|context| stream.as_mut().poll_next(context).map(Option::transpose));
+                let mut pending = 0;
+                let next = std::future::poll_fn(|context| {
+                    let next = stream.as_mut().poll_next(context).map(Option::transpose);
+                    // Wakes up for many rows that were sent in the meantime, not for each.
+                    if next.is_pending() {
+                        pending += 1;
+                        // The first time, the connection has not been asked.
+                        if pending == 2 {
+                            thread::sleep(GATHER);
+                        }
+                    }
+                    next
+                });
                 let Some(chunk) = wire.run(next).await? else { break };
                 reader.push(chunk).map_err(malformed)?;
                 while let Some(bytes) = reader.next(plan.fields.len(), &mut fields).map_err(malformed)? {
