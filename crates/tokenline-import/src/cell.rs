@@ -130,7 +130,7 @@ fn first_escape(text: &[u8]) -> Option<usize> {
     for (number, word) in words.iter().enumerate() {
         let word = u64::from_le_bytes(*word);
         let controls = word.wrapping_sub(ONES * 0x20) & !word;
-        let found = (controls | zeros(word ^ ONES * 0x22) | zeros(word ^ ONES * 0x5c)) & HIGH;
+        let found = (controls | zeros(word ^ (ONES * 0x22)) | zeros(word ^ (ONES * 0x5c))) & HIGH;
         if found != 0 {
             return Some(number * 8 + found.trailing_zeros() as usize / 8);
         }

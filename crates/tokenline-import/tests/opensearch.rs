@@ -13,7 +13,9 @@ use tokenline_import::{ErrorKind, ImportError, Importer, OpenSearchSource, Outpu
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 
-use documents::{Message, Server, example, expected, importer, killed, mapping, messages, slow};
+use documents::{
+    Message, Server, document_count, example, expected, importer, killed, mapping, messages, slow,
+};
 
 fn client() -> Client {
     let _ = rustls::crypto::ring::default_provider().install_default();
@@ -74,21 +76,21 @@ async fn import(source: &OpenSearchSource, is_grouped: bool) -> Result<String, I
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_hundred_thousand_documents() {
+async fn many_documents() {
     let Some(server) = Server::opensearch() else { return };
-    let messages = messages(100_000);
+    let messages = messages(document_count());
     let expected = expected(&messages);
     let url = index(&server.url, &messages).await;
     let total = Arc::new(AtomicU64::new(0));
     let seen = Arc::clone(&total);
     let four = large(&url).key("key").slices(4).on_total(move |total| seen.store(total, Ordering::Relaxed));
     let time = |what: &str, start: Instant| {
-        println!("{what}: {:.0} documents/s", 100_000.0 / start.elapsed().as_secs_f64());
+        println!("{what}: {:.0} documents/s", document_count() as f64 / start.elapsed().as_secs_f64());
     };
     let start = Instant::now();
     assert!(import(&four, false).await.unwrap() == expected);
     time("four slices", start);
-    assert_eq!(total.load(Ordering::Relaxed), 100_000);
+    assert_eq!(total.load(Ordering::Relaxed), document_count());
     let start = Instant::now();
     assert!(import(&large(&url), false).await.unwrap() == expected);
     time("without a key", start);

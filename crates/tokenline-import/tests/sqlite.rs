@@ -70,7 +70,7 @@ fn values_are_read_by_their_storage_class() {
             (4, 'json', 'u', 1770726896, 'bot', 'x', '{"score": 1'),
             (5, 'twice', 'u', 1770726896, 'bot', 'x', '{"score": 1, "score": 2}'),
             (6, 'utf8', 'u', 1770726896, 'bot', CAST(x'ff' AS TEXT), NULL),
-            (7, 0.5, 'u', 1770726896, 'bot', 'x', NULL),
+            (7, x'07', 'u', 1770726896, 'bot', 'x', NULL),
             (8, NULL, 'u', 1770726896, 'bot', 'x', NULL),
             (9, 'c', 'u', 1770726896, 'bot', 'x', x'00'),
             (10, 'd', 'u', 1770726896, 'bot', 'x', '[]');"#,

@@ -40,9 +40,8 @@ fn read_file(importer: &mut Importer<'_>, name: &str, file: File) -> Result<(), 
     let mapped: Vec<_> = schema.get_fields().iter().filter(is_mapped).cloned().collect();
     let projection =
         Type::group_type_builder(schema.name()).with_fields(mapped).build().map_err(unreadable)?;
-    let mut row = 0;
-    for fields in reader.get_row_iter(Some(projection)).map_err(unreadable)? {
-        row += 1;
+    let rows = reader.get_row_iter(Some(projection)).map_err(unreadable)?;
+    for (row, fields) in (1..).zip(rows) {
         let fields = fields.map_err(unreadable)?.into_columns();
         let mut documents = Vec::new();
         for (_, field) in &fields {

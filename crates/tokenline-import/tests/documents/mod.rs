@@ -37,6 +37,11 @@ impl Numbers {
     }
 }
 
+/// The number of documents in the largest tests: `TOKENLINE_DOCUMENTS`, or 20,000.
+pub(crate) fn document_count() -> u64 {
+    std::env::var("TOKENLINE_DOCUMENTS").map_or(20_000, |count| count.parse().expect("a number"))
+}
+
 pub(crate) fn messages(count: u64) -> Vec<Message> {
     let mut numbers = Numbers(0x9e37_79b9_7f4a_7c15);
     let threads = count / 8 + 1;
