@@ -110,7 +110,7 @@ fn open(option: &str, path: &Path, read: &[&Path]) -> Result<Output<'static>, Fa
 /// A file or a store.
 enum Input {
     File(PathBuf),
-    Store(Store),
+    Store(Box<Store>),
 }
 
 impl Input {
@@ -118,7 +118,7 @@ impl Input {
         let mut inputs = Vec::new();
         for argument in &args.files {
             match argument.to_str().filter(|address| stores::is_store(address)) {
-                Some(address) => inputs.push(Self::Store(Store::new(address, args)?)),
+                Some(address) => inputs.push(Self::Store(Box::new(Store::new(address, args)?))),
                 None => inputs.extend(input::expand(slice::from_ref(argument))?.into_iter().map(Self::File)),
             }
         }

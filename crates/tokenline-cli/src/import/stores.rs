@@ -46,7 +46,7 @@ impl Store {
     /// The store with this address.
     pub(super) fn new(address: &str, args: &ImportArgs) -> Result<Self, Failure> {
         let store = STORES.iter().find(|(start, ..)| address.starts_with(start));
-        let (start, name, feature) = *store.unwrap_or(&STORES[0]);
+        let (_, name, feature) = *store.unwrap_or(&STORES[0]);
         let is_unused = [
             ("--collection", feature != "mongodb" && args.store.collection.is_some()),
             ("--slices", feature != "opensearch" && args.store.slices.is_some()),
@@ -55,8 +55,7 @@ impl Store {
         if let Some((option, _)) = is_unused.iter().find(|(_, is_unused)| *is_unused) {
             return Err(Failure::Usage(format!("{option} has no effect on {name}")));
         }
-        let path = address.strip_prefix(start).unwrap_or_default();
-        match Self::of(feature, address, path, args) {
+        match Self::of(feature, address, args) {
             Ok(store) => store.ok_or_else(|| {
                 Failure::Usage(format!(
                     "this build does not read {name}: `cargo install tokenline-cli --features {feature}` installs one that does"
@@ -68,7 +67,7 @@ impl Store {
 
     /// `None` if the build lacks the feature.
     #[cfg_attr(not(feature = "stores"), expect(unused_variables, reason = "there is no store"))]
-    fn of(feature: &str, address: &str, path: &str, args: &ImportArgs) -> Result<Option<Self>, ImportError> {
+    fn of(feature: &str, address: &str, args: &ImportArgs) -> Result<Option<Self>, ImportError> {
         let (query, key) = (args.store.query.as_deref(), args.store.key.as_deref());
         let required = |option: &str| ImportError::mapping(format!("{option} is needed for this store"));
         Ok(match feature {
@@ -105,6 +104,7 @@ impl Store {
             }
             #[cfg(feature = "sqlite")]
             "sqlite" => {
+                let path = address.strip_prefix("sqlite:").unwrap_or(address);
                 let source = SqliteSource::new(path, query.ok_or_else(|| required("--query"))?);
                 let source =
                     source.ordered_by_conversation(args.grouped).json_columns(&args.mapping.messages);
