@@ -58,7 +58,15 @@ fn line_explanation(code: ErrorCode) -> String {
 }
 
 fn import_explanation(code: ImportCode) -> String {
-    format!("{} (reject of `conversations import`)\n\n{}\n", code.as_str(), code.explanation())
+    let head = format!("{} (reject of `conversations import`)\n\n{}\n", code.as_str(), code.explanation());
+    match code.example() {
+        (_, "") => head,
+        ("", rows) => format!("{head}\nFor example, this input:\n\n    {}\n", rows.replace('\n', "\n    ")),
+        (options, rows) => {
+            let rows = rows.replace('\n', "\n    ");
+            format!("{head}\nFor example, with {options}, this input:\n\n    {rows}\n")
+        }
+    }
 }
 
 fn explanation(code: Code) -> String {

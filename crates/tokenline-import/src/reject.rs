@@ -75,6 +75,82 @@ codes! {
     TooLong = "too_long",
 }
 
+impl ImportCode {
+    /// Rows that are rejected so, and the options of `tokenline conversations import` with which they are. The rows are
+    /// empty if it takes too many of them.
+    #[must_use]
+    pub fn example(self) -> (&'static str, &'static str) {
+        const DOCUMENT: &str = "--messages messages";
+        match self {
+            Self::MalformedRow => ("", "{\"conversation_id\":\"c1\",\"user_id\":\"u1\",\"time"),
+            Self::MissingConversationId => {
+                ("", r#"{"user_id":"u1","timestamp":"2026-02-10T12:34:56Z","role":"user","content":"Hi."}"#)
+            }
+            Self::InvalidConversationId => (
+                "",
+                r#"{"conversation_id":true,"user_id":"u1","timestamp":"2026-02-10T12:34:56Z","role":"user","content":"Hi."}"#,
+            ),
+            Self::InvalidUserId => (
+                "",
+                r#"{"conversation_id":"c1","user_id":["u1"],"timestamp":"2026-02-10T12:34:56Z","role":"user","content":"Hi."}"#,
+            ),
+            Self::MissingRole => (
+                "",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","content":"Hi."}"#,
+            ),
+            Self::UnknownRole => (
+                "",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","role":"agent 7","content":"Hi."}"#,
+            ),
+            Self::InvalidTimestamp => (
+                "",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10 12:34:56","role":"user","content":"Hi."}"#,
+            ),
+            Self::InvalidContent => (
+                "",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","role":"user","content":true}"#,
+            ),
+            Self::EmptyContent => (
+                "--empty-messages reject",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","role":"user","content":""}"#,
+            ),
+            Self::MissingOrder => (
+                "",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":null,"role":"user","content":"Hi."}"#,
+            ),
+            Self::InvalidOrder => (
+                "--order number",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","role":"user","content":"Hi.","number":[1]}"#,
+            ),
+            Self::MissingMessages => (
+                DOCUMENT,
+                r#"{"id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":"Hi."}"#,
+            ),
+            Self::MissingUserId => (
+                "",
+                r#"{"conversation_id":"c1","timestamp":"2026-02-10T12:34:56Z","role":"user","content":"Hi."}"#,
+            ),
+            Self::MissingTimestamp => {
+                (DOCUMENT, r#"{"id":"c1","user_id":"u1","messages":[{"role":"user","content":"Hi."}]}"#)
+            }
+            Self::SeveralUsers => (
+                "",
+                r#"{"conversation_id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","role":"user","content":"Hi."}
+{"conversation_id":"c1","user_id":"u2","timestamp":"2026-02-10T12:34:57Z","role":"user","content":"Hi."}"#,
+            ),
+            Self::NoMessages => {
+                (DOCUMENT, r#"{"id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[]}"#)
+            }
+            Self::RepeatedConversation => (
+                "--messages messages --conversation-id id",
+                r#"{"id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:56Z","messages":[{"role":"user","content":"Hi."}]}
+{"id":"c1","user_id":"u1","timestamp":"2026-02-10T12:34:57Z","messages":[{"role":"user","content":"Hi."}]}"#,
+            ),
+            Self::TooLong => ("", ""),
+        }
+    }
+}
+
 impl fmt::Display for ImportCode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())

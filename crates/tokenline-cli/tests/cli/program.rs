@@ -51,6 +51,7 @@ fn bad_usage_is_reported_in_one_line() {
 fn every_code_is_explained_with_an_input_that_triggers_it() {
     use tokenline::conversations::ErrorCode;
     use tokenline::{Code, Example};
+    use tokenline_import::ImportCode;
     let folder = folder();
     for &code in Code::ALL {
         let explained = tokenline(&["explain", code.as_str()], "");
@@ -92,7 +93,17 @@ fn every_code_is_explained_with_an_input_that_triggers_it() {
         assert_eq!(explained.code, 0);
         assert!(code.example().lines().all(|line| explained.out.contains(line)), "{}", explained.out);
     }
-    assert_eq!(tokenline(&["explain"], "").lines().len(), Code::ALL.len() + ErrorCode::ALL.len());
+    for code in ImportCode::ALL {
+        let explained = tokenline(&["explain", code.as_str()], "");
+        assert_eq!(explained.code, 0);
+        let (options, rows) = code.example();
+        assert!(rows.lines().all(|line| explained.out.contains(line)), "{}", explained.out);
+        let args: Vec<_> = ["import"].into_iter().chain(options.split_whitespace()).collect();
+        let run = tokenline(&args, rows);
+        assert!(rows.is_empty() || run.err.contains(&format!(": {code}: ")), "{code}: {}", run.err);
+    }
+    let count = Code::ALL.len() + ErrorCode::ALL.len() + ImportCode::ALL.len();
+    assert_eq!(tokenline(&["explain"], "").lines().len(), count);
 }
 
 #[test]
