@@ -45,11 +45,19 @@ class Time(int):
 # JSON
 
 
-def unique_members(pairs):
+class Repeated(dict):
+    """An object with a duplicate member, of which the last one counts."""
+
+
+def members(pairs):
     document = dict(pairs)
-    if len(document) < len(pairs):
-        raise ValueError("a repeated name")
-    return document
+    return document if len(document) == len(pairs) else Repeated(document)
+
+
+def has_repeated(value):
+    if isinstance(value, dict):
+        return isinstance(value, Repeated) or any(has_repeated(member) for member in value.values())
+    return isinstance(value, list) and any(has_repeated(element) for element in value)
 
 
 def no_constant(name):
@@ -57,14 +65,14 @@ def no_constant(name):
 
 
 DECODER = json.JSONDecoder(
-    object_pairs_hook=unique_members, parse_int=Number, parse_float=Number, parse_constant=no_constant
+    object_pairs_hook=members, parse_int=Number, parse_float=Number, parse_constant=no_constant
 )
 # Finds the end of a value, whatever is in it.
 SCANNER = json.JSONDecoder()
 
 
 def read_json(text):
-    """The value of a JSON text; None if it is invalid, null, or has a member twice."""
+    """The value of a JSON text; None if it is invalid or null."""
     try:
         value = DECODER.decode(text)
         # A surrogate without its other half is no character.
@@ -268,6 +276,7 @@ class Row:
     def __init__(self, source, count, line, document, hit=None):
         self.source, self.count, self.line = source, count, line
         self.document, self.hit = document, hit
+        self.is_malformed = document is None or has_repeated(hit or document)
 
     def cell(self, column):
         value = member(self.document, column)
@@ -378,17 +387,17 @@ def table_rows(source, separator, text, columns):
     records = csv_records(separator, text)
     _, header = next(records, (1, []))
     for column in columns:
-        if header is None or column not in header:
+        if column not in header:
             raise MappingError(f"no column {column}")
     for count, (line, fields) in enumerate(records, 1):
         # Of columns with the same name, the first one counts.
-        is_whole = fields is not None and len(fields) == len(header)
+        is_whole = len(fields) == len(header)
         document = dict(zip(reversed(header), reversed(fields))) if is_whole else None
         yield TableRow(source, count, line, document)
 
 
 def csv_records(separator, text):
-    """The records and the lines on which they begin. Empty lines are no records, and None is not quoted to its end."""
+    """The records and the lines on which they begin. Empty lines are no records."""
     quoted, bare = re.compile(r'"((?:[^"]|"")*)("?)'), re.compile(rf"[^{separator}\r\n]*")
     end_of_line = re.compile(r"\r\n|\r|\n|$")
     at = 0
@@ -409,7 +418,9 @@ def csv_records(separator, text):
         is_empty = at == begin
         at = end_of_line.match(text, at).end()
         if not is_empty:
-            yield line, None if is_open else fields
+            if is_open:
+                raise MappingError("a quote that is not closed")
+            yield line, fields
 
 
 # Messages
@@ -521,6 +532,10 @@ class Import:
         if not name:
             raise Rejected("missing_conversation_id" if name is None else "invalid_conversation_id", column)
         return name
+
+    def has_name(self, row):
+        column = self.map("conversation-id")
+        return bool(column and text_id(row.cell(column)))
 
     def read_facts(self, message, row):
         """What a row says about its conversation."""
@@ -638,6 +653,9 @@ class Import:
                 try:
                     name = self.conversation_id(row)
                 except Rejected as rejected:
+                    if row.is_malformed:
+                        self.reject_row(row, Rejected("malformed_row"))
+                        continue
                     self.reject_row(row, rejected)
                     self.rejected_conversations += bool(self.map("messages"))
                     continue
@@ -653,6 +671,8 @@ class Import:
                 current, groups = name, {}
             group = groups.setdefault(name, [])
             try:
+                if row.is_malformed:
+                    raise Rejected("malformed_row")
                 message = Message(row)
                 self.read_facts(message, row)
                 self.read_order(message, row)
@@ -673,6 +693,11 @@ class Import:
         for name, row in self.all_rows(sources, kind):
             facts = Message(row)
             messages = []
+            if row.is_malformed:
+                self.reject_row(row, Rejected("malformed_row"))
+                if self.has_name(row):
+                    self.assemble(name, [None])
+                continue
             try:
                 self.read_facts(facts, row)
                 array = row.cell(self.map("messages"))

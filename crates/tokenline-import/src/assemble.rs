@@ -20,7 +20,8 @@ pub(crate) struct Assembler {
     bytes: Vec<u8>,
     entries: Vec<Range<usize>>,
     is_rejected: bool,
-    is_too_long: bool,
+    /// The bytes of the messages so far.
+    message_bytes: usize,
     /// Hashes of the ids so far, each 16 bytes.
     seen: HashSet<u128>,
     line: Vec<u8>,
@@ -36,6 +37,15 @@ pub(crate) struct Refused {
     pub(crate) conversation_id: String,
 }
 
+/// A conversation that has ended.
+#[derive(Debug)]
+pub(crate) struct Ended<'a> {
+    /// The hash of its id, if it is grouped and the first with it.
+    pub(crate) new_id: Option<u128>,
+    /// Its line; `None` if there is no conversation, or one of its rows was rejected.
+    pub(crate) line: Result<Option<&'a [u8]>, Box<Refused>>,
+}
+
 /// The length of a line that validators read by default.
 const MAX_LINE: usize = Limits::DEFAULT.line_bytes;
 
@@ -45,7 +55,7 @@ impl Assembler {
             bytes: Vec::new(),
             entries: Vec::new(),
             is_rejected: false,
-            is_too_long: false,
+            message_bytes: 0,
             seen: HashSet::new(),
             line: Vec::new(),
             totals: Totals::default(),
@@ -61,8 +71,8 @@ impl Assembler {
     /// Adds a message to the open conversation.
     pub(crate) fn push(&mut self, entry: &[u8]) {
         self.is_rejected |= entry::is_rejected(entry);
-        self.is_too_long |= self.bytes.len() > 2 * MAX_LINE;
-        if (self.is_rejected || self.is_too_long) && !self.entries.is_empty() {
+        self.message_bytes += entry::message_len(entry);
+        if (self.is_rejected || self.is_too_long()) && !self.entries.is_empty() {
             // It will not be written: the first entry names it.
             self.entries.truncate(1);
             self.bytes.truncate(self.entries[0].end);
@@ -73,87 +83,78 @@ impl Assembler {
         self.entries.push(start..self.bytes.len());
     }
 
-    /// Notes an id that an earlier output has.
-    pub(crate) fn note_written(&mut self, conversation_id: &str) {
-        self.seen.insert(hash(conversation_id.as_bytes()));
+    /// Notes the id of a conversation of an earlier run.
+    pub(crate) fn note_id(&mut self, id: u128) {
+        self.seen.insert(id);
     }
 
-    /// Ends the open conversation, and returns its line; `None` if there is no conversation, or one of its rows was
-    /// rejected.
-    pub(crate) fn finish(&mut self, plan: &Plan) -> Result<Option<&[u8]>, Box<Refused>> {
+    /// Whether no line can hold the messages; or they have so much metadata that they should not be held.
+    fn is_too_long(&self) -> bool {
+        self.message_bytes > MAX_LINE || self.bytes.len() > 16 * MAX_LINE
+    }
+
+    /// Ends the open conversation. Only if its rows were grouped can it have appeared before.
+    pub(crate) fn finish(&mut self, plan: &Plan, is_grouped: bool) -> Ended<'_> {
         if self.entries.is_empty() {
-            return Ok(None);
+            return Ended { new_id: None, line: Ok(None) };
         }
-        let written = self.write(plan);
-        let (is_rejected, first) = (self.is_rejected, Entry::new(&self.bytes[self.entries[0].clone()]));
-        let refused = |(code, message)| {
-            Box::new(Refused {
-                code,
-                message,
-                origin: first.origin,
-                conversation_id: first.conversation_id(),
-            })
-        };
-        let outcome = match written {
-            _ if is_rejected => Ok(None),
-            Ok(facts) => Ok(Some(facts)),
-            Err(fault) => Err(refused(fault)),
-        };
+        let id = hash(Entry::new(&self.bytes[self.entries[0].clone()]).conversation_id().as_bytes());
+        let is_new = !is_grouped || self.seen.insert(id);
+        let new_id = (is_grouped && is_new).then_some(id);
+        Ended { new_id, line: self.line(plan, is_new) }
+    }
+
+    fn line(&mut self, plan: &Plan, is_new: bool) -> Result<Option<&[u8]>, Box<Refused>> {
+        let written = if self.is_rejected { Ok(None) } else { self.write(plan, is_new).map(Some) };
         self.bytes.clear();
         self.entries.clear();
-        (self.is_rejected, self.is_too_long) = (false, false);
+        (self.is_rejected, self.message_bytes) = (false, 0);
         // The buffers of one long conversation are not kept.
         self.bytes.shrink_to(1 << 20);
-        match outcome {
-            Ok(Some(facts)) => {
-                self.totals.add(&facts);
-                Ok(Some(&self.line))
-            }
-            Ok(None) => {
-                self.totals.rejected_conversation_count += 1;
-                Ok(None)
-            }
-            Err(refused) => {
-                self.totals.rejected_conversation_count += 1;
-                Err(refused)
-            }
+        match &written {
+            Ok(Some(facts)) => self.totals.add(facts),
+            _ => self.totals.rejected_conversation_count += 1,
         }
+        written.map(|facts| facts.map(|_| &*self.line))
     }
 
-    fn write(&mut self, plan: &Plan) -> Result<Facts, (ImportCode, String)> {
-        let Self { bytes, entries, line, seen, .. } = self;
+    fn write(&mut self, plan: &Plan, is_new: bool) -> Result<Facts, Box<Refused>> {
+        let is_too_long = self.is_too_long();
+        let Self { bytes, entries, line, .. } = self;
         let mut entries: Vec<_> = entries.iter().map(|entry| Entry::new(&bytes[entry.clone()])).collect();
         if !entries.is_sorted_by_key(Entry::key) {
             entries.sort_by(|one, other| one.key().cmp(other.key()));
         }
         let first = entries[0];
-        if !seen.insert(hash(first.conversation_id().as_bytes())) {
-            let message = "an earlier conversation has this id".to_owned();
-            return Err((ImportCode::RepeatedConversation, message));
-        }
-        let too_long = || {
-            let message = format!("the conversation is longer than {MAX_LINE} bytes");
-            Err((ImportCode::TooLong, message))
+        let refused = |code, message: &str| {
+            let conversation_id = first.conversation_id();
+            Err(Box::new(Refused {
+                code,
+                message: message.to_owned(),
+                origin: first.origin,
+                conversation_id,
+            }))
         };
-        if self.is_rejected {
-            return Ok(Facts::default());
+        let too_long =
+            || refused(ImportCode::TooLong, &format!("the conversation is longer than {MAX_LINE} bytes"));
+        if !is_new {
+            return refused(ImportCode::RepeatedConversation, "an earlier conversation has this id");
         }
-        if self.is_too_long {
+        if is_too_long {
             return too_long();
         }
         let mut users = entries.iter().map(|entry| entry.user).filter(|user| !user.is_empty());
         let user = users.next();
         if plan.several_users == SeveralUsers::Reject && users.any(|other| Some(other) != user) {
-            let message = "the rows of the conversation name several users".to_owned();
-            return Err((ImportCode::SeveralUsers, message));
+            return refused(ImportCode::SeveralUsers, "the rows of the conversation name several users");
         }
         let user = user.map(|user| str::from_utf8(user).expect("it was written as a text"));
         let Some(user) = user.or(plan.default_user_id.as_deref()) else {
-            return Err((ImportCode::MissingUserId, "no row of the conversation names its user".to_owned()));
+            return refused(ImportCode::MissingUserId, "no row of the conversation names its user");
         };
         let earliest = entries.iter().filter_map(Entry::time).min();
         let Some(time) = earliest.or(plan.default_timestamp).and_then(time::format) else {
-            return Err((ImportCode::MissingTimestamp, "no row of the conversation has a time".to_owned()));
+            return refused(ImportCode::MissingTimestamp, "no row of the conversation has a time");
         };
         line.clear();
         line.extend_from_slice(b"{\"conversation_id\":");
@@ -175,7 +176,7 @@ impl Assembler {
             facts.skipped += u64::from(entry.is_skipped());
         }
         if facts.messages == 0 {
-            return Err((ImportCode::NoMessages, "no message of the conversation has a text".to_owned()));
+            return refused(ImportCode::NoMessages, "no message of the conversation has a text");
         }
         line.extend_from_slice(b"],\"metadata\":{");
         let mut is_first = true;

@@ -1,7 +1,7 @@
 //! What an import needs to go on after the program ended.
 
 use std::fs::{self, File};
-use std::io::{BufRead as _, BufReader, BufWriter, Write as _};
+use std::io::{BufRead as _, BufReader, BufWriter, Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -37,6 +37,7 @@ pub(crate) struct State {
     pub(crate) output_bytes: u64,
     pub(crate) reject_bytes: u64,
     pub(crate) spool_bytes: u64,
+    pub(crate) id_bytes: u64,
 }
 
 const VERSION: u32 = 1;
@@ -49,8 +50,17 @@ impl Checkpoint {
 
     /// The file of the rows that are not sorted yet.
     pub(crate) fn spool_path(&self) -> PathBuf {
+        self.path_with(".rows")
+    }
+
+    /// The file of the ids of grouped conversations.
+    pub(crate) fn id_path(&self) -> PathBuf {
+        self.path_with(".ids")
+    }
+
+    fn path_with(&self, suffix: &str) -> PathBuf {
         let mut path = self.path.clone().into_os_string();
-        path.push(".rows");
+        path.push(suffix);
         path.into()
     }
 
@@ -89,6 +99,7 @@ impl Checkpoint {
             output_bytes: 0,
             reject_bytes: 0,
             spool_bytes: 0,
+            id_bytes: 0,
         }
     }
 
@@ -108,11 +119,56 @@ impl Checkpoint {
         Ok(())
     }
 
-    /// Removes the files: the import is complete.
+    /// Removes the files: the import is complete. The others have no meaning without the first.
     pub(crate) fn remove(&self) {
-        let _ = fs::remove_file(self.spool_path());
-        let _ = fs::remove_file(&self.path);
+        for path in [self.path.clone(), self.spool_path(), self.id_path()] {
+            let _ = fs::remove_file(path);
+        }
     }
+}
+
+/// Hashes of the ids of grouped conversations, each 16 bytes.
+#[derive(Debug)]
+pub(crate) struct IdFile {
+    file: BufWriter<File>,
+    pub(crate) len: u64,
+}
+
+impl IdFile {
+    /// Opens the file after its first bytes, and gives the ids in them.
+    pub(crate) fn open(path: &Path, len: u64, mut id: impl FnMut(u128)) -> std::io::Result<Self> {
+        let mut file = open_after(path, len)?;
+        file.rewind()?;
+        let mut ids = BufReader::new(&mut file);
+        for _ in 0..len / 16 {
+            let mut bytes = [0; 16];
+            ids.read_exact(&mut bytes)?;
+            id(u128::from_le_bytes(bytes));
+        }
+        file.seek(SeekFrom::End(0))?;
+        Ok(Self { file: BufWriter::new(file), len })
+    }
+
+    pub(crate) fn push(&mut self, id: u128) -> std::io::Result<()> {
+        self.len += 16;
+        self.file.write_all(&id.to_le_bytes())
+    }
+
+    pub(crate) fn sync(&mut self) -> std::io::Result<()> {
+        self.file.flush()?;
+        self.file.get_ref().sync_data()
+    }
+}
+
+/// Opens a file, and removes what is after its first bytes.
+fn open_after(path: &Path, len: u64) -> std::io::Result<File> {
+    let mut file = File::options().create(true).read(true).write(true).truncate(false).open(path)?;
+    if file.metadata()?.len() < len {
+        return Err(std::io::Error::other(format!("{} is shorter than its checkpoint", path.display())));
+    }
+    file.set_len(len)?;
+    file.seek(SeekFrom::End(0))?;
+    Ok(file)
 }
 
 /// Rows on disk, until all are there to be sorted.
@@ -124,14 +180,7 @@ pub(crate) struct Spool {
 
 impl Spool {
     pub(crate) fn open(path: &Path, len: u64) -> std::io::Result<Self> {
-        let file = File::options().create(true).write(true).truncate(false).open(path)?;
-        if file.metadata()?.len() < len {
-            return Err(std::io::Error::other(format!("{} is shorter than its checkpoint", path.display())));
-        }
-        file.set_len(len)?;
-        let mut file = BufWriter::with_capacity(1 << 16, file);
-        std::io::Seek::seek(&mut file, std::io::SeekFrom::End(0))?;
-        Ok(Self { file, len })
+        Ok(Self { file: BufWriter::with_capacity(1 << 16, open_after(path, len)?), len })
     }
 
     pub(crate) fn push(&mut self, entry: &[u8]) -> std::io::Result<()> {

@@ -125,6 +125,8 @@ impl EntryWriter {
         self.bytes.truncate(HEADER + id_len);
         self.flags &= HAS_TIME;
         self.message.clear();
+        // It stands in the first entry.
+        self.metadata.clear();
     }
 
     pub(crate) fn order(&mut self, order: &OrderKey, tie: &str) {
@@ -278,6 +280,11 @@ pub(crate) fn id(mut entry: &[u8]) -> &[u8] {
 pub(crate) fn is_rejected(entry: &[u8]) -> bool {
     let key_len = u32::from_le_bytes(take(&mut &entry[4..])) as usize;
     entry[HEADER + key_len] & IS_REJECTED != 0
+}
+
+/// The length of an entry's message.
+pub(crate) fn message_len(entry: &[u8]) -> usize {
+    Entry::new(entry).message.len()
 }
 
 fn take<const N: usize>(rest: &mut &[u8]) -> [u8; N] {

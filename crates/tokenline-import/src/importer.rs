@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::assemble::{Assembler, Refused};
-use crate::checkpoint::{Checkpoint, Spool, State, sync};
+use crate::checkpoint::{Checkpoint, IdFile, Spool, State, sync};
 use crate::entry::{EntryWriter, Origin};
 use crate::plan::{Fault, Plan};
 use crate::rejects::Rejects;
@@ -59,6 +59,8 @@ pub struct Importer<'o> {
     is_interrupted: Option<Arc<AtomicBool>>,
     on_progress: Option<OnProgress<'o>>,
     checkpoint: Option<Checkpoint>,
+    /// The ids of the grouped conversations so far, for another run.
+    ids: Option<IdFile>,
     /// Where an earlier run stopped.
     resumed: Option<State>,
     /// The number of sources before this run, and rows of the source that an earlier run has read.
@@ -131,6 +133,7 @@ impl<'o> Importer<'o> {
             is_interrupted: None,
             on_progress: None,
             checkpoint: None,
+            ids: None,
             resumed: None,
             begun_sources: 0,
             skipped_rows: 0,
@@ -267,7 +270,13 @@ impl<'o> Importer<'o> {
     ///
     /// If the checkpoint is that of other sources, or the output cannot be written.
     pub fn begin(&mut self, name: &str, kind: &str) -> Result<Begin, ImportError> {
-        self.start()?;
+        self.check_skipped()?;
+        if let (0, Some(state)) = (self.begun_sources, &self.resumed) {
+            self.sources.clone_from(&state.sources);
+            self.rows = state.rows;
+            self.assembler.totals = state.totals.clone();
+            self.rejects.counts = state.rejects.clone();
+        }
         let at = self.begun_sources;
         self.begun_sources += 1;
         self.position.clear();
@@ -280,49 +289,52 @@ impl<'o> Importer<'o> {
             let message = format!("the checkpoint is that of an import of {}, not of {name}", known.name);
             return Err(ImportError::mapping(message));
         }
-        let resumed = self.resumed.take_if(|_| at + 1 == self.sources.len());
-        Ok(match resumed {
-            Some(resumed) if resumed.is_read => {
-                self.resumed = Some(resumed);
-                Begin::Done
-            }
-            None => Begin::Done,
-            Some(resumed) if resumed.position.is_empty() => {
+        let is_last = at + 1 == self.sources.len();
+        Ok(match &self.resumed {
+            Some(state) if is_last && !state.is_read && state.position.is_empty() => {
                 self.skipped_rows = known.row_count;
                 Begin::Start
             }
-            Some(resumed) => {
-                self.position.clone_from(&resumed.position);
-                Begin::After(resumed.position)
+            Some(state) if is_last && !state.is_read => {
+                self.position.clone_from(&state.position);
+                Begin::After(state.position.clone())
             }
+            _ => Begin::Done,
         })
     }
 
-    /// Opens what rows are written to.
-    fn start(&mut self) -> Result<(), ImportError> {
-        if !matches!(self.grouping, Grouping::NotStarted) {
-            return Ok(());
+    /// Fails if the source before this one has fewer rows than an earlier run has read.
+    fn check_skipped(&self) -> Result<(), ImportError> {
+        match self.sources.get(self.begun_sources.wrapping_sub(1)) {
+            Some(source) if self.skipped_rows > 0 => {
+                Err(ImportError::source(format!("{} has fewer rows than the checkpoint counts", source.name)))
+            }
+            _ => Ok(()),
         }
-        let (mut output_bytes, mut reject_bytes, mut spool_bytes) = (0, 0, 0);
+    }
+
+    /// Opens what rows are written to, before the first one is.
+    fn open_outputs(&mut self) -> Result<(), ImportError> {
+        if self.begun_sources == 0 && self.sources.is_empty() && self.resumed.is_none() {
+            // Rows without a source.
+            self.begin("rows", "rows")?;
+        }
+        let (mut output_bytes, mut reject_bytes, mut spool_bytes, mut id_bytes) = (0, 0, 0, 0);
         if let Some(state) = &self.resumed {
-            (output_bytes, reject_bytes, spool_bytes) =
-                (state.output_bytes, state.reject_bytes, state.spool_bytes);
-            self.sources.clone_from(&state.sources);
-            self.rows = state.rows;
-            self.assembler.totals = state.totals.clone();
-            self.rejects.counts = state.rejects.clone();
+            (output_bytes, reject_bytes) = (state.output_bytes, state.reject_bytes);
+            (spool_bytes, id_bytes) = (state.spool_bytes, state.id_bytes);
+        }
+        let is_grouped = self.is_grouped || self.plan.has_whole_conversations();
+        if let Some(checkpoint) = self.checkpoint.as_ref().filter(|_| is_grouped) {
+            let ids = IdFile::open(&checkpoint.id_path(), id_bytes, |id| self.assembler.note_id(id));
+            self.ids = Some(ids.map_err(|error| ImportError::output("the ids", error))?);
         }
         self.output.start(output_bytes).map_err(|error| ImportError::output("the output", error))?;
-        if output_bytes > 0 {
-            let ids =
-                self.output.written_ids().map_err(|error| ImportError::unreadable("the output", error))?;
-            ids.iter().for_each(|id| self.assembler.note_written(id));
-        }
         if let Some(rejects) = &mut self.rejects.output {
             rejects.start(reject_bytes).map_err(|error| ImportError::output("the rejects", error))?;
         }
         self.grouping = match &self.checkpoint {
-            _ if self.is_grouped || self.plan.has_whole_conversations() => Grouping::Grouped,
+            _ if is_grouped => Grouping::Grouped,
             None => Grouping::Sorted(Sorter::new(self.sort.clone())),
             Some(checkpoint) => {
                 let spool = Spool::open(&checkpoint.spool_path(), spool_bytes);
@@ -349,7 +361,7 @@ impl<'o> Importer<'o> {
         Ok(())
     }
 
-    /// Takes a row that cannot be read. The message must not quote it.
+    /// Takes a row of which nothing can be read. The message must not quote it.
     ///
     /// # Errors
     ///
@@ -359,6 +371,37 @@ impl<'o> Importer<'o> {
             return Ok(());
         }
         let origin = self.count_row(place);
+        self.reject_malformed(origin, message)
+    }
+
+    /// Takes a row that cannot be read as a whole. If it names its conversation, that is rejected. The message must not
+    /// quote the row.
+    ///
+    /// # Errors
+    ///
+    /// As for [`row`](Self::row).
+    pub fn malformed_row(&mut self, place: Place, message: &str, row: &impl Row) -> Result<(), ImportError> {
+        if self.skips_row()? {
+            return Ok(());
+        }
+        let Ok(Some(id)) = self.plan.conversation_id(row) else {
+            let origin = self.count_row(place);
+            self.note_position(row);
+            return self.reject_malformed(origin, message);
+        };
+        self.writer.begin(&id);
+        self.writer.reject();
+        if self.plan.has_whole_conversations() {
+            let origin = self.count_row(place);
+            self.assembler.push(self.writer.end(0, origin));
+            self.end_conversation()?;
+            self.note_position(row);
+            return self.reject_malformed(origin, message);
+        }
+        self.push_entry(place, row, |importer, origin| importer.reject_malformed(origin, message))
+    }
+
+    fn reject_malformed(&mut self, origin: Origin, message: &str) -> Result<(), ImportError> {
         let reject = self.reject_at(origin, ImportCode::MalformedRow, message.to_owned());
         self.rejects.counts.rows += 1;
         self.rejects.add(reject)
@@ -368,6 +411,9 @@ impl<'o> Importer<'o> {
         if self.skipped_rows > 0 {
             self.skipped_rows -= 1;
             return Ok(true);
+        }
+        if matches!(self.grouping, Grouping::NotStarted) {
+            self.open_outputs()?;
         }
         match &self.is_interrupted {
             Some(flag) if flag.load(Ordering::Relaxed) => Err(ImportError::interrupted()),
@@ -380,10 +426,14 @@ impl<'o> Importer<'o> {
         if self.rows.is_multiple_of(PROGRESS_ROWS) {
             self.report_progress();
         }
-        if let Some(source) = self.sources.get_mut(self.begun_sources - 1) {
+        if let Some(source) = self.sources.last_mut() {
             source.row_count += 1;
         }
-        Origin { source: (self.begun_sources - 1) as u32, row: place.row, line: place.line }
+        self.origin(place)
+    }
+
+    fn origin(&self, place: Place) -> Origin {
+        Origin { source: self.begun_sources.saturating_sub(1) as u32, row: place.row, line: place.line }
     }
 
     /// Takes a row that is one message.
@@ -392,8 +442,8 @@ impl<'o> Importer<'o> {
             Ok(id) => id.unwrap_or_default(),
             Err(fault) => {
                 let origin = self.count_row(place);
-                self.reject_row(origin, fault, None, row)?;
-                return self.note_position(row);
+                self.note_position(row);
+                return self.reject_row(origin, fault, None, row);
             }
         };
         self.writer.begin(&id);
@@ -401,35 +451,43 @@ impl<'o> Importer<'o> {
         if encoded.is_err() {
             self.writer.reject();
         }
-        let origin = Origin { source: (self.begun_sources - 1) as u32, row: place.row, line: place.line };
-        let entry = self.writer.end(self.rows + 1, origin);
+        self.push_entry(place, row, |importer, origin| match encoded {
+            Ok(()) => Ok(()),
+            Err(fault) => importer.reject_row(origin, fault, None, row),
+        })
+    }
+
+    /// Counts a row, rejects it if it must be, and passes its entry on.
+    fn push_entry(
+        &mut self,
+        place: Place,
+        row: &impl Row,
+        reject: impl FnOnce(&mut Self, Origin) -> Result<(), ImportError>,
+    ) -> Result<(), ImportError> {
+        let entry = self.writer.end(self.rows + 1, self.origin(place));
         // A conversation ends before the row that begins another one is counted.
         if matches!(self.grouping, Grouping::Grouped) && !self.assembler.continues(entry) {
             self.end_conversation()?;
             self.write_checkpoint_if_due()?;
         }
         let origin = self.count_row(place);
-        if let Err(fault) = encoded {
-            self.reject_row(origin, fault, None, row)?;
-        }
+        reject(self, origin)?;
         let entry = self.writer.last();
         let failed = |error| ImportError::output("the rows", error);
         match &mut self.grouping {
-            Grouping::NotStarted => unreachable!("`begin` starts it"),
+            Grouping::NotStarted => unreachable!("every row starts it"),
             Grouping::Grouped => self.assembler.push(entry),
             Grouping::Sorted(sorter) => sorter.push(entry)?,
             Grouping::Spooled(spool) => spool.push(entry).map_err(failed)?,
         }
-        self.note_position(row)?;
+        self.note_position(row);
         if matches!(self.grouping, Grouping::Spooled(_)) { self.write_checkpoint_if_due() } else { Ok(()) }
     }
 
-    /// Notes that the source continues after this row. For rows that were [malformed](Self::malformed).
-    pub(crate) fn note_position(&mut self, row: &impl Row) -> Result<(), ImportError> {
+    fn note_position(&mut self, row: &impl Row) {
         if self.checkpoint.is_some() {
             row.position(&mut self.position);
         }
-        Ok(())
     }
 
     /// Takes a row that is a whole conversation.
@@ -444,7 +502,7 @@ impl<'o> Importer<'o> {
             Err(fault) => {
                 self.assembler.totals.rejected_conversation_count += 1;
                 self.reject_row(origin, fault, None, row)?;
-                self.note_position(row)?;
+                self.note_position(row);
                 return self.write_checkpoint_if_due();
             }
         };
@@ -461,7 +519,9 @@ impl<'o> Importer<'o> {
                 let mut count = 0;
                 for message in messages {
                     count += 1;
-                    self.writer.begin_next();
+                    if count > 1 {
+                        self.writer.begin_next();
+                    }
                     if let Err(fault) = self.plan.encode_element(message, count, &mut self.writer) {
                         self.writer.reject();
                         self.reject_row(origin, fault, Some(count), row)?;
@@ -475,12 +535,16 @@ impl<'o> Importer<'o> {
                 self.end_conversation()?;
             }
         }
-        self.note_position(row)?;
+        self.note_position(row);
         self.write_checkpoint_if_due()
     }
 
     fn end_conversation(&mut self) -> Result<(), ImportError> {
-        match self.assembler.finish(&self.plan) {
+        let ended = self.assembler.finish(&self.plan, matches!(self.grouping, Grouping::Grouped));
+        if let (Some(ids), Some(id)) = (&mut self.ids, ended.new_id) {
+            ids.push(id).map_err(|error| ImportError::output("the ids", error))?;
+        }
+        match ended.line {
             Ok(Some(line)) => {
                 self.output.write(line).map_err(|error| ImportError::output("the output", error))
             }
@@ -549,6 +613,10 @@ impl<'o> Importer<'o> {
             spool.sync().map_err(|error| ImportError::output("the rows", error))?;
             state.spool_bytes = spool.len;
         }
+        if let Some(ids) = &mut self.ids {
+            ids.sync().map_err(|error| ImportError::output("the ids", error))?;
+            state.id_bytes = ids.len;
+        }
         state.is_read = is_read;
         state.position.clone_from(&self.position);
         state.sources.clone_from(&self.sources);
@@ -577,10 +645,16 @@ impl<'o> Importer<'o> {
     ///
     /// If the output or a temporary file cannot be written, or the import was interrupted.
     pub fn finish(mut self) -> Result<ImportReport, ImportError> {
-        self.start()?;
+        self.check_skipped()?;
+        if matches!(self.grouping, Grouping::NotStarted) {
+            self.open_outputs()?;
+        }
         match std::mem::replace(&mut self.grouping, Grouping::NotStarted) {
             Grouping::NotStarted => {}
-            Grouping::Grouped => self.end_conversation()?,
+            Grouping::Grouped => {
+                self.grouping = Grouping::Grouped;
+                self.end_conversation()?;
+            }
             Grouping::Sorted(sorter) => self.write_sorted(sorter)?,
             Grouping::Spooled(spool) => {
                 self.grouping = Grouping::Spooled(spool);
@@ -597,6 +671,11 @@ impl<'o> Importer<'o> {
         }
         self.flush()?;
         if let Some(checkpoint) = &self.checkpoint {
+            // Nothing repeats what is lost from now on.
+            sync(&mut self.output, "the output")?;
+            if let Some(rejects) = &mut self.rejects.output {
+                sync(rejects, "the rejects")?;
+            }
             checkpoint.remove();
         }
         Ok(self.report())

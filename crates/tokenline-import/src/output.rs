@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::fs::File;
-use std::io::{self, BufRead as _, BufReader, BufWriter, Seek as _, SeekFrom, Write};
+use std::io::{self, BufWriter, Seek as _, SeekFrom, Write};
 
 /// Where lines are written: any writer, or a file that a checkpoint can shorten to what is complete.
 pub struct Output<'o> {
@@ -22,7 +22,7 @@ impl<'o> Output<'o> {
         Self { target: Target::Writer(Box::new(writer)), len: 0 }
     }
 
-    /// A file, open for reading and writing. What it holds is replaced.
+    /// A file, open for writing. What it holds is replaced.
     #[must_use]
     pub fn file(file: File) -> Self {
         Self { target: Target::File(BufWriter::with_capacity(1 << 16, file)), len: 0 }
@@ -46,23 +46,6 @@ impl<'o> Output<'o> {
         }
         self.len = len;
         Ok(())
-    }
-
-    /// The ids of the conversations that the file has.
-    pub(crate) fn written_ids(&mut self) -> io::Result<Vec<String>> {
-        let Target::File(file) = &mut self.target else { return Ok(Vec::new()) };
-        let file = file.get_mut();
-        file.rewind()?;
-        let mut lines = BufReader::with_capacity(1 << 16, &mut *file);
-        let (mut line, mut ids) = (Vec::new(), Vec::new());
-        while lines.read_until(b'\n', &mut line)? > 0 {
-            let id = line.strip_prefix(b"{\"conversation_id\":").unwrap_or_default();
-            let id = serde_json::Deserializer::from_slice(id).into_iter::<String>().next();
-            ids.extend(id.and_then(Result::ok));
-            line.clear();
-        }
-        file.seek(SeekFrom::Start(self.len))?;
-        Ok(ids)
     }
 
     pub(crate) fn len(&self) -> u64 {

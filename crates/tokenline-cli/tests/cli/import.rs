@@ -169,7 +169,7 @@ fn bad_usage_is_said() {
     let folder = folder();
     let rows = file(&folder, "rows.csv", "thread,text\n");
     for (args, input, message) in [
-        (&[&*rows][..], "", format!("{rows} has no column `conversation_id`; its columns are thread, text")),
+        (&[&*rows][..], "", format!("{rows} has no column `conversation_id`; its header is thread, text")),
         (&["--time-zone", "Mars/Olympus"], ROWS, "unknown time zone `Mars/Olympus`".to_owned()),
         (&["--time-format", "iso"], ROWS, "unknown format of times `iso`: use auto, seconds, milliseconds, or a pattern such as %Y-%m-%d %H:%M:%S".to_owned()),
         (&["--metadata", "x"], ROWS, "--metadata x: expected NAME=COLUMN".to_owned()),

@@ -20,14 +20,21 @@ pub(super) fn read(
     if !rows.next().map_err(|error| unreadable(&rows, error))? {
         return Ok(());
     }
+    if rows.is_open {
+        return Err(ImportError::source(format!(
+            "cannot read {name}: a quote in the header is never closed"
+        )));
+    }
     let header: Vec<String> = match std::str::from_utf8(rows.text()) {
         Ok(_) => (0..rows.len()).map(|at| String::from_utf8_lossy(rows.field(at)).into_owned()).collect(),
         Err(_) => return Err(ImportError::source(format!("the header of {name} is not UTF-8"))),
     };
     let field = |column: &String| {
         header.iter().position(|field| field == column).ok_or_else(|| {
-            let known = header.join(", ");
-            ImportError::mapping(format!("{name} has no column `{column}`; its columns are {known}"))
+            ImportError::mapping(format!(
+                "{name} has no column `{column}`; its header is {}",
+                shortened(&header)
+            ))
         })
     };
     let columns = importer.columns().names().iter().map(field).collect::<Result<Vec<_>, _>>()?;
@@ -36,16 +43,31 @@ pub(super) fn read(
         row += 1;
         let place = Place { row, line: rows.line };
         if rows.is_open {
-            importer.malformed(place, "a quote is never closed: the row has the rest of the file")?;
+            let error = io::Error::other("a quote is never closed: the row has the rest of the file");
+            return Err(unreadable(&rows, error));
         } else if rows.len() != header.len() {
-            importer.malformed(place, "the row has another number of fields than the header")?;
-        } else if columns.iter().any(|column| std::str::from_utf8(rows.field(*column)).is_err()) {
-            importer.malformed(place, "the row is not UTF-8")?;
+            let (found, expected) = (rows.len(), header.len());
+            importer.malformed(place, &format!("the row has {found} fields, the header has {expected}"))?;
         } else {
             importer.row(place, &CsvRow { rows: &rows, columns: &columns })?;
         }
     }
     Ok(())
+}
+
+/// The names of a header. What is none may be long, and private.
+fn shortened(header: &[String]) -> String {
+    const MAX_NAMES: usize = 50;
+    const MAX_NAME: usize = 30;
+    let name = |name: &String| match name.char_indices().nth(MAX_NAME) {
+        Some((end, _)) => format!("{}…", &name[..end]),
+        None => name.clone(),
+    };
+    let mut names: Vec<_> = header.iter().take(MAX_NAMES).map(name).collect();
+    if header.len() > MAX_NAMES {
+        names.push("…".to_owned());
+    }
+    names.join(", ")
 }
 
 /// The longest row, in bytes. A quote that is never closed makes one row of all the rest.
@@ -183,7 +205,8 @@ struct CsvRow<'a, R> {
 impl<R: Read> Row for CsvRow<'_, R> {
     fn cell(&self, column: usize) -> Cell<'_> {
         match std::str::from_utf8(self.rows.field(self.columns[column])) {
-            Ok("") | Err(_) => Cell::Null,
+            Ok("") => Cell::Null,
+            Err(_) => Cell::Invalid,
             Ok(text) => Cell::Text(Cow::Borrowed(text)),
         }
     }

@@ -95,9 +95,12 @@ impl Documents<'_, '_> {
             Event::Record(record) => {
                 self.row += 1;
                 let place = Place { row: self.row, line: record.line };
+                let row = Hit::new(record.value, &self.columns);
                 match Violation::duplicate_key(record.value) {
-                    Some(_) => self.importer.malformed(place, "the document has a member twice"),
-                    None => self.importer.row(place, &Hit::new(record.value, &self.columns)),
+                    Some(_) => {
+                        self.importer.malformed_row(place, "the document has a duplicate member", &row)
+                    }
+                    None => self.importer.row(place, &row),
                 }
             }
             Event::Rejected(diagnostic) => self.reject(&diagnostic),

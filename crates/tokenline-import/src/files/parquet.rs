@@ -48,11 +48,7 @@ fn read_file(importer: &mut Importer<'_>, name: &str, file: File) -> Result<(), 
             documents.push(Document::of(field));
         }
         let place = Place { row, line: 0 };
-        if documents.iter().flatten().any(|document| document.is_invalid) {
-            importer.malformed(place, "a nested value has a member twice, or is too deep")?;
-        } else {
-            importer.row(place, &ParquetRow { fields: &fields, documents: &documents, sources: &sources })?;
-        }
+        importer.row(place, &ParquetRow { fields: &fields, documents: &documents, sources: &sources })?;
     }
     Ok(())
 }
@@ -121,6 +117,7 @@ fn sources(name: &str, schema: &Type, columns: &Columns) -> Result<Vec<Source>, 
 struct Document {
     text: String,
     parser: Parser,
+    /// Whether it has a duplicate member, or is too deep.
     is_invalid: bool,
 }
 
@@ -147,6 +144,9 @@ impl Row for ParquetRow<'_> {
     fn cell(&self, column: usize) -> Cell<'_> {
         let source = &self.sources[column];
         if let Some(document) = &self.documents[source.at] {
+            if document.is_invalid {
+                return Cell::Invalid;
+            }
             let value = document.parser.value(&document.text);
             let value = source.pointer.as_ref().map_or(Some(value), |pointer| value.pointer(pointer));
             return value.map_or(Cell::Null, Cell::Json);

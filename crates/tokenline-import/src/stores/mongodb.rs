@@ -277,8 +277,8 @@ impl Reader<'_> {
             match rows.read(document, &columns, &self.position) {
                 Ok(row) => importer.row(place, &row)?,
                 Err(fault) => {
-                    importer.malformed(place, &fault)?;
-                    importer.note_position(&MongoRow::empty(&self.position))?;
+                    let row = MongoRow::of_scalars(document, &columns, &self.position);
+                    importer.malformed_row(place, &fault, &row)?;
                 }
             }
         }

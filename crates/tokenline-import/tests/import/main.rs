@@ -80,7 +80,7 @@ fn oddities_have_their_codes() {
             "rows:5: invalid_timestamp: the time cannot be read (column t)",
             "rows:6: missing_role: the role is empty (column r)",
             "rows:11: missing_order: the time is empty, and orders the messages (column t)",
-            "rows:12: malformed_row: the row has another number of fields than the header",
+            "rows:12: malformed_row: the row has 3 fields, the header has 5",
             "rows:7: no_messages: no message of the conversation has a text",
             "rows:8: several_users: the rows of the conversation name several users",
             "rows:10: missing_user_id: no row of the conversation names its user",
@@ -254,7 +254,7 @@ fn mappings_are_checked() {
     }
     let mut importer = Importer::new(&mapping(COLUMNS), Output::writer(&mut output)).unwrap();
     let error = importer.read("rows.csv", None, &b"c,u,t,r,text\n"[..]).unwrap_err();
-    assert_eq!(error.to_string(), "rows.csv has no column `x`; its columns are c, u, t, r, text");
+    assert_eq!(error.to_string(), "rows.csv has no column `x`; its header is c, u, t, r, text");
     assert!(toml::from_str::<Mapping>("conversation = 'c'").is_err());
 }
 

@@ -60,7 +60,7 @@ impl RowReader {
             let value = self.parser.parse(json);
             let value = value.map_err(|error| format!("the document cannot be read: {error}"))?;
             if value.repeated_name().is_some() {
-                return Err("the document has a member twice".into());
+                return Err("the document has a duplicate member".into());
             }
             parsed = value.as_array().map(Array::iter);
         }
@@ -75,9 +75,14 @@ impl RowReader {
 }
 
 impl<'a> MongoRow<'a> {
-    /// A row without columns.
-    pub(super) fn empty(position: &'a Position) -> Self {
-        Self { cells: Vec::new(), position }
+    /// The columns of a document that can be read, although not all can.
+    pub(super) fn of_scalars(document: &'a RawDocument, columns: &Columns, position: &'a Position) -> Self {
+        let cell = |column: &String| match find(document, column) {
+            Ok(None) => Cell::Null,
+            Ok(Some(value)) if is_scalar(value) => scalar(value),
+            _ => Cell::Invalid,
+        };
+        Self { cells: columns.names().iter().map(cell).collect(), position }
     }
 }
 

@@ -115,18 +115,20 @@ impl Page {
                 importer.row(place, &SearchRow { hit: Hit::new(hit, columns), tie: &tie, position })?;
                 continue;
             }
-            let fault = match parser.parse(hit.raw()) {
+            let row = |hit| SearchRow { hit: Hit::new(hit, columns), tie: &tie, position };
+            match parser.parse(hit.raw()) {
                 Ok(hit) if Violation::duplicate_key(hit).is_some() => {
-                    "the document has a member twice".to_owned()
+                    importer.malformed_row(place, "the document has a duplicate member", &row(hit))?;
                 }
-                Ok(hit) => {
-                    importer.row(place, &SearchRow { hit: Hit::new(hit, columns), tie: &tie, position })?;
-                    continue;
+                Ok(hit) => importer.row(place, &row(hit))?,
+                Err(error) => {
+                    importer.malformed_row(
+                        place,
+                        &format!("the document cannot be read: {error}"),
+                        &row(hit),
+                    )?;
                 }
-                Err(error) => format!("the document cannot be read: {error}"),
-            };
-            importer.malformed(place, &fault)?;
-            importer.note_position(&SearchRow { hit: Hit::new(hit, columns), tie: &tie, position })?;
+            }
         }
         Ok(())
     }
