@@ -43,18 +43,17 @@ pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
     let mapping = sources.mapping()?;
     let outcome = match &args.checkpoint {
         Some(checkpoint) => {
-            let output = open("--output", &args.output, &read)?;
-            let rejects =
-                args.reject_file.as_deref().map(|path| open("--reject-file", path, &read)).transpose()?;
-            let identity: Vec<_> = sources.inputs.iter().map(Input::name).collect();
+            check_same(args, checkpoint, &read, report_file.as_ref())?;
+            let output = open(&args.output)?;
+            let rejects = args.reject_file.as_deref().map(open).transpose()?;
+            let identity = sources.identity();
             let importer = sources.importer(&mapping, output, rejects)?;
-            let importer = importer.checkpoint(checkpoint, &identity.join(" ")).map_err(failure)?;
+            let importer = importer.checkpoint(checkpoint, &identity).map_err(failure)?;
             sources.import(importer)
         }
         None => {
             let rejects = OutputFile::from_option("--reject-file", args.reject_file.as_deref(), &read)?;
-            reject_same(&[("--report-json", report_file.as_ref()), ("--reject-file", rejects.as_ref())])?;
-            to_new_files(&mut sources, &mapping, &read, rejects)
+            to_new_files(&mut sources, &mapping, &read, rejects, report_file.as_ref())
         }
     };
     bar.finish_and_clear();
@@ -74,6 +73,7 @@ fn to_new_files(
     mapping: &Mapping,
     read: &[&Path],
     mut rejects: Option<OutputFile>,
+    report: Option<&OutputFile>,
 ) -> Result<Outcome, Failure> {
     let args = sources.args;
     let mut output = match args.output.as_os_str() == "-" {
@@ -83,6 +83,11 @@ fn to_new_files(
         }
         false => Some(OutputFile::create("--output", &args.output, read)?),
     };
+    reject_same(&[
+        ("--output", output.as_ref()),
+        ("--reject-file", rejects.as_ref()),
+        ("--report-json", report),
+    ])?;
     let target = match &mut output {
         Some(file) => Output::writer(file),
         None => Output::writer(io::BufWriter::with_capacity(1 << 16, io::stdout())),
@@ -98,11 +103,33 @@ fn to_new_files(
     Ok(outcome)
 }
 
+/// Checks the paths of an import with a checkpoint.
+fn check_same(
+    args: &ImportArgs,
+    checkpoint: &Path,
+    read: &[&Path],
+    report: Option<&OutputFile>,
+) -> Result<(), Failure> {
+    let beside = |suffix: &str| {
+        let mut path = checkpoint.as_os_str().to_owned();
+        path.push(suffix);
+        OutputFile::create("--checkpoint", Path::new(&path), read)
+    };
+    let files = [
+        ("--output", Some(OutputFile::create("--output", &args.output, read)?)),
+        ("--reject-file", OutputFile::from_option("--reject-file", args.reject_file.as_deref(), read)?),
+        ("--checkpoint", Some(beside("")?)),
+        ("--checkpoint (.rows)", Some(beside(".rows")?)),
+        ("--checkpoint (.ids)", Some(beside(".ids")?)),
+    ];
+    let mut files: Vec<_> = files.iter().map(|(option, file)| (*option, file.as_ref())).collect();
+    files.push(("--report-json", report));
+    reject_same(&files)
+}
+
 /// Opens a file that a checkpoint can continue.
-fn open(option: &str, path: &Path, read: &[&Path]) -> Result<Output<'static>, Failure> {
-    // Checks the path.
-    drop(OutputFile::create(option, path, read)?);
-    let file = File::options().read(true).write(true).create(true).truncate(false).open(path);
+fn open(path: &Path) -> Result<Output<'static>, Failure> {
+    let file = File::options().write(true).create(true).truncate(false).open(path);
     let file = file.map_err(|error| Failure::io(format_args!("cannot write {}", path.display()), &error))?;
     Ok(Output::file(file))
 }
@@ -149,6 +176,16 @@ impl Input {
             Self::Store(store) => store.name(),
         }
     }
+
+    /// What tells it apart from others of the same name.
+    fn identity(&self) -> String {
+        match self {
+            Self::File(file) => {
+                file.canonicalize().map_or_else(|_| input::name(file), |path| path.display().to_string())
+            }
+            Self::Store(store) => store.identity(),
+        }
+    }
 }
 
 /// What is imported.
@@ -167,6 +204,12 @@ struct Sources<'a> {
 const START: u64 = 16 * 1024;
 
 impl Sources<'_> {
+    /// What is imported, for the checkpoint.
+    fn identity(&self) -> String {
+        let inputs: Vec<_> = self.inputs.iter().map(Input::identity).collect();
+        format!("{inputs:?} {:?} {:?}", self.args.kind, self.args.store)
+    }
+
     fn open(&self, file: &Path) -> Result<Box<dyn Read + Send>, Failure> {
         Ok(Box::new(Interruptible::open(file, self.bar, self.is_interrupted)?))
     }
@@ -273,7 +316,8 @@ impl Sources<'_> {
     fn interrupted(&self) -> Failure {
         let hint = match &self.args.checkpoint {
             Some(_) => "interrupted: the same command goes on from the checkpoint",
-            None => "interrupted: the output is incomplete",
+            None if self.args.grouped => "interrupted: the output has the conversations up to there",
+            None => "interrupted: nothing was written",
         };
         Failure::Source(hint.to_owned())
     }

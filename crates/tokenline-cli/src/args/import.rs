@@ -7,40 +7,38 @@ use tokenline_import::FileKind;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct ImportArgs {
-    /// Files with rows or documents, glob patterns such as 'export/*.csv.gz', or `-` for standard input. Input compressed
-    /// with gzip, zstd or xz is decompressed.
+    /// Files with rows or documents, glob patterns such as 'export/*.csv.gz', or `-` for standard input. Input
+    /// compressed with gzip, zstd or xz is decompressed.
     ///
     /// Stores are addresses: postgres://HOST/DATABASE, mongodb://HOST/DATABASE, https://HOST/INDEX (OpenSearch,
-    /// Elasticsearch), sqlite:FILE. Each needs a build with its feature: postgres, mongodb, opensearch, sqlite; Parquet files
-    /// need parquet. For example, `cargo install tokenline-cli --features postgres,parquet`. Users and passwords are taken
-    /// from the address or the environment variables that the store's own tools use, and never shown.
+    /// Elasticsearch), sqlite:FILE. Each needs a build with its feature: postgres, mongodb, opensearch, sqlite; Parquet
+    /// files need parquet. For example, `cargo install tokenline-cli --features postgres,parquet`. The address may lack
+    /// user and password: PostgreSQL takes them from PGUSER and PGPASSWORD, OpenSearch from OPENSEARCH_USERNAME and
+    /// OPENSEARCH_PASSWORD, Elasticsearch from ELASTICSEARCH_API_KEY, or ELASTICSEARCH_USERNAME and
+    /// ELASTICSEARCH_PASSWORD. They are never shown.
     #[arg(value_name = "FILE", default_value = "-")]
     pub(crate) files: Vec<PathBuf>,
-    /// Kind of the files. Default: detected from the start of each file, and said.
+    /// Kind of the files. Default: detected from the start of each file, and reported.
     #[arg(long, value_enum)]
     pub(crate) kind: Option<KindArg>,
-    #[command(flatten)]
-    pub(crate) mapping: MappingArgs,
-    #[command(flatten)]
-    pub(crate) store: StoreArgs,
-    /// The rows of each conversation follow each other: write each conversation as soon as the next one begins. A store
-    /// is asked for that order. Default: rows are sorted by conversation, on disk if need be.
+    /// The rows of each conversation are contiguous: write it when the next one begins, without sorting. Stores are
+    /// asked to sort by conversation. Default: sort the rows, on disk if need be.
     #[arg(long)]
     pub(crate) grouped: bool,
-    /// Memory for rows that are sorted, in MiB. The rest is in temporary files, one each time the memory is full: with a
-    /// usual limit of 1,024 open files, a thousand times as much can be sorted.
+    /// Memory for sorting, in MiB. Beyond it, sorted parts go to temporary files that are all open at the end: with a
+    /// limit of 1,024 open files, about 1,000 times this size.
     #[arg(long, value_name = "MIB", default_value = "128", value_parser = clap::value_parser!(u32).range(1..=1 << 20))]
     pub(crate) memory: u32,
     /// Directory of the temporary files. Default: that of the system.
     #[arg(long, value_name = "DIR")]
     pub(crate) temporary_dir: Option<PathBuf>,
-    /// Output file; `-` is standard output. The file appears at the end. After Ctrl-C it has the complete conversations
-    /// up to there.
+    /// Output file; `-` is standard output. It appears when the import ends; with --checkpoint it grows during the
+    /// import. After Ctrl-C, a --grouped import keeps the conversations written so far; others write nothing.
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
-    /// Write to this file, about once a second, what is needed to go on after the program ended. If the file exists, go
-    /// on. Needs --output; rows that are to be sorted are kept in FILE.rows until all are read. Both are removed at the
-    /// end.
+    /// Save the state to this file about once a second. If it exists, resume from it: run the same command again. Needs
+    /// --output. Rows that are to be sorted are kept in FILE.rows, ids of --grouped conversations in FILE.ids. All
+    /// three are removed at the end.
     #[arg(long, value_name = "FILE")]
     pub(crate) checkpoint: Option<PathBuf>,
     /// Show and report at most N rejects, and count the rest.
@@ -58,42 +56,49 @@ pub(crate) struct ImportArgs {
     /// Exit with 1 if anything was rejected.
     #[arg(long)]
     pub(crate) deny: bool,
+    #[command(flatten)]
+    pub(crate) mapping: MappingArgs,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
 }
 
 /// Which column is what. A column is the name of a column or a member, or a JSON Pointer such as /author/id.
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Mapping")]
 pub(crate) struct MappingArgs {
-    /// Mapping, TOML or JSON: the options below without their dashes, `content` and `metadata` as an array and a table,
-    /// and `[roles]` with other names of roles. Options override it.
+    /// Mapping file, TOML or JSON. Its keys are the options of this section without the leading `--`; `content` is an
+    /// array, `metadata` a table, `[roles]` a table of other names of roles, and `separator` joins several texts.
+    /// Options override it.
     #[arg(long, value_name = "FILE")]
     pub(crate) map: Option<PathBuf>,
-    /// Column of the conversation id. Default without --map: conversation_id; whole conversations are numbered.
+    /// Column of the conversation id. A column is the name of a column of a table or of a member of a document, or a
+    /// JSON Pointer into a document, such as /author/id. Default without --map: conversation_id; whole conversations
+    /// are numbered.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) conversation_id: Option<String>,
-    /// Column of the user id. Rows in which it is empty belong to the user of the others. Default without
+    /// Column of the user id. A row without one takes the user of the other rows of its conversation. Default without
     /// --map and --default-user-id: user_id.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) user_id: Option<String>,
-    /// User of the conversations that name none.
+    /// User id of conversations without one.
     #[arg(long, value_name = "ID")]
     pub(crate) default_user_id: Option<String>,
-    /// Column of the time. That of a conversation is the earliest of its rows. Default without --map and
+    /// Column of the message time. A conversation gets the earliest of its rows. Default without --map and
     /// --default-timestamp: timestamp.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) timestamp: Option<String>,
-    /// Time of the conversations that have none, in RFC 3339.
+    /// Time of conversations without one, in RFC 3339.
     #[arg(long, value_name = "TIME")]
     pub(crate) default_timestamp: Option<String>,
-    /// Format of times: auto (RFC 3339, seconds below 100,000,000,000, milliseconds from there on), seconds,
-    /// milliseconds, or a pattern such as '%d.%m.%Y %H:%M'. Default: auto.
+    /// Format of times: auto, seconds, milliseconds, or a pattern such as '%d.%m.%Y %H:%M'. auto reads RFC 3339 and
+    /// Unix times: numbers below 100,000,000,000 as seconds, others as milliseconds. Default: auto.
     #[arg(long, value_name = "FORMAT")]
     pub(crate) time_format: Option<String>,
     /// Time zone of times without an offset, such as Europe/Berlin or UTC. Default: none, such times are rejected.
     #[arg(long, value_name = "ZONE")]
     pub(crate) time_zone: Option<String>,
-    /// Column of the role. Usual names such as human, bot and gpt are understood; --map can name others.
-    /// Default without --map: role.
+    /// Column of the role. Usual names such as human, bot and gpt are understood; --map can name others. Default
+    /// without --map: role.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) role: Option<String>,
     /// Column of the text. Repeatable: the texts are joined by line feeds. Default without --map: content.
@@ -102,11 +107,11 @@ pub(crate) struct MappingArgs {
     /// Column that orders the messages of a conversation: numbers, times or texts. Default: the time.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) order: Option<String>,
-    /// Column with the array of messages, if each document is a whole conversation. --role, --content and --order are then
-    /// columns of its elements.
+    /// Column with the array of messages, if each document is a whole conversation. --role, --content and --order are
+    /// then columns of its elements.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) messages: Option<String>,
-    /// Column of a member of the metadata. Repeatable.
+    /// Take the metadata member NAME from COLUMN. Repeatable; the first message with a value counts.
     #[arg(long, value_name = "NAME=COLUMN")]
     pub(crate) metadata: Vec<String>,
     /// What to do with an unknown role. Default: reject the conversation.
@@ -124,12 +129,12 @@ pub(crate) struct MappingArgs {
 #[derive(Debug, clap::Args)]
 #[command(next_help_heading = "Stores")]
 pub(crate) struct StoreArgs {
-    /// What to read: SQL such as 'SELECT * FROM messages', a filter of MongoDB or a query of OpenSearch as JSON. Required
-    /// for PostgreSQL and SQLite.
+    /// SQL, such as 'SELECT * FROM messages' (required for PostgreSQL and SQLite), or a MongoDB filter or OpenSearch
+    /// query as JSON (default: all documents).
     #[arg(long, value_name = "QUERY")]
     pub(crate) query: Option<String>,
-    /// Column that is unique and never empty, such as the primary key. Rows are read in its order, so that reading goes
-    /// on after a broken connection, and from a checkpoint. MongoDB always uses _id.
+    /// Unique, non-null column to read by, such as the primary key. Needed to resume after a lost connection or from a
+    /// checkpoint. MongoDB always uses _id.
     #[arg(long, value_name = "COLUMN")]
     pub(crate) key: Option<String>,
     /// Collection of MongoDB.

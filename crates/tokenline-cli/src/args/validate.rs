@@ -19,11 +19,11 @@ pub(crate) enum ConversationsCommand {
     /// Writes nothing and exits with 1 if a line is invalid.
     #[command(after_help = examples::CONVERSATIONS_SNAPSHOT)]
     Snapshot(SnapshotArgs),
-    /// Make conversations, one per line, of the rows or documents of an export.
+    /// Convert rows or documents into conversations, one per line.
     ///
-    /// A row is a message: of a CSV file, a line of JSON, a document of MongoDB, a hit of Elasticsearch or OpenSearch.
-    /// Documents can also be whole conversations. Rejected rows reject their conversations: no conversation is written
-    /// with a gap. Every line that is written is valid.
+    /// A row is a message: a row of a CSV file or a table, a line of JSON, a document of MongoDB, a hit of Elasticsearch or
+    /// OpenSearch. Documents can also be whole conversations. If a row is rejected, its conversation is not written. A row
+    /// whose conversation cannot be read is only reported: --deny then exits with 1. Every line that is written is valid.
     #[command(after_help = examples::CONVERSATIONS_IMPORT)]
     Import(Box<ImportArgs>),
 }

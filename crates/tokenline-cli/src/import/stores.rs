@@ -15,7 +15,13 @@ use crate::args::ImportArgs;
 use crate::failure::Failure;
 
 /// A store that is imported.
-pub(super) enum Store {
+pub(super) struct Store {
+    source: Source,
+    /// The path of a file; addresses may have passwords.
+    path: Option<String>,
+}
+
+enum Source {
     #[cfg(feature = "postgres")]
     Postgres(PostgresSource),
     #[cfg(feature = "mongodb")]
@@ -55,8 +61,15 @@ impl Store {
         if let Some((option, _)) = is_unused.iter().find(|(_, is_unused)| *is_unused) {
             return Err(Failure::Usage(format!("{option} has no effect on {name}")));
         }
-        match Self::of(feature, address, args) {
-            Ok(store) => store.ok_or_else(|| {
+        if args.checkpoint.is_some() && args.store.key.is_none() && feature != "mongodb" {
+            let message = format!(
+                "--checkpoint needs --key to resume with {name}: a unique column, such as the primary key"
+            );
+            return Err(Failure::Usage(message));
+        }
+        let path = address.strip_prefix("sqlite:").map(str::to_owned);
+        match Source::new(feature, address, args) {
+            Ok(source) => source.map(|source| Self { source, path }).ok_or_else(|| {
                 Failure::Usage(format!(
                     "this build does not read {name}: `cargo install tokenline-cli --features {feature}` installs one that does"
                 ))
@@ -65,9 +78,26 @@ impl Store {
         }
     }
 
+    /// The name in messages, without credentials.
+    pub(super) fn name(&self) -> String {
+        self.source.name()
+    }
+
+    /// What tells it apart from others of the same name, without credentials.
+    pub(super) fn identity(&self) -> String {
+        format!("{} {:?}", self.name(), self.path)
+    }
+
+    /// Reads the store. The bar has the number of rows, once the store says it.
+    pub(super) fn read(self, importer: &mut Importer<'_>, bar: &ProgressBar) -> Result<(), Failure> {
+        self.source.read(importer, bar)
+    }
+}
+
+impl Source {
     /// `None` if the build lacks the feature.
     #[allow(unused_variables, reason = "some stores need more than others")]
-    fn of(feature: &str, address: &str, args: &ImportArgs) -> Result<Option<Self>, ImportError> {
+    fn new(feature: &str, address: &str, args: &ImportArgs) -> Result<Option<Self>, ImportError> {
         let (query, key) = (args.store.query.as_deref(), args.store.key.as_deref());
         let required = |option: &str| ImportError::mapping(format!("{option} is needed for this store"));
         Ok(match feature {
@@ -105,6 +135,7 @@ impl Store {
             #[cfg(feature = "sqlite")]
             "sqlite" => {
                 let path = address.strip_prefix("sqlite:").unwrap_or(address);
+                let path = path.strip_prefix("//").unwrap_or(path);
                 let source = SqliteSource::new(path, query.ok_or_else(|| required("--query"))?);
                 let source =
                     source.ordered_by_conversation(args.grouped).json_columns(&args.mapping.messages);
@@ -117,8 +148,7 @@ impl Store {
         })
     }
 
-    /// The name in messages, without credentials.
-    pub(super) fn name(&self) -> String {
+    fn name(&self) -> String {
         match *self {
             #[cfg(feature = "postgres")]
             Self::Postgres(ref source) => source.name().to_owned(),
@@ -131,9 +161,8 @@ impl Store {
         }
     }
 
-    /// Reads the store. The bar has the number of rows, once the store says it.
     #[allow(unused_variables, reason = "some stores need more than others")]
-    pub(super) fn read(self, importer: &mut Importer<'_>, bar: &ProgressBar) -> Result<(), Failure> {
+    fn read(self, importer: &mut Importer<'_>, bar: &ProgressBar) -> Result<(), Failure> {
         #[cfg(feature = "stores")]
         let known = {
             let bar = bar.clone();
@@ -155,7 +184,8 @@ impl Store {
 /// Runs a read to its end.
 #[cfg(any(feature = "postgres", feature = "mongodb", feature = "opensearch"))]
 fn wait(read: impl Future<Output = Result<(), ImportError>>) -> Result<(), Failure> {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    // Pages are fetched and parsed while conversations are written, which blocks.
+    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
     let runtime = runtime.map_err(|error| Failure::io("cannot start", &error))?;
     runtime.block_on(read).map_err(super::failure)
 }

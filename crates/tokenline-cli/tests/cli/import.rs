@@ -266,3 +266,85 @@ fn memory_is_bounded() {
         assert!(output.status.success(), "{grouping}: {}", String::from_utf8_lossy(&output.stderr));
     }
 }
+
+/// What a wrong command or an unreadable row must not do.
+#[test]
+fn files_are_not_lost_and_conversations_have_no_gaps() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let rows = file(&folder, "rows.csv", ROWS);
+    let (output, checkpoint) = (path("output"), path("checkpoint"));
+    for args in [
+        &["--output", &output, "--report-json", &output][..],
+        &["--output", &output, "--reject-file", &output],
+        &["--output", &output, "--checkpoint", &output],
+        &["--output", &path("checkpoint.rows"), "--checkpoint", &checkpoint],
+        &["--output", &output, "--checkpoint", &checkpoint, "--report-json", &output],
+    ] {
+        let run = import(&[&[&*rows], args].concat(), "");
+        assert_eq!(run.code, 2, "{args:?}: {}", run.err);
+        assert!(run.err.contains("name the same file"), "{args:?}: {}", run.err);
+    }
+    // A missing column.
+    fs::write(&output, "kept").unwrap();
+    let run = import(&[&rows, "--content", "nope", "--output", &output, "--checkpoint", &checkpoint], "");
+    assert_eq!((run.code, fs::read_to_string(&output).unwrap().as_str()), (2, "kept"), "{}", run.err);
+
+    // Not UTF-8, a duplicate member.
+    let head = "conversation_id,user_id,timestamp,role,content\nA,u,1,user,hi\n";
+    let run = import(&["--deny"], [head.as_bytes(), b"A,u,2,user,\xff\n"].concat());
+    assert_eq!((run.code, run.out.as_str()), (1, ""), "{}", run.err);
+    let row = |more: &str| {
+        format!(r#"{{"conversation_id":"A","user_id":"u","timestamp":1,"role":"user","content":"hi"{more}}}"#)
+    };
+    let run = import(&[], format!("{}\n{}\n", row(""), row(r#","x":1,"x":2"#)));
+    assert_eq!((run.code, run.out.as_str()), (0, ""), "{}", run.err);
+    // The rest of the file is in the quote.
+    let run = import(&["--grouped"], format!("{head}B,u,1,user,\"open\nC,u,1,user,hi\n"));
+    assert_eq!((run.code, run.out.lines().count()), (3, 0), "{}", run.err);
+    assert!(run.err.contains("stdin, line 3: a quote is never closed"), "{}", run.err);
+}
+
+#[test]
+fn much_metadata_is_not_much_text() {
+    let long = "x".repeat(50_000);
+    let messages = vec![serde_json::json!({"role": "user", "content": "short"}); 400];
+    let document = serde_json::json!({"user_id": "u", "timestamp": 1, "extra": long, "messages": messages});
+    let run = import(&["--messages", "messages", "--metadata", "extra=extra"], document.to_string());
+    assert_eq!((run.code, run.out.lines().count()), (0, 1), "{}", run.err);
+}
+
+/// A conversation whose first rows were rejected before the checkpoint is rejected after it, too.
+#[test]
+fn a_resumed_import_knows_what_was_rejected_and_what_it_reads() {
+    let folder = folder();
+    let path = |name: &str| folder.path().join(name).to_str().unwrap().to_owned();
+    let mut rows =
+        "conversation_id,user_id,timestamp,role,content\nA,u,1,user,hi\nA,u,never,user,hi\n".to_owned();
+    for number in 0..20_000 {
+        writeln!(rows, "c{number},u,1,user,hi").unwrap();
+    }
+    // The source fails after most rows: a row that is too long.
+    let broken = format!("{rows}\"{}", "x".repeat(17 << 20));
+    let good = format!("{rows}A,u,2,user,again\n");
+    let source = file(&folder, "rows.csv", broken);
+    let (output, checkpoint) = (path("output"), path("checkpoint"));
+    let args = [&*source, "--grouped", "--output", &output, "--checkpoint", &checkpoint, "--max-errors", "0"];
+    assert_eq!(import(&args, "").code, 3);
+    fs::write(&source, "conversation_id,user_id,timestamp,role,content\n").unwrap();
+    let run = import(&args, "");
+    assert_eq!(run.code, 3);
+    assert!(run.err.contains("rows.csv has fewer rows than the checkpoint counts"), "{}", run.err);
+    fs::write(&source, good).unwrap();
+    for other in ["--kind=tsv", "--empty-messages=keep"] {
+        let run = import(&[&args[..], &[other]].concat(), "");
+        assert_eq!(run.code, 2);
+        assert!(run.err.contains("is the checkpoint of another import"), "{}", run.err);
+    }
+    let run = import(&args, "");
+    assert_eq!(run.code, 0, "{}", run.err);
+    let output = fs::read_to_string(&output).unwrap();
+    assert_eq!((output.lines().count(), output.contains("\"A\"")), (20_000, false));
+    assert!(run.err.contains("2 rejects (2 conversations not written)"), "{}", run.err);
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
+}

@@ -396,6 +396,9 @@ impl Search {
                 }
             }
             let is_last = page.len() < size;
+            if !is_last && page.last_sort().is_none() {
+                return Err(ImportError::source(format!("{} does not sort its hits", self.client.name())));
+            }
             if let Some(sort) = page.last_sort() {
                 last = Some((pit.generation, sort.to_owned()));
                 let mut parser = Parser::new();

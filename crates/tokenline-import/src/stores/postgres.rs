@@ -83,6 +83,7 @@ const BEGIN: &str = "BEGIN TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY
     SET LOCAL statement_timeout = 0;\
     SET LOCAL lock_timeout = 0;\
     SET LOCAL idle_in_transaction_session_timeout = 0;\
+    SET LOCAL TimeZone = 'UTC';\
     SET LOCAL DateStyle = 'ISO, YMD';\
     SET LOCAL IntervalStyle = 'postgres';\
     SET LOCAL extra_float_digits = 3;\

@@ -34,7 +34,9 @@ impl Server {
         let variable = |name: &str| variable(name).filter(|value| !value.is_empty());
         let url = url.trim();
         let (url, mut ssl_mode, mut root_cert) = tls_options(url)?;
-        ssl_mode = ssl_mode.or_else(|| variable("PGSSLMODE"));
+        if !url.contains("sslmode") {
+            ssl_mode = ssl_mode.or_else(|| variable("PGSSLMODE"));
+        }
         root_cert = root_cert.or_else(|| variable("PGSSLROOTCERT"));
         let mut config: Config =
             if url.is_empty() { Config::new() } else { url.parse().map_err(|_| invalid_url())? };
