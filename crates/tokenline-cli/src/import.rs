@@ -5,7 +5,7 @@ mod stores;
 use std::fs::File;
 use std::io::{self, Read};
 use std::mem;
-use std::path::{Path, PathBuf};
+use std::path::{self, Path, PathBuf};
 use std::slice;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,9 @@ use stores::Store;
 pub(crate) fn run(args: &ImportArgs) -> Result<Verdict, Failure> {
     let inputs = Input::all(args)?;
     let files: Vec<_> = inputs.iter().filter_map(Input::file).cloned().collect();
-    let read: Vec<&Path> = files.iter().chain(&args.mapping.map).map(PathBuf::as_path).collect();
+    let databases: Vec<_> = inputs.iter().filter_map(Input::database).collect();
+    let read: Vec<&Path> =
+        files.iter().chain(&args.mapping.map).chain(&databases).map(PathBuf::as_path).collect();
     let is_interrupted = interrupt::flag()?;
     let report_file = OutputFile::from_option("--report-json", args.report_json.as_deref(), &read)?;
     let is_of_files = files.len() == inputs.len();
@@ -129,9 +131,19 @@ fn check_same(
 
 /// Opens a file that a checkpoint can continue.
 fn open(path: &Path) -> Result<Output<'static>, Failure> {
+    if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+        let path = path.display();
+        return Err(Failure::Usage(format!("--checkpoint needs a regular file to write to: {path} is none")));
+    }
     let file = File::options().write(true).create(true).truncate(false).open(path);
     let file = file.map_err(|error| Failure::io(format_args!("cannot write {}", path.display()), &error))?;
     Ok(Output::file(file))
+}
+
+/// The path of a file, however it was given.
+fn full_path(path: &Path) -> String {
+    let path = path.canonicalize().or_else(|_| path::absolute(path)).unwrap_or_else(|_| path.to_owned());
+    path.display().to_string()
 }
 
 /// A file or a store.
@@ -170,6 +182,14 @@ impl Input {
         }
     }
 
+    /// The file of a store.
+    fn database(&self) -> Option<PathBuf> {
+        match self {
+            Self::File(_) => None,
+            Self::Store(store) => store.path(),
+        }
+    }
+
     fn name(&self) -> String {
         match self {
             Self::File(file) => input::name(file),
@@ -180,9 +200,8 @@ impl Input {
     /// What tells it apart from others of the same name.
     fn identity(&self) -> String {
         match self {
-            Self::File(file) => {
-                file.canonicalize().map_or_else(|_| input::name(file), |path| path.display().to_string())
-            }
+            Self::File(file) if file.as_os_str() == "-" => input::name(file),
+            Self::File(file) => full_path(file),
             Self::Store(store) => store.identity(),
         }
     }
@@ -207,7 +226,9 @@ impl Sources<'_> {
     /// What is imported, for the checkpoint.
     fn identity(&self) -> String {
         let inputs: Vec<_> = self.inputs.iter().map(Input::identity).collect();
-        format!("{inputs:?} {:?} {:?}", self.args.kind, self.args.store)
+        let args = self.args;
+        let outputs = (full_path(&args.output), args.reject_file.as_deref().map(full_path));
+        format!("{inputs:?} {:?} {:?} {outputs:?} {}", args.kind, args.store, args.reject_content)
     }
 
     fn open(&self, file: &Path) -> Result<Box<dyn Read + Send>, Failure> {

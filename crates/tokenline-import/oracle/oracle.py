@@ -439,10 +439,9 @@ def text_id(value):
     """The text of an id or a role: None without one, False if it is neither a text nor a number."""
     if value is None or value == "":
         return None
-    if isinstance(value, Number) and re.search("[.eE]", value):
-        # 7, 7.0 and 7e0 are the same number.
-        double = float(value)
-        return str(int(double)) if double.is_integer() and abs(double) <= 2**53 else str(value)
+    if isinstance(value, Number) and re.fullmatch(r"-?\d+\.0+", value):
+        # 7 and 7.0 are the same number.
+        return value.split(".")[0]
     return str(value) if isinstance(value, str) else False
 
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use jiff::Timestamp;
-use tokenline_core::json::{Kind, Number, Value};
+use tokenline_core::json::{Kind, Value};
 
 /// A value of a row.
 #[derive(Clone, Debug)]
@@ -56,7 +56,7 @@ impl<'a> Cell<'a> {
     }
 
     /// The text of an id or a role: a text or a number. `Err` for other types, `None` without a value. A number with a
-    /// fraction of zero is an integer: JSON and BSON write 7 as `7`, `7.0` and `7e0`.
+    /// fraction of zero is an integer: JSON and BSON write 7 as `7` and `7.0`.
     pub(crate) fn into_text(self) -> Result<Option<Cow<'a, str>>, ()> {
         Ok(match self.resolve() {
             Self::Null => None,
@@ -64,11 +64,8 @@ impl<'a> Cell<'a> {
             Self::Text(text) => Some(text),
             Self::Json(value) => match value.kind() {
                 Kind::String => value.as_str(),
-                Kind::Number => Some(match value.as_number().and_then(Number::as_f64) {
-                    Some(number) if value.raw().contains(['.', 'e', 'E']) => match integer(number) {
-                        Some(number) => number.to_string().into(),
-                        None => value.raw().into(),
-                    },
+                Kind::Number => Some(match value.raw().split_once('.') {
+                    Some((whole, fraction)) if fraction.bytes().all(|digit| digit == b'0') => whole.into(),
                     _ => value.raw().into(),
                 }),
                 _ => return Err(()),
@@ -103,7 +100,7 @@ impl<'a> Cell<'a> {
 fn integer(number: f64) -> Option<i64> {
     // Doubles from here on are integers, but not each integer is one.
     const EXACT: f64 = 9_007_199_254_740_992.0;
-    (number.fract() == 0.0 && number.abs() <= EXACT).then_some(number as i64)
+    (number.fract() == 0.0 && number.abs() < EXACT).then_some(number as i64)
 }
 
 /// Appends a text as a JSON string.

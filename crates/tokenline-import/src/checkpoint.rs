@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rejects::RejectCounts;
 use crate::report::Totals;
-use crate::{ImportError, ImportedSource, Output};
+use crate::{ImportError, ImportedSource, Output, entry};
 
 /// A checkpoint file, written about once a second.
 #[derive(Debug)]
@@ -163,6 +163,10 @@ impl IdFile {
 /// Opens a file, and removes what is after its first bytes.
 fn open_after(path: &Path, len: u64) -> std::io::Result<File> {
     let mut file = File::options().create(true).read(true).write(true).truncate(false).open(path)?;
+    if file.try_lock().is_err() {
+        let path = path.display();
+        return Err(std::io::Error::other(format!("another import uses the checkpoint of {path}")));
+    }
     if file.metadata()?.len() < len {
         return Err(std::io::Error::other(format!("{} is shorter than its checkpoint", path.display())));
     }
@@ -198,7 +202,12 @@ impl Spool {
         let mut file = BufReader::with_capacity(1 << 16, File::open(path)?);
         Ok(std::iter::from_fn(move || match file.fill_buf() {
             Ok([]) => None,
-            Ok(_) => Some(crate::sort::read_entry(&mut file)),
+            Ok(_) => {
+                Some(crate::sort::read_entry(&mut file).and_then(|entry| match entry::is_complete(&entry) {
+                    true => Ok(entry),
+                    false => Err(std::io::Error::other("the file is damaged")),
+                }))
+            }
             Err(error) => Some(Err(error)),
         }))
     }

@@ -282,6 +282,27 @@ pub(crate) fn is_rejected(entry: &[u8]) -> bool {
     entry[HEADER + key_len] & IS_REJECTED != 0
 }
 
+/// Whether bytes have the parts of an entry.
+pub(crate) fn is_complete(bytes: &[u8]) -> bool {
+    let number = |at: usize| {
+        let bytes = bytes.get(at..at.checked_add(4)?)?;
+        Some(u32::from_le_bytes(bytes.try_into().ok()?) as usize)
+    };
+    let lengths = || {
+        let (id_len, key_len) = (number(0)?, number(4)?);
+        let facts = HEADER.checked_add(key_len)?;
+        // Flags, source, row, line and time.
+        let user_at = facts.checked_add(1 + 4 + 8 + 8 + 16)?;
+        let (user_len, message_len) = (number(user_at)?, number(user_at.checked_add(4)?)?);
+        let end = user_at.checked_add(8)?.checked_add(user_len)?.checked_add(message_len)?;
+        let user = bytes.get(user_at + 8..user_at + 8 + user_len)?;
+        let id = bytes.get(HEADER..HEADER.checked_add(id_len)?)?;
+        let is_text = std::str::from_utf8(user).is_ok() && id.ends_with(&[0, 0]) && id_len <= key_len;
+        Some(is_text && end <= bytes.len())
+    };
+    lengths() == Some(true)
+}
+
 /// The length of an entry's message.
 pub(crate) fn message_len(entry: &[u8]) -> usize {
     Entry::new(entry).message.len()

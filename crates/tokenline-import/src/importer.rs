@@ -329,10 +329,6 @@ impl<'o> Importer<'o> {
             let ids = IdFile::open(&checkpoint.id_path(), id_bytes, |id| self.assembler.note_id(id));
             self.ids = Some(ids.map_err(|error| ImportError::output("the ids", error))?);
         }
-        self.output.start(output_bytes).map_err(|error| ImportError::output("the output", error))?;
-        if let Some(rejects) = &mut self.rejects.output {
-            rejects.start(reject_bytes).map_err(|error| ImportError::output("the rejects", error))?;
-        }
         self.grouping = match &self.checkpoint {
             _ if is_grouped => Grouping::Grouped,
             None => Grouping::Sorted(Sorter::new(self.sort.clone())),
@@ -341,6 +337,10 @@ impl<'o> Importer<'o> {
                 Grouping::Spooled(spool.map_err(|error| ImportError::output("the rows", error))?)
             }
         };
+        self.output.start(output_bytes).map_err(|error| ImportError::output("the output", error))?;
+        if let Some(rejects) = &mut self.rejects.output {
+            rejects.start(reject_bytes).map_err(|error| ImportError::output("the rejects", error))?;
+        }
         Ok(())
     }
 

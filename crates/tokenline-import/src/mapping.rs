@@ -143,6 +143,7 @@ impl Mapping {
     #[must_use]
     pub fn sharegpt() -> Self {
         Self {
+            conversation_id: Some("id".to_owned()),
             messages: Some("conversations".to_owned()),
             role: Some("from".to_owned()),
             content: vec!["value".to_owned()],
@@ -156,7 +157,8 @@ impl Mapping {
     pub fn detect(start: &[u8]) -> Option<Self> {
         let has = |names: [&str; 3]| {
             let mut rest = start;
-            names[..1].iter().all(|name| skip_past(&mut rest, name)) && {
+            // An array, not a count.
+            names[..1].iter().all(|name| skip_past(&mut rest, name)) && is_followed_by(rest, b'[') && {
                 // The members of an element are in any order.
                 names[1..].iter().all(|name| skip_past(&mut &*rest, name))
             }
@@ -164,7 +166,14 @@ impl Mapping {
         if has(["conversations", "from", "value"]) {
             Some(Self::sharegpt())
         } else if has(["messages", "role", "content"]) {
-            Some(Self::openai_fine_tuning())
+            // Documents that name more than OpenAI's.
+            let column = |name: &str| skip_past(&mut &*start, name).then(|| name.to_owned());
+            Some(Self {
+                conversation_id: column("conversation_id"),
+                user_id: column("user_id"),
+                timestamp: column("timestamp"),
+                ..Self::openai_fine_tuning()
+            })
         } else {
             None
         }
@@ -183,6 +192,12 @@ impl Mapping {
             ..Self::default()
         }
     }
+}
+
+/// Whether a member's value begins so.
+fn is_followed_by(text: &[u8], opener: u8) -> bool {
+    let value = text.trim_ascii_start().strip_prefix(b":");
+    value.is_some_and(|value| value.trim_ascii_start().first() == Some(&opener))
 }
 
 /// Moves past the first member with this name.

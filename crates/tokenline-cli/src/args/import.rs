@@ -33,7 +33,7 @@ pub(crate) struct ImportArgs {
     #[arg(long, value_name = "DIR")]
     pub(crate) temporary_dir: Option<PathBuf>,
     /// Output file; `-` is standard output. It appears when the import ends; with --checkpoint it grows during the
-    /// import. After Ctrl-C, a --grouped import keeps the conversations written so far; others write nothing.
+    /// import. After Ctrl-C or a failure, a --grouped import keeps the conversations written so far; others write nothing.
     #[arg(long, value_name = "FILE", default_value = "-")]
     pub(crate) output: PathBuf,
     /// Save the state to this file about once a second. If it exists, resume from it: run the same command again. Needs

@@ -1,5 +1,7 @@
 //! Databases and search stores, each behind a feature of the build.
 
+use std::path::PathBuf;
+
 use indicatif::ProgressBar;
 #[cfg(feature = "mongodb")]
 use tokenline_import::MongoSource;
@@ -43,16 +45,27 @@ const STORES: [(&str, &str, &str); 7] = [
     ("sqlite:", "SQLite", "sqlite"),
 ];
 
-/// Whether an argument is the address of a store.
+/// Whether an argument is the address of a store, also of an unknown one: it may have a password, which a message about a
+/// file would show.
 pub(super) fn is_store(argument: &str) -> bool {
-    STORES.iter().any(|(start, ..)| argument.starts_with(start))
+    argument.contains("://") || argument.starts_with("sqlite:")
 }
 
 impl Store {
     /// The store with this address.
     pub(super) fn new(address: &str, args: &ImportArgs) -> Result<Self, Failure> {
-        let store = STORES.iter().find(|(start, ..)| address.starts_with(start));
-        let (_, name, feature) = *store.unwrap_or(&STORES[0]);
+        let is_at_start = |start: &str| {
+            let head = address.trim_start().get(..start.len());
+            head.is_some_and(|head| head.eq_ignore_ascii_case(start))
+        };
+        let Some((start, name, feature)) = STORES.into_iter().find(|(start, ..)| is_at_start(start)) else {
+            let scheme = address.split("://").next().unwrap_or_default().trim();
+            let known = STORES.map(|(start, ..)| start).join(", ");
+            return Err(Failure::Usage(format!(
+                "unknown store {scheme}://; the addresses of stores begin with {known}"
+            )));
+        };
+        let address = &*format!("{start}{}", &address.trim_start()[start.len()..]);
         let is_unused = [
             ("--collection", feature != "mongodb" && args.store.collection.is_some()),
             ("--slices", feature != "opensearch" && args.store.slices.is_some()),
@@ -67,7 +80,8 @@ impl Store {
             );
             return Err(Failure::Usage(message));
         }
-        let path = address.strip_prefix("sqlite:").map(str::to_owned);
+        let path =
+            address.strip_prefix("sqlite:").map(|path| path.strip_prefix("//").unwrap_or(path).to_owned());
         match Source::new(feature, address, args) {
             Ok(source) => source.map(|source| Self { source, path }).ok_or_else(|| {
                 Failure::Usage(format!(
@@ -83,9 +97,14 @@ impl Store {
         self.source.name()
     }
 
+    /// The file that it is.
+    pub(super) fn path(&self) -> Option<PathBuf> {
+        self.path.as_ref().map(PathBuf::from)
+    }
+
     /// What tells it apart from others of the same name, without credentials.
     pub(super) fn identity(&self) -> String {
-        format!("{} {:?}", self.name(), self.path)
+        format!("{} {:?}", self.name(), self.path().map(|path| super::full_path(&path)))
     }
 
     /// Reads the store. The bar has the number of rows, once the store says it.

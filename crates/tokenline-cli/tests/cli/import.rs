@@ -169,7 +169,7 @@ fn bad_usage_is_said() {
     let folder = folder();
     let rows = file(&folder, "rows.csv", "thread,text\n");
     for (args, input, message) in [
-        (&[&*rows][..], "", format!("{rows} has no column `conversation_id`; its header is thread, text")),
+        (&[&*rows][..], "", format!("{rows} has no column `conversation_id`; its header is thread, text; does it have one?")),
         (&["--time-zone", "Mars/Olympus"], ROWS, "unknown time zone `Mars/Olympus`".to_owned()),
         (&["--time-format", "iso"], ROWS, "unknown format of times `iso`: use auto, seconds, milliseconds, or a pattern such as %Y-%m-%d %H:%M:%S".to_owned()),
         (&["--metadata", "x"], ROWS, "--metadata x: expected NAME=COLUMN".to_owned()),
@@ -265,6 +265,23 @@ fn memory_is_bounded() {
             .expect("it starts");
         assert!(output.status.success(), "{grouping}: {}", String::from_utf8_lossy(&output.stderr));
     }
+}
+
+#[test]
+fn addresses_with_passwords_are_not_repeated() {
+    for address in ["POSTGRES://u:secret@h/db", "mysql://u:secret@h/db", " mongodb://u:secret@h/db"] {
+        let run = import(&[address, "--query", "x"], "");
+        assert_eq!(run.code, 2, "{}", run.err);
+        assert!(!run.err.contains("secret"), "{}", run.err);
+    }
+    let run = import(&["http://u:secret@h/index"], "");
+    assert!(run.err.contains("cargo install tokenline-cli --features opensearch"), "{}", run.err);
+}
+
+#[test]
+fn what_was_imported_can_be_imported_again() {
+    let run = import(&[], CONVERSATIONS);
+    assert_eq!((run.code, run.out.as_str()), (0, CONVERSATIONS), "{}", run.err);
 }
 
 /// What a wrong command or an unreadable row must not do.

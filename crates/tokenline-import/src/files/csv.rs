@@ -32,7 +32,7 @@ pub(super) fn read(
     let field = |column: &String| {
         header.iter().position(|field| field == column).ok_or_else(|| {
             ImportError::mapping(format!(
-                "{name} has no column `{column}`; its header is {}",
+                "{name} has no column `{column}`; its header is {}; does it have one?",
                 shortened(&header)
             ))
         })
@@ -59,10 +59,11 @@ pub(super) fn read(
 fn shortened(header: &[String]) -> String {
     const MAX_NAMES: usize = 50;
     const MAX_NAME: usize = 30;
-    let name = |name: &String| match name.char_indices().nth(MAX_NAME) {
-        Some((end, _)) => format!("{}…", &name[..end]),
-        None => name.clone(),
+    let is_name = |name: &str| {
+        name.len() <= MAX_NAME
+            && name.chars().all(|letter| letter.is_alphanumeric() || "_-./".contains(letter))
     };
+    let name = |name: &String| if is_name(name) { name.clone() } else { "…".to_owned() };
     let mut names: Vec<_> = header.iter().take(MAX_NAMES).map(name).collect();
     if header.len() > MAX_NAMES {
         names.push("…".to_owned());

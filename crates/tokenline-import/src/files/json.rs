@@ -22,7 +22,11 @@ pub(super) fn begins_as_page(start: &[u8]) -> bool {
     };
     // Hits have `_source`, pages have `hits` around them.
     (is_response || is_bare())
-        && at(b"\"hits\"").is_some_and(|hits| at(b"\"_source\"").is_none_or(|source| hits < source))
+        && at(b"\"hits\"").is_some_and(|hits| {
+            let value = start[hits + 6..].trim_ascii_start().strip_prefix(b":").unwrap_or_default();
+            let is_object = value.trim_ascii_start().first() == Some(&b'{');
+            is_object && at(b"\"_source\"").is_none_or(|source| hits < source)
+        })
 }
 
 /// Reads documents.

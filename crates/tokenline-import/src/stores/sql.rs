@@ -73,8 +73,8 @@ pub(super) enum DocumentState {
 
 impl Document {
     pub(super) fn new() -> Self {
-        // The line that is written has the document one level deeper.
-        let limits = Limits { depth: Limits::DEFAULT.depth - 1, ..Limits::DEFAULT };
+        // The line that is written has it in the metadata, two levels deeper.
+        let limits = Limits { depth: Limits::DEFAULT.depth - 2, ..Limits::DEFAULT };
         Self { parser: Parser::new().with_limits(&limits), state: DocumentState::Null }
     }
 

@@ -262,10 +262,10 @@ impl Plan {
     /// The statements, one after the other, for the rows after a position, with their parameters.
     fn parts(&self, query: &str, after: Option<Vec<Value>>) -> Vec<(String, Vec<Value>)> {
         let select = format!("SELECT {} FROM (\n{}\n) AS q", self.fields.join(", "), subquery(query));
-        let key = self.key.map(|at| &self.fields[at]);
-        // Ids that differ in case only are different conversations.
-        let conversation = self.conversation.map(|at| format!("{} COLLATE BINARY", self.fields[at]));
-        let order: Vec<_> = conversation.iter().chain(key).map(String::as_str).collect();
+        // Texts that differ in case only are different keys and conversations.
+        let binary = |at: usize| format!("{} COLLATE BINARY", self.fields[at]);
+        let (key, conversation) = (self.key.map(binary), self.conversation.map(binary));
+        let order: Vec<_> = conversation.iter().chain(&key).map(String::as_str).collect();
         let order = if order.is_empty() { String::new() } else { format!(" ORDER BY {}", order.join(", ")) };
         let (Some(key), Some(values)) = (key, after) else { return vec![(select + &order, Vec::new())] };
         // Nulls are first, and no comparison finds them.
