@@ -17,7 +17,7 @@ pub enum Cell<'a> {
     Integer(i64),
     /// A number with a fraction.
     Float(f64),
-    /// A text; a number whose type is a text, such as one of a CSV file.
+    /// A string; also a number from an untyped source such as CSV.
     Text(Cow<'a, str>),
     /// A time: nanoseconds since 1970-01-01T00:00:00Z.
     Time(i128),
@@ -37,7 +37,7 @@ pub trait Row {
         position.clear();
     }
 
-    /// Distinguishes rows with the same order if the source does not yield them in a fixed order.
+    /// Breaks ties between rows with equal order, if the source does not return them in a fixed order.
     fn tie(&self) -> &str {
         ""
     }

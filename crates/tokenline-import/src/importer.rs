@@ -15,7 +15,7 @@ use crate::{
     Columns, ImportCode, ImportError, ImportReject, ImportReport, ImportedSource, Mapping, Output, Place, Row,
 };
 
-/// Makes conversations, one per line, of rows.
+/// Assembles rows into conversations, one per line.
 ///
 /// Rows come from [files](Self::read), or are [pushed](Self::row). Conversations are written in the order of their ids,
 /// or, if the rows are [grouped](Self::grouped) or are whole conversations, in the order of the input.
@@ -97,14 +97,14 @@ enum Grouping {
     Spooled(Spool),
 }
 
-/// Where to begin to read a source.
+/// Where to start reading a source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Begin {
     /// At its start.
     Start,
     /// After this position, which [`Row::position`] gave.
     After(String),
-    /// Nowhere: an earlier run has read it.
+    /// Already read by an earlier run: skip it.
     Done,
 }
 
@@ -148,8 +148,8 @@ impl<'o> Importer<'o> {
         Self { is_grouped, ..self }
     }
 
-    /// Sets the memory for rows that are sorted, in bytes; default: 128 MiB. Other rows are in temporary files, one each time the
-    /// memory is full: with a usual limit of 1,024 open files, an import sorts a thousand times as much.
+    /// Sets the memory for rows that are sorted, in bytes; default: 128 MiB. Other rows are in temporary files, one
+    /// each time the memory is full: with a usual limit of 1,024 open files, an import sorts a thousand times as much.
     pub fn memory(mut self, bytes: usize) -> Self {
         self.sort.memory = bytes;
         self
@@ -187,7 +187,7 @@ impl<'o> Importer<'o> {
         self
     }
 
-    /// Calls a function now and then.
+    /// Calls a function every 4,096 rows, and every 4,096 conversations while sorted ones are written.
     pub fn on_progress(mut self, on_progress: impl FnMut(Progress) + Send + 'o) -> Self {
         self.on_progress = Some(Box::new(on_progress));
         self
@@ -199,11 +199,12 @@ impl<'o> Importer<'o> {
         self
     }
 
-    /// Writes to this file, about once a second, what is needed to go on after the process was killed, and goes on if the
-    /// file exists. Needs output files. At the end the file is removed.
+    /// Saves the state to this file about once a second, and resumes from it if it exists. Needs output files. At the
+    /// end the file is removed.
     ///
-    /// Rows that are to be sorted are kept in a file beside it until all are read. `identity` names what is imported:
-    /// the checkpoint of another import is refused.
+    /// Rows that are to be sorted are kept in a file beside it until all are read, ids of grouped conversations in
+    /// another. `identity` says what is imported: the checkpoint of another import is refused. Call it after the other
+    /// options.
     ///
     /// # Errors
     ///
@@ -628,8 +629,8 @@ impl<'o> Importer<'o> {
         checkpoint.write(&state)
     }
 
-    /// Writes what is complete, and leaves the checkpoint: the import goes on in another run. Without a checkpoint,
-    /// conversations whose rows had to be sorted are not written.
+    /// Stops early: flushes the complete conversations and keeps the checkpoint for another run. Rows that had to be
+    /// sorted are not written.
     ///
     /// # Errors
     ///

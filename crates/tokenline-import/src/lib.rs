@@ -1,12 +1,13 @@
-//! Conversations out of the files and stores in which they lie.
+//! Imports conversations from files, databases and search stores.
 //!
-//! Exports hold a row for each message, documents with `$date` and `$oid`, hits with `_source`. An [`Importer`] makes of
-//! them the lines that `tokenline-conversations` validates: one conversation per line, in bounded memory. A [`Mapping`]
-//! says which column is what.
+//! Exports hold a row for each message, documents with `$date` and `$oid`, hits with `_source`. An [`Importer`] turns
+//! them into the lines that `tokenline-conversations` validates: one conversation per line, in bounded memory. A
+//! [`Mapping`] says which column holds which part of a message.
 //!
-//! | oddity | what becomes of it |
+//! | input | result |
 //! |---|---|
-//! | a row that cannot be read, or names no conversation | is rejected |
+//! | a row whose conversation cannot be read | is rejected; whether a conversation lacks it is unknown |
+//! | any other row that cannot be read | is rejected, and so is its conversation |
 //! | a row with an invalid time, role, text or order | is rejected, and so is its conversation: no line has a gap |
 //! | a message without text | is left out and counted, kept or rejected: [`EmptyMessages`] |
 //! | an unknown role | rejects the conversation, or is kept: [`UnknownRoles`] |

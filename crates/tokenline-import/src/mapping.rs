@@ -53,7 +53,7 @@ pub struct Mapping {
     /// its elements, all others columns of the document.
     pub messages: Option<String>,
     /// The metadata of a conversation: the column of each member. The first message with a value counts; null and an empty
-    /// field of a table are none.
+    /// field of a CSV file are none.
     pub metadata: BTreeMap<String, String>,
     /// The user of conversations that name none.
     pub default_user_id: Option<String>,
@@ -131,7 +131,7 @@ pub enum SeveralUsers {
     /// Reject the conversation.
     #[default]
     Reject,
-    /// Take the first user in the order of the messages, also of those that are left out.
+    /// Use the first user in message order, including skipped messages.
     First,
 }
 

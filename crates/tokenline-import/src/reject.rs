@@ -51,11 +51,11 @@ codes! {
     UnknownRole = "unknown_role",
     /// The time cannot be read. Set the format or, for times without an offset, the time zone.
     InvalidTimestamp = "invalid_timestamp",
-    /// The text is neither a text nor parts of one.
+    /// The content is neither a string, nor a number, nor a list of text parts.
     InvalidContent = "invalid_content",
     /// The message has no text, and the mapping rejects such messages.
     EmptyContent = "empty_content",
-    /// The message has no place in its conversation. Its order is empty or, if no order is mapped, its time.
+    /// The message cannot be ordered. Its order column or, if none is mapped, its time is empty.
     MissingOrder = "missing_order",
     /// The order is neither a number, nor a time, nor a text.
     InvalidOrder = "invalid_order",

@@ -20,9 +20,10 @@ use crate::{Begin, ImportError, Importer, Place};
 /// dates are times, and whole doubles are integers.
 ///
 /// The documents are read in the order of `_id`; if the importer is [grouped](Importer::grouped), in that of the
-/// conversation and `_id`. All come from one snapshot if the server has them, as replica sets do. If the connection or
-/// the cursor is lost, or the import goes on in another run, reading continues after the last document: none is lost or
-/// doubled, and documents that were added meanwhile are read if they come after it.
+/// conversation and `_id`. Replica sets read from one snapshot while the server keeps it, five minutes by default; then
+/// reading continues in a newer one. If the connection or the cursor is lost, or the import resumes in another run,
+/// reading continues after the last document: none is lost or doubled, and documents that were added meanwhile are read
+/// if they come after it.
 ///
 /// ```no_run
 /// use tokenline_import::{Importer, Mapping, MongoSource, Output};

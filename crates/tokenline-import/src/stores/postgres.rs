@@ -93,9 +93,9 @@ impl PostgresSource {
     /// The rows of a query, such as `SELECT * FROM messages` or `TABLE messages`.
     ///
     /// The URL is that of libpq, `postgres://user:password@host:port/database`, or its `host=... dbname=...`. What it
-    /// lacks is taken from `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`, `PGSSLMODE` and `PGSSLROOTCERT`: it
-    /// can be empty. `sslmode` is as in libpq: `prefer`, the default, and `require` encrypt, `verify-full` also verifies
-    /// the server, with the certificates in `sslrootcert` or those of the system.
+    /// lacks is taken from `PGHOST`, `PGPORT`, `PGUSER`, `PGPASSWORD`, `PGDATABASE`, `PGSSLMODE` and `PGSSLROOTCERT`:
+    /// it can be empty. `sslmode` is as in libpq: `prefer`, the default, encrypts if the server can, `require` always
+    /// does, `verify-full` also verifies the server, with the certificates in `sslrootcert` or those of the system.
     ///
     /// # Errors
     ///
